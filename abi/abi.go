@@ -1,0 +1,80 @@
+// Package abi is the contract between a Parley plugin and the program that
+// hosts it: the names of exports and imports, the JSON messages that cross the
+// boundary with their appending encoders, the error codes, and the schemas of
+// the tools. README.md in this folder is the normative text; the package
+// depends on the standard library alone and builds with Go and TinyGo.
+//
+// Encoders live here because both sides write these messages. Decoders live
+// with the reader: the guest reads with gjson, a host with what its language
+// offers.
+package abi
+
+// Version is the ABI version that both sides name in every exchange.
+const Version = 1
+
+// Exports of a plugin. Each follows the Extism convention: no parameters, an
+// i32 result (0 = ok), input and output through the Extism environment.
+const (
+	ExportDescribe = "describe"
+	ExportCall     = "call"
+	ExportResume   = "resume"
+)
+
+// ImportModule holds the three families of host functions, each (i64) → i64
+// over JSON. EnvModule is the Extism environment itself.
+const (
+	ImportModule  = "extism:host/user"
+	ImportStore   = "store"
+	ImportAgent   = "agent"
+	ImportDeliver = "deliver"
+
+	EnvModule = "extism:host/env"
+)
+
+// Operations of the host functions.
+const (
+	OpGet     = "get"     // store
+	OpResolve = "resolve" // store
+	OpList    = "list"    // store
+	OpHistory = "history" // store
+	OpStatus  = "status"  // agent
+)
+
+// Writes lists, by import, the operations that record an effect. Every other
+// operation reads.
+var Writes = map[string][]string{
+	ImportStore:   {"create", "patch", "archive", "delete"},
+	ImportAgent:   {"run", "abort"},
+	ImportDeliver: {"send"},
+}
+
+// IsWrite reports whether op of the import family records an effect.
+func IsWrite(family, op string) bool {
+	for _, w := range Writes[family] {
+		if w == op {
+			return true
+		}
+	}
+	return false
+}
+
+// Names of the tools.
+const (
+	ToolList    = "sessions_list"
+	ToolHistory = "sessions_history"
+	ToolAgents  = "agents_list"
+)
+
+// Limits of version 1, in bytes unless said otherwise.
+const (
+	MaxState        = 64 << 10 // opaque state of a wait
+	MaxString       = 64 << 10 // a longer JSON string of a message is cut by the host (see Cut)
+	MaxMessage      = 1 << 20  // a longer message is shortened further, or emptied (see Cut)
+	DefaultMaxBytes = 1 << 20  // reply of list and history when maxBytes is absent
+	MaxDepth        = 64       // levels of nesting in any JSON document
+	MaxSafeInteger  = 1 << 53  // largest magnitude of a number
+	MaxSessionKey   = 512      // bytes of a session key or reference
+	MaxListLimit    = 1000     // rows of one list reply
+	MaxHistoryLimit = 1000     // messages of one history reply
+	MaxListMessages = 20       // messages per row of a list reply
+)

@@ -1,0 +1,56 @@
+package abi
+
+// Code says what kind of failure happened. Codes are compared; texts are for
+// people. A Code is itself an error, so that errors.Is(err, abi.NotFound) works
+// on every wrapped *Error.
+type Code string
+
+const (
+	InvalidArgs Code = "invalid_args" // the request is malformed or an argument is wrong
+	NotFound    Code = "not_found"    // what was named does not exist, or not for this caller
+	Forbidden   Code = "forbidden"    // a setting or the kind of call forbids it
+	Conflict    Code = "conflict"     // what the step relied on has changed
+	Limit       Code = "limit"        // a limit of the sandbox was reached
+	Unsupported Code = "unsupported"  // this version does not know it
+	Internal    Code = "internal"     // everything else; details are in the host's log
+)
+
+func (c Code) Error() string { return string(c) }
+
+// Known reports whether c is one of the codes above. Unknown codes cross the
+// boundary as Internal.
+func (c Code) Known() bool {
+	switch c {
+	case InvalidArgs, NotFound, Forbidden, Conflict, Limit, Unsupported, Internal:
+		return true
+	}
+	return false
+}
+
+// Error is a failure with its code and a text for people. It matches its code
+// with errors.Is and unwraps to its cause, which never crosses the boundary.
+type Error struct {
+	Code    Code
+	Message string
+	Cause   error
+}
+
+// NewError returns an *Error without a cause.
+func NewError(code Code, message string) *Error {
+	return &Error{Code: code, Message: message}
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return string(e.Code)
+	}
+	return e.Message
+}
+
+// Is reports whether target is the error's code.
+func (e *Error) Is(target error) bool {
+	c, ok := target.(Code)
+	return ok && c == e.Code
+}
+
+func (e *Error) Unwrap() error { return e.Cause }

@@ -1,0 +1,265 @@
+// Package sessionkey is the grammar of session keys (S1): canonical keys,
+// aliases, kinds and agent ids. Guest and host share it, because a key that one
+// of them stores must be the key that the other asks for.
+//
+// A canonical key is agent:<agentId>:<rest>, or the single word global.
+package sessionkey
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Reserved words and defaults (S1.2, S1.3).
+const (
+	Main    = "main"    // the caller's own agent's main session
+	Current = "current" // the calling session
+	Global  = "global"  // the one session of session.scope "global"; a stored key of its own
+	Unknown = "unknown" // never a session
+
+	DefaultMainKey = "main"
+	DefaultAgent   = "main"
+)
+
+// Kinds of session (S1.6). All but KindMain follow from the key alone.
+const (
+	KindMain  = "main"
+	KindGroup = "group"
+	KindCron  = "cron"
+	KindHook  = "hook"
+	KindNode  = "node"
+	KindOther = "other"
+)
+
+// Kinds lists every kind, in the order of S1.6.
+var Kinds = []string{KindMain, KindGroup, KindCron, KindHook, KindNode, KindOther}
+
+// Settings are the settings that keys depend on. The zero value means the
+// defaults.
+type Settings struct {
+	MainKey      string // session.mainKey; empty = "main"
+	GlobalScope  bool   // session.scope is "global"
+	DefaultAgent string // agents.list[].default, else the first, else "main"; empty = "main"
+}
+
+func (s Settings) mainKey() string {
+	if s.MainKey == "" {
+		return DefaultMainKey
+	}
+	return s.MainKey
+}
+
+// Agent returns the default agent's id.
+func (s Settings) Agent() string {
+	if s.DefaultAgent == "" {
+		return DefaultAgent
+	}
+	return s.DefaultAgent
+}
+
+// MainOf returns the canonical key of agentID's main session.
+func (s Settings) MainOf(agentID string) string {
+	if s.GlobalScope {
+		return Global
+	}
+	return Join(agentID, s.mainKey())
+}
+
+// IsMain reports whether the canonical key is some agent's main session.
+func (s Settings) IsMain(key string) bool {
+	if s.GlobalScope {
+		return key == Global
+	}
+	_, rest, ok := Split(key)
+	return ok && rest == s.mainKey()
+}
+
+// KindOf returns the kind of the canonical key under these settings (S1.6).
+func (s Settings) KindOf(key string) string {
+	if s.IsMain(key) {
+		return KindMain
+	}
+	return Kind(key)
+}
+
+// Display returns the key as the tools show it to a caller of agentID: "main"
+// for the own agent's main session, every other key as it is (S1.2, S1.3).
+func (s Settings) Display(key, agentID string) string {
+	if key == s.MainOf(agentID) {
+		return Main
+	}
+	return key
+}
+
+// Canonical resolves a key-shaped text for a caller of agentID (S1.1–S1.4):
+// "main", a canonical key or alias, or a bare form, which means the caller's own
+// agent. Any other text is taken as the <rest> of a key of that agent. It fails
+// with abi.InvalidArgs for texts that can be no key. "current" is the caller's
+// business and reserved words are no keys.
+func (s Settings) Canonical(text, agentID string) (string, error) {
+	if err := Check(text); err != nil {
+		return "", err
+	}
+	switch text {
+	case Main:
+		return s.MainOf(agentID), nil
+	case Current, Global, Unknown:
+		return "", invalid("is a reserved word, not a session key")
+	}
+	rest := text
+	if after, ok := strings.CutPrefix(text, "agent:"); ok {
+		id, tail, ok := strings.Cut(after, ":")
+		if !ok || tail == "" {
+			return "", invalid("names an agent but no session; write agent:<agentId>:<rest>")
+		}
+		var err error
+		if agentID, err = AgentID(id); err != nil {
+			return "", err
+		}
+		rest = tail
+	}
+	switch rest {
+	case Main, s.mainKey():
+		return s.MainOf(agentID), nil
+	case Global, Unknown:
+		return "", invalid("uses a reserved word, not a session key")
+	}
+	return Join(agentID, rest), nil
+}
+
+// Shaped reports whether a reference has the form of a key, and is therefore
+// never looked up as a sessionId (S1.5).
+func Shaped(text string) bool {
+	if text == Main || text == Current {
+		return true
+	}
+	for _, p := range [...]string{"agent:", "cron:", "hook:", "node-", "subagent:"} {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return strings.Contains(text, ":group:") || strings.Contains(text, ":channel:")
+}
+
+// Check reports as abi.InvalidArgs a text that can be neither key nor session
+// id: empty, too long, not UTF-8, or with control characters.
+func Check(text string) error {
+	switch {
+	case text == "":
+		return invalid("is empty")
+	case len(text) > abi.MaxSessionKey:
+		return invalid("is longer than 512 bytes")
+	case !utf8.ValidString(text):
+		return invalid("is not valid UTF-8")
+	}
+	for _, r := range text {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return invalid("contains control characters")
+		}
+	}
+	return nil
+}
+
+// Split cuts a canonical key into agent and rest. It reports false for "global"
+// and for texts that are no canonical key.
+func Split(key string) (agentID, rest string, ok bool) {
+	after, ok := strings.CutPrefix(key, "agent:")
+	if !ok {
+		return "", "", false
+	}
+	agentID, rest, ok = strings.Cut(after, ":")
+	return agentID, rest, ok && agentID != "" && rest != ""
+}
+
+// Join makes a canonical key.
+func Join(agentID, rest string) string { return "agent:" + agentID + ":" + rest }
+
+// Kind returns the structural kind of a canonical key; KindMain is
+// Settings.KindOf's to tell.
+func Kind(key string) string {
+	_, rest, ok := Split(key)
+	switch {
+	case !ok:
+		return KindOther
+	case strings.HasPrefix(rest, "cron:"):
+		return KindCron
+	case strings.HasPrefix(rest, "hook:"):
+		return KindHook
+	case strings.HasPrefix(rest, "node-"):
+		return KindNode
+	case strings.HasPrefix(rest, "subagent:"):
+		return KindOther
+	}
+	if _, ok := ParseGroup(key); ok {
+		return KindGroup
+	}
+	return KindOther
+}
+
+// Group is what the key of a group chat says (S1.1, S9).
+type Group struct {
+	Channel  string
+	ChatType string // group or channel
+	ID       string
+	ThreadID string // from a :thread: or :topic: suffix
+}
+
+// ParseGroup reads the key of a group chat.
+func ParseGroup(key string) (Group, bool) {
+	_, rest, ok := Split(key)
+	if !ok {
+		return Group{}, false
+	}
+	channel, rest, ok := strings.Cut(rest, ":")
+	if !ok || channel == "" {
+		return Group{}, false
+	}
+	chatType, id, ok := strings.Cut(rest, ":")
+	if !ok || id == "" || chatType != "group" && chatType != "channel" {
+		return Group{}, false
+	}
+	g := Group{Channel: channel, ChatType: chatType, ID: id}
+	for _, sep := range [...]string{":thread:", ":topic:"} {
+		if i := strings.LastIndex(id, sep); i > 0 && i+len(sep) < len(id) {
+			g.ID, g.ThreadID = id[:i], id[i+len(sep):]
+			break
+		}
+	}
+	return g, true
+}
+
+// IsChild reports whether the key is that of a spawned child.
+func IsChild(key string) bool {
+	_, rest, ok := Split(key)
+	return ok && strings.HasPrefix(rest, "subagent:")
+}
+
+// AgentID lower-cases text and checks it against [a-z0-9][a-z0-9_-]{0,63}; it is
+// never mangled to fit (S1.4).
+func AgentID(text string) (string, error) {
+	id := strings.ToLower(text)
+	if !validAgentID(id) {
+		return "", invalid("has an invalid agent id; one is 1 to 64 of a-z, 0-9, _ and -, and starts with a letter or digit")
+	}
+	return id, nil
+}
+
+func validAgentID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case (c == '_' || c == '-') && i > 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func invalid(what string) error { return abi.NewError(abi.InvalidArgs, what) }
