@@ -1,0 +1,98 @@
+package jsonstrict
+
+import (
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Report counts what Normalize repaired.
+type Report struct {
+	UTF8       int // bytes that were not valid UTF-8, each now U+FFFD
+	Surrogates int // lone surrogate escapes, each now U+FFFD
+	Controls   int // raw control characters in strings, now escaped
+	Numbers    int // numbers beyond ±2^53, now strings with the original text
+	Duplicates int // members dropped because a later one has the same name
+	Marks      int // byte order marks taken away
+}
+
+// IsZero reports whether nothing was repaired.
+func (r Report) IsZero() bool { return r == Report{} }
+
+// Total is the number of repairs.
+func (r Report) Total() int {
+	return r.UTF8 + r.Surrogates + r.Controls + r.Numbers + r.Duplicates + r.Marks
+}
+
+// Add adds the counts of o.
+func (r *Report) Add(o Report) {
+	r.UTF8 += o.UTF8
+	r.Surrogates += o.Surrogates
+	r.Controls += o.Controls
+	r.Numbers += o.Numbers
+	r.Duplicates += o.Duplicates
+	r.Marks += o.Marks
+}
+
+// String lists the repairs for people, such as "2 duplicate members, 1 lone
+// surrogate"; nothing repaired is "none".
+func (r Report) String() string {
+	var b []byte
+	for _, kind := range [...]struct {
+		n         int
+		one, many string
+	}{
+		{r.UTF8, "invalid UTF-8 byte", "invalid UTF-8 bytes"},
+		{r.Surrogates, "lone surrogate", "lone surrogates"},
+		{r.Controls, "raw control character", "raw control characters"},
+		{r.Numbers, "number beyond ±2^53", "numbers beyond ±2^53"},
+		{r.Duplicates, "duplicate member", "duplicate members"},
+		{r.Marks, "byte order mark", "byte order marks"},
+	} {
+		if kind.n == 0 {
+			continue
+		}
+		if b != nil {
+			b = append(b, ", "...)
+		}
+		b = append(strconv.AppendInt(b, int64(kind.n), 10), ' ')
+		if kind.n == 1 {
+			b = append(b, kind.one...)
+		} else {
+			b = append(b, kind.many...)
+		}
+	}
+	if b == nil {
+		return "none"
+	}
+	return string(b)
+}
+
+// Normalize appends doc to dst, repaired so that Check accepts it:
+//
+//   - a byte that is not valid UTF-8 and a lone surrogate escape become U+FFFD;
+//   - a raw control character in a string becomes its escape;
+//   - a number beyond ±2^53 becomes a string with the number's text;
+//   - of several members of one name the last stays, where it stands. Names are
+//     compared after the repairs above;
+//   - a byte order mark is taken away.
+//
+// Everything else stays byte for byte, and a document that passes Check stays as
+// it is. What cannot be repaired is an *Error: text that is not JSON, trailing
+// data, nesting over abi.MaxDepth. Then dst comes back unchanged.
+func Normalize(dst, doc []byte) ([]byte, Report, error) {
+	return NormalizeDepth(dst, doc, abi.MaxDepth)
+}
+
+// NormalizeDepth is Normalize with fewer levels of nesting; see CheckDepth.
+func NormalizeDepth(dst, doc []byte, levels int) ([]byte, Report, error) {
+	if CheckDepth(doc, levels) == nil {
+		return append(dst, doc...), Report{}, nil
+	}
+	w := walker{doc: doc, levels: levels, fix: &repair{out: dst, base: len(dst)}}
+	if err := w.document(); err != nil {
+		return dst, Report{}, err
+	}
+	w.fix.copy(doc, len(doc))
+	return w.fix.out, w.fix.Report, nil
+}
