@@ -1,0 +1,207 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+)
+
+// scan is one attempt to shorten a document: it copies what it keeps, and ends
+// as soon as that is too long.
+type scan struct {
+	doc   []byte
+	limit int // allowed length of a decoded string
+	bound int // allowed length of out and cuts together
+
+	out    []byte // the document before copied, shortened
+	copied int
+	cuts   []abi.Cut
+	listed int // length of the cuts as JSON
+
+	places [abi.MaxDepth]place
+	depth  int
+}
+
+// place is where the scan is within an open array or object.
+type place struct {
+	object bool
+	named  bool   // an object's name has been read, and its value follows
+	name   []byte // raw, with quotes
+	index  int
+}
+
+// run reports whether the whole document fits. It takes the document for strict
+// JSON; of anything else it notices only what it cannot go on with.
+func (s *scan) run() bool {
+	for i := 0; i < len(s.doc); {
+		if s.length(i) > s.bound {
+			return false
+		}
+		switch c := s.doc[i]; c {
+		case '"':
+			end := stringEnd(s.doc, i+1)
+			if end < 0 {
+				return false
+			}
+			if at := s.place(); at != nil && at.object && !at.named {
+				at.name = s.doc[i : end+1]
+			} else if end-i-1 > s.limit { // decoding never makes longer
+				s.value(i+1, end)
+			}
+			i = end + 1
+			continue
+		case '{', '[':
+			if s.depth == len(s.places) {
+				return false
+			}
+			s.places[s.depth] = place{object: c == '{'}
+			s.depth++
+		case '}', ']':
+			if s.depth == 0 {
+				return false
+			}
+			s.depth--
+		case ':':
+			if at := s.place(); at != nil {
+				at.named = true
+			}
+		case ',':
+			if at := s.place(); at != nil {
+				at.named = false
+				at.index++
+			}
+		}
+		i++
+	}
+	return s.depth == 0 && s.length(len(s.doc)) <= s.bound
+}
+
+// length is that of the result and its cuts if the document ended at byte i.
+func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listed }
+
+// result returns what a successful run made.
+func (s *scan) result() ([]byte, []abi.Cut) {
+	if s.cuts == nil {
+		return s.doc, nil
+	}
+	return append(s.out, s.doc[s.copied:]...), s.cuts
+}
+
+func (s *scan) place() *place {
+	if s.depth == 0 {
+		return nil
+	}
+	return &s.places[s.depth-1]
+}
+
+// value cuts the string whose raw text is [start, end), if it is too long.
+func (s *scan) value(start, end int) {
+	keep, size := measure(s.doc[start:end], s.limit)
+	if start+keep == end {
+		return
+	}
+	s.out = append(s.out, s.doc[s.copied:start+keep]...)
+	s.copied = end
+	cut := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
+	s.cuts = append(s.cuts, cut)
+	s.listed += len(jsonappend.String(nil, cut.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
+	if len(s.cuts) == 1 {
+		s.listed += len(`,"cut":[]`)
+	}
+}
+
+// pointer returns the JSON Pointer (RFC 6901) to the value that the scan is at.
+func (s *scan) pointer() string {
+	var p strings.Builder
+	for i := range s.places[:s.depth] {
+		at := &s.places[i]
+		p.WriteByte('/')
+		if !at.object {
+			p.WriteString(strconv.Itoa(at.index))
+			continue
+		}
+		var name string
+		if json.Unmarshal(at.name, &name) == nil { // fails only on what is not JSON
+			pointerEscapes.WriteString(&p, name)
+		}
+	}
+	return p.String()
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// stringEnd returns the index of the quote that ends the string whose text
+// starts at start, or -1.
+func stringEnd(doc []byte, start int) int {
+	for i := start; ; {
+		quote := bytes.IndexByte(doc[i:], '"')
+		if quote < 0 {
+			return -1
+		}
+		quote += i
+		slash := quote
+		for slash > i && doc[slash-1] == '\\' {
+			slash--
+		}
+		if (quote-slash)%2 == 0 {
+			return quote
+		}
+		i = quote + 1
+	}
+}
+
+// measure returns the decoded length of a string's raw text, and how much of
+// that text decodes to the longest beginning within limit that ends on a code
+// point.
+func measure(raw []byte, limit int) (keep, size int) {
+	keep = -1
+	for i := 0; i < len(raw); {
+		plain := bytes.IndexByte(raw[i:], '\\')
+		if plain < 0 {
+			plain = len(raw) - i
+		}
+		if keep < 0 && size+plain > limit {
+			keep = i + limit - size
+			for keep > i && raw[keep]&0xC0 == 0x80 { // back to the start of a rune
+				keep--
+			}
+		}
+		i += plain
+		size += plain
+		if i == len(raw) {
+			break
+		}
+		length, decoded := escape(raw[i:])
+		if keep < 0 && size+decoded > limit {
+			keep = i
+		}
+		i += length
+		size += decoded
+	}
+	if keep < 0 {
+		keep = len(raw)
+	}
+	return keep, size
+}
+
+// escape returns the length of the escape at the start of raw, and the length of
+// what it stands for. A surrogate pair is one escape.
+func escape(raw []byte) (length, decoded int) {
+	if len(raw) < 6 || raw[1] != 'u' {
+		return min(2, len(raw)), 1
+	}
+	unit, _ := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	switch {
+	case unit < 0x80:
+		return 6, 1
+	case unit < 0x800:
+		return 6, 2
+	case unit >= 0xD800 && unit < 0xDC00:
+		return min(12, len(raw)), 4
+	}
+	return 6, 3
+}
