@@ -1,0 +1,197 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// entry is one session as a sessions.json has it.
+type entry struct {
+	Store    string // path of the sessions.json
+	Line     int
+	Spelling string // the key as it stands there
+	Dir      *agentDir
+
+	Session     abi.Session
+	Extra       []byte // JSON object of members that abi.Session does not know; empty = none
+	SessionFile string // the entry's own word on where its transcript is
+	Transcript  string // path of the transcript below the state directory; empty = none may be read
+	Size        int64  // of the transcript; -1 = missing
+}
+
+// errReserved is for keys that are words of their own (S1.3).
+var errReserved = errors.New("is a reserved word; no session has that name")
+
+// canonicalKey returns the stored key of a spelling found in the directory of
+// agent. "global" is the one reserved word under which a session is stored.
+func canonicalKey(settings sessionkey.Settings, spelling, agent string) (string, error) {
+	spelling = strings.TrimSpace(spelling)
+	switch spelling {
+	case sessionkey.Global:
+		return sessionkey.Global, nil
+	case sessionkey.Unknown, sessionkey.Current:
+		return "", errReserved
+	}
+	if _, rest, ok := sessionkey.Split(spelling); ok && reserved(rest) {
+		return "", errReserved
+	}
+	if climbs(spelling) {
+		return "", errors.New(`contains ".." as a part`)
+	}
+	key, err := settings.Canonical(spelling, agent)
+	if err == nil && len(key) > abi.MaxSessionKey {
+		err = fmt.Errorf("is longer than %d bytes with its agent", abi.MaxSessionKey)
+	}
+	return key, err
+}
+
+// climbs reports whether some part of a key or id is "..", as in a path that
+// leaves its directory.
+func climbs(s string) bool {
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ':' || r == '/' || r == '\\' }) {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSessionID reports why a text cannot name a transcript.
+func checkSessionID(id string) error {
+	if err := sessionkey.Check(id); err != nil {
+		return err
+	}
+	if strings.ContainsAny(id, `/\`) || id == "." || id == ".." {
+		return errors.New("contains a path separator or is a path")
+	}
+	return nil
+}
+
+// fill maps an entry's JSON, which is normalised, to a session (S2.3). The key
+// and agent are set by the caller.
+func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, f *fields) error {
+	s := &e.Session
+	var origin struct{ channel, chatType string }
+	var archived bool
+	extra := jsonappend.Open(nil)
+	obj.ForEach(func(k, v gjson.Result) bool {
+		switch name := k.Str; name {
+		case "skillsSnapshot", "systemPromptReport": // large, and rebuilt by OpenClaw when needed
+		case "sessionId":
+			s.SessionID = f.name(name, v)
+		case "sessionFile":
+			e.SessionFile = f.name(name, v)
+		case "updatedAt":
+			s.UpdatedAt = f.millis(name, v)
+		case "label":
+			s.Label = f.name(name, v)
+		case "displayName":
+			s.DisplayName = f.name(name, v)
+		case "subject":
+			s.Subject = f.name(name, v)
+		case "chatType":
+			s.ChatType = f.chatType(name, v)
+		case "channel":
+			s.Channel = f.channel(name, v)
+		case "deliveryContext":
+			s.DeliveryContext = f.target(name, v)
+		case "lastChannel":
+			s.LastChannel = f.channel(name, v)
+		case "lastTo":
+			s.LastTo = f.address(name, v)
+		case "lastAccountId":
+			s.LastAccountID = f.address(name, v)
+		case "lastThreadId":
+			s.LastThreadID = f.address(name, v)
+		case "model":
+			s.Model = f.name(name, v)
+		case "contextTokens":
+			s.ContextTokens = f.count(name, v)
+		case "totalTokens":
+			s.TotalTokens = f.count(name, v)
+		case "thinkingLevel":
+			s.ThinkingLevel = f.name(name, v)
+		case "verboseLevel":
+			s.VerboseLevel = f.name(name, v)
+		case "systemSent":
+			s.SystemSent = f.flag(name, v)
+		case "abortedLastRun":
+			s.AbortedLastRun = f.flag(name, v)
+		case "sendPolicy":
+			s.SendPolicy = f.oneOf(name, v, "allow", "deny")
+		case "spawnedBy":
+			s.SpawnedBy = e.parent(f.address(name, v), settings, f)
+		case "status":
+			s.Status = f.oneOf(name, v, "running", "done", "failed", "killed", "timeout")
+		case "archivedAt":
+			s.ArchivedAt = f.millis(name, v)
+		case "archived":
+			b := f.flag(name, v)
+			archived = b != nil && *b
+		case "origin":
+			origin.channel = cmp.Or(strings.ToLower(v.Get("provider").Str), strings.ToLower(v.Get("surface").Str))
+			if v.IsObject() {
+				origin.chatType = f.chatType("origin.chatType", v.Get("chatType"))
+			}
+			extra.Raw(name, compact(v.Raw))
+		default:
+			extra.Raw(name, compact(v.Raw))
+		}
+		return true
+	})
+	if e.Extra = extra.Close(); string(e.Extra) == "{}" {
+		e.Extra = nil
+	}
+	s.ChatType = cmp.Or(s.ChatType, origin.chatType)
+	s.Channel = cmp.Or(s.Channel, clipAddress(strings.TrimSpace(origin.channel)))
+	if archived && s.ArchivedAt == 0 {
+		s.ArchivedAt = max(s.UpdatedAt, 1)
+	}
+	if s.SessionID == "" {
+		return errors.New("has no sessionId")
+	}
+	if err := checkSessionID(s.SessionID); err != nil {
+		return fmt.Errorf("has a sessionId that %w", err)
+	}
+	return nil
+}
+
+// parent canonicalises the key of the session that spawned this one.
+func (e *entry) parent(spelling string, settings sessionkey.Settings, f *fields) string {
+	if spelling == "" {
+		return ""
+	}
+	key, err := canonicalKey(settings, spelling, e.Dir.Agent)
+	if err != nil {
+		f.bad("spawnedBy " + err.Error() + "; left out")
+		return ""
+	}
+	return key
+}
+
+// compact is a member's JSON without the white space of a file that was written
+// for people.
+func compact(raw string) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(raw)) != nil {
+		return []byte(raw)
+	}
+	return b.Bytes()
+}
+
+func clipAddress(s string) string {
+	if len(s) > maxAddress {
+		return ""
+	}
+	return s
+}

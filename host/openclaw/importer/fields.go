@@ -1,0 +1,203 @@
+package importer
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Longest texts taken from an entry, in bytes: names for people are cut, texts
+// that address something are left out.
+const (
+	maxName    = 4096
+	maxAddress = abi.MaxSessionKey
+)
+
+// fields reads members of an entry, and says of each that is no use why. Null
+// is the same as absent.
+type fields struct {
+	bad func(text string) // a member was left out
+	cut func(text string) // a member was shortened
+}
+
+func (f *fields) wrong(name string, v gjson.Result, want string) {
+	f.bad(fmt.Sprintf("%s is %s, not %s; left out", name, kindOf(v), want))
+}
+
+// name reads a text for people.
+func (f *fields) name(member string, v gjson.Result) string {
+	if v.Type != gjson.String {
+		if v.Type != gjson.Null {
+			f.wrong(member, v, "a text")
+		}
+		return ""
+	}
+	s := strings.TrimSpace(v.Str)
+	if len(s) > maxName {
+		f.cut(fmt.Sprintf("%s has %d bytes; cut to %d", member, len(s), maxName))
+		s = clip(s, maxName)
+	}
+	return s
+}
+
+// address reads a text or whole number that addresses something: a channel, a
+// peer, an account, a thread.
+func (f *fields) address(member string, v gjson.Result) string {
+	var s string
+	switch v.Type {
+	case gjson.Null:
+		return ""
+	case gjson.String:
+		s = strings.TrimSpace(v.Str)
+	case gjson.Number:
+		s = wholeText(v)
+	default:
+		f.wrong(member, v, "a text or number")
+		return ""
+	}
+	if len(s) > maxAddress {
+		f.bad(fmt.Sprintf("%s has %d bytes, more than %d; left out", member, len(s), maxAddress))
+		return ""
+	}
+	return s
+}
+
+func (f *fields) channel(member string, v gjson.Result) string {
+	return strings.ToLower(f.address(member, v))
+}
+
+// oneOf reads a text that is one of a few, in any case.
+func (f *fields) oneOf(member string, v gjson.Result, allowed ...string) string {
+	s := strings.ToLower(f.name(member, v))
+	if s == "" {
+		return ""
+	}
+	for _, a := range allowed {
+		if s == a {
+			return s
+		}
+	}
+	f.bad(fmt.Sprintf("%s is %q, not one of %s; left out", member, clip(s, 40), strings.Join(allowed, ", ")))
+	return ""
+}
+
+// chatType reads direct, group or channel, also under their older names.
+func (f *fields) chatType(member string, v gjson.Result) string {
+	switch s := f.oneOf(member, v, "direct", "group", "channel", "dm", "room"); s {
+	case "dm":
+		return "direct"
+	case "room":
+		return "channel"
+	default:
+		return s
+	}
+}
+
+// count reads a number that is not negative, floored.
+func (f *fields) count(member string, v gjson.Result) *int64 {
+	if v.Type == gjson.Null {
+		return nil
+	}
+	n, ok := whole(v)
+	if !ok {
+		f.wrong(member, v, "a number from 0 to 2^53")
+		return nil
+	}
+	return &n
+}
+
+// millis reads a time in milliseconds, 0 when it is none.
+func (f *fields) millis(member string, v gjson.Result) int64 {
+	if n := f.count(member, v); n != nil {
+		return *n
+	}
+	return 0
+}
+
+func (f *fields) flag(member string, v gjson.Result) *bool {
+	switch v.Type {
+	case gjson.Null:
+	case gjson.True, gjson.False:
+		b := v.Bool()
+		return &b
+	default:
+		f.wrong(member, v, "true or false")
+	}
+	return nil
+}
+
+// target reads a delivery target.
+func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
+	if !v.IsObject() {
+		if v.Type != gjson.Null {
+			f.wrong(member, v, "an object")
+		}
+		return t
+	}
+	v.ForEach(func(k, v gjson.Result) bool {
+		switch name := member + "." + k.Str; k.Str {
+		case "channel":
+			t.Channel = f.channel(name, v)
+		case "to":
+			t.To = f.address(name, v)
+		case "accountId":
+			t.AccountID = f.address(name, v)
+		case "threadId":
+			t.ThreadID = f.address(name, v)
+		}
+		return true
+	})
+	return t
+}
+
+// whole floors a number from 0 to 2^53.
+func whole(v gjson.Result) (int64, bool) {
+	if v.Type != gjson.Number || !(v.Num >= 0 && v.Num <= abi.MaxSafeInteger) {
+		return 0, false
+	}
+	return int64(math.Floor(v.Num)), true
+}
+
+func wholeText(v gjson.Result) string {
+	if v.Num == math.Trunc(v.Num) && math.Abs(v.Num) <= abi.MaxSafeInteger {
+		return strconv.FormatInt(int64(v.Num), 10)
+	}
+	return v.Raw
+}
+
+// instant reads a time as transcripts have it: milliseconds, or text as in RFC
+// 3339. It returns 0 for anything else.
+func instant(v gjson.Result) int64 {
+	switch v.Type {
+	case gjson.Number:
+		n, _ := whole(v)
+		return n
+	case gjson.String:
+		if t, err := time.Parse(time.RFC3339Nano, v.Str); err == nil && t.UnixMilli() > 0 {
+			return t.UnixMilli()
+		}
+	}
+	return 0
+}
+
+func kindOf(v gjson.Result) string {
+	switch {
+	case v.Type == gjson.Null:
+		return "null"
+	case v.Type == gjson.String:
+		return "a text"
+	case v.Type == gjson.Number:
+		return "the number " + clip(v.Raw, 30)
+	case v.IsBool():
+		return v.Raw
+	case v.IsArray():
+		return "a list"
+	}
+	return "an object"
+}

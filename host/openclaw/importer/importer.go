@@ -1,0 +1,217 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Options are what an import may be told. The zero value, and nil, are fine.
+type Options struct {
+	// Keys are the settings that session keys depend on. Nil = as the state
+	// directory's openclaw.json says, see Settings.
+	Keys *sessionkey.Settings
+	// Progress is called at most ten times a second, and once at the end, from
+	// the goroutine of Import.
+	Progress func(Progress)
+	// Logger gets one line per import and agent. Nil = none.
+	Logger *slog.Logger
+
+	progressEvery time.Duration // of tests; 0 = progressEvery, negative = always
+}
+
+// importer is one import under way.
+type importer struct {
+	root    *os.Root
+	into    store.Loader
+	report  *Report
+	meter   *meter
+	writer  *writer
+	log     *slog.Logger
+	maxLine int
+	view    store.Snapshot // what was stored before; reopened now and then
+	seen    int            // sessions looked up in view
+}
+
+// Import reads the state directory dir into the store. The report is never nil
+// once the directory was opened: with an error it says what had been done.
+func Import(ctx context.Context, dir string, into store.Loader, o *Options) (*Report, error) {
+	return importDir(ctx, dir, into, o, MaxLine)
+}
+
+func importDir(ctx context.Context, dir string, into store.Loader, o *Options, maxLine int) (*Report, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	root, err := openState(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	r := newReport(dir)
+	im := &importer{root: root, into: into, report: r, maxLine: maxLine, log: o.Logger}
+	im.meter = &meter{report: o.Progress, every: cmp.Or(o.progressEvery, progressEvery), now: time.Now}
+	im.writer = &writer{into: into, report: r, meter: im.meter}
+	if im.log == nil {
+		im.log = slog.New(slog.DiscardHandler)
+	}
+	defer im.closeView()
+	settings, err := im.settings(o)
+	if err == nil {
+		err = im.run(ctx, dir, settings)
+	}
+	im.meter.finish()
+	im.log.Info("openclaw import", "dir", dir, "sessions", r.Sessions.String(), "messages", r.Messages.String(), "problems", r.known(), "err", err)
+	return r, err
+}
+
+func (im *importer) settings(o *Options) (sessionkey.Settings, error) {
+	if o.Keys != nil {
+		return *o.Keys, nil
+	}
+	s, line, err := readSettings(im.root)
+	if err != nil {
+		im.report.problem(configFile, line, BadConfig, err.Error())
+	}
+	return s, nil
+}
+
+func (im *importer) run(ctx context.Context, dir string, settings sessionkey.Settings) error {
+	dirs, err := layout(im.root, im.report)
+	if err != nil {
+		return err
+	}
+	all := newCatalog(settings, im.report)
+	for _, a := range dirs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		im.readStore(all, a)
+	}
+	all.addRuns(im.root)
+	im.countAgents(all)
+	if err := im.locate(dir, dirs, all); err != nil {
+		return err
+	}
+	for _, e := range all.entries {
+		if err := im.session(ctx, e); err != nil {
+			return err
+		}
+	}
+	return im.writer.flush(ctx)
+}
+
+func (im *importer) readStore(all *catalog, a *agentDir) {
+	if !a.Store {
+		return
+	}
+	text, err := readFile(im.root, a.store())
+	if err != nil {
+		im.report.problem(a.store(), 0, BadStore, reason(err)+"; its sessions are skipped")
+		return
+	}
+	im.report.Bytes += int64(len(text))
+	im.meter.Total += int64(len(text))
+	im.meter.File = a.store()
+	all.addStore(a, text)
+	im.meter.add(int64(len(text)))
+	im.log.Debug("openclaw store", "file", a.store(), "sessions", len(all.entries))
+}
+
+func (im *importer) countAgents(all *catalog) {
+	agents := map[string]bool{}
+	for _, e := range all.entries {
+		agents[e.Session.AgentID] = true
+	}
+	im.report.Agents = slices.AppendSeq(im.report.Agents, maps.Keys(agents))
+	slices.Sort(im.report.Agents)
+}
+
+// locate finds every entry's transcript, and the transcripts without an entry.
+func (im *importer) locate(dir string, dirs []*agentDir, all *catalog) error {
+	f, err := newFinder(im.root, dir, im.report)
+	if err != nil {
+		return fmt.Errorf("importer: name the state directory: %w", err)
+	}
+	for _, e := range all.entries {
+		f.find(e)
+		im.meter.Total += max(e.Size, 0)
+	}
+	for _, a := range dirs {
+		for _, name := range slices.Sorted(maps.Keys(a.Transcripts)) {
+			if file := path.Join(a.Path, name); !f.used[file] {
+				im.report.problem(file, 0, Orphan, fmt.Sprintf("no entry names it; its %d bytes are not imported", a.Transcripts[name]))
+			}
+		}
+	}
+	return nil
+}
+
+// session stores one session and its transcript.
+func (im *importer) session(ctx context.Context, e *entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	im.meter.File = cmp.Or(e.Transcript, e.Store)
+	im.writer.session(e)
+	if e.Transcript != "" {
+		if err := im.readTranscript(ctx, e); err != nil {
+			return err
+		}
+	}
+	if im.writer.full() {
+		return im.writer.flush(ctx)
+	}
+	return nil
+}
+
+// viewFor is for how many sessions one snapshot of the store is kept: long
+// enough to be cheap, short enough not to hold up the store's housekeeping.
+const viewFor = 256
+
+// bookmark returns the transcript's bookmark. It counts only while the store
+// has the session with this transcript: one that was deleted there, or has
+// another transcript by now, is read again.
+func (im *importer) bookmark(ctx context.Context, e *entry) (mark, error) {
+	if im.seen%viewFor == 0 {
+		im.closeView()
+		view, err := im.into.Snapshot(ctx)
+		if err != nil {
+			return mark{}, fmt.Errorf("importer: open the store: %w", err)
+		}
+		im.view = view
+	}
+	im.seen++
+	stored, err := im.view.Get(ctx, e.Session.Key)
+	if err != nil {
+		return mark{}, fmt.Errorf("importer: look up session %q: %w", e.Session.Key, err)
+	}
+	if stored == nil || stored.SessionID != e.Session.SessionID {
+		return mark{}, nil
+	}
+	text, err := im.into.Mark(ctx, markName(e))
+	if err != nil {
+		return mark{}, fmt.Errorf("importer: look up the bookmark of session %q: %w", e.Session.Key, err)
+	}
+	return parseMark(text), nil
+}
+
+func (im *importer) closeView() {
+	if im.view != nil {
+		if err := im.view.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+			im.log.Warn("openclaw import: close the store's snapshot", "err", err)
+		}
+		im.view = nil
+	}
+}

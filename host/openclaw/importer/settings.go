@@ -1,0 +1,126 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+const configFile = "openclaw.json"
+
+// Settings reads from the state directory's openclaw.json what session keys
+// depend on: session.mainKey, session.scope and the default agent (S1.2–S1.4).
+// Without that file the defaults hold. An error says what could not be used and
+// comes with the settings that could.
+func Settings(dir string) (sessionkey.Settings, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return sessionkey.Settings{}, fmt.Errorf("importer: open the state directory: %w", err)
+	}
+	defer root.Close()
+	s, _, err := readSettings(root)
+	return s, err
+}
+
+// readSettings also returns the line that an error is about.
+func readSettings(root *os.Root) (sessionkey.Settings, int, error) {
+	text, err := readFile(root, configFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sessionkey.Settings{}, 0, nil
+	}
+	if err != nil {
+		return sessionkey.Settings{}, 0, err
+	}
+	doc, err := parseLenient(text)
+	if err != nil {
+		line := 0
+		if bad := (*syntaxError)(nil); errors.As(err, &bad) {
+			line = bad.Line
+		}
+		return sessionkey.Settings{}, line, err
+	}
+	s, err := settingsOf(gjson.ParseBytes(doc.json))
+	return s, 0, err
+}
+
+func settingsOf(config gjson.Result) (sessionkey.Settings, error) {
+	var s sessionkey.Settings
+	var errs []error
+	if v := config.Get("session.mainKey"); v.Exists() {
+		key := strings.TrimSpace(v.String())
+		if v.Type != gjson.String || sessionkey.Check(key) != nil || strings.Contains(key, ":") || reserved(key) {
+			errs = append(errs, errors.New("session.mainKey is no usable name; main is used"))
+		} else {
+			s.MainKey = key
+		}
+	}
+	switch v := config.Get("session.scope"); {
+	case !v.Exists(), v.Str == "per-sender":
+	case v.Str == "global":
+		s.GlobalScope = true
+	default:
+		errs = append(errs, errors.New("session.scope is neither per-sender nor global; per-sender is used"))
+	}
+	agent, err := defaultAgent(config.Get("agents.list"))
+	s.DefaultAgent = agent
+	return s, errors.Join(append(errs, err)...)
+}
+
+// defaultAgent is the one marked so, else the first (S1.4).
+func defaultAgent(list gjson.Result) (string, error) {
+	if !list.IsArray() {
+		return "", nil
+	}
+	var first, marked string
+	var errs []error
+	for i, a := range list.Array() {
+		id, err := sessionkey.AgentID(strings.TrimSpace(a.Get("id").String()))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("agents.list[%d].id %w", i, err))
+			continue
+		}
+		if first == "" {
+			first = id
+		}
+		if marked == "" && a.Get("default").Type == gjson.True {
+			marked = id
+		}
+	}
+	if marked == "" {
+		marked = first
+	}
+	return marked, errors.Join(errs...)
+}
+
+func reserved(key string) bool {
+	return key == sessionkey.Current || key == sessionkey.Global || key == sessionkey.Unknown
+}
+
+// maxDocument bounds a file that is read whole: sessions.json, runs.json,
+// openclaw.json.
+const maxDocument = 512 << 20
+
+// readFile reads a regular file below root that is not too large.
+func readFile(root *os.Root, name string) ([]byte, error) {
+	f, size, err := open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxDocument {
+		return nil, fmt.Errorf("has %d bytes; at most %d are read at once", size, maxDocument)
+	}
+	text := make([]byte, size)
+	n, err := io.ReadFull(f, text)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil // it shrank meanwhile
+	}
+	return text[:n], err
+}
