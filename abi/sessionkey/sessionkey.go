@@ -59,10 +59,14 @@ func (s Settings) Agent() string {
 	return s.DefaultAgent
 }
 
-// MainOf returns the canonical key of agentID's main session.
+// MainOf returns the canonical key of agentID's main session; of the default
+// agent's when agentID is empty.
 func (s Settings) MainOf(agentID string) string {
 	if s.GlobalScope {
 		return Global
+	}
+	if agentID == "" {
+		agentID = s.Agent()
 	}
 	return Join(agentID, s.mainKey())
 }
@@ -85,19 +89,41 @@ func (s Settings) KindOf(key string) string {
 }
 
 // Display returns the key as the tools show it to a caller of agentID: "main"
-// for the own agent's main session, every other key as it is (S1.2, S1.3).
+// for the own agent's main session, every other key as it is (S1.2). Under the
+// global scope every agent's main session is the one session (S1.3).
 func (s Settings) Display(key, agentID string) string {
-	if key == s.MainOf(agentID) {
+	if s.GlobalScope && key == Global {
+		return Main
+	}
+	id, rest, ok := Split(key)
+	if !ok || rest != s.mainKey() {
+		return key
+	}
+	if s.GlobalScope || id == agentID || agentID == "" && id == s.Agent() {
 		return Main
 	}
 	return key
 }
 
+// Hidden reports whether a stored session is never listed and never answered,
+// because its key is a reserved word or an alias of the one global session
+// (S1.3).
+func (s Settings) Hidden(key string) bool {
+	if key == Global {
+		return !s.GlobalScope
+	}
+	_, rest, ok := Split(key)
+	if !ok {
+		return key == Unknown
+	}
+	return rest == Global || rest == Unknown || s.GlobalScope && (rest == s.mainKey() || rest == Main)
+}
+
 // Canonical resolves a key-shaped text for a caller of agentID (S1.1–S1.4):
 // "main", a canonical key or alias, or a bare form, which means the caller's own
-// agent. Any other text is taken as the <rest> of a key of that agent. It fails
-// with abi.InvalidArgs for texts that can be no key. "current" is the caller's
-// business and reserved words are no keys.
+// agent (the default agent when agentID is empty). Any other text is taken as the
+// <rest> of a key of that agent. It fails with abi.InvalidArgs for texts that can
+// be no key. "current" is the caller's business and reserved words are no keys.
 func (s Settings) Canonical(text, agentID string) (string, error) {
 	if err := Check(text); err != nil {
 		return "", err
@@ -126,7 +152,14 @@ func (s Settings) Canonical(text, agentID string) (string, error) {
 	case Global, Unknown:
 		return "", invalid("uses a reserved word, not a session key")
 	}
-	return Join(agentID, rest), nil
+	if agentID == "" {
+		agentID = s.Agent()
+	}
+	key := Join(agentID, rest)
+	if len(key) > abi.MaxSessionKey {
+		return "", invalid("is longer than 512 bytes as a full session key")
+	}
+	return key, nil
 }
 
 // Shaped reports whether a reference has the form of a key, and is therefore
@@ -198,52 +231,36 @@ func Kind(key string) string {
 	return KindOther
 }
 
-// Group is what the key of a group chat says (S1.1, S9).
-type Group struct {
-	Channel  string
-	ChatType string // group or channel
-	ID       string
-	ThreadID string // from a :thread: or :topic: suffix
-}
-
-// ParseGroup reads the key of a group chat.
-func ParseGroup(key string) (Group, bool) {
-	_, rest, ok := Split(key)
-	if !ok {
-		return Group{}, false
-	}
-	channel, rest, ok := strings.Cut(rest, ":")
-	if !ok || channel == "" {
-		return Group{}, false
-	}
-	chatType, id, ok := strings.Cut(rest, ":")
-	if !ok || id == "" || chatType != "group" && chatType != "channel" {
-		return Group{}, false
-	}
-	g := Group{Channel: channel, ChatType: chatType, ID: id}
-	for _, sep := range [...]string{":thread:", ":topic:"} {
-		if i := strings.LastIndex(id, sep); i > 0 && i+len(sep) < len(id) {
-			g.ID, g.ThreadID = id[:i], id[i+len(sep):]
-			break
-		}
-	}
-	return g, true
-}
-
 // IsChild reports whether the key is that of a spawned child.
 func IsChild(key string) bool {
 	_, rest, ok := Split(key)
 	return ok && strings.HasPrefix(rest, "subagent:")
 }
 
-// AgentID lower-cases text and checks it against [a-z0-9][a-z0-9_-]{0,63}; it is
-// never mangled to fit (S1.4).
+// AgentID lower-cases the ASCII letters of text and checks it against
+// [a-z0-9][a-z0-9_-]{0,63}; it is never mangled to fit, so letters whose Unicode
+// lower case is ASCII (the Kelvin sign) are refused (S1.4).
 func AgentID(text string) (string, error) {
-	id := strings.ToLower(text)
+	id := lowerASCII(text)
 	if !validAgentID(id) {
 		return "", invalid("has an invalid agent id; one is 1 to 64 of a-z, 0-9, _ and -, and starts with a letter or digit")
 	}
 	return id, nil
+}
+
+func lowerASCII(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if b[i] >= 'A' && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
 }
 
 func validAgentID(id string) bool {

@@ -9,6 +9,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 )
@@ -76,5 +77,8 @@ const (
 	Updated
 )
 
+// ToolResultRoles are the roles of messages that are tool results (S3.2).
+var ToolResultRoles = []string{"toolResult", "tool"}
+
 // IsToolResult reports whether messages of this role are tool results (S3.2).
-func IsToolResult(role string) bool { return role == "toolResult" || role == "tool" }
+func IsToolResult(role string) bool { return slices.Contains(ToolResultRoles, role) }

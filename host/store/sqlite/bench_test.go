@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store/storegen"
+)
+
+// BenchmarkSize asks the questions of TestCost of 100 and of 10,000 sessions, in
+// turn and in one run, and reports the median of each and their ratio.
+func BenchmarkSize(b *testing.B) {
+	small := generated(b, storegen.Options{Sessions: 100, LongMessages: 800, Now: now})
+	big := generated(b, storegen.Options{Sessions: 10_000, LongMessages: 200_000, Now: now})
+	for _, q := range questions {
+		b.Run(q.name, func(b *testing.B) {
+			var took [2][]time.Duration
+			for range b.N {
+				for i, db := range []*DB{small, big} {
+					took[i] = append(took[i], timeOf(b, db, q))
+				}
+			}
+			report(b, took)
+		})
+	}
+}
+
+// BenchmarkTranscript compares the newest 50 messages of a transcript of 100 MB,
+// whole and without tool results, with those of a small one.
+func BenchmarkTranscript(b *testing.B) {
+	db := generated(b, storegen.Options{Sessions: 100, Messages: 200, LargeBytes: 100 << 20, Now: now})
+	for _, exclude := range [][]string{nil, noTools} {
+		b.Run(fmt.Sprintf("without=%q", exclude), func(b *testing.B) {
+			var took [2][]time.Duration
+			for range b.N {
+				for i, key := range []string{storegen.MainKey, storegen.LargeKey} {
+					q := telling("", 0, abi.HistoryRequest{SessionKey: key, Limit: 50, ExcludeRoles: exclude})
+					took[i] = append(took[i], timeOf(b, db, q))
+				}
+			}
+			report(b, took)
+		})
+	}
+}
+
+func timeOf(b *testing.B, db *DB, q question) time.Duration {
+	b.Helper()
+	ctx, cancel := context.WithCancel(context.Background()) // as requests have
+	defer cancel()
+	start := time.Now()
+	v, err := db.Snapshot(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := q.ask(ctx, v); err != nil {
+		b.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+func report(b *testing.B, took [2][]time.Duration) {
+	b.Helper()
+	var median [2]float64
+	for i := range took {
+		slices.Sort(took[i])
+		median[i] = float64(took[i][len(took[i])/2].Nanoseconds()) / 1000
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median[0], "µs/small")
+	b.ReportMetric(median[1], "µs/big")
+	b.ReportMetric(median[1]/median[0], "ratio")
+}

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// applicationID marks a database as Parley's; migration 1 sets it.
+const applicationID = 0x50726c79 // "Prly"
+
+// What every connection sets. A writer of another process is waited for at most
+// busy_timeout; there is one only while an owner hands over to the next.
+var (
+	writerPragmas = []string{"busy_timeout(5000)", "synchronous(FULL)", "foreign_keys(ON)", "journal_size_limit(67108864)"}
+	readerPragmas = []string{"busy_timeout(5000)", "query_only(ON)"}
+)
+
+// Statements that only SQLite has.
+const (
+	beginRead  = fixed("BEGIN")
+	endRead    = fixed("COMMIT")
+	beginWrite = fixed("BEGIN IMMEDIATE")
+	commit     = fixed("COMMIT")
+	rollback   = fixed("ROLLBACK")
+
+	contains = "instr(search, %s) > 0" // in PostgreSQL: strpos(search, %s) > 0
+)
+
+// limit is a LIMIT clause. The sum matters: with a bare parameter SQLite plans
+// by its value, and so compiles the statement anew at each execution, which
+// costs more than running it.
+func limit(parameter string) string { return " LIMIT " + parameter + " + 0" }
+
+// connect returns a pool of connections to the file.
+func connect(path string, pragmas []string) (*sql.DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	absolute = "/" + strings.TrimPrefix(filepath.ToSlash(absolute), "/")
+	name := url.URL{Scheme: "file", Path: absolute, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	connector, err := driver.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// explain says of an error of SQLite's what it means for this file and what to
+// do. Every other error it returns as it is.
+func explain(path string, err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	var advice string
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_NOTADB:
+		advice = "is not a database; name another file, or move this one away"
+	case sqlite3.SQLITE_CORRUPT:
+		advice = "is damaged; restore it from a copy, or move it away and import again"
+	case sqlite3.SQLITE_CANTOPEN:
+		advice = "cannot be opened; check that the folder exists and that you may write in it"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		advice = "cannot be written; check the permissions of the file and its folder"
+	case sqlite3.SQLITE_FULL:
+		advice = "cannot grow, the disk is full; nothing of this change was kept"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		advice = "is locked by another process; wait for it or end it"
+	case sqlite3.SQLITE_IOERR:
+		advice = "cannot be read or written; check the disk"
+	case sqlite3.SQLITE_TOOBIG:
+		advice = "takes no value of this length (1 GB at most)"
+	default:
+		return err
+	}
+	return fmt.Errorf("sqlite: %s %s: %w", path, advice, err)
+}

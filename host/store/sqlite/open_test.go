@@ -1,0 +1,247 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/host/store/storetest"
+)
+
+const key = "agent:main:x"
+
+func putOne(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	err := db.Load(context.Background(), func(b store.Batch) error {
+		_, err := b.PutSession(&abi.Session{Key: key, SessionID: "s"}, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func listAll(t *testing.T, db *sqlite.DB) []string {
+	t.Helper()
+	v, err := db.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	page, err := v.List(context.Background(), storetest.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, r := range page.Rows {
+		all = append(all, r.Session.Key)
+	}
+	return all
+}
+
+// execRaw changes a database behind the store's back.
+func execRaw(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func TestOpenCreates(t *testing.T) {
+	for _, name := range []string{"parley.db", "a b?c=d&e#f%41'ü;.db", "plain"} {
+		path := filepath.Join(t.TempDir(), "new", "folder", name)
+		db := open(t, path)
+		putOne(t, db)
+		for file, want := range map[string]fs.FileMode{path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, filepath.Dir(path): fs.ModeDir | 0o700} {
+			info, err := os.Stat(file)
+			if err != nil || info.Mode() != want {
+				t.Errorf("%s: %v, %v; want %v", file, info, err, want)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+			t.Errorf("closed, the folder holds %v, %v; want the database alone", files, err)
+		}
+		if got := listAll(t, open(t, path)); !slices.Equal(got, []string{key}) {
+			t.Errorf("opened again: %v", got)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	newer := filepath.Join(t.TempDir(), "newer.db")
+	if err := open(t, newer).Close(); err != nil {
+		t.Fatal(err)
+	}
+	execRaw(t, newer, "PRAGMA journal_mode = DELETE", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+	foreign := filepath.Join(t.TempDir(), "foreign.db")
+	execRaw(t, foreign, "CREATE TABLE a (b)")
+	marked := filepath.Join(t.TempDir(), "marked.db")
+	execRaw(t, marked, "PRAGMA application_id = 7")
+	text := filepath.Join(t.TempDir(), "text.db")
+	short := filepath.Join(t.TempDir(), "short.db")
+	brief := filepath.Join(t.TempDir(), "brief.db")
+	for path, content := range map[string]string{text: strings.Repeat("This is no database. ", 1000), short: "x", brief: "SQLite\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		path string
+		want []string // in the error, beside the path
+	}{
+		"a newer schema":          {newer, []string{"schema version 99", "newer than 1", "newer program"}},
+		"another program's":       {foreign, []string{"another program", "another file"}},
+		"another program's, new":  {marked, []string{"another program", "another file"}},
+		"text":                    {text, []string{"not a database"}},
+		"a few bytes":             {brief, []string{"not a database"}},
+		"a byte":                  {short, []string{"not a database"}},
+		"a folder":                {t.TempDir(), []string{"is a folder"}},
+		"a device":                {os.DevNull, []string{"not a regular file"}},
+		"below a file":            {filepath.Join(text, "x.db"), []string{"not a directory"}},
+		"where nothing can be":    {"/proc/parley/x.db", []string{"cannot make the folder for"}},
+		"where no file can be":    {"/proc/parley.db", []string{"cannot write"}},
+		"no path":                 {"", []string{"not a path"}},
+		"a path that can be none": {"a\x00b", []string{"not a path"}},
+	} {
+		before, _ := os.ReadFile(c.path)
+		db, err := sqlite.Open(context.Background(), c.path, nil)
+		if err == nil {
+			t.Errorf("%s: opened", name)
+			_ = db.Close()
+			continue
+		}
+		for _, want := range append(c.want, strings.TrimSuffix(c.path, "\x00b"), "sqlite: ") {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q does not say %q", name, err, want)
+			}
+		}
+		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+			t.Errorf("%s: the file was changed", name)
+		}
+		if side, _ := filepath.Glob(c.path + "-*"); len(side) > 0 {
+			t.Errorf("%s: left %v behind", name, side)
+		}
+	}
+	if _, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "x.db"), &sqlite.Options{Readers: -1}); err == nil {
+		t.Error("opened with -1 readers")
+	}
+}
+
+// TestOpenInterrupted opens what a first start left that ended before the schema
+// was there.
+func TestOpenInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	db := open(t, path)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	drop := []string{"PRAGMA application_id = 0", "DELETE FROM goose_db_version WHERE version_id > 0"}
+	for _, table := range strings.Fields("message_raws messages session_extras sessions transcripts partitions marks") {
+		drop = append(drop, "DROP TABLE "+table)
+	}
+	execRaw(t, path, drop...)
+	db = open(t, path)
+	putOne(t, db)
+	if got := listAll(t, db); !slices.Equal(got, []string{key}) {
+		t.Errorf("lists %v", got)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "parley.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putOne(t, db)
+	v, err := db.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if s, err := v.Get(ctx, key); err != nil || s == nil {
+		t.Errorf("a snapshot from before: %v, %v", s, err)
+	}
+	for range 2 {
+		if err := v.Close(); err != nil {
+			t.Errorf("close the snapshot: %v", err)
+		}
+	}
+	_, err = db.Snapshot(ctx)
+	_, err2 := db.Mark(ctx, "a")
+	err3 := db.Load(ctx, func(store.Batch) error { return nil })
+	for _, err := range []error{err, err2, err3} {
+		if err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("a closed database: %v", err)
+		}
+	}
+}
+
+// TestReaders takes every snapshot there is; the next waits for one.
+func TestReaders(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "parley.db"), &sqlite.Options{Readers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	first, err := db.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := db.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := make(chan error)
+	go func() {
+		v, err := db.Snapshot(ctx)
+		if err == nil {
+			err = v.Close()
+		}
+		third <- err
+	}()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-third; err != nil {
+		t.Errorf("the third snapshot: %v", err)
+	}
+	if first, err = db.Snapshot(ctx); err != nil {
+		t.Fatal(err)
+	}
+	brief, stop := context.WithDeadline(ctx, time.Now())
+	defer stop()
+	if _, err := db.Snapshot(brief); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a third snapshot that cannot wait: %v", err)
+	}
+	cancel()
+	if err := errors.Join(first.Close(), second.Close()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -1,0 +1,123 @@
+// Package sqlite is the default session store: one SQLite file, without cgo.
+//
+// A database is in WAL mode with synchronous=FULL. One connection writes, in
+// BEGIN IMMEDIATE transactions, one at a time; the others are query_only and
+// each serves one snapshot at a time, which is a read transaction pinned when it
+// is opened. Readers never wait for the writer, nor it for them.
+//
+// What a request costs depends on what it returns. Lists walk index ranges that
+// hold nothing else (list.go), histories walk a transcript from its end
+// (history.go), and a message too long for a history is shortened once, when it
+// is written. Only search reads further, through one index.
+//
+// One process at a time may use a database; keeping others out is its opener's
+// business. SQL is kept to what PostgreSQL understands too, with $1 parameters;
+// what is SQLite's own is in dialect.go and in the migrations.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// DefaultReaders is how many snapshots may be open at once by default.
+const DefaultReaders = 16
+
+// Options are the settings of a DB. nil and the zero value mean the defaults.
+type Options struct {
+	// Readers is how many snapshots may be open at once; one more waits for
+	// another to be closed. 0 means DefaultReaders.
+	Readers int
+}
+
+func (o *Options) validate() (Options, error) {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	if v.Readers < 0 {
+		return v, fmt.Errorf("sqlite: Options.Readers is %d; it must not be negative", v.Readers)
+	}
+	if v.Readers == 0 {
+		v.Readers = DefaultReaders
+	}
+	return v, nil
+}
+
+// DB is a store in a SQLite file. It is safe for concurrent use; who opened it
+// closes it.
+type DB struct {
+	path       string
+	writing    *sql.DB
+	reading    *sql.DB
+	writer     *writer
+	readers    *pool
+	partitions atomic.Pointer[[]partition]
+}
+
+var _ store.Loader = (*DB)(nil)
+
+// Open opens the database at path, and creates it (mode 0600) and its folder
+// (mode 0700) if they are missing. A schema older than the program's is brought
+// up to date; a newer one, another program's database and a file that is no
+// database are refused and left as they are.
+func Open(ctx context.Context, path string, o *Options) (*DB, error) {
+	options, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareFile(path); err != nil {
+		return nil, err
+	}
+	db := &DB{path: path}
+	if err := db.open(ctx, options); err != nil {
+		return nil, errors.Join(explain(path, err), db.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context, o Options) (err error) {
+	if db.writing, err = connect(db.path, writerPragmas); err != nil {
+		return err
+	}
+	db.writing.SetMaxOpenConns(1)
+	if err := migrate(ctx, db.path, db.writing); err != nil {
+		return err
+	}
+	if db.writer, err = newWriter(ctx, db.writing); err != nil {
+		return err
+	}
+	if db.reading, err = connect(db.path, readerPragmas); err != nil {
+		return err
+	}
+	db.readers = newPool(db.reading, o.Readers)
+	s, err := db.Snapshot(ctx) // whatever a reader would stumble over, it does so here
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// Close waits for the Load that runs and closes the database. A snapshot that is
+// still open stays good until it is closed; nothing new begins.
+func (db *DB) Close() error {
+	var errs []error
+	if db.readers != nil {
+		db.readers.close()
+	}
+	if db.reading != nil {
+		errs = append(errs, db.reading.Close())
+	}
+	if db.writer != nil {
+		errs = append(errs, db.writer.close())
+	}
+	if db.writing != nil {
+		errs = append(errs, db.writing.Close())
+	}
+	return explain(db.path, errors.Join(errs...))
+}
