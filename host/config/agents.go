@@ -1,0 +1,125 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// allowed is an entry of an allowAgents, to be checked when all agents are known.
+type allowed struct {
+	at value
+	id string
+}
+
+func (a *Agents) read(r *reader, v value) {
+	var entries []allowed
+	var paths []string // of the agents in a.List
+	r.object(v,
+		field{"defaults", func(v value) {
+			r.object(v,
+				field{"sandbox", func(v value) {
+					r.object(v, field{"sessionToolsVisibility", r.enumInto(&a.SandboxVisibility, SandboxSpawned, SandboxAll)})
+				}},
+				field{"subagents", r.subagents(&a.AllowAgents, &entries)},
+			)
+		}},
+		field{"list", func(v value) {
+			r.list(v, func(v value) {
+				if agent, ok := r.agent(v, &entries); ok && a.add(r, v, agent, paths) {
+					paths = append(paths, v.path)
+				}
+			})
+		}},
+	)
+	a.check(r, entries)
+}
+
+func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
+	var a Agent
+	found := r.object(v,
+		field{"id", func(v value) {
+			if id, ok := r.agentID(v); ok {
+				a.ID = id
+			}
+		}},
+		field{"default", r.boolInto(&a.Default)},
+		field{"name", r.textInto(&a.Name)},
+		field{"subagents", r.subagents(&a.AllowAgents, entries)},
+	)
+	if found == nil {
+		return a, false
+	}
+	if _, ok := found["id"]; !ok {
+		r.problem(v, "has no id; give the agent one, such as id: \"main\"")
+	}
+	return a, a.ID != ""
+}
+
+func (r *reader) agentID(v value) (string, bool) {
+	s, ok := r.text(v)
+	if !ok {
+		return "", false
+	}
+	id, err := sessionkey.AgentID(s)
+	if err != nil {
+		r.problem(v, "%q %s", clip(s), err)
+		return "", false
+	}
+	return id, true
+}
+
+// subagents reads {allowAgents: […]}.
+func (r *reader) subagents(to *[]string, entries *[]allowed) func(value) {
+	return func(v value) {
+		r.object(v, field{"allowAgents", func(v value) {
+			*to = []string{}
+			r.list(v, func(v value) {
+				s, ok := r.text(v)
+				if !ok {
+					return
+				}
+				if s == "*" {
+					*to = append(*to, s)
+				} else if id, ok := r.agentID(v); ok {
+					*to = append(*to, id)
+					*entries = append(*entries, allowed{v, id})
+				}
+			})
+		}})
+	}
+}
+
+// add appends the agent unless its id, or being the default, is taken.
+func (a *Agents) add(r *reader, v value, agent Agent, paths []string) bool {
+	for i, other := range a.List {
+		if other.ID == agent.ID {
+			r.problem(v, "has the id %q, which %s has already", agent.ID, paths[i])
+			return false
+		}
+		if other.Default && agent.Default {
+			r.problem(v, "is a second default; %s is one already", paths[i])
+			agent.Default = false
+		}
+	}
+	a.List = append(a.List, agent)
+	return true
+}
+
+// check refuses permissions for agents that are not configured: they could only
+// be mistakes.
+func (a *Agents) check(r *reader, entries []allowed) {
+	ids := []string{sessionkey.DefaultAgent}
+	if len(a.List) > 0 {
+		ids = ids[:0]
+		for _, agent := range a.List {
+			ids = append(ids, agent.ID)
+		}
+	}
+	for _, e := range entries {
+		if !slices.Contains(ids, e.id) {
+			r.problem(e.at, "%q is not a configured agent; configured: %s", e.id, strings.Join(ids, ", "))
+		}
+	}
+}

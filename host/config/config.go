@@ -1,0 +1,185 @@
+// Package config holds the settings of a gateway: one JSON5 file in OpenClaw's
+// terms, plus Parley's own.
+//
+//	{
+//	  session: { mainKey: "main", scope: "per-sender" },
+//	  tools: {
+//	    sessions: { visibility: "tree" },
+//	    agentToAgent: { enabled: false, allow: [] },
+//	  },
+//	  agents: {
+//	    defaults: { sandbox: { sessionToolsVisibility: "spawned" }, subagents: { allowAgents: [] } },
+//	    list: [{ id: "main", default: true, name: "Main", subagents: { allowAgents: ["ops"] } }, { id: "ops" }],
+//	  },
+//	  gateway: {
+//	    listen: "127.0.0.1:8484",
+//	    tokens: [
+//	      { token: { env: "PARLEY_TOKEN" }, operator: true },
+//	      { token: "…", caller: { sessionKey: "agent:ops:main", sandboxed: true } },
+//	    ],
+//	  },
+//	  store: { path: "parley.db" },
+//	  plugins: { limits: { memoryMiB: 64, stepTimeoutMs: 5000 } },
+//	}
+//
+// A file is accepted whole or refused whole: every unknown name, repeated name
+// and bad value is one Problem with its path and place, and all of them are
+// reported at once. What is accepted is acted upon: a setting whose feature this
+// version lacks is an unknown name.
+package config
+
+import (
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// Values of tools.sessions.visibility (S7.1).
+const (
+	VisibilitySelf  = "self"
+	VisibilityTree  = "tree"
+	VisibilityAgent = "agent"
+	VisibilityAll   = "all"
+)
+
+// Values of session.scope (S1.3).
+const (
+	ScopePerSender = "per-sender"
+	ScopeGlobal    = "global"
+)
+
+// Values of agents.defaults.sandbox.sessionToolsVisibility (S7.3).
+const (
+	SandboxSpawned = "spawned"
+	SandboxAll     = "all"
+)
+
+// DefaultListen is where the gateway listens unless told otherwise.
+const DefaultListen = "127.0.0.1:8484"
+
+// Config are the settings. Parse, Load and Default fill in every default. It is
+// safe for concurrent use as long as nobody changes it.
+type Config struct {
+	Session Session
+	Tools   Tools
+	Agents  Agents
+	Gateway Gateway
+	Store   Store
+	Plugins Plugins
+}
+
+// Session are the settings that keys depend on.
+type Session struct {
+	MainKey string // the <rest> of main sessions (S1.2)
+	Scope   string // ScopePerSender or ScopeGlobal
+}
+
+// Tools says what the session tools may see.
+type Tools struct {
+	Visibility   string // one of the Visibility constants
+	AgentToAgent AgentToAgent
+}
+
+// AgentToAgent opens the sessions of other agents (S7.2).
+type AgentToAgent struct {
+	Enabled bool
+	Allow   []string // patterns of agent ids, with *; empty = all
+}
+
+// Agents are the configured agents. With an empty List there is one, "main".
+type Agents struct {
+	SandboxVisibility string   // SandboxSpawned or SandboxAll
+	AllowAgents       []string // for agents that have none of their own
+	List              []Agent
+}
+
+// Agent is one configured agent.
+type Agent struct {
+	ID      string
+	Default bool
+	Name    string
+	// AllowAgents are the agents that it may spawn children under: ids, or "*"
+	// for every configured one (S5.2, S6). nil: Agents.AllowAgents.
+	AllowAgents []string
+}
+
+// Gateway is how clients reach the gateway.
+type Gateway struct {
+	Listen string // host:port
+	Tokens []Token
+}
+
+// Token is a bearer token and whom it stands for: the operator or a session.
+type Token struct {
+	Secret   Secret
+	Operator bool
+	Caller   Caller // unless Operator
+}
+
+// Caller is the session that a token stands for.
+type Caller struct {
+	SessionKey string // canonical
+	AgentID    string
+	Channel    string
+	To         string
+	AccountID  string
+	ThreadID   string
+	Sandboxed  bool
+}
+
+// Store is where sessions are kept.
+type Store struct {
+	Path string // empty: the program's own choice
+}
+
+// Plugins are the bounds of the sandbox. Zero means the engine's default.
+type Plugins struct {
+	MemoryMiB     int
+	StepTimeoutMs int
+}
+
+// Default returns the settings of an empty file.
+func Default() *Config {
+	return &Config{
+		Session: Session{MainKey: sessionkey.DefaultMainKey, Scope: ScopePerSender},
+		Tools:   Tools{Visibility: VisibilityTree},
+		Agents:  Agents{SandboxVisibility: SandboxSpawned},
+		Gateway: Gateway{Listen: DefaultListen},
+	}
+}
+
+// Keys returns what the grammar of session keys depends on.
+func (c *Config) Keys() sessionkey.Settings {
+	return sessionkey.Settings{
+		MainKey:      c.Session.MainKey,
+		GlobalScope:  c.Session.Scope == ScopeGlobal,
+		DefaultAgent: c.DefaultAgent(),
+	}
+}
+
+// DefaultAgent returns the agent marked as default, else the first, else "main"
+// (S1.4).
+func (c *Config) DefaultAgent() string {
+	for _, a := range c.Agents.List {
+		if a.Default {
+			return a.ID
+		}
+	}
+	if len(c.Agents.List) > 0 {
+		return c.Agents.List[0].ID
+	}
+	return sessionkey.DefaultAgent
+}
+
+// Secret is a text that is never printed.
+type Secret string
+
+// String hides the secret from %v and %s.
+func (s Secret) String() string { return "[secret]" }
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return "[secret]" }
+
+// MarshalText hides the secret from encoders and loggers.
+func (s Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
+
+// Reveal returns the text itself.
+func (s Secret) Reveal() string { return string(s) }

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/parley-wasm/parley/host/config/document"
+)
+
+// Load reads the file at path; see Parse. A relative store.path counts from the
+// file's directory.
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	defer f.Close()
+	// One byte more than is read, so that a longer file is told so.
+	text, err := io.ReadAll(io.LimitReader(f, document.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	c, err := Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if p := c.Store.Path; p != "" && !filepath.IsAbs(p) {
+		c.Store.Path = filepath.Join(filepath.Dir(path), p)
+	}
+	return c, nil
+}
+
+// Parse reads settings from JSON5. name is the file's name, for the problems.
+// It fails with Errors, which hold everything that is wrong. Secrets that are
+// given as {env: NAME} are taken from the environment.
+func Parse(name string, text []byte) (*Config, error) {
+	doc, err := document.Parse(text)
+	if err != nil {
+		p := &Problem{File: name, Message: err.Error()}
+		var e *document.Error
+		if errors.As(err, &e) {
+			p.Line, p.Column, p.Message = e.Line, e.Column, "not valid JSON5: "+e.Message
+		}
+		return nil, Errors{p}
+	}
+	r := &reader{file: name, doc: doc}
+	c := Default()
+	c.read(r, value{node: doc.Root})
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, inOrder)
+		return nil, r.problems
+	}
+	return c, nil
+}
+
+func inOrder(a, b *Problem) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
+}

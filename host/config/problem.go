@@ -1,0 +1,54 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one thing that is wrong with a file.
+type Problem struct {
+	File         string
+	Line, Column int    // from 1; 0 when it is the lack of something
+	Path         string // such as agents.list[1].id; empty for the text as a whole
+	Message      string // what is wrong and what to write instead
+}
+
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Message)
+	return b.String()
+}
+
+// Errors are all problems of a file, in the order of the text.
+type Errors []*Problem
+
+// Error gives one line for each problem.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives each *Problem to errors.As.
+func (e Errors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, p := range e {
+		list[i] = p
+	}
+	return list
+}
+
+var (
+	_ error = (*Problem)(nil)
+	_ error = Errors(nil)
+)
