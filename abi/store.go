@@ -37,7 +37,7 @@ type ListRequest struct {
 	Scope           *Scope
 	Kinds           []string // of the six kinds; empty = all
 	MainKey         string   // the <rest> of main sessions; empty = "main"
-	Global          string   // session.scope is "global": the agent to whom the session "global" belongs
+	Global          string   // session.scope is "global": the agent to whom the session "global" belongs; others' main sessions are hidden
 	AgentID         string
 	Label           string
 	Search          string // substring of key, label, displayName, subject; letters of either case

@@ -1,0 +1,119 @@
+package abitest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// StepAnswer reads the output of an export that answers at once: {result, code?}
+// or {error}. Anything else is an internal error.
+func StepAnswer(output []byte) Answer {
+	v, err := Parse(output)
+	if err != nil {
+		return Answer{Err: abi.NewError(abi.Internal, "the output is no JSON: "+err.Error())}
+	}
+	o, _ := v.(map[string]any)
+	if e, ok := o["error"].(map[string]any); ok && len(o) == 1 {
+		return Answer{Err: abi.NewError(abi.Code(text(e["code"])), text(e["message"]))}
+	}
+	_, ok := o["result"].(map[string]any)
+	if err := only(o, "result", "code"); err != nil || !ok {
+		return Answer{Err: abi.NewError(abi.Internal, "the output is no answer: "+brief(v))}
+	}
+	var raw struct{ Result json.RawMessage }
+	if err := json.Unmarshal(output, &raw); err != nil {
+		return Answer{Err: abi.NewError(abi.Internal, err.Error())}
+	}
+	a := Answer{Result: raw.Result}
+	if has(o, "code") {
+		a.Code = abi.Code(text(o["code"]))
+	}
+	return a
+}
+
+// Caps of a whole answer.
+const (
+	maxResult   = 512 << 10 // sessions_list (S2.2)
+	maxMessages = 80 << 10  // messages of sessions_history together (S3.4)
+	maxFailure  = 4 << 10   // no failure repeats its arguments at length
+)
+
+// examine parses an answer and checks what holds for every answer of a tool,
+// whatever the vector expects.
+func examine(tool string, a Answer) (result any, problems []string) {
+	if a.Err != nil {
+		if len(a.Err.Error()) > maxFailure {
+			problems = append(problems, fmt.Sprintf("the error has %d bytes", len(a.Err.Error())))
+		}
+		return nil, problems
+	}
+	result, err := Parse(a.Result)
+	if err != nil {
+		return nil, []string{"the result is no JSON: " + err.Error()}
+	}
+	o, ok := result.(map[string]any)
+	if !ok {
+		return result, []string{"the result is no object (S0.1): " + brief(result)}
+	}
+	say := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	status := o["status"]
+	failed := status == "error" || status == "forbidden"
+	say(failed == (a.Code != ""), "status %v with code %q: a code stands beside a failure, and only there", status, a.Code)
+	if failed {
+		message, _ := o["error"].(string)
+		say(message != "" && len(o) == 2, "a failure is {status, error} (S0.1), got %s", brief(o))
+		say((status == "forbidden") == (a.Code == abi.Forbidden), "status %v with code %s", status, a.Code)
+		say(a.Code.Known(), "unknown code %q", a.Code)
+		say(len(a.Result) <= maxFailure, "the failure has %d bytes", len(a.Result))
+		return result, problems
+	}
+	switch tool {
+	case abi.ToolList:
+		rows := list(o["sessions"])
+		say(o["count"] == json.Number(fmt.Sprint(len(rows))), "count %v, but %d rows (S2.2)", o["count"], len(rows))
+		say(len(a.Result) < maxResult, "the result has %d bytes (S2.2)", len(a.Result))
+		say(!has(o, "nextCursor") || len(rows) > 0, "a page without rows has a nextCursor")
+		say(only(o, "count", "sessions", "nextCursor") == nil, "members %v (S2.2)", names(o))
+	case abi.ToolHistory:
+		problems = append(problems, examineHistory(o)...)
+	}
+	return result, problems
+}
+
+func examineHistory(o map[string]any) (problems []string) {
+	say := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Sprintf(format, args...)+" (S3.3)")
+		}
+	}
+	err := only(o, "sessionKey", "messages", "truncated", "droppedMessages", "contentTruncated", "contentRedacted", "bytes", "offset", "nextOffset", "hasMore")
+	say(err == nil, "%v", err)
+	flags := map[string]bool{}
+	for _, name := range []string{"truncated", "droppedMessages", "contentTruncated", "contentRedacted", "hasMore"} {
+		flag, ok := o[name].(bool)
+		say(ok, "%s is %s, want true or false", name, brief(o[name]))
+		flags[name] = flag
+	}
+	messages, ok := o["messages"].([]any)
+	say(ok, "messages is %s", brief(o["messages"]))
+	size := len(Compact(o["messages"]))
+	say(size <= maxMessages, "the messages have %d bytes", size)
+	bytes, err := integer(o, "bytes", -1)
+	say(err == nil && bytes >= 0 && bytes <= maxMessages, "bytes is %s", brief(o["bytes"]))
+	say(flags["truncated"] == (flags["droppedMessages"] || flags["contentTruncated"]),
+		"truncated says neither that messages were dropped nor that content was cut, or says so of nothing")
+	say(flags["hasMore"] == has(o, "nextOffset"), "hasMore is %v, nextOffset %s", flags["hasMore"], brief(o["nextOffset"]))
+	if has(o, "nextOffset") {
+		offset, err1 := integer(o, "offset", 0)
+		next, err2 := integer(o, "nextOffset", 0)
+		say(err1 == nil && err2 == nil && next == offset+len(messages),
+			"nextOffset %d does not continue after %d messages from offset %d", next, len(messages), offset)
+	}
+	return problems
+}

@@ -1,0 +1,53 @@
+package abitest
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Replay plays the host's part of one exchange: Call answers the host functions
+// from the record, and Finish says what differed.
+type Replay struct {
+	exchange *Exchange
+	next     int
+	problems []string
+}
+
+// Replay starts to play the exchange.
+func (x *Exchange) Replay() *Replay { return &Replay{exchange: x} }
+
+// Call answers one host-function call.
+func (r *Replay) Call(family string, request []byte) []byte {
+	if r.next >= len(r.exchange.Calls) {
+		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, family, request))
+		return []byte(`{"error":{"code":"internal","message":"not recorded"}}`)
+	}
+	c := r.exchange.Calls[r.next]
+	r.next++
+	if family != c.Family {
+		r.problems = append(r.problems, fmt.Sprintf("call %d: got family %s, want %s", r.next, family, c.Family))
+	}
+	r.compare(fmt.Sprintf("call %d", r.next), request, c.Request)
+	return c.Reply
+}
+
+// Finish compares the output and returns everything that differed.
+func (r *Replay) Finish(output []byte) []string {
+	if r.next < len(r.exchange.Calls) {
+		r.problems = append(r.problems, fmt.Sprintf("%d host calls, want %d", r.next, len(r.exchange.Calls)))
+	}
+	r.compare("output", output, r.exchange.Output)
+	return r.problems
+}
+
+func (r *Replay) compare(what string, got, want []byte) {
+	g, err1 := Parse(got)
+	w, err2 := Parse(want)
+	if err := errors.Join(err1, err2); err != nil {
+		r.problems = append(r.problems, what+": "+err.Error())
+		return
+	}
+	for _, line := range Diff(g, w) {
+		r.problems = append(r.problems, what+": "+line)
+	}
+}

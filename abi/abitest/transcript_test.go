@@ -1,0 +1,72 @@
+package abitest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi/abitest"
+)
+
+func TestTranscriptRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	saved := &abitest.Transcript{ID: "S2.1/limit-default", Exchanges: []abitest.Exchange{{
+		Export: "call", Input: json.RawMessage(`{"now":1}`), Output: json.RawMessage(`{"result":{}}`),
+		Calls: []abitest.HostCall{
+			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0}}`)},
+			{Family: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
+		},
+	}, {Export: "call", Input: json.RawMessage(`{}`), Calls: []abitest.HostCall{}, Output: json.RawMessage(`{}`)}}}
+	if err := saved.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := abitest.SaveIndex(dir, map[string]string{saved.ID: "", "S0.2/x": "too long"}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := abitest.LoadTranscripts(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("got %d transcripts, %v", len(all), err)
+	}
+	for _, line := range all[0].Diff(saved) {
+		t.Error(line)
+	}
+	index, err := abitest.LoadIndex(dir)
+	if err != nil || index["S0.2/x"] != "too long" || len(index) != 2 {
+		t.Errorf("got index %v, %v", index, err)
+	}
+	all[0].Exchanges[0].Calls[1].Request = json.RawMessage(`{"op":"history"}`)
+	if lines := all[0].Diff(saved); len(lines) != 1 || !strings.HasPrefix(lines[0], "/exchanges/0/calls/1/request/op: ") {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestReplayComparesEverything(t *testing.T) {
+	x := abitest.Exchange{Export: "call", Output: json.RawMessage(`{"a":1}`), Calls: []abitest.HostCall{
+		{Family: "store", Request: json.RawMessage(`{"op":"get","n":1}`), Reply: json.RawMessage(`{"ok":1}`)}}}
+	type call struct{ family, request string }
+	tests := []struct {
+		name   string
+		calls  []call
+		output string
+		wrong  int
+	}{
+		{"the same", []call{{"store", `{"n":1.0,"op":"get"}`}}, `{"a":1e0}`, 0},
+		{"another request", []call{{"store", `{"op":"get","n":2}`}}, `{"a":1}`, 1},
+		{"another family", []call{{"agent", `{"op":"get","n":1}`}}, `{"a":1}`, 1},
+		{"another output", []call{{"store", `{"op":"get","n":1}`}}, `{"a":2}`, 1},
+		{"no call", nil, `{"a":1}`, 1},
+		{"one call more", []call{{"store", `{"op":"get","n":1}`}, {"store", `{}`}}, `{"a":1}`, 1},
+		{"no JSON", []call{{"store", `{`}}, `x`, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := x.Replay()
+			for _, c := range tt.calls {
+				r.Call(c.family, []byte(c.request))
+			}
+			if problems := r.Finish([]byte(tt.output)); len(problems) != tt.wrong {
+				t.Errorf("got %q, want %d", problems, tt.wrong)
+			}
+		})
+	}
+}

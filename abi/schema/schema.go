@@ -1,0 +1,28 @@
+// Package schema holds the JSON Schemas of the tools: one of the arguments and
+// one of the results per tool (S2, S3, S6).
+//
+// They are draft 2020-12, and keep to keywords that mean the same in draft 7.
+// They name no $schema and use no references, because validators in MCP clients
+// differ in the drafts that they know by name. Input schemas state types and
+// required members, not bounds: a number out of its range is clamped, not
+// refused (S0.2). Output schemas also allow the failure {status, error} (S0.1).
+package schema
+
+import _ "embed" // the schemas are files
+
+var (
+	//go:embed sessions_list.input.json
+	ListInput []byte
+	//go:embed sessions_list.output.json
+	ListOutput []byte
+
+	//go:embed sessions_history.input.json
+	HistoryInput []byte
+	//go:embed sessions_history.output.json
+	HistoryOutput []byte
+
+	//go:embed agents_list.input.json
+	AgentsInput []byte
+	//go:embed agents_list.output.json
+	AgentsOutput []byte
+)
