@@ -1,0 +1,138 @@
+package extismenv
+
+import "sort"
+
+// memory is what a plugin allocates in the environment. Blocks lie behind one
+// another in one buffer; an offset that a plugin uses must lie within a block
+// that it has not freed. A call needs a handful of blocks, so freed space is
+// reclaimed only at the end of the buffer, and everything at reset.
+type memory struct {
+	buf    []byte
+	blocks []block // by offset
+	last   int     // index of the block used last: most accesses stay in it
+	limit  int     // bytes, the overhead of blocks included
+}
+
+// block is buf[off:off+size]. The memory of a block of n bytes counts as n
+// rounded up to eight, and overhead.
+type block struct {
+	off, size uint64
+	free      bool
+}
+
+const (
+	// base is the first offset. Zero must stay invalid; a larger base lets small
+	// numbers that were never offsets be refused.
+	base     = 64
+	overhead = 16
+	// keep and keepBlocks are the capacities that survive a reset.
+	keep       = 4 << 20
+	keepBlocks = 4 << 10
+)
+
+func (m *memory) reset() {
+	m.last = 0
+	if cap(m.buf) > keep || cap(m.blocks) > keepBlocks {
+		m.buf, m.blocks = nil, nil
+	}
+	m.buf, m.blocks = m.buf[:0], m.blocks[:0]
+}
+
+// end is the offset at which the next block begins.
+func (m *memory) end() uint64 {
+	if len(m.blocks) == 0 {
+		return base
+	}
+	b := &m.blocks[len(m.blocks)-1]
+	return b.off + (b.size+7)&^7 + overhead
+}
+
+// alloc makes a block. Its bytes are those of an earlier call until the caller
+// has written or cleared them.
+func (m *memory) alloc(n uint64) (off uint64, bytes []byte, err *Fault) {
+	off = m.end()
+	if room := uint64(m.limit) - min(off, uint64(m.limit)); n > room || n+8+overhead > room {
+		return 0, nil, limitf("%d more bytes do not fit into the environment's memory: %d of %d are in use", n, off, m.limit)
+	}
+	if need := int(off + n); need > cap(m.buf) {
+		grown := make([]byte, need, min(max(2*cap(m.buf), need, 4096), m.limit))
+		copy(grown, m.buf)
+		m.buf = grown
+	} else if need > len(m.buf) {
+		m.buf = m.buf[:need]
+	}
+	m.blocks = append(m.blocks, block{off: off, size: n})
+	m.last = len(m.blocks) - 1
+	return off, m.buf[off : off+n : off+n], nil
+}
+
+// put makes a block that holds b; nothing at all has no block.
+func (m *memory) put(b []byte) (off uint64, err *Fault) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	off, dst, err := m.alloc(uint64(len(b)))
+	copy(dst, b)
+	return off, err
+}
+
+// find returns the live block that holds p, or nil.
+func (m *memory) find(p uint64) *block {
+	if m.last < len(m.blocks) {
+		if b := &m.blocks[m.last]; p-b.off < b.size && !b.free {
+			return b
+		}
+	}
+	i := sort.Search(len(m.blocks), func(i int) bool { return m.blocks[i].off > p }) - 1
+	if i < 0 {
+		return nil
+	}
+	b := &m.blocks[i]
+	if p-b.off >= b.size || b.free {
+		return nil
+	}
+	m.last = i
+	return b
+}
+
+// at returns the live block that begins at p, or nil.
+func (m *memory) at(p uint64) *block {
+	if b := m.find(p); b != nil && b.off == p {
+		return b
+	}
+	return nil
+}
+
+// span returns the n bytes at p, which must lie within one block.
+func (m *memory) span(op string, p, n uint64) ([]byte, *Fault) {
+	b := m.find(p)
+	if b == nil {
+		return nil, accessf("%s: offset %d lies in no allocated block", op, p)
+	}
+	if n > b.size-(p-b.off) {
+		return nil, accessf("%s: %d bytes at offset %d reach past their block, which ends at %d", op, n, p, b.off+b.size)
+	}
+	return m.buf[p : p+n : p+n], nil
+}
+
+// text returns the whole block that begins at p.
+func (m *memory) text(op string, p uint64) ([]byte, *Fault) {
+	b := m.at(p)
+	if b == nil {
+		return nil, accessf("%s: no allocated block begins at offset %d", op, p)
+	}
+	return m.buf[p : p+b.size : p+b.size], nil
+}
+
+// release frees the block that begins at p; like Extism, it ignores anything
+// else.
+func (m *memory) release(p uint64) {
+	b := m.at(p)
+	if b == nil {
+		return
+	}
+	b.free = true
+	for n := len(m.blocks); n > 0 && m.blocks[n-1].free; n-- {
+		m.blocks = m.blocks[:n-1]
+	}
+}

@@ -1,0 +1,178 @@
+package engine_test
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/engine/wasmedit"
+	"github.com/parley-wasm/parley/host/engine/wasmtest"
+)
+
+var i32, i64 = []wasmedit.ValueType{wasmedit.I32}, []wasmedit.ValueType{wasmedit.I64}
+
+func TestLoad(t *testing.T) {
+	// change makes a module out of a good one.
+	change := func(f func(m *wasmtest.Module)) []byte {
+		m := wasmtest.Plugin(wasmtest.I32(0))
+		f(m)
+		return m.Encode()
+	}
+	describe := func(text string) []byte {
+		return change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(text), wasmtest.I32(0)) })
+	}
+	start := func(body []byte) []byte {
+		return change(func(m *wasmtest.Module) {
+			m.Start = wasmtest.OwnFuncs + len(m.Funcs)
+			m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Locals: 2, Body: body})
+		})
+	}
+	load := func(n int) []byte { return change(func(m *wasmtest.Module) { m.Memory = []uint32{uint32(n)} }) }
+	for _, c := range []struct {
+		name string
+		wasm []byte
+		op   string
+		kind engine.Kind
+		code abi.Code
+		want string
+	}{
+		{"empty", nil, "load", engine.NotAModule, abi.InvalidArgs, "not a WebAssembly module"},
+		{"text", []byte("#!/bin/sh\n"), "load", engine.NotAModule, abi.InvalidArgs, "malformed at byte 0"},
+		{"cut", wasmtest.Plugin(echo).Encode()[:300], "load", engine.NotAModule, abi.InvalidArgs, "bytes"},
+		{"invalid code", change(func(m *wasmtest.Module) { m.Funcs[1].Body = wasmtest.Drop }), "load", engine.NotAModule, abi.InvalidArgs, "not valid"},
+		{"too large", make([]byte, 2<<20), "load", engine.Memory, abi.Limit, "2097152 bytes; at most 1048576"},
+		{"foreign import", change(func(m *wasmtest.Module) {
+			m.Imports = append(m.Imports, wasmedit.Import{Module: "env", Name: "system", Type: wasmtest.Family})
+		}), "load", engine.BadImport, abi.InvalidArgs, "imports env.system (i64) -> (i64)"},
+		{"WASI", change(func(m *wasmtest.Module) {
+			m.Imports = append(m.Imports, wasmedit.Import{Module: "wasi_snapshot_preview1", Name: "fd_write", Type: wasmtest.Export})
+		}), "load", engine.BadImport, abi.InvalidArgs, "no WASI"},
+		{"unknown import", change(func(m *wasmtest.Module) { m.Imports = append(m.Imports, wasmtest.User("payments")) }), "load", engine.BadImport, abi.InvalidArgs, "extism:host/user.payments"},
+		{"import's signature", change(func(m *wasmtest.Module) { m.Imports = append(m.Imports, wasmtest.Env("load_u8", i64, i64)) }), "load", engine.BadSignature, abi.InvalidArgs, "the signature is (i64) -> (i32)"},
+		{"missing export", change(func(m *wasmtest.Module) { m.Funcs[2].Export = "resumes" }), "load", engine.MissingExport, abi.InvalidArgs, `does not export "resume"`},
+		{"export's signature", change(func(m *wasmtest.Module) {
+			m.Funcs[1].Type.Results = i64
+			m.Funcs[1].Body = wasmtest.I64(0)
+		}), "load", engine.BadSignature, abi.InvalidArgs, "exports call () -> (i64); it must be a function () -> (i32)"},
+		{"export of another kind", change(func(m *wasmtest.Module) { m.Funcs[1].Type.Params = i32 }), "load", engine.BadSignature, abi.InvalidArgs, "call (i32) -> (i32)"},
+		{"reactor", change(func(m *wasmtest.Module) {
+			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Void})
+		}), "load", engine.MissingExport, abi.InvalidArgs, "start function"},
+		{"memory at start", load(2000), "load", engine.Memory, abi.Limit, "2000 pages of memory; the limit is 1024 (64 MiB)"},
+		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give it a maximum"},
+		{"start traps", start(wasmtest.Unreachable), "start", engine.Trap, abi.Internal, "unreachable"},
+		{"endless start", start(wasmtest.Forever), "start", engine.Deadline, abi.Limit, "deadline"},
+		{"host function in start", start(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop)), "start", engine.Trap, abi.Internal, "no host functions"},
+		{"describe traps", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Unreachable }), "describe", engine.Trap, abi.Internal, "unreachable"},
+		{"describe says nothing", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"describe is no JSON", describe(`{"abi":1,`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"describe is no object", describe(`[1]`), "describe", engine.BadDescription, abi.InvalidArgs, "no JSON object"},
+		{"describe twice", describe(`{"abi":1,"abi":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"version in capitals", describe(`{"ABI":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "states no ABI version"},
+		{"version as text", describe(`{"abi":"1"}`), "describe", engine.BadDescription, abi.InvalidArgs, "states no ABI version"},
+		{"another version", describe(`{"abi":2}`), "describe", engine.WrongABI, abi.Unsupported, "speaks ABI version 2 and this host version 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout(c.kind), ModuleBytes: 1 << 20}})
+			_, err := e.Load(t.Context(), c.wasm)
+			var typed *engine.Error
+			if !errors.As(err, &typed) {
+				t.Fatalf("got %v, want an *engine.Error", err)
+			}
+			if typed.Op != c.op || typed.Kind != c.kind || !errors.Is(err, c.code) {
+				t.Errorf("got %s in %s (%v), want %s in %s with code %s", typed.Kind, typed.Op, err, c.kind, c.op, c.code)
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "engine: ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %q, want one line with %q", err, c.want)
+			}
+			// The engine goes on.
+			if _, err := e.Load(t.Context(), wasmtest.Plugin(echo).Encode()); err != nil {
+				t.Errorf("a good module afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestCache(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	wasm := wasmtest.Plugin(echo).Encode()
+	for range 2 {
+		e := newEngine(t, &engine.Options{CacheDir: dir})
+		if _, err := e.Load(t.Context(), wasm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("nothing is in the cache: %v", err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.New(t.Context(), &engine.Options{CacheDir: dir}); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
+		t.Errorf("a cache that everybody may write: %v", err)
+	}
+	if _, err := engine.New(t.Context(), &engine.Options{CacheDir: files[0]}); err == nil || !strings.Contains(err.Error(), "cache directory") {
+		t.Errorf("a cache that is a file: %v", err)
+	}
+}
+
+func TestCacheDamaged(t *testing.T) {
+	dir := t.TempDir()
+	wasm := wasmtest.Plugin(echo).Encode()
+	load := func() error {
+		_, err := newEngine(t, &engine.Options{CacheDir: dir, Logger: slog.New(slog.DiscardHandler)}).Load(t.Context(), wasm)
+		return err
+	}
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("nothing is in the cache: %v", err)
+	}
+	for _, damage := range []struct {
+		name string
+		do   func([]byte) []byte
+	}{
+		{"cut", func(b []byte) []byte { return b[:len(b)/2] }},
+		{"emptied", func(b []byte) []byte { return nil }},
+		{"overwritten", func(b []byte) []byte { return []byte(strings.Repeat("x", len(b))) }},
+	} {
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(f, damage.do(b), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := load(); err != nil {
+			t.Errorf("%s: %v", damage.name, err)
+		}
+	}
+}
+
+func TestInspect(t *testing.T) {
+	m := wasmtest.Plugin(echo)
+	m.Imports = append(m.Imports, wasmedit.Import{Module: "wasi_snapshot_preview1", Name: "fd_write", Type: wasmtest.Export})
+	i, err := engine.Inspect(m.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := i.Imports[len(i.Imports)-1].String(); last != "wasi_snapshot_preview1.fd_write () -> (i32)" {
+		t.Errorf("the last import is %s", last)
+	}
+	if i.Size != len(m.Encode()) || len(i.SHA256) != 64 || i.Memory == nil || i.Memory.Min != 1 || i.Start || len(i.Exports) != 4 {
+		t.Errorf("got %+v", i)
+	}
+	if _, err := engine.Inspect([]byte("hello")); !errors.Is(err, engine.NotAModule) {
+		t.Errorf("a text: %v", err)
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine/instance"
+)
+
+// HostFunctions serves the host functions of one call; family is one of
+// abi.ImportStore, abi.ImportAgent and abi.ImportDeliver. It is called by one
+// goroutine at a time, the request is only valid during the call, and the reply
+// is copied. A panic fails the call with HostCall.
+type HostFunctions interface {
+	Call(ctx context.Context, family string, request []byte) (reply []byte)
+}
+
+// Plugin is a loaded module. It is safe for concurrent use; it is closed by who
+// loaded it, or with its engine.
+type Plugin struct {
+	engine      *Engine
+	pool        *instance.Pool
+	description []byte
+}
+
+// Describe returns the output of describe, which was read once when the plugin
+// was loaded. It must not be changed.
+func (p *Plugin) Describe() []byte { return p.description }
+
+// Run calls an export with an input and returns its output, which belongs to the
+// caller. The call ends with Limits.StepTimeout, or when ctx ends. h may be nil
+// for a call that needs no host functions. Errors are an *Error.
+func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFunctions) ([]byte, error) {
+	switch export {
+	case abi.ExportCall, abi.ExportResume, abi.ExportDescribe:
+	default:
+		return nil, errorf("run", MissingExport, "plugins have no export %q", export)
+	}
+	if !p.engine.options.uninterruptible {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.engine.options.Limits.StepTimeout)
+		defer cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, p.engine.explain(export, err, 0)
+	}
+	i, err := p.pool.Get(ctx)
+	if err != nil {
+		return nil, p.engine.explain("start", err, 0)
+	}
+	defer p.pool.Put(i)
+	output, err := i.Call(ctx, export, input, h)
+	if err != nil {
+		return nil, p.engine.explain(export, err, i.Memory())
+	}
+	return output, nil
+}
+
+// Close waits for the running calls and releases the plugin; later calls fail
+// with Closed. If ctx ends first, it returns ctx's error and can be called again.
+func (p *Plugin) Close(ctx context.Context) error {
+	if err := p.pool.Close(ctx); err != nil {
+		return fmt.Errorf("engine: close plugin: %w", err)
+	}
+	p.engine.remove(p)
+	return nil
+}

@@ -1,0 +1,81 @@
+package wasmedit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Encode writes the module. Sections that no edit touched keep their bytes.
+func (m *Module) Encode() []byte {
+	size := len(header)
+	for _, s := range m.sections {
+		size += 1 + binary.MaxVarintLen32 + len(s.body)
+	}
+	out := append(make([]byte, 0, size), header...)
+	for _, s := range m.sections {
+		out = append(out, s.id)
+		out = binary.AppendUvarint(out, uint64(len(s.body)))
+		out = append(out, s.body...)
+	}
+	return out
+}
+
+// StartFromExport makes the exported function name the module's start function,
+// which every runtime calls when it instantiates the module, and drops the
+// export. A reactor's initialisation that only some runtimes know to call then
+// runs everywhere, and once. It fails, and changes nothing, if there is no such
+// export, it is no function () -> (), or the module has a start function already.
+func (m *Module) StartFromExport(name string) error {
+	e := m.Export(name)
+	switch {
+	case e == nil:
+		return fmt.Errorf("wasmedit: there is no export %q to start with", name)
+	case e.Kind != KindFunc || !e.Type.Equal(FuncType{}):
+		return fmt.Errorf("wasmedit: the export %s cannot be a start function, which is () -> ()", e)
+	case m.Start != nil:
+		return fmt.Errorf("wasmedit: function %d is the start function already; %q cannot be a second one", *m.Start, name)
+	}
+	index := e.Index
+	m.Start = &index
+	m.put(idStart, binary.AppendUvarint(nil, uint64(index)))
+	m.Exports = slices.DeleteFunc(m.Exports, func(e Export) bool { return e.Name == name })
+	m.put(idExport, m.encodeExports())
+	return nil
+}
+
+// KeepExports drops every export that is not named.
+func (m *Module) KeepExports(names ...string) {
+	m.Exports = slices.DeleteFunc(m.Exports, func(e Export) bool { return !slices.Contains(names, e.Name) })
+	m.put(idExport, m.encodeExports())
+}
+
+func (m *Module) encodeExports() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(m.Exports)))
+	for _, e := range m.Exports {
+		b = binary.AppendUvarint(b, uint64(len(e.Name)))
+		b = append(b, e.Name...)
+		b = append(b, byte(e.Kind))
+		b = binary.AppendUvarint(b, uint64(e.Index))
+	}
+	return b
+}
+
+// put replaces the section with this id, or inserts it where the order of
+// sections wants it.
+func (m *Module) put(id byte, body []byte) {
+	at := 0
+	for i, s := range m.sections {
+		if s.id == idCustom {
+			continue
+		}
+		if s.id == id {
+			m.sections[i].body = body
+			return
+		}
+		if rank[s.id] < rank[id] {
+			at = i + 1
+		}
+	}
+	m.sections = slices.Insert(m.sections, at, section{id, body})
+}

@@ -1,0 +1,88 @@
+package wasmedit
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// reader reads a module's bytes. The first failure stays in err; after it every
+// read returns zero and done is true, so that loops end.
+type reader struct {
+	data []byte
+	pos  int
+	err  error
+}
+
+func (r *reader) done() bool { return r.err != nil || r.pos >= len(r.data) }
+
+func (r *reader) fail(at int, format string, args ...any) {
+	if r.err == nil {
+		r.err = &Error{at, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (r *reader) byte() byte {
+	if r.done() {
+		r.fail(r.pos, "the module or section ends too early")
+		return 0
+	}
+	b := r.data[r.pos]
+	r.pos++
+	return b
+}
+
+func (r *reader) bytes(n int) []byte {
+	if r.err != nil {
+		return nil
+	}
+	if left := len(r.data) - r.pos; n < 0 || n > left {
+		r.fail(r.pos, "%d bytes are announced and %d follow", uint32(n), left)
+		return nil
+	}
+	b := r.data[r.pos : r.pos+n : r.pos+n]
+	r.pos += n
+	return b
+}
+
+// uint reads an unsigned LEB128 number of at most this many bits.
+func (r *reader) uint(bits int) uint64 {
+	start := r.pos
+	var v uint64
+	for shift := 0; ; shift += 7 {
+		b := r.byte()
+		if r.err != nil {
+			return 0
+		}
+		if left := bits - shift; left < 8 && b>>max(left, 0) != 0 {
+			r.fail(start, "number is longer than %d bits", bits)
+			return 0
+		}
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v
+		}
+	}
+}
+
+func (r *reader) u32() uint32 { return uint32(r.uint(32)) }
+
+// count reads the length of a vector whose elements take at least each bytes.
+func (r *reader) count(each int) int {
+	start := r.pos
+	n := int64(r.u32())
+	if left := int64(len(r.data) - r.pos); r.err == nil && n*int64(each) > left {
+		r.fail(start, "%d elements are announced and only %d bytes follow", n, left)
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) name() string {
+	start := r.pos
+	b := r.bytes(r.count(1))
+	if !utf8.Valid(b) {
+		r.fail(start, "name is not valid UTF-8")
+		return ""
+	}
+	return string(b)
+}

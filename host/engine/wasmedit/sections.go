@@ -1,0 +1,189 @@
+package wasmedit
+
+// parseSection reads what this package knows of a section; the others stay
+// opaque. It returns the number of the section's elements, and leaves failures in
+// the reader.
+func (m *Module) parseSection(r *reader, id byte) int {
+	n := 0
+	switch id {
+	case idCustom:
+		m.Customs = append(m.Customs, r.name())
+		return 0
+	case idType:
+		n = each(r, 3, func() { m.Types = append(m.Types, m.funcType(r)) })
+	case idImport:
+		n = each(r, 4, func() { m.Imports = append(m.Imports, m.readImport(r)) })
+	case idFunction:
+		n = each(r, 1, func() { m.functions = append(m.functions, m.typeIndex(r)) })
+	case idTable:
+		n = each(r, 3, func() { m.Tables = append(m.Tables, r.table()) })
+	case idMemory:
+		n = each(r, 2, func() { m.Memories = append(m.Memories, r.limits()) })
+	case idExport:
+		names := map[string]bool{}
+		n = each(r, 3, func() { m.readExport(r, names) })
+	case idStart:
+		m.readStart(r)
+	case idCode:
+		n = each(r, 3, func() { r.bytes(r.count(1)) })
+	case idGlobal:
+		n = r.count(4)
+		m.globals += uint64(n)
+		return n
+	default:
+		return r.count(0)
+	}
+	if !r.done() {
+		r.fail(r.pos, "%d bytes are left at the end of the %s section", len(r.data)-r.pos, sectionNames[id])
+	}
+	return n
+}
+
+// each reads a vector whose elements take at least size bytes.
+func each(r *reader, size int, read func()) int {
+	n := r.count(size)
+	for range n {
+		if r.err != nil {
+			return 0
+		}
+		read()
+	}
+	return n
+}
+
+func (m *Module) funcType(r *reader) FuncType {
+	at := r.pos
+	if form := r.byte(); form != 0x60 {
+		r.fail(at, "type form 0x%02x is not supported, only functions (0x60)", form)
+	}
+	return FuncType{Params: r.valueTypes(), Results: r.valueTypes()}
+}
+
+func (r *reader) valueTypes() []ValueType {
+	var types []ValueType
+	each(r, 1, func() { types = append(types, r.valueType()) })
+	return types
+}
+
+func (r *reader) valueType() ValueType {
+	at := r.pos
+	t := ValueType(r.byte())
+	switch t {
+	case I32, I64, F32, F64, V128, FuncRef, ExternRef:
+	default:
+		r.fail(at, "unknown value type 0x%02x", byte(t))
+	}
+	return t
+}
+
+func (m *Module) typeIndex(r *reader) uint32 {
+	at := r.pos
+	i := r.u32()
+	if r.err == nil && uint64(i) >= uint64(len(m.Types)) {
+		r.fail(at, "type index %d, but there are %d types", i, len(m.Types))
+	}
+	return i
+}
+
+func (r *reader) table() Limits {
+	at := r.pos
+	if t := r.valueType(); t != FuncRef && t != ExternRef {
+		r.fail(at, "a table of %s", t)
+	}
+	return r.limits()
+}
+
+func (r *reader) limits() Limits {
+	at := r.pos
+	flags := r.byte()
+	if flags > 7 {
+		r.fail(at, "unknown limit flags 0x%02x", flags)
+	}
+	l := Limits{HasMax: flags&1 != 0, Shared: flags&2 != 0, Is64: flags&4 != 0}
+	bits := 32
+	if l.Is64 {
+		bits = 64
+	}
+	l.Min = r.uint(bits)
+	if l.HasMax {
+		if l.Max = r.uint(bits); l.Max < l.Min {
+			r.fail(at, "the maximum %d is below the minimum %d", l.Max, l.Min)
+		}
+	}
+	return l
+}
+
+func (m *Module) readImport(r *reader) Import {
+	i := Import{Module: r.name(), Name: r.name()}
+	at := r.pos
+	switch i.Kind = Kind(r.byte()); i.Kind {
+	case KindFunc:
+		t := m.typeIndex(r)
+		if r.err == nil {
+			i.Type = m.Types[t]
+			m.functions = append(m.functions, t)
+		}
+	case KindTable:
+		m.Tables = append(m.Tables, r.table())
+	case KindMemory:
+		m.Memories = append(m.Memories, r.limits())
+	case KindGlobal:
+		r.valueType()
+		if mutable := r.byte(); mutable > 1 {
+			r.fail(at, "unknown mutability 0x%02x of a global", mutable)
+		}
+		m.globals++
+	default:
+		r.fail(at, "unknown kind %d of an import", byte(i.Kind))
+	}
+	return i
+}
+
+func (m *Module) readExport(r *reader, names map[string]bool) {
+	at := r.pos
+	e := Export{Name: r.name(), Kind: Kind(r.byte()), Index: r.u32()}
+	if r.err != nil {
+		return
+	}
+	if names[e.Name] {
+		r.fail(at, "two exports are called %q", e.Name)
+		return
+	}
+	names[e.Name] = true
+	var have uint64
+	switch e.Kind {
+	case KindFunc:
+		have = uint64(len(m.functions))
+	case KindTable:
+		have = uint64(len(m.Tables))
+	case KindMemory:
+		have = uint64(len(m.Memories))
+	case KindGlobal:
+		have = m.globals
+	default:
+		r.fail(at, "unknown kind %d of the export %q", byte(e.Kind), e.Name)
+		return
+	}
+	if uint64(e.Index) >= have {
+		r.fail(at, "the export %q is %s %d, but there are %d", e.Name, e.Kind, e.Index, have)
+		return
+	}
+	if e.Kind == KindFunc {
+		e.Type = m.Types[m.functions[e.Index]]
+	}
+	m.Exports = append(m.Exports, e)
+}
+
+func (m *Module) readStart(r *reader) {
+	at := r.pos
+	i := r.u32()
+	switch {
+	case r.err != nil:
+	case uint64(i) >= uint64(len(m.functions)):
+		r.fail(at, "the start function is %d, but there are %d functions", i, len(m.functions))
+	case !m.Types[m.functions[i]].Equal(FuncType{}):
+		r.fail(at, "the start function has the signature %s, not () -> ()", m.Types[m.functions[i]])
+	default:
+		m.Start = &i
+	}
+}

@@ -1,0 +1,154 @@
+// Package wasmedit reads and rewrites WebAssembly modules (core specification,
+// binary format version 1). It uses the standard library alone, because the
+// build of the plugin needs it before anything else exists.
+//
+// A Module keeps every section as the bytes it was read from, beside what Parse
+// understood of it. A rewrite replaces the sections it touches; Encode writes
+// the others back byte for byte. Parse accepts any bytes: what is malformed is an
+// *Error with its offset, never a panic, and no count that a module states is
+// believed before that many bytes are known to follow.
+//
+// Parse checks the frame of a module (sections, indices, names, sizes). It does
+// not validate code; the engine that compiles the module does.
+package wasmedit
+
+import "fmt"
+
+// Error says what is malformed and where.
+type Error struct {
+	Offset int // bytes from the start of the module
+	Reason string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("at byte %d: %s", e.Offset, e.Reason)
+}
+
+// Module is a parsed module. Its exported fields describe it and are not read
+// by Encode; methods change both.
+type Module struct {
+	Types    []FuncType
+	Imports  []Import
+	Tables   []Limits // own and imported, imported first
+	Memories []Limits // own and imported, imported first; in pages of 64 KiB
+	Exports  []Export
+	Start    *uint32  // index of the start function, nil if there is none
+	Customs  []string // names of the custom sections, in order
+
+	functions []uint32 // type of each function, imported first
+	globals   uint64   // own and imported
+	sections  []section
+}
+
+// section is one section as it stands in the module.
+type section struct {
+	id   byte
+	body []byte
+}
+
+// Section ids.
+const (
+	idCustom    = 0
+	idType      = 1
+	idImport    = 2
+	idFunction  = 3
+	idTable     = 4
+	idMemory    = 5
+	idGlobal    = 6
+	idExport    = 7
+	idStart     = 8
+	idElement   = 9
+	idCode      = 10
+	idData      = 11
+	idDataCount = 12
+)
+
+// rank is a section's place in the order that the specification demands.
+var rank = [...]int{
+	idType: 1, idImport: 2, idFunction: 3, idTable: 4, idMemory: 5, idGlobal: 6, idExport: 7,
+	idStart: 8, idElement: 9, idDataCount: 10, idCode: 11, idData: 12,
+}
+
+var sectionNames = [...]string{
+	"custom", "type", "import", "function", "table", "memory", "global",
+	"export", "start", "element", "code", "data", "data count",
+}
+
+const header = "\x00asm\x01\x00\x00\x00"
+
+// Parse reads a module. The Module refers to wasm's bytes, which must not change
+// as long as it is used.
+func Parse(wasm []byte) (*Module, error) {
+	if err := checkHeader(wasm); err != nil {
+		return nil, err
+	}
+	m := &Module{}
+	r := &reader{data: wasm, pos: len(header)}
+	var last, bodies int
+	for !r.done() {
+		start := r.pos
+		id := r.byte()
+		size := r.u32()
+		body := r.bytes(int(size))
+		if r.err != nil {
+			return nil, r.err
+		}
+		if int(id) >= len(sectionNames) {
+			return nil, &Error{start, fmt.Sprintf("unknown section id %d", id)}
+		}
+		if id != idCustom {
+			if rank[id] <= last {
+				return nil, &Error{start, "the " + sectionNames[id] + " section is repeated or out of order"}
+			}
+			last = rank[id]
+		}
+		m.sections = append(m.sections, section{id, body})
+		s := &reader{data: wasm[:r.pos], pos: r.pos - len(body)}
+		n := m.parseSection(s, id)
+		if id == idCode {
+			bodies = n
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	if own := len(m.functions) - m.count(KindFunc); own != bodies {
+		return nil, &Error{len(wasm), fmt.Sprintf("%d functions are declared and %d have code", own, bodies)}
+	}
+	return m, nil
+}
+
+func checkHeader(wasm []byte) *Error {
+	switch {
+	case len(wasm) < 4 || string(wasm[:4]) != header[:4]:
+		return &Error{0, `not a WebAssembly module: it does not begin with "\0asm"`}
+	case len(wasm) < len(header):
+		return &Error{len(wasm), "the module ends inside its header"}
+	case string(wasm[4:8]) == "\x0d\x00\x01\x00":
+		return &Error{4, "this is a WebAssembly component, not a core module"}
+	case string(wasm[:8]) != header:
+		return &Error{4, fmt.Sprintf("binary format version % x is not supported, only 01 00 00 00", wasm[4:8])}
+	}
+	return nil
+}
+
+// count returns the number of imports of a kind.
+func (m *Module) count(kind Kind) int {
+	n := 0
+	for i := range m.Imports {
+		if m.Imports[i].Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// Export returns the export with this name, or nil.
+func (m *Module) Export(name string) *Export {
+	for i := range m.Exports {
+		if m.Exports[i].Name == name {
+			return &m.Exports[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package wasmtest
+
+import "bytes"
+
+// Code joins instructions.
+func Code(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+// Instructions without operands, and loops.
+var (
+	Unreachable = []byte{0x00}
+	Drop        = []byte{0x1a}
+	LoadU8      = []byte{0x31, 0, 0} // i64.load8_u
+	StoreU64    = []byte{0x37, 0, 0} // i64.store, unaligned
+	I64Add      = []byte{0x7c}
+	I32WrapI64  = []byte{0xa7}
+	GrowMemory  = []byte{0x40, 0} // memory.grow
+	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b}
+)
+
+// I64 pushes a number.
+func I64(v int64) []byte { return sleb([]byte{0x42}, v) }
+
+// I32 pushes a number.
+func I32(v int32) []byte { return sleb([]byte{0x41}, int64(v)) }
+
+// Call calls a function.
+func Call(n int) []byte { return uleb([]byte{0x10}, uint64(n)) }
+
+// Get and Set use a local.
+func Get(n int) []byte { return uleb([]byte{0x20}, uint64(n)) }
+
+// Set pops into a local.
+func Set(n int) []byte { return uleb([]byte{0x21}, uint64(n)) }
+
+// Loop repeats a body without end.
+func Loop(body ...[]byte) []byte {
+	return Code([]byte{0x03, 0x40}, Code(body...), []byte{0x0c, 0, 0x0b})
+}
+
+// Repeat runs a body n times, n > 0; it counts down in an i64 local.
+func Repeat(local int, n int64, body ...[]byte) []byte {
+	return Code(
+		I64(n), Set(local),
+		[]byte{0x03, 0x40}, Code(body...),
+		Get(local), I64(-1), I64Add, uleb([]byte{0x22}, uint64(local)), // local.tee
+		[]byte{0x50, 0x45, 0x0d, 0, 0x0b}, // i64.eqz, i32.eqz, br_if 0
+	)
+}
+
+func sleb(b []byte, v int64) []byte {
+	for {
+		c := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && c&0x40 == 0 || v == -1 && c&0x40 != 0 {
+			return append(b, c)
+		}
+		b = append(b, c|0x80)
+	}
+}
