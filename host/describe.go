@@ -1,0 +1,49 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// parseDescription reads the output of describe, which the engine has checked to
+// be strict JSON of our ABI version.
+func parseDescription(doc []byte) (*abi.Description, error) {
+	v := gjson.ParseBytes(doc)
+	d := &abi.Description{
+		ABI:          int(v.Get("abi").Int()),
+		Name:         v.Get("name").Str,
+		Version:      v.Get("version").Str,
+		StateVersion: int(v.Get("stateVersion").Int()),
+		Resumes:      [2]int{int(v.Get("resumes.0").Int()), int(v.Get("resumes.1").Int())},
+	}
+	if d.Name == "" || d.Version == "" {
+		return nil, badDescription("it has no name or no version")
+	}
+	for _, t := range v.Get("tools").Array() {
+		tool := abi.Tool{
+			Name:         t.Get("name").Str,
+			Description:  t.Get("description").Str,
+			InputSchema:  []byte(t.Get("inputSchema").Raw),
+			OutputSchema: []byte(t.Get("outputSchema").Raw),
+			ReadOnly:     t.Get("readOnly").Bool(),
+		}
+		for _, need := range t.Get("needs").Array() {
+			tool.Needs = append(tool.Needs, need.Str)
+		}
+		if tool.Name == "" || !t.Get("inputSchema").IsObject() || !t.Get("outputSchema").IsObject() {
+			return nil, badDescription(fmt.Sprintf("tool %d has no name or no schemas", len(d.Tools)+1))
+		}
+		d.Tools = append(d.Tools, tool)
+	}
+	if len(d.Tools) == 0 {
+		return nil, badDescription("it offers no tools")
+	}
+	return d, nil
+}
+
+func badDescription(what string) error {
+	return abi.NewError(abi.InvalidArgs, "the plugin's description is wrong: "+what)
+}

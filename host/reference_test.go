@@ -1,0 +1,138 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+)
+
+// TestReferenceStoreAgrees asks the reference store that vectors run on natively
+// and the host functions over SQLite the same questions about the contents of
+// every vector that stores more than one session.
+func TestReferenceStoreAgrees(t *testing.T) {
+	vectors, err := abitest.Load("../testdata/vectors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &worlds{stores: map[*abitest.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	for _, v := range vectors {
+		if len(v.Store.Sessions) < 2 || w.stores[v.Store] != nil {
+			continue
+		}
+		db := w.fill(t, v.Store)
+		w.stores[v.Store] = db
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		compareStores(t, v, db)
+	}
+}
+
+func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
+	reference := abitest.NewStore(v.Store)
+	runner := step.Runner{Store: db, Logger: slog.New(slog.DiscardHandler), Plugin: asking(func(ctx context.Context, h engine.HostFunctions) {
+		for _, request := range questions(v.Store) {
+			got := h.Call(ctx, abi.ImportStore, []byte(request))
+			want := reference.Call(abi.ImportStore, []byte(request))
+			for _, line := range abitest.Diff(comparable(t, got), comparable(t, want)) {
+				t.Errorf("%s: %s: %s", v.ID, request, line)
+			}
+		}
+	})}
+	if _, err := runner.Call(context.Background(), &abi.CallInput{Tool: "t"}); err != nil {
+		t.Errorf("%s: %v", v.ID, err)
+	}
+}
+
+// asking is a plugin that asks questions and answers nothing.
+type asking func(context.Context, engine.HostFunctions)
+
+func (ask asking) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
+	ask(ctx, h)
+	return []byte(`{"result":{}}`), nil
+}
+
+func questions(c *abitest.Contents) []string {
+	q := []string{
+		`{"op":"list","limit":0}`, `{"op":"list"}`, `{"op":"list","limit":5,"kinds":["x"]}`, `{"op":"list","limit":5,"more":1}`,
+		`{"op":"history","limit":5}`, `{"op":"get"}`, `{"op":"nothing"}`, `{"op":"patch"}`, `{}`, `[]`, `{"op":"list","limit":5,"limit":5}`,
+		`{"op":"list","limit":3,"maxBytes":1}`, `{"op":"list","limit":3,"messages":20,"maxBytes":1}`,
+	}
+	for _, scope := range []string{
+		``, `"scope":{},`, `"scope":{"agents":["main"]},`, `"scope":{"agents":["*"]},`, `"scope":{"agents":["m*","o*"]},`, `"scope":{"keys":["agent:main:main"]},`,
+		`"scope":{"keys":["agent:main:main"],"spawnedBy":"agent:main:main"},`, `"scope":{"agents":["ops"],"keys":["agent:main:main","agent:none:none"],"spawnedBy":"agent:main:main"},`,
+		`"global":"main",`, `"global":"ops","scope":{"agents":["ops"]},`, `"global":"ops","scope":{"keys":["global"],"spawnedBy":"global"},`, `"mainKey":"home",`,
+	} {
+		for _, filter := range []string{
+			`"limit":1000`, `"limit":3`, `"limit":5,"messages":3`, `"limit":1000,"kinds":["main"]`, `"limit":4,"kinds":["cron","other"]`, `"limit":1000,"kinds":["group","hook","node"]`,
+			`"limit":9,"agentId":"main"`, `"limit":9,"agentId":"ops"`, `"limit":9,"label":"build"`, `"limit":9,"search":"REPORT"`, `"limit":9,"search":"%"`, `"limit":9,"search":"ä"`, `"limit":9,"search":"main"`,
+			`"limit":1000,"includeArchived":true`, `"limit":1000,"activeSince":1770724700000`,
+			`"limit":4,"after":{"updatedAt":1770724798000,"key":"agent:main:telegram:2"}`, `"limit":4,"after":{"updatedAt":1770724800000,"key":"agent:main:telegram:15"},"kinds":["other"]`,
+		} {
+			q = append(q, `{"op":"list",`+scope+filter+`}`)
+		}
+	}
+	for i := range c.Sessions {
+		if i >= 12 {
+			break
+		}
+		s := &c.Sessions[i].Session
+		get := abi.GetRequest{SessionKey: s.Key}
+		q = append(q, string(get.AppendJSON(nil)))
+		for _, scope := range []*abi.Scope{nil, {}, {Agents: []string{"main"}}, {SpawnedBy: "agent:main:main"}} {
+			for _, global := range []string{"", "ops"} {
+				r := abi.ResolveRequest{SessionID: s.SessionID, Scope: scope, Global: global}
+				q = append(q, string(r.AppendJSON(nil)))
+			}
+		}
+		for _, r := range []abi.HistoryRequest{
+			{Limit: 1}, {Limit: 3}, {Limit: 1000}, {Limit: 2, Skip: 3}, {Limit: 5, Skip: 1, ExcludeRoles: []string{"toolResult", "tool"}},
+			{Limit: 1000, ExcludeRoles: []string{"user"}}, {Limit: 5, MaxBytes: 1}, {Limit: 5, Skip: 1000000},
+		} {
+			r.SessionKey = s.Key
+			q = append(q, string(r.AppendJSON(nil)))
+		}
+	}
+	return append(q, `{"op":"get","sessionKey":"agent:none:none"}`, `{"op":"resolve","sessionId":"none"}`, `{"op":"history","sessionKey":"agent:none:none","limit":1}`)
+}
+
+// comparable parses a reply and takes away what implementations may differ in:
+// the positions of messages, and the texts of refusals.
+func comparable(t *testing.T, reply []byte) any {
+	t.Helper()
+	v, err := abitest.Parse(reply)
+	if err != nil {
+		t.Fatalf("%v in %.200s", err, reply)
+	}
+	return without(v)
+}
+
+func without(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = without(v[i])
+		}
+	case map[string]any:
+		if _, message := v["seq"]; message {
+			delete(v, "seq")
+			return v
+		}
+		if e, ok := v["error"].(map[string]any); ok {
+			return fmt.Sprint("error ", e["code"])
+		}
+		for name := range v {
+			v[name] = without(v[name])
+		}
+	}
+	return v
+}

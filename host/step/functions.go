@@ -1,0 +1,140 @@
+package step
+
+import (
+	"context"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/message"
+)
+
+// functions are the host functions of one step. They live as long as the step
+// and are called by one goroutine at a time.
+type functions struct {
+	runner   *Runner
+	snapshot store.Snapshot
+	calls    []HostCall
+	// broken is a failure of the host itself. The step cannot succeed after it,
+	// whatever the plugin makes of the reply.
+	broken error
+}
+
+var _ engine.HostFunctions = (*functions)(nil)
+
+// Call serves one host-function call. A refusal is a reply too.
+func (f *functions) Call(ctx context.Context, family string, doc []byte) []byte {
+	reply, err := f.serve(ctx, family, doc)
+	if err != nil {
+		code, text := errText(err)
+		if code == abi.Internal {
+			f.broken = err
+		}
+		reply = abi.AppendError(nil, code, text)
+	}
+	if f.runner.Observe != nil {
+		f.calls = append(f.calls, HostCall{Family: family, Request: append([]byte(nil), doc...), Reply: reply})
+	}
+	return reply
+}
+
+func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byte, error) {
+	r, err := parseRequest(family, doc)
+	if err != nil {
+		return nil, err
+	}
+	if abi.IsWrite(family, r.op) {
+		return nil, abi.NewError(abi.Forbidden, family+"."+r.op+": a read-only tool may not write")
+	}
+	switch family + "." + r.op {
+	case abi.ImportStore + "." + abi.OpGet:
+		return read(ctx, f, r, (*request).get, store.Snapshot.Get, abi.AppendSessionReply)
+	case abi.ImportStore + "." + abi.OpResolve:
+		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, abi.AppendSessionReply)
+	case abi.ImportStore + "." + abi.OpList:
+		return read(ctx, f, r, (*request).list, store.Snapshot.List, listReply)
+	case abi.ImportStore + "." + abi.OpHistory:
+		return read(ctx, f, r, (*request).history, store.Snapshot.History, historyReply)
+	case abi.ImportAgent + "." + abi.OpStatus:
+		return f.status(ctx, r)
+	}
+	return nil, abi.NewError(abi.Unsupported, family+": this host does not know the operation "+r.op)
+}
+
+// read takes a request apart, asks the step's snapshot, and writes the reply.
+func read[Q, A any](
+	ctx context.Context, f *functions, r *request,
+	decode func(*request) (Q, error),
+	ask func(store.Snapshot, context.Context, Q) (A, error),
+	reply func([]byte, A) []byte,
+) ([]byte, error) {
+	q, err := decode(r)
+	if err != nil {
+		return nil, err
+	}
+	view, err := f.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := ask(view, ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return reply(nil, answer), nil
+}
+
+func listReply(b []byte, page *abi.ListPage) []byte {
+	for i := range page.Rows {
+		shorten(page.Rows[i].Messages)
+	}
+	return page.AppendReply(b)
+}
+
+func historyReply(b []byte, page *abi.HistoryPage) []byte {
+	shorten(page.Messages)
+	return page.AppendReply(b)
+}
+
+// view opens the step's snapshot at its first read.
+func (f *functions) view(ctx context.Context) (store.Snapshot, error) {
+	if f.snapshot != nil {
+		return f.snapshot, nil
+	}
+	var err error
+	f.snapshot, err = f.runner.Store.Snapshot(ctx)
+	return f.snapshot, err
+}
+
+func (f *functions) close() {
+	if f.snapshot == nil {
+		return
+	}
+	if err := f.snapshot.Close(); err != nil {
+		f.runner.Logger.Warn("step: close snapshot", "error", err)
+	}
+}
+
+func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
+	id, err := r.status()
+	if err != nil {
+		return nil, err
+	}
+	if f.runner.Agents == nil {
+		return abi.AppendRunReply(nil, nil), nil
+	}
+	run, err := f.runner.Agents.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return abi.AppendRunReply(nil, run), nil
+}
+
+// shorten cuts what a store has not cut already, so that a huge message never
+// enters the guest.
+func shorten(ms []abi.Message) {
+	for i := range ms {
+		if m := &ms[i]; len(m.Cut) == 0 && len(m.JSON) > abi.MaxString {
+			m.JSON, m.Cut = message.Shorten(m.JSON)
+		}
+	}
+}
