@@ -1,0 +1,121 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/config"
+)
+
+// Variable is the environment variable that holds the operator's token.
+const Variable = "PARLEY_TOKEN"
+
+// Failures of Identify. Their texts are for the client.
+var (
+	ErrMissing = errors.New(`no bearer token; send the header "Authorization: Bearer <token>"`)
+	ErrWrong   = errors.New("the bearer token is not known here")
+)
+
+// Tokens knows every accepted token. It is safe for concurrent use and keeps
+// digests alone.
+type Tokens struct {
+	entries []entry
+}
+
+type entry struct {
+	digest   [sha256.Size]byte
+	identity Identity
+}
+
+// New accepts the configured tokens and, unless empty, the operator's (the value
+// of Variable). If there is none at all it makes one for the operator and
+// returns it, to be shown to the user; otherwise made is empty.
+func New(configured []config.Token, operator string) (t *Tokens, made string, err error) {
+	t = &Tokens{}
+	for i, c := range configured {
+		id := Identity{Caller: caller(&c), ID: fmt.Sprintf("token %d", i)}
+		t.entries = append(t.entries, entry{sha256.Sum256([]byte(c.Secret.Reveal())), id})
+	}
+	if operator = strings.TrimSpace(operator); operator != "" {
+		if strings.ContainsFunc(operator, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, "", errors.New(Variable + " has characters that a bearer token cannot have; use visible ASCII without spaces")
+		}
+		switch known := t.find(operator); {
+		case known == nil:
+			t.add(operator, *Operator())
+		case !known.Caller.Operator:
+			return nil, "", fmt.Errorf("%s is also the token of the session %s in gateway.tokens; the operator needs one of its own", Variable, known.Caller.SessionKey)
+		}
+	}
+	if len(t.entries) == 0 {
+		made = generate()
+		t.add(made, *Operator())
+	}
+	return t, made, nil
+}
+
+func (t *Tokens) add(token string, i Identity) {
+	t.entries = append(t.entries, entry{sha256.Sum256([]byte(token)), i})
+}
+
+func caller(t *config.Token) abi.Caller {
+	if t.Operator {
+		return abi.Caller{Operator: true}
+	}
+	c := abi.Caller{
+		SessionKey: t.Caller.SessionKey, AgentID: t.Caller.AgentID,
+		Channel: t.Caller.Channel, To: t.Caller.To,
+		AccountID: t.Caller.AccountID, ThreadID: t.Caller.ThreadID,
+		Sandboxed: t.Caller.Sandboxed,
+	}
+	if sessionkey.IsChild(c.SessionKey) {
+		c.Depth = 1
+	}
+	return c
+}
+
+// Identify returns who the request's Authorization header stands for. It fails
+// with ErrMissing or ErrWrong.
+func (t *Tokens) Identify(r *http.Request) (*Identity, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return nil, ErrMissing
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	token = strings.TrimSpace(token)
+	if !ok || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, ErrMissing
+	}
+	if i := t.find(token); i != nil {
+		return i, nil
+	}
+	return nil, ErrWrong
+}
+
+// find compares digests with every entry, so that the time taken says nothing
+// about the tokens.
+func (t *Tokens) find(token string) *Identity {
+	digest := sha256.Sum256([]byte(token))
+	var found *Identity
+	for i := range t.entries {
+		if subtle.ConstantTimeCompare(digest[:], t.entries[i].digest[:]) == 1 {
+			found = &t.entries[i].identity
+		}
+	}
+	return found
+}
+
+// generate makes a token of 256 random bits, safe in URLs and shells.
+func generate() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}

@@ -1,0 +1,115 @@
+// Package client reaches the tools of the process that owns a database, over
+// its socket. A Client answers as a *host.Host of this process would.
+//
+// When the owner ends, calls fail with an *owner.Error of kind owner.ErrFree:
+// the database can be joined again. When it stops answering, with
+// owner.ErrHung.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+)
+
+// Client is a client of the owner. It is safe for concurrent use; who made it
+// closes it.
+type Client struct {
+	peer   *owner.Peer
+	status ownerapi.Status
+	tools  []abi.Tool
+}
+
+// New asks the owner for its status and tools. The Client closes the peer.
+func New(ctx context.Context, peer *owner.Peer) (*Client, error) {
+	c := &Client{peer: peer}
+	if err := c.get(ctx, "/v1/status", &c.status); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.tools, err = c.fetchTools(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Status says under what the owner answered when the Client was made.
+func (c *Client) Status() *ownerapi.Status { return &c.status }
+
+// Keys returns the settings that keys depend on.
+func (c *Client) Keys() sessionkey.Settings { return c.status.Keys }
+
+// Tools returns the owner's tools. The slice must not be changed.
+func (c *Client) Tools() []abi.Tool { return c.tools }
+
+// Close ends the connections.
+func (c *Client) Close(context.Context) error {
+	c.peer.Close()
+	return nil
+}
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	return c.do(ctx, http.MethodGet, path, nil, func(r *http.Response) error {
+		return json.NewDecoder(r.Body).Decode(into)
+	})
+}
+
+// do sends a request and lets read take the answer, while watching that the
+// owner is alive.
+func (c *Client) do(ctx context.Context, method, path string, body []byte, read func(*http.Response) error) error {
+	watched, stop := c.peer.Watch(ctx)
+	defer stop()
+	req, err := http.NewRequestWithContext(watched, method, owner.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.peer.Transport.RoundTrip(req)
+	if err == nil {
+		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusServiceUnavailable {
+			return c.peer.Gone()
+		}
+		err = read(resp)
+	}
+	return c.explain(ctx, watched, err)
+}
+
+// explain finds out why a request failed.
+func (c *Client) explain(ctx, watched context.Context, err error) error {
+	var e *owner.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(context.Cause(watched), &e):
+		return e
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case disconnected(err):
+		return c.peer.Gone()
+	}
+	return err
+}
+
+// disconnected reports whether the other side of the socket went away.
+func disconnected(err error) bool {
+	for _, e := range []error{unix.ENOENT, unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

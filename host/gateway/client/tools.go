@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
+)
+
+// maxAnswer bounds an answer, in bytes; the engine's own bound is lower.
+const maxAnswer = 64 << 20
+
+// Call runs a tool call in the owner. Errors are those of host.Host.Call, and
+// the package's own.
+func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
+	o := jsonappend.Open(nil)
+	o.String("tool", call.Tool)
+	o.OptRaw("args", call.Args)
+	o.Value(call.Caller.AppendJSON(o.Key("caller")))
+	o.OptString("callId", call.ID)
+	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", o.Close())
+	if err != nil {
+		return nil, err
+	}
+	return &host.Answer{
+		CallID: doc.Get("callId").Str,
+		Result: []byte(doc.Get("result").Raw),
+		Code:   abi.Code(doc.Get("code").Str),
+	}, nil
+}
+
+func (c *Client) fetchTools(ctx context.Context) ([]abi.Tool, error) {
+	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools", nil)
+	if err != nil {
+		return nil, err
+	}
+	var tools []abi.Tool
+	for _, t := range doc.Get("tools").Array() {
+		tool := abi.Tool{
+			Name:         t.Get("name").Str,
+			Description:  t.Get("description").Str,
+			InputSchema:  []byte(t.Get("inputSchema").Raw),
+			OutputSchema: []byte(t.Get("outputSchema").Raw),
+			ReadOnly:     t.Get("readOnly").Bool(),
+		}
+		for _, n := range t.Get("needs").Array() {
+			tool.Needs = append(tool.Needs, n.Str)
+		}
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// ask sends a request and reads a JSON answer or an error.
+func (c *Client) ask(ctx context.Context, method, path string, body []byte) (doc gjson.Result, err error) {
+	err = c.do(ctx, method, path, body, func(r *http.Response) error {
+		text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+		if err != nil {
+			return err
+		}
+		doc = gjson.ParseBytes(text)
+		if r.StatusCode != http.StatusOK {
+			return wireError(r.StatusCode, doc)
+		}
+		if !doc.IsObject() {
+			return fmt.Errorf("client: %s %s: the owner's answer is no JSON object", method, path)
+		}
+		return nil
+	})
+	return doc, err
+}
+
+// wireError makes an answer that is an error an *abi.Error again.
+func wireError(status int, doc gjson.Result) error {
+	code, message := abi.Code(doc.Get("error.code").Str), doc.Get("error.message").Str
+	if !code.Known() {
+		code = abi.Internal
+	}
+	if message == "" {
+		message = fmt.Sprintf("the owner answers with HTTP status %d", status)
+	}
+	return abi.NewError(code, message)
+}

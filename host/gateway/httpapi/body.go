@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/parley-wasm/parley/host/openclaw/invoke"
+)
+
+// timed gives a request with a body the time until its deadline. It stays set
+// when the body is not read to its end, because the server then waits for the
+// rest before it closes the connection.
+func (a *API) timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			setReadDeadline(w, time.Now().Add(a.bodyTimeout))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// setReadDeadline works with the server's own writers, and does nothing with
+// those of tests and wrappers, which have no deadlines.
+func setReadDeadline(w http.ResponseWriter, t time.Time) {
+	_ = http.NewResponseController(w).SetReadDeadline(t)
+}
+
+// body reads a request's body of at most invoke.MaxBody bytes, within the time
+// allowed for it. It returns a failure to be written instead.
+func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, *invoke.Reply) {
+	if r.ContentLength > invoke.MaxBody {
+		w.Header().Set("Connection", "close")
+		return nil, tooLarge()
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, invoke.MaxBody))
+	var big *http.MaxBytesError
+	switch {
+	case err == nil:
+		setReadDeadline(w, time.Time{}) // the answer may take its time
+		return body, nil
+	case errors.As(err, &big):
+		return nil, tooLarge()
+	}
+	w.Header().Set("Connection", "close")
+	failure := invoke.Failure(http.StatusBadRequest, invoke.InvalidRequest, "the body could not be read")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		failure = invoke.Failure(http.StatusRequestTimeout, invoke.Timeout, fmt.Sprintf("the body did not arrive within %s", a.bodyTimeout))
+	}
+	return nil, &failure
+}
+
+func tooLarge() *invoke.Reply {
+	f := invoke.Failure(http.StatusRequestEntityTooLarge, invoke.TooLarge, fmt.Sprintf("the body is longer than %d bytes", invoke.MaxBody))
+	return &f
+}
+
+func bytesBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

@@ -1,0 +1,148 @@
+// Package httpapi is the gateway's HTTP side.
+//
+// To the network (New), every request but /healthz with a bearer token:
+//
+//	POST /tools/invoke  one tool call, in OpenClaw's shape (package invoke)
+//	     /mcp           the tools over MCP, streamable HTTP (package mcp)
+//	GET  /healthz       {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
+//
+// To the processes of one user, over the socket of the database's owner, which
+// its file mode guards (Socket):
+//
+//	POST /v1/call       {"tool", "args"?, "caller"?, "callId"?} → {"callId", "result", "code"?}
+//	GET  /v1/tools      the plugin's tools, as describe gives them
+//
+// Every answer that is not an MCP message is JSON, errors included. Nothing in a
+// request can make the process stop: bodies, headers and the time to send them
+// are bounded, and a panic is one request's alone.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/gateway/mcp"
+	"github.com/parley-wasm/parley/host/openclaw/invoke"
+)
+
+// Tools answers tool calls: a host of this process, or a client of another.
+type Tools interface {
+	Tools() []abi.Tool
+	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
+}
+
+var _ Tools = (*host.Host)(nil)
+
+// Options of an API. Tools, Tokens and Keys are required.
+type Options struct {
+	Tools  Tools
+	Tokens *auth.Tokens
+	// Keys gives the settings of session keys in force.
+	Keys func() sessionkey.Settings
+	// Name and Version are the plugin's, for /healthz and MCP.
+	Name, Version string
+	// Logger; nil: slog.Default(). Requests are logged at level debug.
+	Logger *slog.Logger
+}
+
+// API serves the network. It is safe for concurrent use; who made it closes it.
+type API struct {
+	options Options
+	mcp     *mcp.Server
+	routes  map[string]route
+	handler http.Handler
+
+	bodyTimeout time.Duration // to receive a body
+}
+
+// route is what a path answers to.
+type route struct {
+	methods []string
+	handler func(http.ResponseWriter, *http.Request, *auth.Identity)
+	open    bool // needs no token
+}
+
+// New makes an API. It fails when a required option is missing or a tool's
+// schema is unusable.
+func New(o *Options) (*API, error) {
+	if o == nil || o.Tools == nil || o.Tokens == nil || o.Keys == nil {
+		return nil, errors.New("httpapi: Options.Tools, Tokens and Keys are required")
+	}
+	a := &API{options: *o, bodyTimeout: 30 * time.Second}
+	if a.options.Logger == nil {
+		a.options.Logger = slog.Default()
+	}
+	var err error
+	a.mcp, err = mcp.New(o.Tools, &mcp.Options{Name: o.Name, Version: o.Version, Logger: a.options.Logger})
+	if err != nil {
+		return nil, err
+	}
+	a.routes = map[string]route{
+		"/tools/invoke": {methods: []string{http.MethodPost}, handler: a.invoke},
+		"/mcp":          {methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete}, handler: a.serveMCP(a.mcp.Handler())},
+		"/healthz":      {methods: []string{http.MethodGet, http.MethodHead}, handler: a.health, open: true},
+	}
+	a.handler = logged(a.options.Logger, recovered(a.options.Logger, a.timed(guarded(http.HandlerFunc(a.route)))))
+	return a, nil
+}
+
+var _ http.Handler = (*API)(nil)
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Close ends the MCP sessions, and with them the streams that clients hold open.
+func (a *API) Close() { a.mcp.Close() }
+
+func (a *API) route(w http.ResponseWriter, r *http.Request) {
+	to, ok := a.routes[r.URL.Path]
+	if !ok {
+		write(w, invoke.Failure(http.StatusNotFound, invoke.NotFound, "there is nothing here; this gateway serves POST /tools/invoke, /mcp and /healthz"))
+		return
+	}
+	if !slices.Contains(to.methods, r.Method) {
+		allowed := strings.Join(to.methods, ", ")
+		w.Header().Set("Allow", allowed)
+		write(w, invoke.Failure(http.StatusMethodNotAllowed, invoke.MethodNotAllowed, "use "+allowed))
+		return
+	}
+	if to.open {
+		to.handler(w, r, nil)
+		return
+	}
+	who, err := a.options.Tokens.Identify(r)
+	if err != nil {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		write(w, invoke.Failure(http.StatusUnauthorized, invoke.Unauthorized, err.Error()))
+		return
+	}
+	to.handler(w, r, who)
+}
+
+func (a *API) health(w http.ResponseWriter, _ *http.Request, _ *auth.Identity) {
+	o := jsonappend.Open(nil)
+	o.String("status", "ok")
+	p := jsonappend.Open(o.Key("plugin"))
+	p.String("name", a.options.Name)
+	p.String("version", a.options.Version)
+	o.Value(p.Close())
+	o.Int("abi", abi.Version)
+	write(w, invoke.Reply{Status: http.StatusOK, Body: o.Close()})
+}
+
+func write(w http.ResponseWriter, r invoke.Reply) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(r.Body) // a client that has gone needs no answer
+}

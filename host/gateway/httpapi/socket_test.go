@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+)
+
+func TestSocket(t *testing.T) {
+	f := newFake()
+	url := newServer(t, Socket(f, slog.New(slog.DiscardHandler)))
+	operator := abi.Caller{Operator: true}
+	for _, c := range []struct {
+		name, body string
+		want       host.Call
+		answer     string
+	}{
+		{"the operator", `{"tool":"echo"}`, host.Call{Tool: "echo", Caller: operator}, `{"callId":"made","result":{"who":"operator"}}`},
+		{"all members", `{"tool":"echo","args":{"n": 1.0},"callId":"c","caller":{"sessionKey":"agent:a:main","agentId":"a","channel":"x","to":"t","accountId":"i","threadId":"9","sandboxed":true,"depth":1,"hops":2,"operator":false}}`,
+			host.Call{Tool: "echo", Args: []byte(`{"n": 1.0}`), ID: "c", Caller: abi.Caller{SessionKey: "agent:a:main", AgentID: "a",
+				Channel: "x", To: "t", AccountID: "i", ThreadID: "9", Sandboxed: true, Depth: 1, Hops: 2}},
+			`{"callId":"made","result":{"who":"agent:a:main"}}`},
+		{"a failure of the tool", `{"tool":"echo","args":{"do":"forbidden"}}`, host.Call{Tool: "echo", Args: []byte(`{"do":"forbidden"}`), Caller: operator},
+			`{"callId":"made","result":{"status":"forbidden","error":"tools.sessions.visibility is tree"},"code":"forbidden"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := request{"POST", "/v1/call", nil, strings.NewReader(c.body)}.send(t, url)
+			if r.status != 200 || r.body != c.answer {
+				t.Errorf("status %d, %s, want %s", r.status, r.body, c.answer)
+			}
+			if d := cmp.Diff(c.want, f.last()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestSocketFailures(t *testing.T) {
+	f := newFake()
+	url := newServer(t, Socket(f, slog.New(slog.DiscardHandler)))
+	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
+	}{
+		{"bad JSON", "POST", "/v1/call", `{`, 400, `{"error":{"code":"invalid_args","message":"the body is not strict JSON: `},
+		{"no object", "POST", "/v1/call", `[]`, 400, `{"error":{"code":"invalid_args","message":"the body must be a JSON object"}}`},
+		{"unknown member", "POST", "/v1/call", `{"Tool":"x"}`, 400, `{"error":{"code":"invalid_args","message":"the body has an unknown member \"Tool\""}}`},
+		{"wrong type", "POST", "/v1/call", `{"tool":1}`, 400, `{"error":{"code":"invalid_args","message":"the body has a member of the wrong type: \"tool\""}}`},
+		{"caller no object", "POST", "/v1/call", `{"tool":"x","caller":null}`, 400, `{"error":{"code":"invalid_args","message":"the body has a member of the wrong type: \"caller\""}}`},
+		{"unknown member of caller", "POST", "/v1/call", `{"tool":"x","caller":{"sessionkey":""}}`, 400, `{"error":{"code":"invalid_args","message":"caller has an unknown member \"sessionkey\""}}`},
+		{"wrong type in caller", "POST", "/v1/call", `{"tool":"x","caller":{"depth":-1}}`, 400, `{"error":{"code":"invalid_args","message":"caller has a member of the wrong type: \"depth\""}}`},
+		{"bad call id", "POST", "/v1/call", `{"tool":"x","callId":"a b"}`, 400, `{"error":{"code":"invalid_args","message":"the call id has characters other than visible ASCII"}}`},
+		{"huge", "POST", "/v1/call", strings.Repeat(" ", 3<<20), 413, `{"error":{"code":"invalid_args","message":"the body could not be read: `},
+		{"refused", "POST", "/v1/call", do("refuse"), 400, `{"error":{"code":"invalid_args","message":"the arguments are too long"}}`},
+		{"unsupported", "POST", "/v1/call", do("unsupported"), 501, `{"error":{"code":"unsupported","message":"this host runs read-only tools"}}`},
+		{"limit", "POST", "/v1/call", do("limit"), 500, `{"error":{"code":"limit","message":"step: secret detail"}}`},
+		{"internal", "POST", "/v1/call", do("fail"), 500, `{"error":{"code":"internal","message":"secret detail"}}`},
+		{"panic", "POST", "/v1/call", do("panic"), 500, `{"ok":false,"error":{"type":"internal"`},
+		{"method", "PUT", "/v1/call", ``, 405, `{"error":{"code":"unsupported","message":"use POST"}}`},
+		{"path", "GET", "/v1/none", ``, 404, `{"error":{"code":"unsupported","message":"the owner of the database does not know this path; it may be of another version"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := request{c.method, c.path, nil, strings.NewReader(c.body)}.send(t, url)
+			if r.status != c.status || !strings.HasPrefix(r.body, c.want) || r.header.Get("Content-Type") != "application/json" {
+				t.Errorf("status %d, %s, want %d, %s", r.status, r.body, c.status, c.want)
+			}
+		})
+	}
+	r := request{"GET", "/v1/tools", nil, nil}.send(t, url)
+	const want = `"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]},{"name":"act",`
+	if r.status != 200 || !strings.Contains(r.body, want) {
+		t.Errorf("tools: %d %s", r.status, r.body)
+	}
+}

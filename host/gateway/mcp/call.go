@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway/callid"
+)
+
+// Tools answers tool calls: a host of this process, or a client of another.
+type Tools interface {
+	Tools() []abi.Tool
+	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
+}
+
+var _ Tools = (*host.Host)(nil)
+
+// callID is the member of _meta that names a call.
+const callID = "callId"
+
+// callerExtra is where a request's token information holds its caller.
+const callerExtra = "parley.caller"
+
+func tokenInfo(id string, c abi.Caller) *auth.TokenInfo {
+	return &auth.TokenInfo{UserID: id, Extra: map[string]any{callerExtra: c}}
+}
+
+// callerOf returns who sent the request. Every transport says so for each
+// request; without it nothing is called.
+func callerOf(r *sdk.CallToolRequest) (abi.Caller, bool) {
+	if r.Extra == nil || r.Extra.TokenInfo == nil {
+		return abi.Caller{}, false
+	}
+	c, ok := r.Extra.TokenInfo.Extra[callerExtra].(abi.Caller)
+	return c, ok
+}
+
+func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	caller, ok := callerOf(r)
+	if !ok {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the request comes from nobody"}
+	}
+	id, err := idOf(r.Params.Meta)
+	if err != nil {
+		return nil, protocolError(err)
+	}
+	args := r.Params.Arguments
+	if string(bytes.TrimSpace(args)) == "null" {
+		args = nil
+	}
+	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id})
+	if err != nil {
+		return nil, protocolError(err)
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, answer.Result, "", "  "); err != nil {
+		s.logger.Error("mcp: the result is no JSON", "tool", r.Params.Name, "call", answer.CallID, "error", err)
+		return nil, protocolError(err)
+	}
+	return &sdk.CallToolResult{
+		Meta:              sdk.Meta{callID: answer.CallID},
+		Content:           []sdk.Content{&sdk.TextContent{Text: text.String()}},
+		StructuredContent: rawJSON(answer.Result),
+		IsError:           answer.Code != "",
+	}, nil
+}
+
+func idOf(meta sdk.Meta) (string, error) {
+	v, ok := meta[callID]
+	if !ok || v == nil {
+		return "", nil
+	}
+	id, ok := v.(string)
+	if !ok {
+		return "", abi.NewError(abi.InvalidArgs, "_meta.callId must be a string")
+	}
+	id = strings.TrimSpace(id)
+	return id, callid.Check(id)
+}
+
+// protocolError makes err a JSON-RPC error. Only what the client can change is
+// told.
+func protocolError(err error) error {
+	var e *abi.Error
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case !errors.As(err, &e):
+	case e.Code == abi.InvalidArgs, e.Code == abi.NotFound, e.Code == abi.Unsupported:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
+	case e.Code == abi.Limit:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Message}
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call failed; the gateway's log has the details"}
+}
+
+// rawJSON keeps JSON text as it is.
+func rawJSON(doc []byte) json.RawMessage { return json.RawMessage(doc) }

@@ -1,0 +1,92 @@
+// Package mcp serves the tools over the Model Context Protocol, with the
+// official Go SDK: on standard input and output, and as streamable HTTP.
+//
+// Names, descriptions and schemas are the plugin's own. A result is one text
+// block, the JSON indented by two, and the same object as structured content;
+// isError is set when its status is error or forbidden (S0.1). Calls that no
+// tool answered are JSON-RPC errors: invalid params for an unknown tool or
+// arguments that are no strict JSON, an internal error for the rest.
+//
+// Arguments reach the plugin byte for byte, which checks them. _meta.callId of a
+// request is the call's id (S4.4); _meta.callId of a result says which it had.
+package mcp
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// MaxMessage bounds one JSON-RPC message, in bytes.
+const MaxMessage = 2 << 20
+
+// Options of a Server. The zero value means the defaults.
+type Options struct {
+	// Name and Version are what the server calls itself; empty: "parley", "0".
+	Name, Version string
+	// Logger; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Server speaks MCP to any number of clients at once. It is safe for concurrent
+// use; who made it closes it.
+type Server struct {
+	sdk    *sdk.Server
+	tools  Tools
+	logger *slog.Logger
+}
+
+// New makes a Server of the tools. It fails when the SDK refuses a tool's
+// schema.
+func New(tools Tools, o *Options) (*Server, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	s := &Server{tools: tools, logger: cmp.Or(opts.Logger, slog.Default())}
+	about := &sdk.Implementation{Name: cmp.Or(opts.Name, "parley"), Version: cmp.Or(opts.Version, "0")}
+	s.sdk = sdk.NewServer(about, &sdk.ServerOptions{
+		Logger:       s.logger,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
+	})
+	for _, t := range tools.Tools() {
+		if err := s.add(t); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// add gives the SDK one tool. Its own check of schemas panics.
+func (s *Server) add(t abi.Tool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = abi.NewError(abi.InvalidArgs, fmt.Sprintf("mcp: %v", p))
+		}
+	}()
+	tool := &sdk.Tool{
+		Name:        t.Name,
+		Description: t.Description,
+		InputSchema: rawJSON(t.InputSchema),
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: new(bool)},
+	}
+	if gjson.ValidBytes(t.OutputSchema) {
+		tool.OutputSchema = rawJSON(t.OutputSchema)
+	}
+	s.sdk.AddTool(tool, s.call)
+	return nil
+}
+
+// Close ends every client's session.
+func (s *Server) Close() {
+	for session := range s.sdk.Sessions() {
+		if err := session.Close(); err != nil {
+			s.logger.Debug("mcp: closing a session", "error", err)
+		}
+	}
+}

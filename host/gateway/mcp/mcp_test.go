@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+)
+
+// fake answers with what it was asked.
+type fake struct {
+	mu    sync.Mutex
+	calls []host.Call
+	gate  chan struct{} // when set, a call of "wait" blocks until it is closed
+}
+
+var _ Tools = (*fake)(nil)
+
+func (f *fake) Tools() []abi.Tool {
+	in, out := []byte(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`), []byte(`{"type":"object"}`)
+	return []abi.Tool{
+		{Name: "echo", Description: "Echoes.", InputSchema: in, OutputSchema: out, ReadOnly: true},
+		{Name: "wait", Description: "Waits.", InputSchema: in, OutputSchema: out},
+	}
+}
+
+func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
+	f.mu.Lock()
+	f.calls = append(f.calls, *c)
+	f.mu.Unlock()
+	id := c.ID
+	if id == "" {
+		id = "made"
+	}
+	if c.Tool == "wait" {
+		select {
+		case <-f.gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	switch string(c.Args) {
+	case `{"n":1}`:
+		return &host.Answer{CallID: id, Result: []byte(`{"status":"forbidden","error":"no"}`), Code: abi.Forbidden}, nil
+	case `{"n":2}`:
+		return nil, abi.NewError(abi.Limit, "the step took too long")
+	case `{"n":3}`:
+		return nil, errors.New("secret detail")
+	case `{"n":4}`:
+		return nil, abi.NewError(abi.InvalidArgs, "args: wrong")
+	}
+	return &host.Answer{CallID: id, Result: []byte(`{"caller":"` + c.Caller.SessionKey + `","sandboxed":` + map[bool]string{true: "true", false: "false"}[c.Caller.Sandboxed] + `,"big":9007199254740991}`)}, nil
+}
+
+func (f *fake) last() host.Call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[len(f.calls)-1]
+}
+
+func newServer(t *testing.T, f *fake) *Server {
+	t.Helper()
+	s, err := New(f, &Options{Name: "parley", Version: "1.2.3", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// exercise runs the same client calls over any transport. caller is who the
+// server must take the client for.
+func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) {
+	t.Helper()
+	ctx := t.Context()
+	if name := session.InitializeResult().ServerInfo.Name; name != "parley" {
+		t.Errorf("the server is %q", name)
+	}
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tools.Tools) != 2 || tools.Tools[0].Name != "echo" || tools.Tools[0].Description != "Echoes." || !tools.Tools[0].Annotations.ReadOnlyHint || tools.Tools[1].Annotations.ReadOnlyHint {
+		t.Errorf("tools: %+v", tools.Tools)
+	}
+	want := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "number"}}, "additionalProperties": false}
+	if d := cmp.Diff(want, tools.Tools[0].InputSchema); d != "" {
+		t.Error(d)
+	}
+
+	t.Run("result", func(t *testing.T) {
+		r, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": " my-call "}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "{\n  \"caller\": \"" + caller + "\",\n  \"sandboxed\": true,\n  \"big\": 9007199254740991\n}"
+		if len(r.Content) != 1 || r.Content[0].(*sdk.TextContent).Text != text || r.IsError || r.Meta["callId"] != "my-call" {
+			t.Errorf("%+v", r)
+		}
+		var fromText any
+		if err := json.Unmarshal([]byte(text), &fromText); err != nil || !cmp.Equal(fromText, r.StructuredContent) {
+			t.Errorf("structured content differs: %v, %v", r.StructuredContent, err)
+		}
+		if f.last().ID != "my-call" || string(f.last().Args) != "{}" {
+			t.Errorf("called %+v", f.last())
+		}
+	})
+	t.Run("refusal", func(t *testing.T) {
+		r, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 1}})
+		if err != nil || !r.IsError || r.Meta["callId"] != "made" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if d := cmp.Diff(map[string]any{"status": "forbidden", "error": "no"}, r.StructuredContent); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("arguments as they are", func(t *testing.T) {
+		if _, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: json.RawMessage(`{"unknown":[1e2]}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(f.last().Args); got != `{"unknown":[1e2]}` {
+			t.Errorf("the plugin gets %s", got)
+		}
+	})
+	for name, c := range map[string]struct {
+		params  sdk.CallToolParams
+		code    int64
+		message string
+	}{
+		"unknown tool":     {sdk.CallToolParams{Name: "none"}, jsonrpc.CodeInvalidParams, `unknown tool "none"`},
+		"wrong arguments":  {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 4}}, jsonrpc.CodeInvalidParams, "args: wrong"},
+		"limit":            {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 2}}, jsonrpc.CodeInternalError, "the step took too long"},
+		"internal":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 3}}, jsonrpc.CodeInternalError, "the call failed; the gateway's log has the details"},
+		"call id no text":  {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": 5}}, jsonrpc.CodeInvalidParams, "_meta.callId must be a string"},
+		"call id too long": {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": strings.Repeat("x", 300)}}, jsonrpc.CodeInvalidParams, "longer than 256 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := session.CallTool(ctx, &c.params)
+			var e *jsonrpc.Error
+			if !errors.As(err, &e) || e.Code != c.code || !strings.Contains(e.Message, c.message) {
+				t.Errorf("got %v, want code %d and %q", err, c.code, c.message)
+			}
+		})
+	}
+	t.Run("many at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func connect(t *testing.T, tr sdk.Transport, version string) *sdk.ClientSession {
+	t.Helper()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "0"}, nil).Connect(t.Context(), tr, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+var sandboxed = abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", Sandboxed: true}
+
+func TestNewRefusesSchemas(t *testing.T) {
+	_, err := New(tools{{Name: "x", InputSchema: []byte(`{"type":"array"}`), OutputSchema: []byte(`{}`)}}, nil)
+	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+type tools []abi.Tool
+
+func (t tools) Tools() []abi.Tool { return t }
+func (tools) Call(context.Context, *host.Call) (*host.Answer, error) {
+	return nil, abi.NewError(abi.Internal, "")
+}
