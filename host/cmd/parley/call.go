@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+)
+
+// callCmd calls one tool.
+type callCmd struct {
+	Tool string `arg:"" help:"Name of the tool, such as sessions_list."`
+	Args string `arg:"" optional:"" help:"Arguments: a JSON object, - for standard input, or @FILE; default: {}."`
+	callerFlags
+}
+
+func (*callCmd) Help() string {
+	return `Prints the tool's result as JSON. The exit code is 1 when its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are no JSON object.
+
+Examples:
+  parley call sessions_list '{"kinds": ["cron"], "limit": 5}'
+  parley call sessions_history '{"sessionKey": "main"}' --as agent:ops:main --sandboxed
+  echo '{}' | parley call agents_list - --agent ops`
+}
+
+// Run calls the tool.
+func (c *callCmd) Run(ctx context.Context, a *app) error {
+	args, err := arguments(c.Args, a.stdin)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(db *database) error {
+		caller, err := c.caller(db.Keys())
+		if err != nil {
+			return err
+		}
+		answer, err := db.Call(ctx, &host.Call{Tool: c.Tool, Args: args, Caller: caller})
+		if err != nil {
+			return callError(c.Tool, db.Tools(), err)
+		}
+		if err := a.printJSON(answer.Result); err != nil {
+			return err
+		}
+		if answer.Code != "" {
+			return errSilent // the result says it
+		}
+		return nil
+	})
+}
+
+// callError tells mistakes in the call from failures.
+func callError(tool string, tools []abi.Tool, err error) error {
+	switch {
+	case errors.Is(err, abi.NotFound):
+		names := ""
+		for _, t := range tools {
+			names += " " + t.Name
+		}
+		return usage(fmt.Errorf("%s: there is no such tool; there are:%s", tool, names))
+	case errors.Is(err, abi.InvalidArgs):
+		return usage(fmt.Errorf("%s: %w", tool, err))
+	}
+	return fmt.Errorf("%s: %w", tool, err)
+}
+
+// printJSON prints a JSON document, indented by two.
+func (a *app) printJSON(doc []byte) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, doc, "", "  "); err != nil {
+		return fmt.Errorf("the result is no JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err := a.out.Write(terminal.JSON(b.Bytes()))
+	return err
+}
+
+// printLine prints a Go value as one line of JSON.
+func (a *app) printLine(v any) error {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(append(terminal.JSON(doc), '\n'))
+	return err
+}
+
+// printValue prints a Go value as JSON, indented by two.
+func (a *app) printValue(v any) error {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(doc)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/config"
+)
+
+// cli is the command line. Each command lies in the file of its name.
+type cli struct {
+	globals
+
+	Import   importCmd   `cmd:"" help:"Read conversations from another program's files."`
+	Call     callCmd     `cmd:"" help:"Call a tool and print its result as JSON."`
+	Sessions sessionsCmd `cmd:"" help:"List sessions, newest first."`
+	History  historyCmd  `cmd:"" help:"Show a session's conversation."`
+	Serve    serveCmd    `cmd:"" help:"Serve the tools over HTTP and MCP."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
+	Plugin   pluginCmd   `cmd:"" help:"Look at plugin modules."`
+	Demo     demoCmd     `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
+	Version  versionCmd  `cmd:"" help:"Print versions of program, ABI and plugin."`
+}
+
+// globals are the flags that every command has.
+type globals struct {
+	DB           string        `name:"db" env:"PARLEY_DB" placeholder:"FILE" help:"Database; default: store.path of the configuration, else parley/parley.db in the XDG state directory."`
+	Config       string        `env:"PARLEY_CONFIG" placeholder:"FILE" help:"Configuration (JSON5); default: parley/parley.json5 in the XDG configuration directory, if it exists."`
+	Plugin       string        `name:"plugin" placeholder:"FILE" help:"Plugin module; default: the one built in."`
+	JSON         bool          `name:"json" help:"Print JSON instead of tables and text."`
+	Quiet        bool          `short:"q" help:"Print results and errors only."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"warn" help:"Log from this level on, to standard error: ${enum}."`
+	OwnerTimeout time.Duration `env:"PARLEY_OWNER_TIMEOUT" default:"5s" help:"How long the process that owns the database may take to answer."`
+}
+
+// app is what a command runs with.
+type app struct {
+	globals
+	command string // as in errors: "plugin inspect"
+	stdin   io.Reader
+	out     *terminal.Output // results
+	err     *terminal.Output // everything else
+	getenv  func(string) string
+	log     *slog.Logger
+	level   *slog.LevelVar
+}
+
+// run parses args, runs the command and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	a := &app{
+		stdin: stdin, getenv: getenv, level: new(slog.LevelVar),
+		out: terminal.New(stdout, getenv), err: terminal.New(stderr, getenv),
+	}
+	a.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: a.level}))
+
+	var c cli
+	helped := -1
+	parser, err := kong.New(&c,
+		kong.Name("parley"),
+		kong.Description("Parley: agents read each other's conversations, through a sandboxed plugin."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { helped = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Vars{"listen": config.DefaultListen},
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(a),
+	)
+	if err != nil {
+		return report(a.err, "", err)
+	}
+	parsed, err := parser.Parse(args)
+	if helped >= 0 {
+		return helped
+	}
+	if err != nil {
+		command := commandOf(err)
+		text := strings.TrimPrefix(err.Error(), command+": ") // checks of a command's flags begin so
+		return report(a.err, command, usage(fmt.Errorf("%s: see parley %s", text, strings.TrimLeft(command+" --help", " "))))
+	}
+	a.globals, a.command = c.globals, commandPath(parsed)
+	if err := a.check(); err != nil {
+		return report(a.err, a.command, usage(err))
+	}
+	return report(a.err, a.command, parsed.Run())
+}
+
+func (a *app) check() error {
+	if a.OwnerTimeout <= 0 {
+		return fmt.Errorf("--owner-timeout %s: give a duration above 0, such as 5s", a.OwnerTimeout)
+	}
+	return a.level.UnmarshalText([]byte(a.LogLevel))
+}
+
+// note prints a remark for people.
+func (a *app) note(format string, args ...any) {
+	if !a.Quiet {
+		a.err.Println(fmt.Sprintf("parley: "+format, args...))
+	}
+}
+
+// commandOf returns the command that a parse error is about, or "".
+func commandOf(err error) string {
+	var p *kong.ParseError
+	if !errors.As(err, &p) || p.Context == nil {
+		return ""
+	}
+	return commandPath(p.Context)
+}
+
+// commandPath returns the names of the chosen commands, without arguments.
+func commandPath(c *kong.Context) string {
+	var names []string
+	for _, p := range c.Path {
+		if p.Command != nil {
+			names = append(names, p.Command.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/host/gateway/owner"
+)
+
+// parley prepares this test binary to run as the program (see TestMain).
+func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &exec.Cmd{
+		Path: self, Args: append([]string{"parley"}, args...), Stderr: os.Stderr,
+		Env: append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "PARLEY_DB="+filepath.Join(dir, "test.db")),
+	}
+}
+
+// talk is an MCP client over a process's standard input and output.
+type talk struct {
+	*exec.Cmd
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Scanner
+	id  int
+}
+
+func startMCP(t *testing.T, dir string) *talk {
+	t.Helper()
+	c := &talk{Cmd: parley(t, dir, "mcp"), t: t}
+	var err error
+	if c.in, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewScanner(out)
+	c.out.Buffer(nil, 1<<20)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	c.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
+	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c
+}
+
+func (c *talk) ask(method, params string) gjson.Result {
+	c.t.Helper()
+	c.id++
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
+	if !c.out.Scan() {
+		c.t.Fatalf("no answer to %s: %v", method, c.out.Err())
+	}
+	return gjson.Parse(strings.Clone(c.out.Text()))
+}
+
+func (c *talk) agents() {
+	c.t.Helper()
+	if r := c.ask("tools/call", `{"name":"agents_list","arguments":{}}`); !r.Get("result.structuredContent.agents").IsArray() {
+		c.t.Errorf("answer is %s", r.Raw)
+	}
+}
+
+// The first process owns the database and serves the second; when it is killed,
+// the second becomes the owner under its client's next call.
+func TestMCPTakesOver(t *testing.T) {
+	dir := t.TempDir()
+	first := startMCP(t, dir)
+	second := startMCP(t, dir)
+	first.agents()
+	second.agents()
+	if got := ownerPID(t, dir); got != first.Process.Pid {
+		t.Errorf("owner is %d, want the first process, %d", got, first.Process.Pid)
+	}
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	second.agents()
+	if got := ownerPID(t, dir); got != second.Process.Pid {
+		t.Errorf("owner is %d, want the second process, %d", got, second.Process.Pid)
+	}
+	if out, err := parley(t, dir, "call", "agents_list").Output(); err != nil || !gjson.ValidBytes(out) {
+		t.Errorf("call: %v: %s", err, out)
+	}
+
+	second.in.Close()
+	if err := second.Wait(); err != nil {
+		t.Errorf("end of input: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "test.db.sock")); !os.IsNotExist(err) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+// A short command that owns the database does not keep serve from starting.
+func TestServeWaitsForACall(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := owner.Acquire(t.Context(), filepath.Join(dir, "test.db"), &owner.Options{Command: "call"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := parley(t, dir, "serve", "--listen", "127.0.0.1:0", "--json", "--owner-timeout", "1m")
+	out, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || gjson.Get(line, "pid").Int() != int64(serve.Process.Pid) {
+		t.Errorf("serve says %q, %v", line, err)
+	}
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func ownerPID(t *testing.T, dir string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "test.db.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(gjson.GetBytes(text, "pid").Int())
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/openclaw/importer"
+)
+
+// importCmd holds the sources.
+type importCmd struct {
+	OpenClaw importOpenClawCmd `cmd:"" name:"openclaw" help:"Import OpenClaw's state directory, such as ~/.openclaw; again, to update."`
+}
+
+// importOpenClawCmd imports OpenClaw's file store.
+type importOpenClawCmd struct {
+	Dir string `arg:"" help:"The state directory. It is only read."`
+}
+
+func (*importOpenClawCmd) Help() string {
+	return "Importing again updates, and goes on where an import was interrupted. What could not be taken is listed with file and line; --json prints the whole report."
+}
+
+// Run imports the directory.
+func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(db *database) error {
+		start := time.Now()
+		report, err := a.importWithProgress(ctx, db, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		a.compareSettings(dir, db.Keys())
+		if a.JSON {
+			return a.printValue(report)
+		}
+		if !a.Quiet {
+			a.importSummary(report, db.Path(), time.Since(start))
+		}
+		return nil
+	})
+}
+
+// compareSettings says when the source's own settings give keys another meaning
+// than those in force, under which they were made canonical.
+func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
+	theirs, err := importer.Settings(dir)
+	if err != nil {
+		a.note("openclaw.json: %s: not compared with the configuration in force", terminal.Line(err.Error()))
+	}
+	main := func(s sessionkey.Settings) string { return orElse(s.MainKey, sessionkey.DefaultMainKey) }
+	scope := func(s sessionkey.Settings) string {
+		if s.GlobalScope {
+			return config.ScopeGlobal
+		}
+		return config.ScopePerSender
+	}
+	for _, c := range [][3]string{
+		{"session.mainKey", main(theirs), main(mine)},
+		{"session.scope", scope(theirs), scope(mine)},
+		{"the default agent", theirs.Agent(), mine.Agent()},
+	} {
+		if c[1] != c[2] {
+			a.note("openclaw.json: %s is %q there and %q here, which decides what \"main\" means: if that is wrong, set it in the configuration and import again", c[0], c[1], c[2])
+		}
+	}
+}
+
+// importWithProgress shows a bar on a terminal.
+func (a *app) importWithProgress(ctx context.Context, db *database, dir string) (*importer.Report, error) {
+	if a.Quiet || !a.err.IsTerminal() {
+		return db.Import(ctx, dir, nil)
+	}
+	bar := a.err.NewProgress()
+	defer bar.Clear()
+	return db.Import(ctx, dir, func(p importer.Progress) {
+		bar.Bytes(p.Done, p.Total, terminal.Plural(p.Sessions, "session")+", "+terminal.Plural(p.Messages, "message"))
+	})
+}
+
+// maxProblems is how many problems a summary lists.
+const maxProblems = 20
+
+func (a *app) importSummary(r *importer.Report, database string, took time.Duration) {
+	fields := [][2]string{
+		{"sessions", r.Sessions.String()},
+		{"messages", r.Messages.String()},
+		{"transcripts", fmt.Sprintf("%d read, %d unchanged, %d missing", r.Transcripts.Read, r.Transcripts.Unchanged, r.Transcripts.Missing)},
+		{"agents", terminal.Line(orElse(strings.Join(r.Agents, ", "), "none"))},
+	}
+	for _, c := range []struct {
+		name   string
+		counts map[string]int
+	}{{"other lines", r.Lines}, {"old copies", r.Ignored}, {"repairs", r.Repairs}} {
+		if len(c.counts) > 0 {
+			fields = append(fields, [2]string{c.name, countList(c.counts)})
+		}
+	}
+	a.out.Println(a.out.Bold("Imported " + terminal.Line(r.Dir)))
+	a.out.Fields(append(fields,
+		[2]string{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
+		[2]string{"database", database},
+	)...)
+	a.importProblems(r)
+}
+
+// countList writes counts by name, such as "3 bak, 1 reset".
+func countList(counts map[string]int) string {
+	parts := make([]string, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], terminal.Line(name)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// importProblems lists what lost something first.
+func (a *app) importProblems(r *importer.Report) {
+	total := 0
+	for _, n := range r.Totals {
+		total += n
+	}
+	if total == 0 {
+		return
+	}
+	a.out.Println(fmt.Sprintf("\n%s (%d):", a.out.Bold("Problems and notes"), total))
+	shown := 0
+	for _, note := range []bool{false, true} {
+		for _, p := range r.Problems {
+			if importer.IsNote(p.Kind) != note || shown == maxProblems {
+				continue
+			}
+			shown++
+			kind := a.out.Bad(p.Kind)
+			if note {
+				kind = a.out.Faint(p.Kind)
+			}
+			a.out.Println(fmt.Sprintf("  %s: %s: %s", terminal.Line(p.Place()), kind, terminal.Line(p.Text)))
+		}
+	}
+	if rest := total - shown; rest > 0 {
+		a.out.Println(fmt.Sprintf("  … and %d more; --json shows all", rest))
+	}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/engine"
+)
+
+// pluginCmd holds what can be done with modules.
+type pluginCmd struct {
+	Inspect inspectCmd `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
+}
+
+// inspectCmd shows a module.
+type inspectCmd struct {
+	File string `arg:"" help:"The module, such as plugin/wasm/parley.wasm."`
+}
+
+func (*inspectCmd) Help() string {
+	return "The module is loaded into the sandbox and asked to describe itself; no tool is called. The exit code is 1 when it cannot serve as the plugin."
+}
+
+// inspection is what --json prints.
+type inspection struct {
+	File    string        `json:"file"`
+	Size    int           `json:"size"`
+	SHA256  string        `json:"sha256"`
+	Usable  bool          `json:"usable"`
+	Problem string        `json:"problem,omitempty"`
+	ABI     int64         `json:"abi,omitempty"`
+	Name    string        `json:"name,omitempty"`
+	Version string        `json:"version,omitempty"`
+	Tools   []toolInfo    `json:"tools"`
+	Imports []string      `json:"imports"`
+	Exports []string      `json:"exports"`
+	Memory  *memoryInfo   `json:"memory,omitempty"`
+	Start   bool          `json:"start"`
+	Customs []string      `json:"customSections"`
+	Limits  limitsInForce `json:"limits"`
+}
+
+type toolInfo struct {
+	Name     string   `json:"name"`
+	ReadOnly bool     `json:"readOnly"`
+	Needs    []string `json:"needs"`
+}
+
+type memoryInfo struct {
+	MinPages uint64 `json:"minPages"` // of 64 KiB
+	MaxPages uint64 `json:"maxPages,omitempty"`
+}
+
+// limitsInForce are the sandbox's, under the configuration.
+type limitsInForce struct {
+	MemoryMiB     int   `json:"memoryMiB"`
+	StepTimeoutMs int64 `json:"stepTimeoutMs"`
+	OutputBytes   int   `json:"outputBytes"`
+	ModuleBytes   int   `json:"moduleBytes"`
+}
+
+// Run shows the module.
+func (c *inspectCmd) Run(ctx context.Context, a *app) error {
+	module, err := readModule(c.File)
+	if err != nil {
+		return err
+	}
+	path, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	settings, err := loadConfig(path)
+	if err != nil {
+		return err
+	}
+	i, err := inspectModule(module)
+	if err != nil {
+		return pluginError(c.File, err)
+	}
+	i.File = c.File
+	problem := i.try(ctx, a, module, settings)
+	if a.JSON {
+		err = a.printValue(i)
+	} else {
+		a.showInspection(i)
+	}
+	if err == nil && problem != nil {
+		return pluginError(c.File, problem)
+	}
+	return err
+}
+
+func inspectModule(module []byte) (*inspection, error) {
+	m, err := engine.Inspect(module)
+	if err != nil {
+		return nil, err
+	}
+	i := &inspection{
+		Size: m.Size, SHA256: m.SHA256, Start: m.Start,
+		Imports: []string{}, Exports: []string{}, Tools: []toolInfo{}, Customs: append([]string{}, m.Customs...),
+	}
+	for _, x := range m.Imports {
+		i.Imports = append(i.Imports, x.String())
+	}
+	for _, x := range m.Exports {
+		i.Exports = append(i.Exports, x.String())
+	}
+	if m.Memory != nil {
+		i.Memory = &memoryInfo{MinPages: m.Memory.Min, MaxPages: m.Memory.Max}
+	}
+	return i, nil
+}
+
+// try loads the module as a host would and fills in what it says of itself.
+func (i *inspection) try(ctx context.Context, a *app, module []byte, c *config.Config) error {
+	l, err := limits(c).Effective()
+	if err != nil {
+		return err
+	}
+	i.Limits = limitsInForce{l.MemoryMiB, l.StepTimeout.Milliseconds(), l.OutputBytes, l.ModuleBytes}
+	err = func() error {
+		e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: limits(c), Logger: a.log})
+		if err != nil {
+			return err
+		}
+		defer e.Close(ctx)
+		p, err := e.Load(ctx, module)
+		if err != nil {
+			return err
+		}
+		i.describe(gjson.ParseBytes(p.Describe()))
+		return nil
+	}()
+	if i.Usable = err == nil; err != nil {
+		i.Problem = terminal.Line(err.Error())
+	}
+	return err
+}
+
+func (i *inspection) describe(d gjson.Result) {
+	i.ABI, i.Name, i.Version = d.Get("abi").Int(), d.Get("name").Str, d.Get("version").Str
+	for _, t := range d.Get("tools").Array() {
+		info := toolInfo{Name: t.Get("name").Str, ReadOnly: t.Get("readOnly").Bool(), Needs: []string{}}
+		for _, n := range t.Get("needs").Array() {
+			info.Needs = append(info.Needs, n.Str)
+		}
+		i.Tools = append(i.Tools, info)
+	}
+}
+
+func (a *app) showInspection(i *inspection) {
+	a.out.Println(a.out.Bold(terminal.Line(i.File)))
+	usable := a.out.Good("yes")
+	if !i.Usable {
+		usable = a.out.Bad("no")
+	}
+	fields := [][2]string{{"usable", usable}}
+	if i.Usable {
+		fields = append(fields, [2]string{"plugin", terminal.Line(fmt.Sprintf("%s %s, ABI %d", i.Name, i.Version, i.ABI))})
+	}
+	fields = append(fields,
+		[2]string{"size", terminal.Count(int64(i.Size)) + " bytes"},
+		[2]string{"sha256", i.SHA256},
+		[2]string{"memory", i.memory()},
+		[2]string{"limits", fmt.Sprintf("%d MiB of memory, %d ms a step, %d KiB of output", i.Limits.MemoryMiB, i.Limits.StepTimeoutMs, i.Limits.OutputBytes>>10)},
+		[2]string{"imports", lines(i.Imports)},
+		[2]string{"exports", lines(i.Exports)},
+	)
+	for _, t := range i.Tools {
+		mode := "writes"
+		if t.ReadOnly {
+			mode = "read-only"
+		}
+		fields = append(fields, [2]string{"tool", terminal.Line(fmt.Sprintf("%s (%s; needs %s)", t.Name, mode, orElse(strings.Join(t.Needs, ", "), "nothing")))})
+	}
+	a.out.Fields(fields...)
+}
+
+func (i *inspection) memory() string {
+	if i.Memory == nil {
+		return "none"
+	}
+	text := pages(i.Memory.MinPages) + " at start"
+	if i.Memory.MaxPages > 0 {
+		text += ", at most " + pages(i.Memory.MaxPages)
+	}
+	return text
+}
+
+// pages writes a size in pages of 64 KiB.
+func pages(n uint64) string { return fmt.Sprintf("%d KiB", n*64) }
+
+func lines(list []string) string {
+	safe := make([]string, len(list))
+	for n, s := range list {
+		safe[n] = terminal.Line(s)
+	}
+	return orElse(strings.Join(safe, "\n"), "none")
+}
+
+// pluginError says which file, and what to do about it.
+func pluginError(file string, err error) error {
+	hint := "a plugin of this repository is built by ./build.sh wasm"
+	switch {
+	case errors.Is(err, engine.NotAModule):
+		hint = "name a WebAssembly module (.wasm, not .wat)"
+	case errors.Is(err, engine.WrongABI):
+		hint = fmt.Sprintf("use a plugin for ABI %d", abi.Version)
+	}
+	return fmt.Errorf("%s: %w: %s", file, err, hint)
+}

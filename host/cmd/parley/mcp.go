@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/parley-wasm/parley/host/gateway/mcp"
+)
+
+// mcpCmd speaks MCP with the program that started it.
+type mcpCmd struct {
+	callerFlags
+}
+
+func (*mcpCmd) Help() string {
+	return `For MCP clients that start their servers, as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. Everything the client calls is called as the session that --as and --agent name, or as the operator. Any number may run on one database.`
+}
+
+// Run serves until the input ends.
+func (c *mcpCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		caller, err := c.caller(db.Keys())
+		if err != nil {
+			return err
+		}
+		plugin := db.Status().Plugin
+		server, err := mcp.New(db, &mcp.Options{Name: plugin.Name, Version: plugin.Version, Logger: a.log})
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		return server.ServeStdio(ctx, caller, a.stdin, a.out)
+	})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+)
+
+// place is which database, under which settings, with which plugin.
+type place struct {
+	database   string
+	configFile string // "" = none
+	config     *config.Config
+	plugin     string // "" = the one built in
+
+	namedConfig bool // by a flag
+}
+
+// locate finds the place that flags, environment and configuration name.
+func (a *app) locate() (*place, error) {
+	p := &place{namedConfig: a.Config != ""}
+	var err error
+	if p.configFile, err = a.configFile(); err != nil {
+		return nil, err
+	}
+	if p.config, err = loadConfig(p.configFile); err != nil {
+		return nil, err
+	}
+	if p.database, err = a.database(p.config); err != nil {
+		return nil, err
+	}
+	if p.database, err = filepath.Abs(p.database); err != nil {
+		return nil, err
+	}
+	if a.Plugin != "" {
+		if p.plugin, err = filepath.Abs(a.Plugin); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// agrees makes sure that a client which asks for settings or a plugin by name
+// does not silently get the owner's.
+func (p *place) agrees(s *ownerapi.Status) error {
+	switch {
+	case p.plugin != "" && p.plugin != s.Plugin.File:
+		return fmt.Errorf("--plugin %s: process %d owns %s and runs %s: leave --plugin out, or stop that process",
+			p.plugin, s.PID, p.database, orElse(s.Plugin.File, "the plugin built in"))
+	case p.namedConfig && p.configFile != s.Config:
+		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
+			p.configFile, s.PID, p.database, orElse(s.Config, "the default settings"))
+	}
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (a *app) ownerOptions() *owner.Options {
+	return &owner.Options{Version: version(), Command: a.command, Timeout: a.OwnerTimeout, Logger: a.log}
+}
+
+// limits are the sandbox's bounds as configured.
+func limits(c *config.Config) engine.Limits {
+	return engine.Limits{
+		MemoryMiB:   c.Plugins.MemoryMiB,
+		StepTimeout: time.Duration(c.Plugins.StepTimeoutMs) * time.Millisecond,
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"reflect"
+	"syscall"
+	"time"
+
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
+	"github.com/parley-wasm/parley/host/gateway/owner"
+)
+
+// serveCmd owns the database and serves the network.
+type serveCmd struct {
+	Listen string `placeholder:"HOST:PORT" help:"Where to listen; default: gateway.listen of the configuration, else ${listen}. Port 0 = any free one."`
+}
+
+func (*serveCmd) Help() string {
+	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
+
+When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, after the requests under way.`
+}
+
+// ready is what --json prints when requests are answered.
+type ready struct {
+	Listening string `json:"listening"` // host:port
+	URL       string `json:"url"`
+	Database  string `json:"database"`
+	Token     string `json:"token,omitempty"` // the operator's, if it was made
+	PID       int    `json:"pid"`
+}
+
+// Run serves until ctx ends.
+func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
+	p, err := a.locate()
+	if err != nil {
+		return err
+	}
+	operator := a.getenv(auth.Variable)
+	tokens, made, err := auth.New(p.config.Gateway.Tokens, operator)
+	if err != nil {
+		return err
+	}
+	addr, err := listenAddress(orElse(c.Listen, p.config.Gateway.Listen), made == "")
+	if err != nil {
+		return err
+	}
+	lock, err := a.acquire(ctx, p.database)
+	if err != nil {
+		return err
+	}
+	o, err := a.possess(ctx, lock, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close(ctx)) }()
+	l, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w: choose another address with --listen", err)
+	}
+	api, err := httpapi.New(&httpapi.Options{
+		Tools: o, Tokens: tokens, Keys: o.Keys, Name: o.About().Name, Version: o.About().Version, Logger: a.log,
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer api.Close()
+	defer a.reconfigureOnHangup(o)()
+	if err := a.sayReady(&ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, made, os.Getpid()}); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return api.Serve(ctx, l)
+}
+
+// acquire takes the database, and waits a little for an owner that is about to
+// end, such as a call.
+func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error) {
+	deadline := time.Now().Add(a.OwnerTimeout)
+	for {
+		lock, err := owner.Acquire(ctx, database, a.ownerOptions())
+		var owned *owner.Error
+		if !errors.As(err, &owned) || stays(owned.Owner.Command) || time.Now().After(deadline) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// stays reports whether a command runs until it is told to end.
+func stays(command string) bool { return command == "serve" || command == "mcp" }
+
+// listenAddress resolves the address. One that other machines can reach needs a
+// token that somebody chose: a token made at the start and printed to a terminal
+// or a log is for trying things out on one machine.
+func listenAddress(text string, chosen bool) (*net.TCPAddr, error) {
+	addr, err := net.ResolveTCPAddr("tcp", text)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--listen %s: %w: give HOST:PORT, such as %s", text, err, config.DefaultListen))
+	}
+	if !addr.IP.IsLoopback() && !chosen {
+		return nil, fmt.Errorf("%s: other machines can reach this address, and no token is configured: set %s or gateway.tokens, or listen on 127.0.0.1", text, auth.Variable)
+	}
+	return addr, nil
+}
+
+func (a *app) sayReady(r *ready) error {
+	if a.JSON {
+		return a.printLine(r)
+	}
+	a.out.Println(a.out.Bold("Parley is listening on " + r.URL))
+	fields := [][2]string{
+		{"tools", "POST " + r.URL + "/tools/invoke"},
+		{"MCP", r.URL + "/mcp"},
+		{"database", r.Database},
+	}
+	if r.Token != "" {
+		fields = append(fields, [2]string{"token", r.Token + "  (the operator's, for this run; " + auth.Variable + " sets one)"})
+	}
+	a.out.Fields(fields...)
+	return nil
+}
+
+// reconfigureOnHangup reads the configuration again at each SIGHUP, until the
+// returned function is called.
+func (a *app) reconfigureOnHangup(o *possession) (stop func()) {
+	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-hangups:
+				a.reconfigure(o)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(done)
+	}
+}
+
+// reconfigure puts the configuration file's settings in force; a file with a
+// mistake changes nothing.
+func (a *app) reconfigure(o *possession) {
+	c, err := loadConfig(o.place.configFile)
+	if err != nil {
+		a.log.Error("the configuration is not re-read; the old one stays in force", "error", err)
+		return
+	}
+	old := o.Config()
+	o.Configure(c)
+	a.note("the configuration was read again: %s", orElse(o.place.configFile, "no file, the defaults"))
+	if !reflect.DeepEqual(old.Gateway, c.Gateway) || old.Store != c.Store || old.Plugins != c.Plugins {
+		a.log.Warn("changes of gateway, store and plugins take effect at the next start")
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+)
+
+// sessionsCmd shows sessions_list as the operator sees it.
+type sessionsCmd struct {
+	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
+	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
+	Search   string   `short:"s" placeholder:"TEXT" help:"Only with this in key, label, name or subject."`
+	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last minutes."`
+	Agent    string   `placeholder:"ID" help:"Only of this agent."`
+	Archived bool     `help:"Archived ones too."`
+}
+
+// maxPage is how many rows or messages are asked for at once.
+const maxPage = 200
+
+// Validate checks what the tool would clamp in silence.
+func (c *sessionsCmd) Validate() error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit %d: give a number from 1", c.Limit)
+	}
+	if c.Active < 0 {
+		return fmt.Errorf("--active %d: give a number of minutes from 1", c.Active)
+	}
+	if _, err := sessionkey.AgentID(c.Agent); c.Agent != "" && err != nil {
+		return fmt.Errorf("--agent %q: %w", c.Agent, err)
+	}
+	return nil
+}
+
+// Run lists the sessions.
+func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		rows, next, err := c.list(ctx, db)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.printJSON(sessionsJSON(rows, next))
+		}
+		if len(rows) == 0 {
+			a.note("no sessions match in %s", db.Path())
+			return nil
+		}
+		a.sessionsTable(rows, time.Now())
+		if next != "" {
+			a.note("there are more; see them with --limit %d", 2*c.Limit)
+		}
+		return nil
+	})
+}
+
+// list asks page by page until it has enough.
+func (c *sessionsCmd) list(ctx context.Context, db *database) (rows []gjson.Result, next string, err error) {
+	for {
+		page, err := db.ask(ctx, abi.ToolList, c.arguments(c.Limit-len(rows), next))
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, page.Get("sessions").Array()...)
+		next = page.Get("nextCursor").Str
+		if next == "" || len(rows) >= c.Limit {
+			return rows, next, nil
+		}
+	}
+}
+
+func (c *sessionsCmd) arguments(limit int, cursor string) []byte {
+	o := jsonappend.Open(nil)
+	o.Int("limit", int64(min(limit, maxPage)))
+	o.OptStrings("kinds", c.Kind)
+	o.OptString("search", c.Search)
+	o.OptInt("activeMinutes", int64(c.Active))
+	o.OptString("agentId", c.Agent)
+	o.OptBool("includeArchived", c.Archived)
+	o.OptString("cursor", cursor)
+	return o.Close()
+}
+
+func sessionsJSON(rows []gjson.Result, next string) []byte {
+	o := jsonappend.Open(nil)
+	o.Int("count", int64(len(rows)))
+	raw := make([]string, len(rows))
+	for i, r := range rows {
+		raw[i] = r.Raw
+	}
+	o.Raw("sessions", []byte("["+strings.Join(raw, ",")+"]"))
+	o.OptString("nextCursor", next)
+	return o.Close()
+}
+
+func (a *app) sessionsTable(rows []gjson.Result, now time.Time) {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		name := r.Get("label").Str
+		if name == "" {
+			name = r.Get("displayName").Str
+		}
+		kind := r.Get("kind").Str
+		if r.Get("archived").Bool() {
+			kind += " (archived)"
+		}
+		cells[i] = []string{
+			terminal.Line(r.Get("key").Str), terminal.Line(kind), terminal.Line(r.Get("channel").Str),
+			terminal.Age(now.Sub(time.UnixMilli(r.Get("updatedAt").Int()))), tokens(r), terminal.Line(name),
+		}
+	}
+	a.out.Table([]string{"SESSION", "KIND", "CHANNEL", "UPDATED", "TOKENS", "NAME"}, cells)
+}
+
+func tokens(row gjson.Result) string {
+	if t := row.Get("totalTokens"); t.Exists() {
+		return terminal.Count(t.Int())
+	}
+	return ""
+}

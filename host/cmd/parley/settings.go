@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// configFile returns the configuration's path, or "" when none is given and
+// there is none in the usual place.
+func (a *app) configFile() (string, error) {
+	if a.Config != "" {
+		return filepath.Abs(a.Config)
+	}
+	dir, err := a.xdg("XDG_CONFIG_HOME", ".config")
+	if err != nil {
+		return "", nil // nowhere to look is nothing to find
+	}
+	path := filepath.Join(dir, "parley", "parley.json5")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return path, nil
+}
+
+// loadConfig reads the configuration that configFile found.
+func loadConfig(path string) (*config.Config, error) {
+	if path == "" {
+		return config.Default(), nil
+	}
+	return config.Load(path)
+}
+
+// database returns the database's path. The default's directory is made, one
+// that was named is not: it may be a slip.
+func (a *app) database(c *config.Config) (string, error) {
+	switch {
+	case a.DB != "":
+		return a.DB, nil
+	case c.Store.Path != "":
+		return c.Store.Path, nil
+	}
+	state, err := a.xdg("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", fmt.Errorf("there is no place for the database (%w): name one with --db FILE", err)
+	}
+	dir := filepath.Join(state, "parley")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot make the directory of the database: %w: name a database with --db FILE", err)
+	}
+	return filepath.Join(dir, "parley.db"), nil
+}
+
+// cacheDir returns where compiled modules are kept, or "" for nowhere.
+func (a *app) cacheDir() string {
+	dir, err := a.xdg("XDG_CACHE_HOME", ".cache")
+	if err != nil {
+		return ""
+	}
+	dir = filepath.Join(dir, "parley", "modules")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		a.log.Info("no cache for compiled modules", "error", err)
+		return ""
+	}
+	return dir
+}
+
+func (a *app) xdg(variable, fallback string) (string, error) {
+	if dir := a.getenv(variable); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home := a.getenv("HOME")
+	if home == "" {
+		return "", fmt.Errorf("neither %s nor HOME is set", variable)
+	}
+	return filepath.Join(home, fallback), nil
+}
+
+// module returns the plugin's bytes.
+func (a *app) module() ([]byte, error) {
+	if a.Plugin == "" {
+		return wasm.Parley, nil
+	}
+	return readModule(a.Plugin)
+}
+
+// maxModule bounds a plugin module, in bytes.
+const maxModule = 64 << 20
+
+func readModule(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the plugin: %w", err)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is not a regular file: name a WebAssembly module", path)
+	case st.Size() > maxModule:
+		return nil, fmt.Errorf("%s: has %d bytes; a plugin module has at most %d", path, st.Size(), maxModule)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the plugin: %w", err)
+	}
+	return b, nil
+}

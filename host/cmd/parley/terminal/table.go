@@ -1,0 +1,78 @@
+package terminal
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+)
+
+// gap is the space between columns.
+const gap = 2
+
+// Table writes rows below headers. On a terminal the widest columns are cut so
+// that rows fit; elsewhere nothing is cut. Cells are one line each, and safe:
+// see Line.
+func (o *Output) Table(headers []string, rows [][]string) {
+	t := table.New().Headers(headers...).Rows(rows...).Wrap(false).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		BorderHeader(o.terminal).BorderColumn(false).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			s := lipgloss.NewStyle()
+			if col < len(headers)-1 {
+				s = s.PaddingRight(gap)
+			}
+			if row == table.HeaderRow && o.color {
+				s = s.Bold(true)
+			}
+			return s
+		})
+	if o.color {
+		t.BorderStyle(faint)
+	}
+	text := t.String()
+	if o.width > 0 && lipgloss.Width(text) > o.width {
+		text = t.Width(o.width).String()
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		o.Println(strings.TrimRight(line, " "))
+	}
+}
+
+// Fields writes names and values in two columns, indented by two.
+func (o *Output) Fields(fields ...[2]string) {
+	width := 0
+	for _, f := range fields {
+		width = max(width, lipgloss.Width(f[0]))
+	}
+	for _, f := range fields {
+		pad := strings.Repeat(" ", width-lipgloss.Width(f[0])+gap)
+		for i, line := range strings.Split(f[1], "\n") {
+			if i == 0 {
+				o.Println("  " + o.Faint(f[0]) + pad + line)
+			} else {
+				o.Println(strings.Repeat(" ", 2+width+gap) + line)
+			}
+		}
+	}
+}
+
+// Fit cuts one line of safe text to the width that is left of the terminal
+// after used columns.
+func (o *Output) Fit(s string, used int) string {
+	if o.width == 0 {
+		return s
+	}
+	return Cut(s, max(o.width-used, 1))
+}
+
+// Cut cuts safe text to a number of columns, with a mark when something is cut.
+func Cut(s string, columns int) string {
+	if lipgloss.Width(s) <= columns {
+		return s
+	}
+	if columns <= 1 {
+		return "…" // a MaxWidth of 0 would be none
+	}
+	return lipgloss.NewStyle().MaxWidth(columns-1).Inline(true).Render(s) + "…"
+}
