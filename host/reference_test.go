@@ -43,7 +43,7 @@ func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
 		for _, request := range questions(v.Store) {
 			got := h.Call(ctx, abi.ImportStore, []byte(request))
 			want := reference.Call(abi.ImportStore, []byte(request))
-			for _, line := range abitest.Diff(comparable(t, got), comparable(t, want)) {
+			for _, line := range abitest.Diff(essence(t, got), essence(t, want)) {
 				t.Errorf("%s: %s: %s", v.ID, request, line)
 			}
 		}
@@ -105,9 +105,9 @@ func questions(c *abitest.Contents) []string {
 	return append(q, `{"op":"get","sessionKey":"agent:none:none"}`, `{"op":"resolve","sessionId":"none"}`, `{"op":"history","sessionKey":"agent:none:none","limit":1}`)
 }
 
-// comparable parses a reply and takes away what implementations may differ in:
+// essence parses a reply and takes away what implementations may differ in:
 // the positions of messages, and the texts of refusals.
-func comparable(t *testing.T, reply []byte) any {
+func essence(t *testing.T, reply []byte) any {
 	t.Helper()
 	v, err := abitest.Parse(reply)
 	if err != nil {

@@ -2,6 +2,8 @@ package abitest_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	saved := &abitest.Transcript{ID: "S2.1/limit-default", Exchanges: []abitest.Exchange{{
 		Export: "call", Input: json.RawMessage(`{"now":1}`), Output: json.RawMessage(`{"result":{}}`),
 		Calls: []abitest.HostCall{
-			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0}}`)},
+			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
 			{Family: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
 		},
 	}, {Export: "call", Input: json.RawMessage(`{}`), Calls: []abitest.HostCall{}, Output: json.RawMessage(`{}`)}}}
@@ -22,6 +24,9 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	}
 	if err := abitest.SaveIndex(dir, map[string]string{saved.ID: "", "S0.2/x": "too long"}); err != nil {
 		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, abitest.TranscriptFile(saved.ID))); err != nil || strings.Contains(string(text), "AI"+"za") {
+		t.Errorf("%s, %v: what looks like a credential stands in the file", text, err)
 	}
 	all, err := abitest.LoadTranscripts(dir)
 	if err != nil || len(all) != 1 {

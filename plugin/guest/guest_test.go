@@ -1,0 +1,119 @@
+package guest_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/guest/guesttest"
+)
+
+var (
+	yes, no = true, false
+	seven   = int64(7)
+	zero    = int64(0)
+	full    = abi.Session{
+		Key: "agent:main:x", AgentID: "main", Kind: "other", SessionID: "s\n\"é", UpdatedAt: 1_700_000_000_000, Label: "l", DisplayName: "d", Subject: "sub",
+		ChatType: "direct", Channel: "c", DeliveryContext: abi.Target{Channel: "c", To: "t", AccountID: "a", ThreadID: "th"}, LastChannel: "lc", LastTo: "lt",
+		LastAccountID: "la", LastThreadID: "lth", Model: "m", ContextTokens: &seven, TotalTokens: &zero, ThinkingLevel: "tl", VerboseLevel: "vl",
+		SystemSent: &yes, AbortedLastRun: &no, SendPolicy: "deny", SpawnedBy: "agent:main:main", Status: "done", ArchivedAt: 9, TranscriptPath: "/p",
+	}
+	message = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}
+)
+
+// What the ABI's encoders write is what the client reads, every field.
+func TestRoundTrip(t *testing.T) {
+	v := reflect.ValueOf(full)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+		}
+	}
+	reply := string(abi.AppendSessionReply(nil, &full))
+	c := guest.NewClient(guesttest.NewScript(t,
+		guesttest.Exchange{Request: `{"op":"get","sessionKey":"k"}`, Reply: reply},
+		guesttest.Exchange{Request: `{"op":"resolve","sessionId":"i","scope":{"keys":["k"]},"mainKey":"m","global":"g"}`, Reply: reply},
+		guesttest.Exchange{Reply: string((&abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}, {Session: full}}, More: true}).AppendReply(nil))},
+		guesttest.Exchange{Reply: string((&abi.HistoryPage{Messages: []abi.Message{message, {Seq: 2, JSON: []byte(`{}`)}}, More: true}).AppendReply(nil))},
+	))
+	if s, err := c.Get("k"); err != nil || !reflect.DeepEqual(*s, full) {
+		t.Errorf("Get: %+v, %v", s, err)
+	}
+	if s, err := c.Resolve(&abi.ResolveRequest{SessionID: "i", Scope: &abi.Scope{Keys: []string{"k"}}, MainKey: "m", Global: "g"}); err != nil || !reflect.DeepEqual(*s, full) {
+		t.Errorf("Resolve: %+v, %v", s, err)
+	}
+	list, err := c.List(&abi.ListRequest{Limit: 5})
+	if err != nil || !list.More || len(list.Rows) != 2 || !reflect.DeepEqual(list.Rows[0], abi.ListRow{Session: full, Messages: []abi.Message{message}}) || list.Rows[1].Messages != nil {
+		t.Errorf("List: %+v, %v", list, err)
+	}
+	history, err := c.History(&abi.HistoryRequest{SessionKey: "k", Limit: 5})
+	if err != nil || !history.More || len(history.Messages) != 2 || !reflect.DeepEqual(history.Messages[0], message) {
+		t.Errorf("History: %+v, %v", history, err)
+	}
+}
+
+func TestNoSession(t *testing.T) {
+	c := guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: `{"ok":{"session":null}}`}))
+	if s, err := c.Get("k"); s != nil || err != nil {
+		t.Errorf("Get: %+v, %v", s, err)
+	}
+}
+
+// What a session has of another type is absent.
+func TestOddShapes(t *testing.T) {
+	c := guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: `{"more":[],"ok":{"x":1,"session":{"key":"k","label":5,"deliveryContext":"x","contextTokens":"7","systemSent":1,"lastTo":null,"new":{}}}}`}))
+	s, err := c.Get("k")
+	if err != nil || !reflect.DeepEqual(*s, abi.Session{Key: "k"}) {
+		t.Errorf("Get: %+v, %v", s, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	tests := []struct {
+		reply string
+		code  abi.Code
+		text  string
+	}{
+		{`{"error":{"code":"limit","message":"too much"}}`, abi.Limit, "too much"},
+		{`{"error":{"code":"strange","message":"x"}}`, abi.Internal, "x"},
+		{`{"error":{}}`, abi.Internal, "the host refused"},
+		{`{"error":"x"}`, abi.Internal, "the host refused"},
+		{``, abi.Internal, "does not have the form"},
+		{`7`, abi.Internal, "does not have the form"},
+		{`{"ok":{}}`, abi.Internal, "does not have the form"},
+		{`{"ok":null}`, abi.Internal, "does not have the form"},
+		{`{"ok":{"session":{}}}`, abi.Internal, "does not have the form"},
+		{`{"ok":{"session":{"key":"k"`, abi.Internal, "does not have the form"},
+	}
+	for _, tt := range tests {
+		_, err := guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: tt.reply})).Get("k")
+		var f *guest.Fault
+		if !errors.As(err, &f) || !errors.Is(err, tt.code) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v; want %s, %s", tt.reply, err, tt.code, tt.text)
+		}
+	}
+}
+
+func TestParseInput(t *testing.T) {
+	caller := abi.Caller{SessionKey: "k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, Operator: true}
+	call := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 5, AcceptedAt: 4, Tool: "x", Args: []byte(`{"a":1}`), Caller: caller, Config: []byte(`{"b":2}`)}
+	in, err := guest.ParseInput(string(call.AppendJSON(nil)))
+	if want := (guest.Input{Now: 5, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
+		t.Errorf("call: %+v, %v", in, err)
+	}
+	resume := abi.ResumeInput{Now: 5, StateVersion: 3, Caller: caller}
+	in, err = guest.ParseInput(string(resume.AppendJSON(nil)))
+	if want := (guest.Input{Now: 5, StateVersion: 3, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
+		t.Errorf("resume: %+v, %v", in, err)
+	}
+	// A sandbox opens only for a plain false.
+	for value, want := range map[string]bool{"true": true, "false": false, `"false"`: true, "null": true, "0": true} {
+		in, err := guest.ParseInput(`{"abi":1,"caller":{"sessionKey":"k","sandboxed":` + value + `}}`)
+		if err != nil || in.Caller.Sandboxed != want {
+			t.Errorf("S0.3 sandboxed %s: %+v, %v", value, in, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// Package guest is the plugin's side of the boundary: the transport to the host,
+// the typed client of the host functions on top of it, and the input of a step.
+//
+// Replies are trusted to be JSON, because the host made them, but not to have
+// the expected shape: what is missing or of another type reads as absent, and a
+// reply without its essentials is an *abi.Error with code internal. Byte slices
+// and strings that the client returns are parts of the reply.
+package guest
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/jsonread"
+)
+
+// Host carries one request to the family of host functions (abi.ImportStore …)
+// and brings its reply. The reply belongs to the caller: the host never writes
+// to it again. The request belongs to the host only during the call.
+type Host interface {
+	Call(family string, request []byte) (reply []byte)
+}
+
+// Fault is what a step ends with when the host refused a request or gave a reply
+// without meaning: a failure of the protocol, not of the tool (S0.1 does not
+// apply). The step returns it as its error.
+type Fault struct {
+	Err *abi.Error
+}
+
+func (f *Fault) Error() string { return f.Err.Error() }
+
+func (f *Fault) Unwrap() error { return f.Err }
+
+func fault(code abi.Code, message string) error {
+	return &Fault{Err: abi.NewError(code, message)}
+}
+
+// refusal reads the host's {code, message}.
+func refusal(op string, r *jsonread.Reader) error {
+	e := &abi.Error{}
+	if r.Object() {
+		for r.Member() {
+			switch r.Name() {
+			case "code":
+				e.Code = abi.Code(r.Text())
+			case "message":
+				e.Message = r.Text()
+			default:
+				r.Skip()
+			}
+		}
+	}
+	if !e.Code.Known() {
+		e.Code = abi.Internal
+	}
+	if e.Message == "" {
+		e.Message = string(jsonappend.String([]byte("the host refused store operation "), op))
+	}
+	return &Fault{Err: e}
+}

@@ -1,0 +1,92 @@
+// Package settings reads the configuration that a step is given: those members
+// of session, tools and agents that the tools of this plugin decide by. The host
+// has checked it; what is absent has its default.
+package settings
+
+import (
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/plugin/quote"
+)
+
+// Level is a value of tools.sessions.visibility (S7.1), narrowest first.
+type Level uint8
+
+const (
+	Self  Level = iota // the calling session
+	Tree               // it and the sessions it spawned
+	Agent              // all sessions of its agent, and its tree
+	All                // every agent's, as far as agentToAgent allows
+)
+
+var levels = [...]string{Self: "self", Tree: "tree", Agent: "agent", All: "all"}
+
+// String returns the level as it is written in the configuration.
+func (l Level) String() string { return levels[l] }
+
+// Settings are the settings in force when the step starts.
+type Settings struct {
+	Keys       sessionkey.Settings
+	Visibility Level // tools.sessions.visibility; default Tree
+
+	// A sandboxed caller is held to its tree unless
+	// agents.defaults.sandbox.sessionToolsVisibility is "all" (S7.3).
+	SandboxSeesAll bool
+
+	AgentToAgent bool     // tools.agentToAgent.enabled
+	Allow        []string // tools.agentToAgent.allow: patterns, lower-cased; empty = all
+
+	Agents []ConfiguredAgent // agents.list, in its order
+}
+
+// ConfiguredAgent is one of agents.list.
+type ConfiguredAgent struct {
+	ID          string // lower-cased
+	Name        string
+	AllowAgents []string // subagents.allowAgents, lower-cased
+	Default     bool
+}
+
+// Find returns the configured agent with this id, or nil.
+func (s *Settings) Find(id string) *ConfiguredAgent {
+	for i := range s.Agents {
+		if s.Agents[i].ID == id {
+			return &s.Agents[i]
+		}
+	}
+	return nil
+}
+
+// Parse reads a step's config. It fails with abi.Internal when a value decides
+// who sees what and is none that this plugin knows: nothing may open by mistake.
+func Parse(config string) (*Settings, *abi.Error) {
+	s := &Settings{Visibility: Tree}
+	p := parser{r: jsonread.New(config), s: s}
+	p.members(p.config)
+	if p.err != nil {
+		return nil, p.err
+	}
+	s.Keys.DefaultAgent = defaultAgent(s.Agents)
+	return s, nil
+}
+
+func defaultAgent(agents []ConfiguredAgent) string {
+	for i := range agents {
+		if agents[i].Default {
+			return agents[i].ID
+		}
+	}
+	if len(agents) > 0 {
+		return agents[0].ID
+	}
+	return sessionkey.DefaultAgent
+}
+
+func unknown(path, value, accepted string) *abi.Error {
+	return abi.NewError(abi.Internal, "configuration: "+path+" has the unknown value "+quote.Text(value)+"; accepted are "+accepted)
+}
+
+func lower(s string) string { return strings.ToLower(strings.TrimSpace(s)) }

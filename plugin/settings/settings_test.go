@@ -1,0 +1,67 @@
+package settings
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+func TestParse(t *testing.T) {
+	keys := sessionkey.Settings{DefaultAgent: "main"}
+	tests := []struct {
+		name   string
+		config string
+		want   Settings
+	}{
+		{"defaults", `{}`, Settings{Keys: keys, Visibility: Tree}},
+		{"nothing", ``, Settings{Keys: keys, Visibility: Tree}},
+		{"nulls", `{"session":null,"tools":{"sessions":{"visibility":null},"agentToAgent":{"allow":null}},"agents":{"list":null}}`,
+			Settings{Keys: keys, Visibility: Tree}},
+		{"session", `{"session":{"mainKey":" home ","scope":"global","x":{}}}`,
+			Settings{Keys: sessionkey.Settings{MainKey: "home", GlobalScope: true, DefaultAgent: "main"}, Visibility: Tree}},
+		{"S7.1 self", `{"tools":{"sessions":{"visibility":"self"}}}`, Settings{Keys: keys, Visibility: Self}},
+		{"S7.1 tree", `{"tools":{"sessions":{"visibility":"tree"}}}`, Settings{Keys: keys, Visibility: Tree}},
+		{"S7.1 agent", `{"tools":{"sessions":{"visibility":"agent"}}}`, Settings{Keys: keys, Visibility: Agent}},
+		{"S7.1 all", `{"tools":{"sessions":{"visibility":"all"}}}`, Settings{Keys: keys, Visibility: All}},
+		{"S7.2", `{"tools":{"agentToAgent":{"enabled":true,"allow":["Ops-*"," dev "]}}}`,
+			Settings{Keys: keys, Visibility: Tree, AgentToAgent: true, Allow: []string{"ops-*", "dev"}}},
+		{"S7.2 a mistake allows nobody", `{"tools":{"agentToAgent":{"allow":[""," "]}}}`, Settings{Keys: keys, Visibility: Tree, Allow: []string{"", ""}}},
+		{"S7.2 a text is no list", `{"tools":{"agentToAgent":{"allow":"ops"}}}`, Settings{Keys: keys, Visibility: Tree, Allow: []string{""}}},
+		{"S7.3", `{"agents":{"defaults":{"x":1,"sandbox":{"y":[],"sessionToolsVisibility":"all"}}}}`,
+			Settings{Keys: keys, Visibility: Tree, SandboxSeesAll: true}},
+		{"S1.4 first agent is the default", `{"agents":{"list":[{"id":"OPS","name":" Ops "},{"id":"dev"}]}}`,
+			Settings{Keys: sessionkey.Settings{DefaultAgent: "ops"}, Visibility: Tree, Agents: []ConfiguredAgent{{ID: "ops", Name: "Ops"}, {ID: "dev"}}}},
+		{"S1.4 marked default", `{"agents":{"list":[{"id":"ops"},{"id":"dev","default":true,"subagents":{"allowAgents":["*"],"z":0}},{"id":"ops"},{},7]}}`,
+			Settings{Keys: sessionkey.Settings{DefaultAgent: "dev"}, Visibility: Tree,
+				Agents: []ConfiguredAgent{{ID: "ops"}, {ID: "dev", Default: true, AllowAgents: []string{"*"}}}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Parse(tt.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(*got, tt.want) {
+				t.Errorf("got  %+v\nwant %+v", *got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"tools":{"sessions":{"visibility":"everyone"}}}`:                            `tools.sessions.visibility has the unknown value "everyone"`,
+		`{"tools":{"sessions":{"visibility":7}}}`:                                     `tools.sessions.visibility has the unknown value "7"`,
+		`{"session":{"scope":"world"}}`:                                               `session.scope has the unknown value "world"`,
+		`{"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"everything"}}}}`: `sessionToolsVisibility has the unknown value "everything"`,
+	} {
+		_, err := Parse(config)
+		if err == nil || !errors.Is(err, abi.Internal) || !strings.Contains(err.Error(), want) {
+			t.Errorf("S7.1 Parse(%s): %v; want %s", config, err, want)
+		}
+	}
+}

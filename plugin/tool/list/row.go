@@ -1,0 +1,126 @@
+package list
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/visibility"
+)
+
+// Channels of S1.7 that are no chat.
+const (
+	internal = "internal"
+	unknown  = "unknown"
+)
+
+// appendSession appends the members of a row but for messages (S2.3).
+func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
+	kind := v.Keys.KindOf(s.Key)
+	o.String("key", v.Show(s.Key))
+	o.String("kind", kind)
+	o.String("channel", channel(s, kind))
+	o.String("agentId", v.AgentOf(s.Key))
+	text(o, "label", s.Label)
+	text(o, "displayName", s.DisplayName)
+	o.Int("updatedAt", s.UpdatedAt)
+	o.String("sessionId", s.SessionID)
+	text(o, "model", s.Model)
+	if s.ContextTokens != nil {
+		o.Int("contextTokens", *s.ContextTokens)
+	}
+	if s.TotalTokens != nil {
+		o.Int("totalTokens", *s.TotalTokens)
+	}
+	text(o, "thinkingLevel", s.ThinkingLevel)
+	text(o, "verboseLevel", s.VerboseLevel)
+	if s.SystemSent != nil {
+		o.Bool("systemSent", *s.SystemSent)
+	}
+	if s.AbortedLastRun != nil {
+		o.Bool("abortedLastRun", *s.AbortedLastRun)
+	}
+	switch s.SendPolicy {
+	case "allow", "deny":
+		o.String("sendPolicy", s.SendPolicy)
+	}
+	text(o, "lastChannel", s.LastChannel)
+	text(o, "lastTo", s.LastTo)
+	if t := delivery(s); !t.IsZero() {
+		d := jsonappend.Open(o.Key("deliveryContext"))
+		text(&d, "channel", t.Channel)
+		text(&d, "to", t.To)
+		text(&d, "accountId", t.AccountID)
+		text(&d, "threadId", t.ThreadID)
+		o.Value(d.Close())
+	}
+	if s.SpawnedBy != "" {
+		o.String("spawnedBy", v.Show(s.SpawnedBy))
+	}
+	switch s.Status {
+	case "running", "done", "failed", "killed", "timeout":
+		o.String("status", s.Status)
+	}
+	o.OptBool("archived", s.ArchivedAt > 0)
+	text(o, "transcriptPath", s.TranscriptPath)
+}
+
+// channel is the channel that a row shows (S1.7).
+func channel(s *abi.Session, kind string) string {
+	c := ""
+	switch kind {
+	case sessionkey.KindCron, sessionkey.KindHook, sessionkey.KindNode:
+		return internal
+	case sessionkey.KindGroup:
+		c = s.Channel
+		if c == "" {
+			g, _ := sessionkey.ParseGroup(s.Key)
+			c = g.Channel
+		}
+	default:
+		c = s.DeliveryContext.Channel
+		if c == "" {
+			c = s.LastChannel
+		}
+	}
+	if c == "" {
+		return unknown
+	}
+	return clip(c)
+}
+
+// delivery is the session's delivery context: where its members are absent, the
+// last* fields stand in, unless those are of another channel.
+func delivery(s *abi.Session) abi.Target {
+	t := s.DeliveryContext
+	if t.Channel != "" && s.LastChannel != "" && t.Channel != s.LastChannel {
+		return t
+	}
+	fill(&t.Channel, s.LastChannel)
+	fill(&t.To, s.LastTo)
+	fill(&t.AccountID, s.LastAccountID)
+	fill(&t.ThreadID, s.LastThreadID)
+	return t
+}
+
+func fill(field *string, other string) {
+	if *field == "" {
+		*field = other
+	}
+}
+
+func text(o *jsonappend.Object, name, s string) { o.OptString(name, clip(s)) }
+
+// maxField is the length of the longest text of a row, in bytes. What is stored
+// has no bound, and the row must fit into a result.
+const maxField = 4000
+
+func clip(s string) string {
+	if len(s) <= maxField {
+		return s
+	}
+	end := maxField
+	for end > 0 && s[end]&0xC0 == 0x80 {
+		end--
+	}
+	return s[:end] + "…"
+}

@@ -1,0 +1,189 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/plugin/guest/guesttest"
+)
+
+func TestDescribe(t *testing.T) {
+	out := Describe()
+	if err := jsonstrict.Check(out); err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		ABI          int
+		Name         string
+		Version      string
+		StateVersion int
+		Resumes      []int
+		Tools        []struct {
+			Name, Description         string
+			InputSchema, OutputSchema json.RawMessage
+			ReadOnly                  bool
+			Needs                     []string
+		}
+	}
+	if err := json.Unmarshal(out, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.ABI != 1 || d.Name != "parley" || d.Version == "" || d.StateVersion != 1 || len(d.Resumes) != 2 {
+		t.Errorf("%+v", d)
+	}
+	var names []string
+	for _, tool := range d.Tools {
+		names = append(names, tool.Name)
+		if tool.Description == "" || !tool.ReadOnly || len(tool.Needs) == 0 {
+			t.Errorf("%s: %+v", tool.Name, tool)
+		}
+	}
+	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list" {
+		t.Errorf("tools: %s", got)
+	}
+}
+
+func host() *guesttest.Store {
+	return &guesttest.Store{
+		Sessions: []abi.Session{
+			{Key: "agent:main:main", SessionID: "s1", UpdatedAt: 2, LastChannel: "telegram", LastTo: "7"},
+			{Key: "agent:main:cron:x", SessionID: "s2", UpdatedAt: 1, SpawnedBy: "agent:main:main", Status: "done"},
+			{Key: "agent:ops:main", SessionID: "s3", UpdatedAt: 3},
+		},
+		Messages: map[string][]abi.Message{"agent:main:main": {{JSON: []byte(`{"role":"user","content":"hi"}`)}}},
+	}
+}
+
+func call(tool, args string) []byte {
+	in := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 1_700_000_000_000, AcceptedAt: 1_700_000_000_000, Tool: tool,
+		Args: []byte(args), Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}}
+	return Call(host(), in.AppendJSON(nil))
+}
+
+func TestCall(t *testing.T) {
+	tests := []struct{ name, tool, args, want string }{
+		{"S2", "sessions_list", `{}`, `{"result":{"count":2,"sessions":[{"key":"main","kind":"main","channel":"telegram","agentId":"main","updatedAt":2,"sessionId":"s1","lastChannel":"telegram","lastTo":"7","deliveryContext":{"channel":"telegram","to":"7"}},` +
+			`{"key":"agent:main:cron:x","kind":"cron","channel":"internal","agentId":"main","updatedAt":1,"sessionId":"s2","spawnedBy":"main","status":"done"}]}}`},
+		{"S3", "sessions_history", `{"sessionKey":"main"}`, `{"result":{"sessionKey":"main","messages":[{"role":"user","content":"hi"}],"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":32,"hasMore":false}}`},
+		{"S6", "agents_list", ``, `{"result":{"requester":"main","allowAny":false,"agents":[{"id":"main"}]}}`},
+		{"S0.1 invalid", "sessions_list", `{"limit":"x"}`, `{"result":{"status":"error","error":"limit must be a number"},"code":"invalid_args"}`},
+		{"S0.1 arguments of another type", "agents_list", `[]`, `{"result":{"status":"error","error":"the arguments must be a JSON object with the parameters as members"},"code":"invalid_args"}`},
+		{"S0.1 forbidden", "sessions_history", `{"sessionKey":"agent:ops:main"}`, `{"result":{"status":"forbidden","error":"session \"agent:ops:main\" is not visible here: tools.sessions.visibility is \"tree\": only this session and the sessions it spawned are visible"},"code":"forbidden"}`},
+		{"S0.1 missing", "sessions_history", `{"sessionKey":"s3"}`, `{"result":{"status":"error","error":"no session with the key or sessionId \"s3\" is visible here; sessions_list shows those that are"},"code":"not_found"}`},
+		{"unknown tool", "sessions_delete\n", `{}`, `{"error":{"code":"not_found","message":"this plugin has no tool \"sessions_delete?\""}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := call(tt.tool, tt.args); string(got) != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStepErrors(t *testing.T) {
+	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main"}`
+	tests := []struct {
+		name, in string
+		code     abi.Code
+		want     string
+	}{
+		{"no JSON", `{"abi":1`, abi.InvalidArgs, "not strict JSON: byte"},
+		{"nothing", ``, abi.InvalidArgs, "not strict JSON"},
+		{"duplicate", `{"abi":1,"abi":1}`, abi.InvalidArgs, "not strict JSON"},
+		{"duplicate in arguments", `{"abi":1,"tool":"agents_list","args":{"a":1,"a":2},` + caller + `}`, abi.InvalidArgs, "not strict JSON"},
+		{"array", `[]`, abi.InvalidArgs, "must be an object"},
+		{"no version", `{}`, abi.Unsupported, "ABI version none"},
+		{"another version", `{"abi":2,` + caller + `}`, abi.Unsupported, "ABI version 2"},
+		{"version as text", `{"abi":"1",` + caller + `}`, abi.Unsupported, "speaks version 1"},
+		{"no caller", `{"abi":1,"tool":"agents_list"}`, abi.InvalidArgs, "names no caller"},
+		{"odd caller", `{"abi":1,"tool":"agents_list","caller":"x"}`, abi.InvalidArgs, "names no caller"},
+		{"no tool", `{"abi":1,` + caller + `}`, abi.NotFound, `no tool ""`},
+		{"configuration", `{"abi":1,"tool":"sessions_list","config":{"tools":{"sessions":{"visibility":"x"}}},` + caller + `}`, abi.Internal, "tools.sessions.visibility"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			checkError(t, Call(host(), []byte(tt.in)), tt.code, tt.want)
+		})
+	}
+}
+
+func checkError(t *testing.T, out []byte, code abi.Code, text string) {
+	t.Helper()
+	var r struct {
+		Error struct{ Code, Message string }
+	}
+	if err := json.Unmarshal(out, &r); err != nil || r.Error.Code != string(code) || !strings.Contains(r.Error.Message, text) {
+		t.Errorf("%v: %s; want %s, %s", err, out, code, text)
+	}
+}
+
+func TestResume(t *testing.T) {
+	in := abi.ResumeInput{FlowID: "f", Step: 2, State: []byte(`{}`), StateVersion: 7, Caller: abi.Caller{Operator: true}}
+	checkError(t, Resume(host(), in.AppendJSON(nil)), abi.Unsupported, "state of version 7")
+	checkError(t, Resume(host(), []byte(`{`)), abi.InvalidArgs, "not strict JSON")
+	checkError(t, Resume(host(), []byte(`{"abi":9}`)), abi.Unsupported, "ABI version 9")
+}
+
+// Whatever the input, the answer is a step result in strict JSON, and a tool's
+// result is one that its schema allows.
+func FuzzCall(f *testing.F) {
+	schemas := map[string]*jsonschema.Schema{}
+	var d struct {
+		Tools []struct {
+			Name         string
+			OutputSchema json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(Describe(), &d); err != nil {
+		f.Fatal(err)
+	}
+	for _, tool := range d.Tools {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema))
+		if err != nil {
+			f.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource(tool.Name, v); err != nil {
+			f.Fatal(err)
+		}
+		if schemas[tool.Name], err = c.Compile(tool.Name); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, args := range []string{`{}`, `{"sessionKey":"main"}`, `{"kinds":["cron"],"limit":1,"messageLimit":2}`, `{"sessionKey":"s1","offset":1}`, `{"cursor":"NTp4"}`} {
+		for tool := range schemas {
+			f.Add(tool, args, `{"tools":{"sessions":{"visibility":"all"}}}`)
+		}
+	}
+	f.Fuzz(func(t *testing.T, tool, args, config string) {
+		in := abi.CallInput{Tool: tool, Args: []byte(args), Config: []byte(config), Now: 1_700_000_000_000, Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}}
+		out := Call(host(), in.AppendJSON(nil))
+		if err := jsonstrict.Check(out); err != nil {
+			t.Fatalf("%v in %s", err, out)
+		}
+		var r struct {
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(out, &r); err != nil || (r.Result == nil) == (r.Error == nil) {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if r.Result == nil {
+			return
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.Result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schemas[tool].Validate(v); err != nil {
+			t.Fatalf("%s: %v: %s", tool, err, r.Result)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package transcript
+
+import (
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/plugin/redact"
+	"github.com/parley-wasm/parley/plugin/view"
+)
+
+// text writes the string that r is at, masked and cut. A text that needs neither
+// is copied as it stands, escapes included. name is that of the member.
+func (s *Sanitizer) text(r *jsonread.Reader, name string) {
+	body, escaped := r.RawText()
+	t := body
+	if escaped {
+		s.decoded = jsonread.Unescape(s.decoded[:0], body)
+		t = view.String(s.decoded)
+	}
+	end := advance(t, 0, MaxText)
+	m, found := redact.Member(name, t)
+	if found && m.Start >= end {
+		found = false
+	}
+	if !found {
+		m, found = redact.Next(t, 0, end)
+	}
+	if !found && end == len(t) {
+		s.dst = append(append(append(s.dst, '"'), body...), '"')
+		return
+	}
+	s.dst = jsonappend.String(s.dst, view.String(s.masked(t, m, found)))
+}
+
+// masked returns the text with masks, cut to MaxText characters. m is the first
+// credential, if one was found. What lies behind the cut is not looked at.
+func (s *Sanitizer) masked(t string, m redact.Match, found bool) []byte {
+	out := s.out[:0]
+	from, left, cut := 0, MaxText, false
+	for found && !cut {
+		s.flags.Redacted = true
+		out = append(out, t[from:m.Start]...)
+		left -= utf8.RuneCountInString(t[from:m.Start])
+		mark := len(out)
+		out = m.AppendMask(out, t)
+		left -= utf8.RuneCount(out[mark:])
+		from = m.End
+		if left < 0 { // half a mask is none
+			out, cut = out[:mark], true
+		} else {
+			m, found = redact.Next(t, from, advance(t, from, left))
+		}
+	}
+	if !cut {
+		end := advance(t, from, left)
+		out = append(out, t[from:end]...)
+		cut = end < len(t)
+	}
+	if cut {
+		s.flags.Truncated = true
+		out = append(out, Marker...)
+	}
+	s.out = out
+	return out
+}
+
+// advance returns the index behind n characters of t from i on, or the end of t.
+func advance(t string, i, n int) int {
+	if len(t)-i <= n {
+		return len(t)
+	}
+	for ; n > 0 && i < len(t); n-- {
+		if t[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(t[i:])
+		i += size
+	}
+	return i
+}

@@ -1,0 +1,203 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+)
+
+func show(key string) string {
+	if key == "agent:main:main" || key == "global" {
+		return "main"
+	}
+	return key
+}
+
+func TestAppend(t *testing.T) {
+	x4000, marker := strings.Repeat("x", 4000), `\n…(truncated)…`
+	tests := []struct {
+		name, in, want string
+		flags          Flags
+	}{
+		{"untouched", `{"role":"user","content":"hi \u00e9\n","timestamp":1,"id":"a","more":[1,null,{"x":true}]}`, "", Flags{}},
+		{"white space", `{ "role" : "user" , "content" : [ ] }`, `{"role":"user","content":[]}`, Flags{}},
+		{"members of the message", `{"details":{"a":1},"role":"assistant","usage":{"totalTokens":5},"cost":1,"content":"x"}`, `{"role":"assistant","content":"x"}`, Flags{}},
+		{"escaped name", `{"d\u0065tails":1,"role":"user"}`, `{"role":"user"}`, Flags{}},
+		{"members of an argument stay", `{"content":[{"type":"toolCall","arguments":{"details":1,"usage":2,"cost":3,"signature":"s"}}]}`, "", Flags{}},
+		{"nothing left", `{"usage":1}`, `{}`, Flags{}},
+
+		{"thinking", `{"content":[{"type":"thinking","thinking":"hm","thinkingSignature":"AAAA","signature":"BBBB"}]}`, `{"content":[{"type":"thinking","thinking":"hm"}]}`, Flags{}},
+		{"redacted thinking", `{"content":[{"type":"redacted_thinking","data":"AAAA"}]}`, `{"content":[{"type":"redacted_thinking"}]}`, Flags{}},
+		{"text signature", `{"content":[{"textSignature":"A","type":"text","text":"x"}]}`, `{"content":[{"type":"text","text":"x"}]}`, Flags{}},
+		{"call signature", `{"content":[{"type":"toolCall","id":"1","name":"x","arguments":{},"thoughtSignature":"A"}]}`, `{"content":[{"type":"toolCall","id":"1","name":"x","arguments":{}}]}`, Flags{}},
+		{"a signature of another block stays", `{"content":[{"type":"document","signature":"Ann"}]}`, "", Flags{}},
+
+		{"image", `{"content":[{"type":"image","data":"QUJD","mimeType":"image/png"}]}`, `{"content":[{"type":"image","mimeType":"image/png","omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
+		{"image, type last", `{"content":[{"data":"QUJD","type":"image"}]}`, `{"content":[{"type":"image","omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
+		{"image, only data", `{"content":{"data":"QUJD","type":"image"}}`, `{"content":{"type":"image","omitted":true,"bytes":4}}`, Flags{Truncated: true}},
+		{"image with source", `{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJDRA=="}}]}`,
+			`{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png"},"omitted":true,"bytes":8}]}`, Flags{Truncated: true}},
+		{"image of a URL", `{"content":[{"type":"image","source":{"type":"url","url":"https://x.y/z.png"}}]}`, "", Flags{}},
+		{"image, omitted before", `{"content":[{"type":"image","omitted":true,"bytes":9}]}`, "", Flags{}},
+		{"image that says so already", `{"content":[{"type":"image","omitted":false,"data":"QQ==","bytes":1}]}`, `{"content":[{"type":"image","omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
+		{"image in a tool result", `{"content":[{"type":"tool_result","content":[{"type":"image","data":"QQ=="}]}]}`, `{"content":[{"type":"tool_result","content":[{"type":"image","omitted":true,"bytes":4}]}]}`, Flags{Truncated: true}},
+		{"image, escaped data", `{"content":[{"type":"image","data":"a\/b"}]}`, `{"content":[{"type":"image","omitted":true,"bytes":3}]}`, Flags{Truncated: true}},
+
+		{"secret in a text", `{"content":"token=abc"}`, `{"content":"token=***"}`, Flags{Redacted: true}},
+		{"secret in a block", `{"content":[{"type":"text","text":"a \"password\": \"x\"\n"}]}`, `{"content":[{"type":"text","text":"a \"password\": \"***\"\n"}]}`, Flags{Redacted: true}},
+		{"secret in thinking", `{"content":[{"type":"thinking","thinking":"token=abc"}]}`, `{"content":[{"type":"thinking","thinking":"token=***"}]}`, Flags{Redacted: true}},
+		{"secret in an argument", `{"content":[{"type":"toolCall","arguments":{"env":[{"cmd":"token=abc"}]}}]}`, `{"content":[{"type":"toolCall","arguments":{"env":[{"cmd":"token=***"}]}}]}`, Flags{Redacted: true}},
+		{"secret by name", `{"content":[{"type":"toolCall","arguments":{"apiKey":"abc","passwords":1,"password":["a","b"],"headers":{"Authorization":"Bearer abc"}}}]}`,
+			`{"content":[{"type":"toolCall","arguments":{"apiKey":"***","passwords":1,"password":["***","***"],"headers":{"Authorization":"Bearer ***"}}}]}`, Flags{Redacted: true}},
+		{"numeric password", `{"content":[{"arguments":{"password":123456,"token":5}}]}`, `{"content":[{"arguments":{"password":"***","token":5}}]}`, Flags{Redacted: true}},
+		{"session keys stay", `{"content":[{"type":"toolCall","arguments":{"sessionKey":"agent:main:main","limit":5}}]}`, "", Flags{}},
+		{"secret in an unknown member", `{"note":"token=abc"}`, `{"note":"token=***"}`, Flags{Redacted: true}},
+		{"secret in a name", `{"a":{"ghp_abcdefghijklmnopqrstuvwxyz":1,"b":2}}`, `{"a":{"b":2}}`, Flags{Redacted: true}},
+		{"ids stay", `{"id":"token=abc","content":[{"type":"toolCall","id":"token=abc"}],"toolCallId":"token=abc"}`, "", Flags{}},
+
+		{"4000 characters", `{"content":"` + x4000 + `"}`, "", Flags{}},
+		{"4001 characters", `{"content":"` + x4000 + `y"}`, `{"content":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
+		{"4000 of two bytes", `{"content":"` + strings.Repeat("é", 4000) + `"}`, "", Flags{}},
+		{"4001 of four bytes", `{"content":"` + strings.Repeat("😀", 4001) + `"}`, `{"content":"` + strings.Repeat("😀", 4000) + marker + `"}`, Flags{Truncated: true}},
+		{"4001 escaped", `{"content":"` + strings.Repeat(`\ud83d\ude00`, 4001) + `"}`, `{"content":"` + strings.Repeat("😀", 4000) + marker + `"}`, Flags{Truncated: true}},
+		{"4000 escaped", `{"content":"` + strings.Repeat(`\n`, 4000) + `"}`, "", Flags{}},
+		{"cut in an argument", `{"content":[{"arguments":{"a":["` + x4000 + `yy"]}}]}`, `{"content":[{"arguments":{"a":["` + x4000 + marker + `"]}}]}`, Flags{Truncated: true}},
+		{"secret across the cut", `{"content":"` + x4000[:3990] + ` token=abcdefghijklmnopqrstuvwxyz"}`, `{"content":"` + x4000[:3990] + ` token=` + marker + `"}`, Flags{Truncated: true, Redacted: true}},
+		{"secret behind the cut", `{"content":"` + x4000 + ` token=abc"}`, `{"content":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
+		{"masked before cut", `{"content":"token=` + x4000 + ` end"}`, `{"content":"token=xxxxxx…xxxx end"}`, Flags{Redacted: true}},
+		{"mask longer than the rest", `{"content":"` + x4000[:3992] + ` token=a"}`, `{"content":"` + x4000[:3992] + ` token=` + marker + `"}`, Flags{Truncated: true, Redacted: true}},
+
+		{"S1.2 provenance", `{"role":"user","provenance":{"kind":"inter_session","sourceSessionKey":"agent:main:main","sourceTool":"sessions_send"}}`,
+			`{"role":"user","provenance":{"kind":"inter_session","sourceSessionKey":"main","sourceTool":"sessions_send"}}`, Flags{}},
+		{"S1.3 provenance", `{"provenance":{"sourceSessionKey":"global"}}`, `{"provenance":{"sourceSessionKey":"main"}}`, Flags{}},
+		{"provenance that is none", `{"provenance":"x","a":{"provenance":{"sourceSessionKey":"global"}}}`, "", Flags{}},
+	}
+	for _, tt := range tests {
+		t.Run("S3.4 "+tt.name, func(t *testing.T) {
+			want := tt.want
+			if want == "" {
+				want = tt.in
+			}
+			got, flags := New(show).Append([]byte("x"), &abi.Message{JSON: []byte(tt.in)})
+			if string(got) != "x"+want || flags != tt.flags {
+				t.Errorf("\n  in %.300s\n got %.300s %+v\nwant %.300s %+v", tt.in, got[1:], flags, want, tt.flags)
+			}
+		})
+	}
+}
+
+func TestAppendCut(t *testing.T) {
+	long := strings.Repeat("x", 3999)
+	tests := []struct {
+		name, in string
+		cut      []abi.Cut
+		want     string
+		flags    Flags
+	}{
+		{"image", `{"content":[{"type":"text","text":"x"},{"type":"image","data":"QUJD"}]}`, []abi.Cut{{Path: "/content/1/data", Bytes: 90000}},
+			`{"content":[{"type":"text","text":"x"},{"type":"image","omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
+		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Cut{{Path: "/content/0/source/data", Bytes: 90000}},
+			`{"content":[{"type":"image","source":{},"omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
+		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Cut{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
+		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Cut{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
+		{"a name that starts alike", `{"details":1,"detailsOf":"x"}`, []abi.Cut{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
+		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Cut{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
+		{"emptied", `{"role":"toolResult","timestamp":7}`, []abi.Cut{{Path: "", Bytes: 9000000}},
+			`{"role":"toolResult","timestamp":7,"content":[{"type":"text","text":"[message of 9000000 bytes left out: too large to show]"}],"omitted":true,"bytes":9000000}`, Flags{Truncated: true}},
+	}
+	for _, tt := range tests {
+		t.Run("S3.4 "+tt.name, func(t *testing.T) {
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Cut: tt.cut})
+			if string(got) != tt.want || flags != tt.flags {
+				t.Errorf("\n got %.300s %+v\nwant %.300s %+v", got, flags, tt.want, tt.flags)
+			}
+		})
+	}
+}
+
+func TestAppendPlaceholder(t *testing.T) {
+	in := `{"content":"x","role":"user","id":"a\"b","timestamp":"2026-01-01"}`
+	want := `{"role":"user","id":"a\"b","timestamp":"2026-01-01","content":[{"type":"text","text":"[message of 66 bytes left out: too large to show]"}],"omitted":true,"bytes":66}`
+	if got := AppendPlaceholder(nil, &abi.Message{JSON: []byte(in)}); string(got) != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	for _, bad := range []string{``, `[]`, `{`, `{"role":`, `"x"`, `{"role":"user"} {}`} {
+		got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(bad)})
+		if !json.Valid(got) || !strings.Contains(string(got), `"omitted":true`) || !flags.Truncated {
+			t.Errorf("%q became %s", bad, got)
+		}
+	}
+}
+
+// The deepest message that a store may hold still fits into a result.
+func TestDepth(t *testing.T) {
+	for _, unit := range [][2]string{{`[`, `]`}, {`{"a":`, `}`}, {`{"type":"x","content":[`, `]}`}} {
+		for _, member := range []string{"content", "other", "provenance"} {
+			n := 62 / len(strings.Map(brackets, unit[0]))
+			doc := `{"` + member + `":` + strings.Repeat(unit[0], n) + `1` + strings.Repeat(unit[1], n) + `}`
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(doc)})
+			if err := jsonstrict.CheckDepth(got, maxDepth+2); err != nil {
+				t.Errorf("%s: %v in %s", member, err, got)
+			}
+			if !flags.Truncated {
+				t.Errorf("%s: not truncated: %s", member, got)
+			}
+		}
+	}
+}
+
+func brackets(r rune) rune {
+	if r == '{' || r == '[' {
+		return r
+	}
+	return -1
+}
+
+func FuzzAppend(f *testing.F) {
+	f.Add(`{"role":"user","content":[{"type":"image","data":"AA=="},{"type":"text","text":"token=abc\n"}]}`, "/content/0/data")
+	f.Add(`{"usage":{},"content":"x"}`, "")
+	f.Add(`{"content":{"content":{"arguments":{"password":[1,"\ud83d\ude00"]}}}}`, "/a")
+	f.Fuzz(func(t *testing.T, doc, path string) {
+		m := &abi.Message{JSON: []byte(doc)}
+		if path != "" {
+			m.Cut = []abi.Cut{{Path: path, Bytes: 1 << 20}}
+		}
+		got, _ := New(show).Append(nil, m)
+		if jsonstrict.Check(m.JSON) != nil {
+			return
+		}
+		if err := jsonstrict.Check(got); err != nil {
+			t.Fatalf("%s\nbecame %s: %v", doc, got, err)
+		}
+		again, flags := New(show).Append(nil, &abi.Message{JSON: got})
+		if flags.Redacted {
+			t.Fatalf("%s\nonce %s\n2nd  %s", doc, got, again)
+		}
+	})
+}
+
+func TestAdvance(t *testing.T) {
+	for _, s := range []string{"", "abc", "aé😀b", strings.Repeat("é", 10)} {
+		for n := range 12 {
+			end := advance(s, 0, n)
+			if want := min(n, utf8.RuneCountInString(s)); utf8.RuneCountInString(s[:end]) != want {
+				t.Errorf("advance(%q, 0, %d) = %d", s, n, end)
+			}
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	text := strings.Repeat(`All is well: the build passed, see \"log\".\n`, 10)
+	m := &abi.Message{JSON: []byte(`{"role":"assistant","content":[{"type":"thinking","thinking":"` + text + `","thinkingSignature":"` + strings.Repeat("A", 200) +
+		`"},{"type":"text","text":"` + text + `"}],"usage":{"input":1,"output":2,"totalTokens":3},"timestamp":1700000000000}`)}
+	s, buf := New(show), make([]byte, 0, 4096)
+	b.SetBytes(int64(len(m.JSON)))
+	for b.Loop() {
+		s.Append(buf, m)
+	}
+}
