@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The project's verbs. Needs Go; wasm and repro also need LLVM 19 (they say so),
+# conform needs Node.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+help() {
+  cat <<'TEXT'
+usage: ./build.sh VERB
+
+  demo     import the sample OpenClaw directory and show the tools at work
+  test     all tests; what needs another toolchain skips, saying why (CI=true: nothing skips)
+  check    format, vet, staticcheck, tidy, tests with the race detector, each benchmark once, a clean tree
+  wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
+  repro    compile twice in different directories and compare with the committed module
+  conform  talk to Parley with the official MCP clients for TypeScript
+  bench    generate stores and measure; prints ratios, requests per second and memory
+  fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
+  help     this text
+TEXT
+}
+
+demo() {
+  echo "Compiling; the first time takes most of a minute." >&2
+  go run ./host/cmd/parley demo "$@"
+}
+
+# TESTFLAGS adds flags, such as -race or -run NAME.
+test_() {
+  # shellcheck disable=SC2086
+  go test ${TESTFLAGS:-} ./... "$@"
+}
+
+wasm() { go run ./plugin/toolchain build; }
+
+repro() { go run ./plugin/toolchain repro; }
+
+conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley; }
+
+bench() { go run ./host/bench "$@"; }
+
+fuzz() {
+  local seconds=${1:-20} pkg name
+  go list ./... | while read -r pkg; do
+    go test -list '^Fuzz' "$pkg" | { grep '^Fuzz' || :; } | while read -r name; do
+      echo "== $pkg $name"
+      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "$pkg"
+    done
+  done
+}
+
+check() {
+  local before
+  before=$(git status --porcelain)
+  echo "== format"
+  [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
+  echo "== tidy"
+  go mod tidy -diff
+  echo "== vet"
+  go vet ./...
+  echo "== staticcheck"
+  "$(go -C plugin/toolchain/lint tool -n staticcheck)" ./...
+  echo "== tests with the race detector"
+  TESTFLAGS="-race ${TESTFLAGS:-}" test_
+  echo "== each benchmark once"
+  go test -run '^$' -bench . -benchtime 1x ./... >/dev/null
+  echo "== clean tree"
+  if [ "$(git status --porcelain)" != "$before" ]; then
+    git status --short
+    git --no-pager diff
+    return 1
+  fi
+}
+
+verb=${1:-help}
+[ $# -eq 0 ] || shift
+case $verb in
+demo | wasm | repro | conform | bench | fuzz | check) "$verb" "$@" ;;
+test) test_ "$@" ;;
+help | -h | --help) help ;;
+*)
+  echo "build.sh: there is no verb $verb" >&2
+  help >&2
+  exit 2
+  ;;
+esac
