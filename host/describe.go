@@ -22,7 +22,18 @@ func parseDescription(doc []byte) (*abi.Description, error) {
 	if d.Name == "" || d.Version == "" {
 		return nil, badDescription("it has no name or no version")
 	}
-	for _, t := range v.Get("tools").Array() {
+	var err error
+	if d.Tools, err = ParseTools(doc); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ParseTools reads the member "tools" of a description, or of any other JSON
+// object that has one.
+func ParseTools(doc []byte) ([]abi.Tool, error) {
+	var tools []abi.Tool
+	for _, t := range gjson.GetBytes(doc, "tools").Array() {
 		tool := abi.Tool{
 			Name:         t.Get("name").Str,
 			Description:  t.Get("description").Str,
@@ -34,14 +45,14 @@ func parseDescription(doc []byte) (*abi.Description, error) {
 			tool.Needs = append(tool.Needs, need.Str)
 		}
 		if tool.Name == "" || !t.Get("inputSchema").IsObject() || !t.Get("outputSchema").IsObject() {
-			return nil, badDescription(fmt.Sprintf("tool %d has no name or no schemas", len(d.Tools)+1))
+			return nil, badDescription(fmt.Sprintf("tool %d has no name or no schemas", len(tools)+1))
 		}
-		d.Tools = append(d.Tools, tool)
+		tools = append(tools, tool)
 	}
-	if len(d.Tools) == 0 {
+	if len(tools) == 0 {
 		return nil, badDescription("it offers no tools")
 	}
-	return d, nil
+	return tools, nil
 }
 
 func badDescription(what string) error {

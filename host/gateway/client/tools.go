@@ -40,21 +40,7 @@ func (c *Client) fetchTools(ctx context.Context) ([]abi.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tools []abi.Tool
-	for _, t := range doc.Get("tools").Array() {
-		tool := abi.Tool{
-			Name:         t.Get("name").Str,
-			Description:  t.Get("description").Str,
-			InputSchema:  []byte(t.Get("inputSchema").Raw),
-			OutputSchema: []byte(t.Get("outputSchema").Raw),
-			ReadOnly:     t.Get("readOnly").Bool(),
-		}
-		for _, n := range t.Get("needs").Array() {
-			tool.Needs = append(tool.Needs, n.Str)
-		}
-		tools = append(tools, tool)
-	}
-	return tools, nil
+	return host.ParseTools([]byte(doc.Raw))
 }
 
 // ask sends a request and reads a JSON answer or an error.

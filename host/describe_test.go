@@ -1,0 +1,38 @@
+package host
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+func TestDescriptionIsChecked(t *testing.T) {
+	const tool = `{"name":"t","inputSchema":{},"outputSchema":{},"readOnly":true,"needs":["session"]}`
+	tests := []struct {
+		name, doc string
+		ok        bool
+	}{
+		{"complete", `{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"tools":[` + tool + `]}`, true},
+		{"no name", `{"abi":1,"version":"1","tools":[` + tool + `]}`, false},
+		{"no version", `{"abi":1,"name":"p","tools":[` + tool + `]}`, false},
+		{"no tools", `{"abi":1,"name":"p","version":"1","tools":[]}`, false},
+		{"tools are no array", `{"abi":1,"name":"p","version":"1","tools":"none"}`, false},
+		{"tool without name", `{"abi":1,"name":"p","version":"1","tools":[{"inputSchema":{},"outputSchema":{}}]}`, false},
+		{"tool without schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{}}]}`, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := parseDescription([]byte(tt.doc))
+			if !tt.ok {
+				if !errors.Is(err, abi.InvalidArgs) {
+					t.Fatalf("got %+v, %v; want invalid_args", d, err)
+				}
+				return
+			}
+			if err != nil || d.StateVersion != 2 || d.Resumes != [2]int{1, 2} || len(d.Tools) != 1 || !d.Tools[0].ReadOnly || d.Tools[0].Needs[0] != "session" {
+				t.Fatalf("got %+v, %v", d, err)
+			}
+		})
+	}
+}
