@@ -37,7 +37,12 @@ repro() { go run ./plugin/toolchain repro; }
 
 conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley; }
 
-bench() { go run ./host/bench "$@"; }
+bench() {
+  echo "== a step with and without the engine's deadline"
+  go test -run '^$' -bench 'BenchmarkStep' ./host/engine
+  echo "== a gateway over HTTP, a small store and a big one"
+  go run ./host/bench "$@"
+}
 
 fuzz() {
   local seconds=${1:-20} pkg name

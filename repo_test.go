@@ -1,13 +1,17 @@
 // Package parley holds the tests of the repository as a whole: that its packages
-// depend on one another in one direction only.
+// depend on one another in one direction only, and that what the README says is
+// so.
 package parley
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -117,4 +121,146 @@ func TestDependencies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// blocks returns the README's code blocks in a language.
+func blocks(t *testing.T, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllSubmatch(text, -1) {
+		found = append(found, string(m[1]))
+	}
+	if len(found) == 0 {
+		t.Fatalf("README.md has no %s block", language)
+	}
+	return found
+}
+
+// execute runs a command and returns what it printed.
+func execute(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestReadmeProgram builds and runs the README's Go program.
+func TestReadmeProgram(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(source, []byte(blocks(t, "go")[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "program")
+	execute(t, ".", nil, "go", "build", "-o", binary, source)
+	var got struct{ Count *int }
+	if out := execute(t, dir, nil, binary); json.Unmarshal([]byte(out), &got) != nil || got.Count == nil || *got.Count != 0 {
+		t.Errorf("the program printed %s", out)
+	}
+}
+
+// TestReadmeConfiguration lets the command line read the README's configuration.
+func TestReadmeConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "parley.json5")
+	if err := os.WriteFile(config, []byte(blocks(t, "json5")[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, ".", []string{"PARLEY_TOKEN=a", "OPS_TOKEN=b"}, "go", "run", "./host/cmd/parley",
+		"sessions", "--config", config, "--db", filepath.Join(dir, "parley.db"))
+}
+
+// TestReadmeCommands runs the commands of the README's shell blocks, in their
+// order, in an empty home directory with the sample as its ~/.openclaw. The verbs
+// of build.sh are not run here: they are what runs the tests.
+func TestReadmeCommands(t *testing.T) {
+	home := t.TempDir()
+	if err := os.CopyFS(filepath.Join(home, ".openclaw"), os.DirFS("testdata/openclaw")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PARLEY_TOKEN=secret", "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
+	build := "go build -o parley ./host/cmd/parley"
+	execute(t, root, nil, "go", "build", "-o", filepath.Join(home, "parley"), "./host/cmd/parley")
+	parent, url := t, ""
+	for _, line := range commands(blocks(t, "sh")) {
+		t.Run(line, func(t *testing.T) {
+			switch {
+			case line == build || strings.HasPrefix(line, "./build.sh "):
+			case line == "./parley serve":
+				url = startServe(parent, home, env)
+			case strings.HasPrefix(line, "curl "):
+				if url == "" {
+					t.Fatal("nothing serves yet")
+				}
+				if _, err := exec.LookPath("curl"); err != nil && os.Getenv("CI") == "" {
+					t.Skip("curl is not installed")
+				}
+				line = strings.Replace(line, "http://127.0.0.1:8484", url, 1)
+				if out := execute(t, home, env, "bash", "-c", line); !strings.Contains(out, `"ok":true`) {
+					t.Errorf("answered %s", out)
+				}
+			default:
+				// ~ is the home directory of the test; the Go caches stay where they are.
+				line = strings.ReplaceAll(line, "~/", home+"/")
+				if out := execute(t, home, env, "bash", "-c", line); strings.TrimSpace(out) == "" {
+					t.Error("printed nothing")
+				}
+			}
+		})
+	}
+}
+
+// commands splits shell blocks into commands, without comments, and joins lines
+// that end in a backslash.
+func commands(blocks []string) []string {
+	var all []string
+	for _, line := range strings.Split(strings.ReplaceAll(strings.Join(blocks, "\n"), "\\\n", " "), "\n") {
+		if i := strings.Index(line, " #"); i >= 0 {
+			line = line[:i]
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// startServe starts the gateway on a free port, until the end of the test.
+func startServe(t *testing.T, home string, env []string) (url string) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(home, "parley"), "serve", "--listen", "127.0.0.1:0", "--json")
+	cmd.Dir, cmd.Env, cmd.Stderr = home, append(os.Environ(), env...), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ready struct{ URL string }
+	if err := json.Unmarshal(line, &ready); err != nil || ready.URL == "" {
+		t.Fatalf("serve printed %s", line)
+	}
+	return ready.URL
 }

@@ -5,8 +5,8 @@
 // depends on the standard library alone and builds with Go and TinyGo.
 //
 // Encoders live here because both sides write these messages. Decoders live
-// with the reader: the guest's is plugin/jsonread, a host uses what its
-// language offers.
+// with the reader: the guest reads with gjson, a host with what its language
+// offers.
 package abi
 
 // Version is the ABI version that both sides name in every exchange.

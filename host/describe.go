@@ -8,9 +8,9 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// parseDescription reads the output of describe, which the engine has checked to
-// be strict JSON of our ABI version.
-func parseDescription(doc []byte) (*abi.Description, error) {
+// ParseDescription reads the output of describe, which the engine has checked to
+// be strict JSON of our ABI version. It fails on a plugin that New would refuse.
+func ParseDescription(doc []byte) (*abi.Description, error) {
 	v := gjson.ParseBytes(doc)
 	d := &abi.Description{
 		ABI:          int(v.Get("abi").Int()),

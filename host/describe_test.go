@@ -23,7 +23,7 @@ func TestDescriptionIsChecked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d, err := parseDescription([]byte(tt.doc))
+			d, err := ParseDescription([]byte(tt.doc))
 			if !tt.ok {
 				if !errors.Is(err, abi.InvalidArgs) {
 					t.Fatalf("got %+v, %v; want invalid_args", d, err)

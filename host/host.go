@@ -91,7 +91,7 @@ func (h *Host) load(ctx context.Context, wasm []byte) (err error) {
 	if h.plugin, err = h.engine.Load(ctx, wasm); err != nil {
 		return err
 	}
-	h.about, err = parseDescription(h.plugin.Describe())
+	h.about, err = ParseDescription(h.plugin.Describe())
 	return err
 }
 
@@ -155,7 +155,8 @@ func (h *Host) input(c *Call) (*abi.CallInput, error) {
 			return nil, &abi.Error{Code: abi.InvalidArgs, Message: "the arguments are not strict JSON: " + err.Error(), Cause: err}
 		}
 	}
-	caller, err := checkCaller(c.Caller)
+	now, settings := h.options.Now().UnixMilli(), h.settings.Load()
+	caller, err := checkCaller(c.Caller, settings.config.Keys())
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +164,9 @@ func (h *Host) input(c *Call) (*abi.CallInput, error) {
 	if id == "" {
 		id = h.options.NewID()
 	}
-	now := h.options.Now().UnixMilli()
 	return &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
-		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.settings.Load().tools[c.Tool],
+		Tool: c.Tool, Args: c.Args, Caller: caller, Config: settings.tools[c.Tool],
 	}, nil
 }
 
@@ -181,23 +181,34 @@ func (h *Host) tool(name string) *abi.Tool {
 
 // checkCaller refuses a caller that is nobody, or two at once. The mistake is
 // the embedder's, but a wrong caller must never reach the plugin.
-func checkCaller(c abi.Caller) (abi.Caller, error) {
-	switch agent, _, ok := sessionkey.Split(c.SessionKey); {
-	case c.Operator && c.SessionKey != "":
-		return c, abi.NewError(abi.InvalidArgs, "host: a caller is a session or the operator, not both")
-	case c.Operator:
-	case c.SessionKey == sessionkey.Global:
-		if c.AgentID == "" {
-			return c, abi.NewError(abi.InvalidArgs, "host: the caller "+c.SessionKey+" needs an agent id")
+func checkCaller(c abi.Caller, keys sessionkey.Settings) (abi.Caller, error) {
+	if c.Operator {
+		if c.SessionKey != "" {
+			return c, badCaller("a caller is a session or the operator, not both")
 		}
-	case !ok:
-		return c, abi.NewError(abi.InvalidArgs, fmt.Sprintf("host: the caller's session key %q is not canonical; write agent:<agentId>:<rest>", clip(c.SessionKey)))
-	case c.AgentID == "":
+		return c, nil
+	}
+	if keys.GlobalScope && c.SessionKey == sessionkey.Global {
+		if id, err := sessionkey.AgentID(c.AgentID); err != nil || id != c.AgentID {
+			return c, badCaller("the caller's session is global and its agent id %q is none", clip(c.AgentID))
+		}
+		return c, nil
+	}
+	agent, _, ok := sessionkey.Split(c.SessionKey)
+	if canonical, err := keys.Canonical(c.SessionKey, agent); !ok || err != nil || canonical != c.SessionKey {
+		return c, badCaller("the caller's session key %q is not canonical; write agent:<agentId>:<rest>, with the main key of the settings", clip(c.SessionKey))
+	}
+	if c.AgentID == "" {
 		c.AgentID = agent
-	case c.AgentID != agent:
-		return c, abi.NewError(abi.InvalidArgs, fmt.Sprintf("host: the caller's session %q is not of agent %q", clip(c.SessionKey), clip(c.AgentID)))
+	}
+	if c.AgentID != agent {
+		return c, badCaller("the caller's session %q is not of agent %q", clip(c.SessionKey), clip(c.AgentID))
 	}
 	return c, nil
+}
+
+func badCaller(format string, args ...any) error {
+	return abi.NewError(abi.InvalidArgs, "host: "+fmt.Sprintf(format, args...))
 }
 
 // protocolError keeps details in the log and gives the caller the code.

@@ -156,15 +156,8 @@ func (w world) agent(s *abi.Session) string {
 }
 
 func (w world) holds(s *abi.Session) bool {
-	_, rest, _ := sessionkey.Split(s.Key)
-	main := w.settings.MainKey
-	if main == "" {
-		main = sessionkey.DefaultMainKey
-	}
 	switch {
-	case s.Key == sessionkey.Global && w.global == "",
-		w.global != "" && rest == main,
-		rest == sessionkey.Unknown:
+	case w.settings.Hidden(s.Key):
 		return false
 	case w.scope == nil,
 		slices.Contains(w.scope.Keys, s.Key),

@@ -106,8 +106,8 @@ func (s Settings) Display(key, agentID string) string {
 }
 
 // Hidden reports whether a stored session is never listed and never answered,
-// because its key is a reserved word or an alias of the one global session
-// (S1.3).
+// because its key is a reserved word or, under these settings, an alias of
+// another session (S1.2, S1.3).
 func (s Settings) Hidden(key string) bool {
 	if key == Global {
 		return !s.GlobalScope
@@ -116,7 +116,8 @@ func (s Settings) Hidden(key string) bool {
 	if !ok {
 		return key == Unknown
 	}
-	return rest == Global || rest == Unknown || s.GlobalScope && (rest == s.mainKey() || rest == Main)
+	alias := rest == s.mainKey() && s.GlobalScope || rest == Main && s.MainOf(Main) != Join(Main, Main)
+	return alias || rest == Global || rest == Unknown
 }
 
 // Canonical resolves a key-shaped text for a caller of agentID (S1.1–S1.4):

@@ -12,6 +12,10 @@
 // output. A call that fails, however it fails, costs its instance and nothing
 // else: the next one gets another.
 //
+// Only so many calls run at once, whatever number of clients there is; a call
+// that waits its turn has no instance and its deadline has not begun. So a host
+// function must not run a plugin: it holds its own call's turn.
+//
 // The deadline is wazero's: it makes the compiled code look for the end of the
 // context at every function and loop, which costs several times the plain speed
 // (BenchmarkStep prints the ratio). Counting fuel in the module itself will
@@ -34,6 +38,7 @@ type Engine struct {
 	options Options
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache // nil without CacheDir
+	running chan struct{}           // holds one element for each running call
 
 	mu      sync.Mutex
 	plugins map[*Plugin]struct{}
@@ -48,7 +53,7 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{options: options, plugins: map[*Plugin]struct{}{}}
+	e := &Engine{options: options, plugins: map[*Plugin]struct{}{}, running: make(chan struct{}, options.Limits.RunningCalls)}
 	config := wazero.NewRuntimeConfig().
 		WithCloseOnContextDone(!options.uninterruptible).
 		// Never together with WithMemoryCapacityFromMax, which takes the whole limit
@@ -96,6 +101,21 @@ func (e *Engine) release(ctx context.Context) error {
 	}
 	return err
 }
+
+// enter waits until a call may run; leave ends its turn.
+func (e *Engine) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case e.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Engine) leave() { <-e.running }
 
 // add registers a plugin to be closed with the engine.
 func (e *Engine) add(p *Plugin) error {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +113,50 @@ func TestConcurrentRuns(t *testing.T) {
 
 // TestFailures checks what a call that goes wrong returns, and that the next call
 // of the same plugin goes well.
+// TestTurns: more calls than may run at once wait, outside their deadline.
+func TestTurns(t *testing.T) {
+	const running, calls, each = 2, 12, 30 * time.Millisecond
+	e := newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: running, StepTimeout: calls * each / running}})
+	p := load(t, e, wasmtest.Plugin(echo))
+	var now, most atomic.Int32
+	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
+		n := now.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(each)
+		now.Add(-1)
+		return append([]byte(nil), request...)
+	})
+	var wg sync.WaitGroup
+	for range calls {
+		wg.Go(func() {
+			if _, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != running {
+		t.Errorf("%d calls ran at once, want %d", most.Load(), running)
+	}
+}
+
+// TestTurnCanceled: a caller that goes away does not wait for its turn.
+func TestTurnCanceled(t *testing.T) {
+	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: 1}}), wasmtest.Plugin(echo))
+	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := p.Run(ctx, abi.ExportCall, []byte("8 bytes."), nil); !errors.Is(err, engine.Deadline) {
+			t.Errorf("a call whose turn does not come: %v", err)
+		}
+		return request
+	})
+	if _, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), h); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	run := wasmtest.Code
 	text := wasmtest.Block("12345678")
@@ -257,7 +302,7 @@ func TestCloseWaits(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutputBytes: -1}, {IdleInstances: -2}} {
+	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutputBytes: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
 		if _, err := engine.New(t.Context(), &engine.Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "engine: Limits.") {
 			t.Errorf("limits %+v: %v", l, err)
 		}

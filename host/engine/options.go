@@ -28,6 +28,7 @@ type Options struct {
 // Limits bound a plugin. Zero fields have the defaults named here.
 type Limits struct {
 	StepTimeout      time.Duration // of one call, host functions included, and of the start function; 5 s
+	RunningCalls     int           // calls of all plugins that run at once, the others wait their turn; twice the number of CPUs
 	MemoryMiB        int           // memory of one instance; 64, at most 4096
 	EnvironmentMiB   int           // what one call moves through the Extism environment: input, output, host functions; 64
 	OutputBytes      int           // output of one call; 4 MiB
@@ -66,6 +67,7 @@ func (o *Options) validate() (Options, error) {
 		value    *int
 		def, max int
 	}{
+		{"RunningCalls", &l.RunningCalls, 2 * runtime.GOMAXPROCS(0), 1 << 20},
 		{"MemoryMiB", &l.MemoryMiB, 64, maxMemoryMiB},
 		{"EnvironmentMiB", &l.EnvironmentMiB, 64, maxMemoryMiB / 2},
 		{"OutputBytes", &l.OutputBytes, 4 << 20, 1 << 30},

@@ -29,21 +29,23 @@ type Plugin struct {
 func (p *Plugin) Describe() []byte { return p.description }
 
 // Run calls an export with an input and returns its output, which belongs to the
-// caller. The call ends with Limits.StepTimeout, or when ctx ends. h may be nil
-// for a call that needs no host functions. Errors are an *Error.
+// caller. It may have to wait its turn first (Limits.RunningCalls). The call ends
+// with Limits.StepTimeout, or when ctx ends. h may be nil for a call that needs no
+// host functions. Errors are an *Error.
 func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFunctions) ([]byte, error) {
 	switch export {
 	case abi.ExportCall, abi.ExportResume, abi.ExportDescribe:
 	default:
 		return nil, errorf("run", MissingExport, "plugins have no export %q", export)
 	}
+	if err := p.engine.enter(ctx); err != nil {
+		return nil, p.engine.explain(export, err, 0)
+	}
+	defer p.engine.leave()
 	if !p.engine.options.uninterruptible {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, p.engine.options.Limits.StepTimeout)
 		defer cancel()
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, p.engine.explain(export, err, 0)
 	}
 	i, err := p.pool.Get(ctx)
 	if err != nil {

@@ -21,8 +21,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/quote"
 )
 
@@ -35,39 +36,39 @@ type Args struct {
 
 type member struct {
 	name  string
-	raw   string // JSON
+	value gjson.Result
 	asked bool
 }
+
+// maxMembers is more than any tool has parameters: with so many members one is
+// unknown already, and the rest need not be kept. Their number is the caller's.
+const maxMembers = 24
 
 // Read takes the arguments of a call, a JSON text that passed jsonstrict. "" and
 // null are no arguments.
 func Read(doc string) *Args {
-	a := &Args{members: make([]member, 0, 12), asked: make([]string, 0, 12)}
-	r := jsonread.New(doc)
-	switch r.Peek() {
-	case 0, 'n':
-		return a
-	case '{':
+	a := &Args{members: make([]member, 0, maxMembers), asked: make([]string, 0, maxMembers/2)}
+	args := gjson.Parse(doc)
+	switch {
+	case args.Type == gjson.Null:
+	case args.IsObject():
+		args.ForEach(func(name, v gjson.Result) bool {
+			a.members = append(a.members, member{name: name.Str, value: v})
+			return len(a.members) < maxMembers
+		})
 	default:
 		a.fail("the arguments must be a JSON object with the parameters as members")
-		return a
-	}
-	r.Object()
-	for r.Member() {
-		a.members = append(a.members, member{name: r.Name(), raw: r.Skip()})
 	}
 	return a
 }
 
-// Done returns the first failure as an *abi.Error with code invalid_args, or nil.
-// Every argument that was not read by now is an unknown parameter.
+// Done returns the failure as an *abi.Error with code invalid_args, or nil. Every
+// argument that was not read by now is an unknown parameter; that comes before
+// any other failure, because a misspelt name is why another is missing.
 func (a *Args) Done() error {
-	if a.err == nil {
-		for i := range a.members {
-			if m := &a.members[i]; !m.asked {
-				a.fail("unknown parameter " + quote.Text(m.name) + "; " + a.known(m.name))
-				break
-			}
+	for i := range a.members {
+		if m := &a.members[i]; !m.asked {
+			return abi.NewError(abi.InvalidArgs, "unknown parameter "+quote.Text(m.name)+"; "+a.known(m.name))
 		}
 	}
 	if a.err == nil {
@@ -98,33 +99,25 @@ func (a *Args) fail(text string) {
 	}
 }
 
-// find returns the parameter's JSON, or "" when it is absent or null.
-func (a *Args) find(name string) string {
+// find returns the parameter's value; an absent one has the type of null.
+func (a *Args) find(name string) gjson.Result {
 	a.asked = append(a.asked, name)
 	for i := range a.members {
 		if m := &a.members[i]; m.name == name {
 			m.asked = true
-			if m.raw == "null" {
-				return ""
-			}
-			return m.raw
+			return m.value
 		}
 	}
-	return ""
+	return gjson.Result{}
 }
 
 // String reads a string; "" when absent.
 func (a *Args) String(name string) string {
-	raw := a.find(name)
-	if raw == "" {
-		return ""
-	}
-	if raw[0] != '"' {
+	v := a.find(name)
+	if v.Type != gjson.String && v.Type != gjson.Null {
 		a.Fail(name, "must be a string")
-		return ""
 	}
-	r := jsonread.New(raw)
-	return strings.TrimSpace(r.Text())
+	return strings.TrimSpace(v.Str)
 }
 
 // Required reads a string that must be there; what says what it is.
@@ -139,22 +132,21 @@ func (a *Args) Required(name, what string) string {
 // OneOf reads an array of strings, each of which must be one of values. Absent,
 // empty and blank elements leave nil: no restriction.
 func (a *Args) OneOf(name string, values []string) []string {
-	raw := a.find(name)
-	if raw == "" {
+	v := a.find(name)
+	if v.Type == gjson.Null {
 		return nil
 	}
-	r := jsonread.New(raw)
-	if raw[0] != '[' || !r.Array() {
+	if !v.IsArray() {
 		a.Fail(name, "must be an array of strings")
 		return nil
 	}
 	var out []string
-	for r.Element() {
-		if r.Peek() != '"' {
+	for _, v := range v.All() {
+		if v.Type != gjson.String {
 			a.Fail(name, "must be an array of strings")
 			return nil
 		}
-		s := strings.TrimSpace(r.Text())
+		s := strings.TrimSpace(v.Str)
 		switch {
 		case s == "" || contains(out, s):
 		case contains(values, s):
@@ -178,10 +170,10 @@ func contains(list []string, s string) bool {
 
 // Bool reads a boolean; false when absent.
 func (a *Args) Bool(name string) bool {
-	switch a.find(name) {
-	case "true":
+	switch a.find(name).Type {
+	case gjson.True:
 		return true
-	case "", "false":
+	case gjson.False, gjson.Null:
 		return false
 	}
 	a.Fail(name, "must be true or false")
@@ -209,15 +201,12 @@ func (a *Args) AtLeast(name string, low int64) (v int64, given bool) {
 }
 
 func (a *Args) number(name string) (int64, bool) {
-	raw := a.find(name)
-	if raw == "" {
+	v := a.find(name)
+	if v.Type == gjson.Null {
 		return 0, false
 	}
-	if c := raw[0]; c == '-' || c >= '0' && c <= '9' {
-		f, err := strconv.ParseFloat(raw, 64)
-		if err == nil && f >= -abi.MaxSafeInteger && f <= abi.MaxSafeInteger {
-			return int64(math.Floor(f)), true
-		}
+	if v.Type == gjson.Number && v.Num >= -abi.MaxSafeInteger && v.Num <= abi.MaxSafeInteger {
+		return int64(math.Floor(v.Num)), true
 	}
 	a.Fail(name, "must be a number")
 	return 0, false

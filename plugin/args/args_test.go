@@ -2,6 +2,7 @@ package args
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -79,5 +80,28 @@ func TestRead(t *testing.T) {
 				t.Errorf("failed with %v; want %s", err, tt.err)
 			}
 		})
+	}
+}
+
+// However many members there are, only so many are kept: more cannot all be
+// known.
+func TestManyMembers(t *testing.T) {
+	doc := []byte(`{"known":1`)
+	for i := range 10_000 {
+		doc = fmt.Appendf(doc, `,"p%d":1`, i)
+	}
+	a := Read(string(append(doc, '}')))
+	a.Clamped("known", 0, 0, 9)
+	if err := a.Done(); !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "p0") || len(a.members) > maxMembers {
+		t.Errorf("%d members kept, %v", len(a.members), err)
+	}
+}
+
+// A misspelt name is reported before the parameter that is missing for it.
+func TestUnknownBeforeMissing(t *testing.T) {
+	a := Read(`{"SessionKey":"main"}`)
+	a.Required("sessionKey", "a key")
+	if err := a.Done(); err == nil || !strings.Contains(err.Error(), "its name is sessionKey") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,8 +1,9 @@
 package guest
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
@@ -30,28 +31,20 @@ func (c *Client) Resolve(q *abi.ResolveRequest) (*abi.Session, error) {
 }
 
 func (c *Client) session(op string) (*abi.Session, error) {
-	r, err := c.call(op)
+	ok, err := c.call(op)
 	if err != nil {
 		return nil, err
 	}
-	var s *abi.Session
-	found := false
-	if r.Object() {
-		for r.Member() {
-			if r.Name() != "session" {
-				r.Skip()
-				continue
-			}
-			found = true
-			if r.Peek() != '{' {
-				r.Skip()
-				continue
-			}
-			s = new(abi.Session)
-			readSession(&r, s)
-		}
+	v := ok.Get("session")
+	if !v.Exists() {
+		return nil, malformed(op)
 	}
-	if !found || !r.OK() || s != nil && s.Key == "" {
+	if !v.IsObject() {
+		return nil, nil
+	}
+	s := &abi.Session{}
+	readSession(v, s)
+	if s.Key == "" {
 		return nil, malformed(op)
 	}
 	return s, nil
@@ -61,26 +54,23 @@ func (c *Client) session(op string) (*abi.Session, error) {
 // Fault: it could never end.
 func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	r, err := c.call(abi.OpList)
+	ok, err := c.call(abi.OpList)
 	if err != nil {
 		return nil, err
 	}
 	p := &abi.ListPage{}
 	found := false
-	if r.Object() {
-		for r.Member() {
-			switch r.Name() {
-			case "rows":
-				found = true
-				p.Rows = readRows(&r, q.Limit)
-			case "more":
-				p.More = r.Bool()
-			default:
-				r.Skip()
-			}
+	ok.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
+		case "rows":
+			found = true
+			p.Rows = readRows(v, q.Limit)
+		case "more":
+			p.More = v.Type == gjson.True
 		}
-	}
-	if !found || !r.OK() || p.More && len(p.Rows) == 0 {
+		return true
+	})
+	if !found || p.More && len(p.Rows) == 0 {
 		return nil, malformed(abi.OpList)
 	}
 	for i := range p.Rows {
@@ -95,46 +85,45 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 // is a Fault.
 func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	r, err := c.call(abi.OpHistory)
+	ok, err := c.call(abi.OpHistory)
 	if err != nil {
 		return nil, err
 	}
 	p := &abi.HistoryPage{}
 	found := false
-	if r.Object() {
-		for r.Member() {
-			switch r.Name() {
-			case "messages":
-				found = true
-				p.Messages = readMessages(&r, q.Limit)
-			case "more":
-				p.More = r.Bool()
-			default:
-				r.Skip()
-			}
+	ok.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
+		case "messages":
+			found = true
+			p.Messages = readMessages(v, q.Limit)
+		case "more":
+			p.More = v.Type == gjson.True
 		}
-	}
-	if !found || !r.OK() || p.More && len(p.Messages) == 0 {
+		return true
+	})
+	if !found || p.More && len(p.Messages) == 0 {
 		return nil, malformed(abi.OpHistory)
 	}
 	return p, nil
 }
 
-// call sends the request in c.buf and returns a Reader at the reply's ok.
-func (c *Client) call(op string) (jsonread.Reader, error) {
-	r := jsonread.New(view.String(c.host.Call(abi.ImportStore, c.buf)))
-	if r.Peek() == '{' && r.Object() {
-		for r.Member() {
-			switch r.Name() {
-			case "ok":
-				return r, nil
-			case "error":
-				return r, refusal(op, &r)
-			}
-			r.Skip()
+// call sends the request in c.buf and returns the reply's ok, an object.
+func (c *Client) call(op string) (gjson.Result, error) {
+	reply := gjson.Parse(view.String(c.host.Call(abi.ImportStore, c.buf)))
+	if !reply.IsObject() {
+		return gjson.Result{}, malformed(op)
+	}
+	ok := reply.Get("ok")
+	if !ok.Exists() {
+		if e := reply.Get("error"); e.Exists() {
+			return gjson.Result{}, refusal(op, e)
 		}
 	}
-	return r, malformed(op)
+	// A value that is cut off reaches to the end, where the reply's last brace would be.
+	if !ok.IsObject() || ok.Index+len(ok.Raw) >= reply.Index+len(reply.Raw) {
+		return gjson.Result{}, malformed(op)
+	}
+	return ok, nil
 }
 
 func malformed(op string) error {

@@ -1,193 +1,181 @@
 package guest
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
 // startRows bounds what is set aside for a page before its rows are seen.
 const startRows = 64
 
-func readRows(r *jsonread.Reader, limit int) []abi.ListRow {
-	if !r.Array() {
+func readRows(v gjson.Result, limit int) []abi.ListRow {
+	if !v.IsArray() {
 		return nil
 	}
 	rows := make([]abi.ListRow, 0, min(limit, startRows))
-	for r.Element() {
+	v.ForEach(func(_, v gjson.Result) bool {
 		rows = append(rows, abi.ListRow{})
-		row := &rows[len(rows)-1]
-		if !r.Object() {
-			continue
-		}
-		for r.Member() {
-			switch r.Name() {
-			case "session":
-				readSession(r, &row.Session)
-			case "messages":
-				row.Messages = readMessages(r, abi.MaxListMessages)
-			default:
-				r.Skip()
-			}
-		}
-	}
+		readRow(v, &rows[len(rows)-1])
+		return true
+	})
 	return rows
 }
 
-func readMessages(r *jsonread.Reader, limit int) []abi.Message {
-	if !r.Array() {
+func readRow(v gjson.Result, row *abi.ListRow) {
+	v.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
+		case "session":
+			readSession(v, &row.Session)
+		case "messages":
+			row.Messages = readMessages(v, abi.MaxListMessages)
+		}
+		return true
+	})
+}
+
+func readMessages(v gjson.Result, limit int) []abi.Message {
+	if !v.IsArray() {
 		return nil
 	}
 	messages := make([]abi.Message, 0, min(limit, startRows))
-	for r.Element() {
+	v.ForEach(func(_, v gjson.Result) bool {
 		messages = append(messages, abi.Message{})
-		m := &messages[len(messages)-1]
-		if !r.Object() {
-			continue
-		}
-		for r.Member() {
-			switch r.Name() {
-			case "seq":
-				m.Seq = r.Int()
-			case "message":
-				m.JSON = view.Bytes(r.Skip())
-			case "cut":
-				m.Cut = readCut(r)
-			default:
-				r.Skip()
-			}
-		}
-	}
+		readMessage(v, &messages[len(messages)-1])
+		return true
+	})
 	return messages
 }
 
-func readCut(r *jsonread.Reader) []abi.Cut {
-	if !r.Array() {
+func readMessage(v gjson.Result, m *abi.Message) {
+	v.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
+		case "seq":
+			m.Seq = integer(v)
+		case "message":
+			m.JSON = view.Bytes(v.Raw)
+		case "cut":
+			m.Cut = readCut(v)
+		}
+		return true
+	})
+}
+
+func readCut(v gjson.Result) []abi.Cut {
+	if !v.IsArray() {
 		return nil
 	}
 	var cut []abi.Cut
-	for r.Element() {
-		cut = append(cut, abi.Cut{})
-		c := &cut[len(cut)-1]
-		if !r.Object() {
-			continue
-		}
-		for r.Member() {
-			switch r.Name() {
-			case "path":
-				c.Path = r.Text()
-			case "bytes":
-				c.Bytes = r.Int()
-			default:
-				r.Skip()
-			}
-		}
-	}
+	v.ForEach(func(_, v gjson.Result) bool {
+		cut = append(cut, abi.Cut{Path: v.Get("path").Str, Bytes: integer(v.Get("bytes"))})
+		return true
+	})
 	return cut
 }
 
-func readSession(r *jsonread.Reader, s *abi.Session) {
-	if !r.Object() {
-		return
-	}
-	for r.Member() {
-		switch r.Name() {
+func readSession(v gjson.Result, s *abi.Session) {
+	v.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
 		case "key":
-			s.Key = r.Text()
+			s.Key = v.Str
 		case "agentId":
-			s.AgentID = r.Text()
+			s.AgentID = v.Str
 		case "kind":
-			s.Kind = r.Text()
+			s.Kind = v.Str
 		case "sessionId":
-			s.SessionID = r.Text()
+			s.SessionID = v.Str
 		case "updatedAt":
-			s.UpdatedAt = r.Int()
+			s.UpdatedAt = integer(v)
 		case "label":
-			s.Label = r.Text()
+			s.Label = v.Str
 		case "displayName":
-			s.DisplayName = r.Text()
+			s.DisplayName = v.Str
 		case "subject":
-			s.Subject = r.Text()
+			s.Subject = v.Str
 		case "chatType":
-			s.ChatType = r.Text()
+			s.ChatType = v.Str
 		case "channel":
-			s.Channel = r.Text()
+			s.Channel = v.Str
 		case "deliveryContext":
-			readTarget(r, &s.DeliveryContext)
+			readTarget(v, &s.DeliveryContext)
 		case "lastChannel":
-			s.LastChannel = r.Text()
+			s.LastChannel = v.Str
 		case "lastTo":
-			s.LastTo = r.Text()
+			s.LastTo = v.Str
 		case "lastAccountId":
-			s.LastAccountID = r.Text()
+			s.LastAccountID = v.Str
 		case "lastThreadId":
-			s.LastThreadID = r.Text()
+			s.LastThreadID = v.Str
 		case "model":
-			s.Model = r.Text()
+			s.Model = v.Str
 		case "contextTokens":
-			s.ContextTokens = optInt(r)
+			s.ContextTokens = optInt(v)
 		case "totalTokens":
-			s.TotalTokens = optInt(r)
+			s.TotalTokens = optInt(v)
 		case "thinkingLevel":
-			s.ThinkingLevel = r.Text()
+			s.ThinkingLevel = v.Str
 		case "verboseLevel":
-			s.VerboseLevel = r.Text()
+			s.VerboseLevel = v.Str
 		case "systemSent":
-			s.SystemSent = optBool(r)
+			s.SystemSent = optBool(v)
 		case "abortedLastRun":
-			s.AbortedLastRun = optBool(r)
+			s.AbortedLastRun = optBool(v)
 		case "sendPolicy":
-			s.SendPolicy = r.Text()
+			s.SendPolicy = v.Str
 		case "spawnedBy":
-			s.SpawnedBy = r.Text()
+			s.SpawnedBy = v.Str
 		case "status":
-			s.Status = r.Text()
+			s.Status = v.Str
 		case "archivedAt":
-			s.ArchivedAt = r.Int()
+			s.ArchivedAt = integer(v)
 		case "transcriptPath":
-			s.TranscriptPath = r.Text()
-		default:
-			r.Skip()
+			s.TranscriptPath = v.Str
 		}
-	}
+		return true
+	})
 }
 
-func readTarget(r *jsonread.Reader, t *abi.Target) {
-	if !r.Object() {
-		return
-	}
-	for r.Member() {
-		switch r.Name() {
+func readTarget(v gjson.Result, t *abi.Target) {
+	v.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
 		case "channel":
-			t.Channel = r.Text()
+			t.Channel = v.Str
 		case "to":
-			t.To = r.Text()
+			t.To = v.Str
 		case "accountId":
-			t.AccountID = r.Text()
+			t.AccountID = v.Str
 		case "threadId":
-			t.ThreadID = r.Text()
-		default:
-			r.Skip()
+			t.ThreadID = v.Str
 		}
-	}
+		return true
+	})
 }
 
-func optInt(r *jsonread.Reader) *int64 {
-	c := r.Peek()
-	v := r.Int()
-	if c != '-' && (c < '0' || c > '9') {
+// integer reads a number, less any fraction; any other value, even a text of
+// digits, is 0.
+func integer(v gjson.Result) int64 {
+	if v.Type != gjson.Number {
+		return 0
+	}
+	return v.Int()
+}
+
+func optInt(v gjson.Result) *int64 {
+	if v.Type != gjson.Number {
 		return nil
 	}
-	return &v
+	n := v.Int()
+	return &n
 }
 
 var yes, no = true, false // what optBool points to; never written
 
-func optBool(r *jsonread.Reader) *bool {
-	switch r.Skip() {
-	case "true":
+func optBool(v gjson.Result) *bool {
+	switch v.Type {
+	case gjson.True:
 		return &yes
-	case "false":
+	case gjson.False:
 		return &no
 	}
 	return nil

@@ -97,8 +97,58 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// replies are one of each operation, and what asks for them.
+var replies = map[string]func(*guest.Client) error{
+	string(abi.AppendSessionReply(nil, &full)): func(c *guest.Client) error {
+		_, err := c.Get("k")
+		return err
+	},
+	string((&abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}}}).AppendReply(nil)): func(c *guest.Client) error {
+		_, err := c.List(&abi.ListRequest{Limit: 5})
+		return err
+	},
+	string((&abi.HistoryPage{Messages: []abi.Message{message}}).AppendReply(nil)): func(c *guest.Client) error {
+		_, err := c.History(&abi.HistoryRequest{Limit: 5})
+		return err
+	},
+}
+
+// A reply that is cut off is a Fault, wherever it is cut.
+func TestCutOff(t *testing.T) {
+	for reply, ask := range replies {
+		for end := range len(reply) {
+			var f *guest.Fault
+			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: reply[:end]})))
+			if !errors.As(err, &f) || !errors.Is(err, abi.Internal) {
+				t.Errorf("%s: %v", reply[:end], err)
+			}
+		}
+		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: " " + reply + "\n"}))); err != nil {
+			t.Errorf("%s: %v", reply, err)
+		}
+	}
+}
+
+// Whatever the host replies, the client returns, and fails with a Fault.
+func FuzzReply(f *testing.F) {
+	for reply := range replies {
+		f.Add(reply)
+	}
+	for _, reply := range []string{``, `{"error":{"code":"limit"}}`, `{"ok":{"rows":[[[{"session":7`, `{"ok":{"messages":[{"cut":[1,{"path":"\`, `{"ok"`} {
+		f.Add(reply)
+	}
+	f.Fuzz(func(t *testing.T, reply string) {
+		for _, ask := range replies {
+			var fault *guest.Fault
+			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: reply}))); err != nil && !errors.As(err, &fault) {
+				t.Errorf("%q: %v", reply, err)
+			}
+		}
+	})
+}
+
 func TestParseInput(t *testing.T) {
-	caller := abi.Caller{SessionKey: "k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, Operator: true}
+	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, Operator: true}
 	call := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 5, AcceptedAt: 4, Tool: "x", Args: []byte(`{"a":1}`), Caller: caller, Config: []byte(`{"b":2}`)}
 	in, err := guest.ParseInput(string(call.AppendJSON(nil)))
 	if want := (guest.Input{Now: 5, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
@@ -109,11 +159,32 @@ func TestParseInput(t *testing.T) {
 	if want := (guest.Input{Now: 5, StateVersion: 3, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("resume: %+v, %v", in, err)
 	}
-	// A sandbox opens only for a plain false.
-	for value, want := range map[string]bool{"true": true, "false": false, `"false"`: true, "null": true, "0": true} {
-		in, err := guest.ParseInput(`{"abi":1,"caller":{"sessionKey":"k","sandboxed":` + value + `}}`)
-		if err != nil || in.Caller.Sandboxed != want {
-			t.Errorf("S0.3 sandboxed %s: %+v, %v", value, in, err)
+	// What decides who the caller is must be said, and rightly.
+	for doc, ok := range map[string]bool{
+		`{"sessionKey":"agent:a:k","sandboxed":false}`:              true,
+		`{"sessionKey":"agent:a:k","agentId":"a","sandboxed":true}`: true,
+		`{"sessionKey":"global","agentId":"a","sandboxed":true}`:    true,
+		`{"operator":true}`:          true,
+		`{}`:                         false,
+		`"x"`:                        false,
+		`{"sandboxed":true}`:         false,
+		`{"operator":false}`:         false,
+		`{"operator":"true"}`:        false,
+		`{"sessionKey":"agent:a:k"}`: false,
+		`{"sessionKey":"agent:a:k","sandboxed":"false"}`:               false,
+		`{"sessionKey":"agent:a:k","sandboxed":null}`:                  false,
+		`{"sessionKey":"agent:a:k","sandboxed":0}`:                     false,
+		`{"sessionKey":"agent:a:k","Sandboxed":true}`:                  false,
+		`{"sessionKey":"agent:a:k","sandboxed":false,"Operator":true}`: false,
+		`{"sessionKey":"agent:a:k","agentId":"b","sandboxed":false}`:   false,
+		`{"sessionKey":["agent:a:k"],"sandboxed":false}`:               false,
+		`{"sessionKey":"agent:a:k","sandboxed":false,"depth":"1"}`:     false,
+	} {
+		if _, err := guest.ParseInput(`{"abi":1,"caller":` + doc + `}`); (err == nil) != ok {
+			t.Errorf("S0.3 caller %s: %v", doc, err)
 		}
+	}
+	if _, err := guest.ParseInput(`{"abi":1,"caller":{"operator":true},"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
+		t.Errorf("an unknown member was ignored: %v", err)
 	}
 }

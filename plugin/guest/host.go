@@ -1,16 +1,18 @@
 // Package guest is the plugin's side of the boundary: the transport to the host,
 // the typed client of the host functions on top of it, and the input of a step.
 //
-// Replies are trusted to be JSON, because the host made them, but not to have
-// the expected shape: what is missing or of another type reads as absent, and a
-// reply without its essentials is an *abi.Error with code internal. Byte slices
+// Replies are trusted to be JSON, because the host made them, but neither to be
+// complete nor to have the expected shape: what is missing or of another type
+// reads as absent, and a reply that is cut off or lacks its essentials is a
+// *Fault with code internal. Whatever a reply is, reading it ends without a panic. Byte slices
 // and strings that the client returns are parts of the reply.
 package guest
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 )
 
 // Host carries one request to the family of host functions (abi.ImportStore …)
@@ -36,20 +38,8 @@ func fault(code abi.Code, message string) error {
 }
 
 // refusal reads the host's {code, message}.
-func refusal(op string, r *jsonread.Reader) error {
-	e := &abi.Error{}
-	if r.Object() {
-		for r.Member() {
-			switch r.Name() {
-			case "code":
-				e.Code = abi.Code(r.Text())
-			case "message":
-				e.Message = r.Text()
-			default:
-				r.Skip()
-			}
-		}
-	}
+func refusal(op string, v gjson.Result) error {
+	e := &abi.Error{Code: abi.Code(v.Get("code").Str), Message: v.Get("message").Str}
 	if !e.Code.Known() {
 		e.Code = abi.Internal
 	}

@@ -3,8 +3,11 @@ package guest
 import (
 	"strconv"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/quote"
 )
 
 // Input is what a step is given. Args and Config are JSON texts, "" when absent.
@@ -18,77 +21,111 @@ type Input struct {
 }
 
 // ParseInput reads the input of call or resume, which has passed jsonstrict. It
-// fails with abi.Unsupported for another ABI version and with abi.InvalidArgs
-// for an input that is no object or has no caller.
+// fails with abi.Unsupported for another ABI version, and with abi.InvalidArgs
+// for an input that is no object, has unknown members or has no proper caller: a
+// misspelt member must not widen what the caller may do.
 func ParseInput(doc string) (*Input, *abi.Error) {
-	r := jsonread.New(doc)
-	if r.Peek() != '{' || !r.Object() {
-		return nil, abi.NewError(abi.InvalidArgs, "the input of a step must be an object")
+	input := gjson.Parse(doc)
+	if !input.IsObject() {
+		return nil, badInput("it must be an object")
 	}
-	in := &Input{}
-	version := "none"
-	for r.Member() {
-		switch r.Name() {
-		case "abi":
-			version = r.Skip()
-		case "now":
-			in.Now = r.Int()
-		case "tool":
-			in.Tool = r.Text()
-		case "args":
-			in.Args = r.Skip()
-		case "stateVersion":
-			in.StateVersion = r.Int()
-		case "caller":
-			readCaller(&r, &in.Caller)
-		case "config":
-			in.Config = r.Skip()
-		default:
-			r.Skip()
-		}
-	}
-	if version != strconv.Itoa(abi.Version) {
-		if len(version) > 20 {
+	if version := input.Get("abi").Raw; version != strconv.Itoa(abi.Version) {
+		if version == "" || len(version) > 20 {
 			version = "another"
 		}
 		return nil, abi.NewError(abi.Unsupported,
 			"the host speaks ABI version "+version+"; this plugin speaks version "+strconv.Itoa(abi.Version))
 	}
-	if !in.Caller.Operator && in.Caller.SessionKey == "" {
-		return nil, abi.NewError(abi.InvalidArgs, "the input names no caller: caller.sessionKey or caller.operator must be set")
+	in := &Input{}
+	var bad *abi.Error
+	input.ForEach(func(name, v gjson.Result) bool {
+		switch name.Str {
+		case "abi", "flowId", "step", "callId", "acceptedAt", "state", "event":
+		case "now":
+			in.Now = integer(v)
+		case "tool":
+			in.Tool = v.Str
+		case "args":
+			in.Args = v.Raw
+		case "stateVersion":
+			in.StateVersion = integer(v)
+		case "caller":
+			bad = readCaller(v, &in.Caller)
+		case "config":
+			in.Config = v.Raw
+		default:
+			bad = badInput("it has an unknown member " + quote.Text(name.Str))
+		}
+		return bad == nil
+	})
+	if bad == nil && !in.Caller.Operator && in.Caller.SessionKey == "" {
+		bad = badInput("it names no caller: caller.sessionKey or caller.operator must be set")
+	}
+	if bad != nil {
+		return nil, bad
 	}
 	return in, nil
 }
 
-func readCaller(r *jsonread.Reader, c *abi.Caller) {
-	if !r.Object() {
-		return
+func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
+	if !caller.IsObject() {
+		return badInput("caller must be an object")
 	}
-	for r.Member() {
-		switch r.Name() {
+	var bad *abi.Error
+	boxed := false // whether the host said if the caller is sandboxed
+	caller.ForEach(func(name, v gjson.Result) bool {
+		want := gjson.String
+		switch name.Str {
 		case "sessionKey":
-			c.SessionKey = r.Text()
+			c.SessionKey = v.Str
 		case "agentId":
-			c.AgentID = r.Text()
+			c.AgentID = v.Str
 		case "channel":
-			c.Channel = r.Text()
+			c.Channel = v.Str
 		case "to":
-			c.To = r.Text()
+			c.To = v.Str
 		case "accountId":
-			c.AccountID = r.Text()
+			c.AccountID = v.Str
 		case "threadId":
-			c.ThreadID = r.Text()
-		case "sandboxed":
-			// Any value but false keeps the caller in its box.
-			c.Sandboxed = r.Skip() != "false"
+			c.ThreadID = v.Str
 		case "depth":
-			c.Depth = int(r.Int())
+			c.Depth, want = int(integer(v)), gjson.Number
 		case "hops":
-			c.Hops = int(r.Int())
+			c.Hops, want = int(integer(v)), gjson.Number
+		case "sandboxed":
+			c.Sandboxed, boxed, want = v.Bool(), true, boolean(v)
 		case "operator":
-			c.Operator = r.Bool()
+			c.Operator, want = v.Bool(), boolean(v)
 		default:
-			r.Skip()
+			bad = badInput("caller has an unknown member " + quote.Text(name.Str))
+			return false
 		}
+		if v.Type != want {
+			bad = badInput("caller." + name.Str + " is of the wrong type")
+		}
+		return bad == nil
+	})
+	if bad != nil || c.Operator {
+		return bad
 	}
+	switch agent, _, ok := sessionkey.Split(c.SessionKey); {
+	case c.SessionKey == "":
+	case !boxed:
+		bad = badInput("caller.sandboxed must be true or false")
+	case ok && c.AgentID != "" && c.AgentID != agent:
+		bad = badInput("caller.agentId is not the agent of caller.sessionKey")
+	}
+	return bad
+}
+
+// boolean is the type that v must have to be true or false.
+func boolean(v gjson.Result) gjson.Type {
+	if v.Type == gjson.True {
+		return gjson.True
+	}
+	return gjson.False
+}
+
+func badInput(what string) *abi.Error {
+	return abi.NewError(abi.InvalidArgs, "the input of the step is malformed: "+what)
 }

@@ -6,9 +6,10 @@ package settings
 import (
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/quote"
 )
 
@@ -51,10 +52,12 @@ type ConfiguredAgent struct {
 }
 
 // Find returns the configured agent with this id, or nil.
-func (s *Settings) Find(id string) *ConfiguredAgent {
-	for i := range s.Agents {
-		if s.Agents[i].ID == id {
-			return &s.Agents[i]
+func (s *Settings) Find(id string) *ConfiguredAgent { return find(s.Agents, id) }
+
+func find(agents []ConfiguredAgent, id string) *ConfiguredAgent {
+	for i := range agents {
+		if agents[i].ID == id {
+			return &agents[i]
 		}
 	}
 	return nil
@@ -63,13 +66,20 @@ func (s *Settings) Find(id string) *ConfiguredAgent {
 // Parse reads a step's config. It fails with abi.Internal when a value decides
 // who sees what and is none that this plugin knows: nothing may open by mistake.
 func Parse(config string) (*Settings, *abi.Error) {
-	s := &Settings{Visibility: Tree}
-	p := parser{r: jsonread.New(config), s: s}
-	p.members(p.config)
+	p := parser{config: gjson.Parse(config)}
+	s := &Settings{
+		Visibility:     [...]Level{Tree, Self, Agent, All}[p.oneOf("tools.sessions.visibility", "tree", "self", "agent", "all")],
+		SandboxSeesAll: p.oneOf("agents.defaults.sandbox.sessionToolsVisibility", "spawned", "all") == 1,
+		AgentToAgent:   p.config.Get("tools.agentToAgent.enabled").Type == gjson.True,
+		Allow:          patterns(p.config.Get("tools.agentToAgent.allow")),
+		Agents:         agents(p.config.Get("agents.list")),
+	}
+	s.Keys.MainKey = strings.TrimSpace(p.config.Get("session.mainKey").Str)
+	s.Keys.GlobalScope = p.oneOf("session.scope", "per-sender", "global") == 1
+	s.Keys.DefaultAgent = defaultAgent(s.Agents)
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.Keys.DefaultAgent = defaultAgent(s.Agents)
 	return s, nil
 }
 

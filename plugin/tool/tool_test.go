@@ -88,7 +88,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestStepErrors(t *testing.T) {
-	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main"}`
+	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false}`
 	tests := []struct {
 		name, in string
 		code     abi.Code
@@ -99,13 +99,15 @@ func TestStepErrors(t *testing.T) {
 		{"duplicate", `{"abi":1,"abi":1}`, abi.InvalidArgs, "not strict JSON"},
 		{"duplicate in arguments", `{"abi":1,"tool":"agents_list","args":{"a":1,"a":2},` + caller + `}`, abi.InvalidArgs, "not strict JSON"},
 		{"array", `[]`, abi.InvalidArgs, "must be an object"},
-		{"no version", `{}`, abi.Unsupported, "ABI version none"},
+		{"no version", `{}`, abi.Unsupported, "speaks version 1"},
 		{"another version", `{"abi":2,` + caller + `}`, abi.Unsupported, "ABI version 2"},
 		{"version as text", `{"abi":"1",` + caller + `}`, abi.Unsupported, "speaks version 1"},
 		{"no caller", `{"abi":1,"tool":"agents_list"}`, abi.InvalidArgs, "names no caller"},
-		{"odd caller", `{"abi":1,"tool":"agents_list","caller":"x"}`, abi.InvalidArgs, "names no caller"},
+		{"odd caller", `{"abi":1,"tool":"agents_list","caller":"x"}`, abi.InvalidArgs, "caller must be an object"},
 		{"no tool", `{"abi":1,` + caller + `}`, abi.NotFound, `no tool ""`},
 		{"configuration", `{"abi":1,"tool":"sessions_list","config":{"tools":{"sessions":{"visibility":"x"}}},` + caller + `}`, abi.Internal, "tools.sessions.visibility"},
+		{"configuration of a wrong shape", `{"abi":1,"tool":"sessions_list","config":{"tools":{"sessions":"self"}},` + caller + `}`, abi.Internal, "tools.sessions"},
+		{"unknown member", `{"abi":1,"tool":"agents_list","Args":{},` + caller + `}`, abi.InvalidArgs, "unknown member \"Args\""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

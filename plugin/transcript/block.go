@@ -3,49 +3,36 @@ package transcript
 import (
 	"strconv"
 
-	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/tidwall/gjson"
 )
 
 // content writes the content of a message or of a block: a text, or an array of
 // blocks and texts.
-func (s *Sanitizer) content(r *jsonread.Reader, depth int) {
-	switch c := r.Peek(); {
-	case (c == '{' || c == '[') && depth > maxDepth:
-		s.tooDeep(r)
-	case c == '{':
-		s.block(r, depth)
-	case c == '[':
-		s.array(r, depth, func() { s.content(r, depth+1) })
+func (s *Sanitizer) content(v gjson.Result, name string, depth int) {
+	switch {
+	case v.Type == gjson.JSON && depth > maxDepth:
+		s.tooDeep()
+	case v.IsObject():
+		s.block(v, depth)
+	case v.IsArray():
+		s.array(v, (*Sanitizer).content, name, depth)
 	default:
-		s.value(r, "", depth)
+		s.value(v, name, depth)
 	}
 }
 
 // block writes one block of content.
-func (s *Sanitizer) block(r *jsonread.Reader, depth int) {
-	switch typeOf(*r) {
+func (s *Sanitizer) block(v gjson.Result, depth int) {
+	switch v.Get("type").Str { // nearly always the first member
 	case "image":
-		s.image(r, depth)
+		s.image(v, depth)
 	case "thinking":
-		s.object(r, thinkingMember, depth)
+		s.object(v, thinkingMember, depth)
 	case "redacted_thinking":
-		s.object(r, redactedMember, depth)
+		s.object(v, redactedMember, depth)
 	default:
-		s.object(r, blockMember, depth)
+		s.object(v, blockMember, depth)
 	}
-}
-
-// typeOf returns the type of the block that r is at. It is nearly always the
-// first member.
-func typeOf(r jsonread.Reader) string {
-	r.Object()
-	for r.Member() {
-		if r.Name() == "type" {
-			return r.Text()
-		}
-		r.Skip()
-	}
-	return ""
 }
 
 func blockMember(name string) verdict {
@@ -70,13 +57,13 @@ func redactedMember(name string) verdict {
 }
 
 // image writes an image block without its data.
-func (s *Sanitizer) image(r *jsonread.Reader, depth int) {
-	bytes, found := s.imageData(*r, false)
+func (s *Sanitizer) image(v gjson.Result, depth int) {
+	bytes, found := s.imageData(v, false)
 	if !found {
-		s.object(r, blockMember, depth)
+		s.object(v, blockMember, depth)
 		return
 	}
-	s.object(r, imageMember, depth)
+	s.object(v, imageMember, depth)
 	s.dst = s.dst[:len(s.dst)-1]
 	if s.dst[len(s.dst)-1] != '{' {
 		s.dst = append(s.dst, ',')
@@ -103,42 +90,33 @@ func sourceMember(name string) verdict {
 	return generic
 }
 
-// imageData returns the length of the data of the image that r is at, before the
-// host cut it: its own and that of its source.
-func (s *Sanitizer) imageData(r jsonread.Reader, inSource bool) (bytes int64, found bool) {
-	r.Object()
-	for r.Member() {
-		mark := s.enter(r.Name())
+// imageData returns the length of an image's data, its own and that of its
+// source, before the host cut it.
+func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found bool) {
+	v.ForEach(func(name, v gjson.Result) bool {
+		mark := s.enter(name.Str)
 		switch {
-		case r.Name() == "data":
-			bytes, found = bytes+s.length(&r), true
-		case r.Name() == "source" && r.Peek() == '{' && !inSource:
-			n, ok := s.imageData(r, true)
+		case name.Str == "data":
+			bytes, found = bytes+s.length(v), true
+		case name.Str == "source" && v.IsObject() && !inSource:
+			n, ok := s.imageData(v, true)
 			bytes, found = bytes+n, found || ok
-			r.Skip()
-		default:
-			r.Skip()
 		}
 		s.leave(mark)
-	}
+		return true
+	})
 	return bytes, found
 }
 
-// length reads a value and returns its length: of a string, what it says.
-func (s *Sanitizer) length(r *jsonread.Reader) int64 {
+// length returns the length of the value at the path: of a string, what it says.
+func (s *Sanitizer) length(v gjson.Result) int64 {
 	for i := range s.cuts {
 		if s.cuts[i].Path == string(s.path) {
-			r.Skip()
 			return s.cuts[i].Bytes
 		}
 	}
-	if r.Peek() != '"' {
-		return int64(len(r.Skip()))
+	if v.Type == gjson.String {
+		return int64(len(v.Str))
 	}
-	body, escaped := r.RawText()
-	if escaped {
-		s.decoded = jsonread.Unescape(s.decoded[:0], body)
-		return int64(len(s.decoded))
-	}
-	return int64(len(body))
+	return int64(len(v.Raw))
 }

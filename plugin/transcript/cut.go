@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
@@ -40,10 +39,9 @@ func (s *Sanitizer) enterIndex(i int) (mark int) {
 
 func (s *Sanitizer) leave(mark int) { s.path = s.path[:mark] }
 
-// skip leaves out the value that r is at; what the host cut inside it is no
-// longer missing from the output.
-func (s *Sanitizer) skip(r *jsonread.Reader) {
-	r.Skip()
+// skip leaves out the value at the path; what the host cut inside it is no longer
+// missing from the output.
+func (s *Sanitizer) skip() {
 	path := view.String(s.path)
 	for i := range s.cuts {
 		p := s.cuts[i].Path

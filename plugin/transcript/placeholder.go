@@ -3,9 +3,11 @@ package transcript
 import (
 	"strconv"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
@@ -23,23 +25,20 @@ func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 		}
 	}
 	role, id, timestamp := `"unknown"`, "", ""
-	r := jsonread.New(view.String(m.JSON))
-	if r.Peek() == '{' && r.Object() {
-		for r.Member() {
-			c := r.Peek()
-			name, raw := r.Name(), r.Skip()
-			if len(raw) > maxKept || c != '"' && c != '-' && (c < '0' || c > '9') {
-				continue
-			}
+	if v := gjson.Parse(view.String(m.JSON)); v.IsObject() && jsonstrict.Check(m.JSON) == nil {
+		v.ForEach(func(name, v gjson.Result) bool {
+			text := v.Type == gjson.String
 			switch {
-			case name == "role" && c == '"':
-				role = raw
-			case name == "id" && c == '"':
-				id = raw
-			case name == "timestamp":
-				timestamp = raw
+			case len(v.Raw) > maxKept:
+			case name.Str == "role" && text:
+				role = v.Raw
+			case name.Str == "id" && text:
+				id = v.Raw
+			case name.Str == "timestamp" && (text || v.Type == gjson.Number):
+				timestamp = v.Raw
 			}
-		}
+			return true
+		})
 	}
 	o := jsonappend.Open(dst)
 	o.Raw("role", view.Bytes(role))

@@ -3,21 +3,17 @@ package transcript
 import (
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/plugin/jsonread"
 	"github.com/parley-wasm/parley/plugin/redact"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
-// text writes the string that r is at, masked and cut. A text that needs neither
-// is copied as it stands, escapes included. name is that of the member.
-func (s *Sanitizer) text(r *jsonread.Reader, name string) {
-	body, escaped := r.RawText()
-	t := body
-	if escaped {
-		s.decoded = jsonread.Unescape(s.decoded[:0], body)
-		t = view.String(s.decoded)
-	}
+// text writes a string, masked and cut. One that needs neither is copied as it
+// stands, escapes included. name is that of the member.
+func (s *Sanitizer) text(v gjson.Result, name string) {
+	t := v.Str
 	end := advance(t, 0, MaxText)
 	m, found := redact.Member(name, t)
 	if found && m.Start >= end {
@@ -27,7 +23,7 @@ func (s *Sanitizer) text(r *jsonread.Reader, name string) {
 		m, found = redact.Next(t, 0, end)
 	}
 	if !found && end == len(t) {
-		s.dst = append(append(append(s.dst, '"'), body...), '"')
+		s.dst = append(s.dst, v.Raw...)
 		return
 	}
 	s.dst = jsonappend.String(s.dst, view.String(s.masked(t, m, found)))

@@ -1,7 +1,7 @@
 // Package transcript makes stored messages fit to be shown to an agent (S3.4).
 //
-// A message is read once, front to back, and written to the output as it is
-// read. What it says stays: roles, ids, types, timestamps, order, and every
+// A message is checked, then walked front to back and written to the output on
+// the way. What it says stays: roles, ids, types, timestamps, order, and every
 // member that this package does not know. What changes:
 //
 //   - details, usage and cost of the message, and the signatures of thinking and
@@ -19,9 +19,11 @@
 package transcript
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/plugin/redact"
 	"github.com/parley-wasm/parley/plugin/view"
 )
@@ -57,8 +59,7 @@ type Sanitizer struct {
 	dst   []byte
 	flags Flags
 
-	decoded []byte // text without escapes
-	out     []byte // text with masks
+	out []byte // text with masks
 
 	// Only for messages that the host shortened: the path of the value that is
 	// being read, and how many of the cuts are still part of the output.
@@ -71,25 +72,23 @@ type Sanitizer struct {
 // the caller sees it.
 func New(show func(key string) string) *Sanitizer { return &Sanitizer{show: show} }
 
-// Append appends the message as one JSON object. A message that is none, or that
-// the host had to empty, becomes a placeholder.
+// Append appends the message as one JSON object. A message that is none, or no
+// strict JSON, or that the host had to empty, becomes a placeholder.
 func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 	for i := range m.Cut {
 		if m.Cut[i].Path == "" {
 			return AppendPlaceholder(dst, m), Flags{Truncated: true}
 		}
 	}
-	s.dst, s.flags = dst, Flags{}
-	s.cuts, s.path, s.left = m.Cut, s.path[:0], len(m.Cut)
-	r := jsonread.New(view.String(m.JSON))
-	if r.Peek() == '{' {
-		s.object(&r, messageMember, 1)
-	}
-	out := s.dst
-	s.dst = nil
-	if len(out) == len(dst) || !r.OK() || r.Peek() != 0 {
+	v := gjson.Parse(view.String(m.JSON))
+	if !v.IsObject() || jsonstrict.Check(m.JSON) != nil {
 		return AppendPlaceholder(dst, m), Flags{Truncated: true}
 	}
+	s.dst, s.flags = dst, Flags{}
+	s.cuts, s.path, s.left = m.Cut, s.path[:0], len(m.Cut)
+	s.object(v, messageMember, 1)
+	out := s.dst
+	s.dst = nil
 	s.flags.Truncated = s.flags.Truncated || s.left > 0
 	return out, s.flags
 }
@@ -141,106 +140,94 @@ func originMember(name string) verdict {
 func anyMember(string) verdict { return generic }
 
 // object writes an object, member by member.
-func (s *Sanitizer) object(r *jsonread.Reader, decide func(name string) verdict, depth int) {
+func (s *Sanitizer) object(v gjson.Result, decide func(name string) verdict, depth int) {
 	s.dst = append(s.dst, '{')
 	first := len(s.dst)
-	r.Object()
-	for r.Member() {
-		s.member(r, decide(r.Name()), first, depth)
-	}
+	v.ForEach(func(name, v gjson.Result) bool {
+		s.member(name, v, decide(name.Str), first, depth)
+		return true
+	})
 	s.dst = append(s.dst, '}')
 }
 
-// member writes the member that r is at, unless it is left out. first is where
-// the object's first member would be.
-func (s *Sanitizer) member(r *jsonread.Reader, v verdict, first, depth int) {
-	name := r.Name()
+// member writes a member, unless it is left out. first is where the object's
+// first member would be.
+func (s *Sanitizer) member(key, v gjson.Result, what verdict, first, depth int) {
+	name := key.Str
 	mark := s.enter(name)
-	if v != drop && len(name) >= minSecret {
+	if what != drop && len(name) >= minSecret {
 		if _, secret := redact.Next(name, 0, len(name)); secret {
-			v = drop
+			what = drop
 			s.flags.Redacted = true
 		} else if len(name) > 4*MaxText {
-			v = drop
+			what = drop
 			s.flags.Truncated = true
 		}
 	}
-	if v == drop {
-		s.skip(r)
+	if what == drop {
+		s.skip()
 		s.leave(mark)
 		return
 	}
 	if len(s.dst) > first {
 		s.dst = append(s.dst, ',')
 	}
-	s.dst = append(append(append(s.dst, '"'), r.RawName()...), '"', ':')
-	switch v {
-	case verbatim:
-		s.dst = append(s.dst, r.Skip()...)
-	case content:
-		s.content(r, depth+1)
-	case origin:
-		s.nested(r, originMember, name, depth)
-	case source:
-		s.nested(r, sourceMember, name, depth)
-	case keyText:
-		if r.Peek() == '"' {
-			s.dst = jsonappend.String(s.dst, s.show(r.Text()))
-			break
-		}
-		fallthrough
+	s.dst = append(append(s.dst, key.Raw...), ':')
+	switch {
+	case what == verbatim:
+		s.dst = append(s.dst, v.Raw...)
+	case what == content:
+		s.content(v, name, depth+1)
+	case what == origin && v.IsObject():
+		s.object(v, originMember, depth+1)
+	case what == source && v.IsObject():
+		s.object(v, sourceMember, depth+1)
+	case what == keyText && v.Type == gjson.String:
+		s.dst = jsonappend.String(s.dst, s.show(v.Str))
 	default:
-		s.value(r, name, depth+1)
+		s.value(v, name, depth+1)
 	}
 	s.leave(mark)
 }
 
-// nested writes an object by rules of its own, and anything else as any value.
-func (s *Sanitizer) nested(r *jsonread.Reader, decide func(string) verdict, name string, depth int) {
-	if r.Peek() != '{' {
-		s.value(r, name, depth+1)
-		return
-	}
-	s.object(r, decide, depth+1)
-}
-
 // value writes any value. name is that of the member it belongs to.
-func (s *Sanitizer) value(r *jsonread.Reader, name string, depth int) {
-	switch c := r.Peek(); {
-	case c == '"':
-		s.text(r, name)
-	case (c == '{' || c == '[') && depth > maxDepth:
-		s.tooDeep(r)
-	case c == '{':
-		s.object(r, anyMember, depth)
-	case c == '[':
-		s.array(r, depth, func() { s.value(r, name, depth+1) })
-	case (c == '-' || c >= '0' && c <= '9') && redact.HidesNumbers(name):
-		r.Skip()
+func (s *Sanitizer) value(v gjson.Result, name string, depth int) {
+	switch {
+	case v.Type == gjson.String:
+		s.text(v, name)
+	case v.Type == gjson.JSON && depth > maxDepth:
+		s.tooDeep()
+	case v.IsObject():
+		s.object(v, anyMember, depth)
+	case v.IsArray():
+		s.array(v, (*Sanitizer).value, name, depth)
+	case v.Type == gjson.Number && redact.HidesNumbers(name):
 		s.dst = append(s.dst, `"***"`...)
 		s.flags.Redacted = true
 	default:
-		s.dst = append(s.dst, r.Skip()...)
+		s.dst = append(s.dst, v.Raw...)
 	}
 }
 
-func (s *Sanitizer) tooDeep(r *jsonread.Reader) {
-	s.skip(r)
-	s.dst = append(s.dst, `"…(truncated)…"`...)
-	s.flags.Truncated = true
-}
-
 // array writes an array whose elements each writes.
-func (s *Sanitizer) array(r *jsonread.Reader, depth int, each func()) {
+func (s *Sanitizer) array(v gjson.Result, each func(s *Sanitizer, v gjson.Result, name string, depth int), name string, depth int) {
 	s.dst = append(s.dst, '[')
-	r.Array()
-	for i := 0; r.Element(); i++ {
+	i := 0
+	v.ForEach(func(_, v gjson.Result) bool {
 		if i > 0 {
 			s.dst = append(s.dst, ',')
 		}
 		mark := s.enterIndex(i)
-		each()
+		each(s, v, name, depth+1)
 		s.leave(mark)
-	}
+		i++
+		return true
+	})
 	s.dst = append(s.dst, ']')
+}
+
+func (s *Sanitizer) tooDeep() {
+	s.skip()
+	s.dst = append(s.dst, `"…(truncated)…"`...)
+	s.flags.Truncated = true
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -76,6 +77,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return report(a.err, "", err)
 	}
+	if err := checkText(args); err != nil {
+		return report(a.err, "", usage(err))
+	}
 	parsed, err := parser.Parse(args)
 	if helped >= 0 {
 		return helped
@@ -90,6 +94,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return report(a.err, a.command, usage(err))
 	}
 	return report(a.err, a.command, parsed.Run())
+}
+
+// checkText refuses arguments that are not UTF-8: the parser would put U+FFFD in
+// the place of what is wrong, and so name another file or session.
+func checkText(args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return fmt.Errorf("argument %d, %.80q, is not valid UTF-8: write it in UTF-8", i+1, arg)
+		}
+	}
+	return nil
 }
 
 func (a *app) check() error {

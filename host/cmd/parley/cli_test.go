@@ -41,6 +41,20 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestNoText: testscript's files are UTF-8, so this is not in a script.
+func TestNoText(t *testing.T) {
+	for _, args := range [][]string{
+		{"call", "sessions_list", "{\"search\": \"\xff\"}"},
+		{"sessions", "--db", "x\xff.db"},
+	} {
+		var out, stderr strings.Builder
+		code := run(t.Context(), args, strings.NewReader(""), &out, &stderr, noEnv)
+		if code != exitUsage || out.Len() > 0 || !strings.Contains(stderr.String(), "parley: argument 3, ") || !strings.Contains(stderr.String(), "not valid UTF-8") {
+			t.Errorf("%q: code %d, %q, %q", args, code, &out, &stderr)
+		}
+	}
+}
+
 func TestArgumentsLimit(t *testing.T) {
 	fits := `{"search":"` + strings.Repeat("x", host.MaxArgs-13) + `"}`
 	if got, err := arguments("-", strings.NewReader(fits)); err != nil || string(got) != fits {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -67,7 +68,19 @@ func (a *app) with(ctx context.Context, fn func(*database) error) error {
 	return errors.Join(fn(d), d.Close(ctx))
 }
 
+// join looks again when an owner, such as another call, ends before it has said
+// under what it answers. owner.Join waits between attempts.
 func (d *database) join(ctx context.Context) (backend, error) {
+	deadline := time.Now().Add(d.app.OwnerTimeout)
+	for {
+		b, err := d.joinOnce(ctx)
+		if !errors.Is(err, owner.ErrFree) || time.Now().After(deadline) {
+			return b, err
+		}
+	}
+}
+
+func (d *database) joinOnce(ctx context.Context) (backend, error) {
 	lock, peer, err := owner.Join(ctx, d.place.database, d.app.ownerOptions())
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -140,6 +141,23 @@ func TestServeWaitsForACall(t *testing.T) {
 	if err := serve.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Short commands at the same time own the database in turn, each while others
+// are on their way to it: all of them get their answer.
+func TestCallsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 8 {
+				if out, err := parley(t, dir, "call", "agents_list").Output(); err != nil || !gjson.ValidBytes(out) {
+					t.Errorf("call: %v: %s", err, out)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func ownerPID(t *testing.T, dir string) int {

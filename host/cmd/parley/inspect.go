@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
@@ -35,7 +34,7 @@ type inspection struct {
 	SHA256  string        `json:"sha256"`
 	Usable  bool          `json:"usable"`
 	Problem string        `json:"problem,omitempty"`
-	ABI     int64         `json:"abi,omitempty"`
+	ABI     int           `json:"abi,omitempty"`
 	Name    string        `json:"name,omitempty"`
 	Version string        `json:"version,omitempty"`
 	Tools   []toolInfo    `json:"tools"`
@@ -135,8 +134,11 @@ func (i *inspection) try(ctx context.Context, a *app, module []byte, c *config.C
 		if err != nil {
 			return err
 		}
-		i.describe(gjson.ParseBytes(p.Describe()))
-		return nil
+		about, err := host.ParseDescription(p.Describe())
+		if err == nil {
+			i.describe(about)
+		}
+		return err
 	}()
 	if i.Usable = err == nil; err != nil {
 		i.Problem = terminal.Line(err.Error())
@@ -144,14 +146,10 @@ func (i *inspection) try(ctx context.Context, a *app, module []byte, c *config.C
 	return err
 }
 
-func (i *inspection) describe(d gjson.Result) {
-	i.ABI, i.Name, i.Version = d.Get("abi").Int(), d.Get("name").Str, d.Get("version").Str
-	for _, t := range d.Get("tools").Array() {
-		info := toolInfo{Name: t.Get("name").Str, ReadOnly: t.Get("readOnly").Bool(), Needs: []string{}}
-		for _, n := range t.Get("needs").Array() {
-			info.Needs = append(info.Needs, n.Str)
-		}
-		i.Tools = append(i.Tools, info)
+func (i *inspection) describe(d *abi.Description) {
+	i.ABI, i.Name, i.Version = d.ABI, d.Name, d.Version
+	for _, t := range d.Tools {
+		i.Tools = append(i.Tools, toolInfo{t.Name, t.ReadOnly, append([]string{}, t.Needs...)})
 	}
 }
 

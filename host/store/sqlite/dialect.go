@@ -53,11 +53,16 @@ func connect(path string, pragmas []string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
+// diagnosis is an error that explain has made.
+type diagnosis struct{ error }
+
+func (d *diagnosis) Unwrap() error { return d.error }
+
 // explain says of an error of SQLite's what it means for this file and what to
-// do. Every other error it returns as it is.
+// do. Every other error, and its own, it returns as it is.
 func explain(path string, err error) error {
 	var e *driver.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.As(err, new(*diagnosis)) {
 		return err
 	}
 	var advice string
@@ -81,5 +86,5 @@ func explain(path string, err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("sqlite: %s %s: %w", path, advice, err)
+	return &diagnosis{fmt.Errorf("sqlite: %s %s: %w", path, advice, err)}
 }

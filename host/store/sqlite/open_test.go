@@ -101,6 +101,11 @@ func TestOpenRefuses(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	short := filepath.Join(t.TempDir(), "short.db")
 	brief := filepath.Join(t.TempDir(), "brief.db")
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	if err := open(t, damaged).Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, damaged)
 	for path, content := range map[string]string{text: strings.Repeat("This is no database. ", 1000), short: "x", brief: "SQLite\n"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -116,6 +121,7 @@ func TestOpenRefuses(t *testing.T) {
 		"text":                    {text, []string{"not a database"}},
 		"a few bytes":             {brief, []string{"not a database"}},
 		"a byte":                  {short, []string{"not a database"}},
+		"damaged":                 {damaged, []string{"damaged", "import again"}},
 		"a folder":                {t.TempDir(), []string{"is a folder"}},
 		"a device":                {os.DevNull, []string{"not a regular file"}},
 		"below a file":            {filepath.Join(text, "x.db"), []string{"not a directory"}},
@@ -135,6 +141,9 @@ func TestOpenRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %q does not say %q", name, err, want)
 			}
+		}
+		if strings.Count(err.Error(), "sqlite: ") > 1 {
+			t.Errorf("%s: %q says it twice", name, err)
 		}
 		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
 			t.Errorf("%s: the file was changed", name)
@@ -243,5 +252,20 @@ func TestReaders(t *testing.T) {
 	cancel()
 	if err := errors.Join(first.Close(), second.Close()); err != nil {
 		t.Errorf("close: %v", err)
+	}
+}
+
+// spoil writes over the pages of a closed database behind the first two.
+func spoil(t *testing.T, path string) {
+	t.Helper()
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 2 * 4096; at < len(doc); at += 4096 {
+		copy(doc[at:], bytes.Repeat([]byte{0xaa}, 300))
+	}
+	if err := os.WriteFile(path, doc, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -53,12 +53,12 @@ func (f *filter) takes(p *partition) bool {
 
 // except returns the <rest> of sessions that are left out of the ranges, or "":
 // main sessions, when kinds are asked for, because they come as keys then, and
-// what the session "global" stands for (S1.3).
+// aliases of another session (S1.2, S1.3).
 func (f *filter) except() (main, alias string) {
 	if f.byKind || f.global != "" {
 		main = f.view.keys.MainKey
 	}
-	if f.global != "" {
+	if f.global != "" || f.view.keys.MainKey != sessionkey.Main {
 		alias = sessionkey.Main
 	}
 	return main, alias

@@ -23,7 +23,7 @@ func asked(r *abi.ListRequest, s *abi.Session) bool {
 		agent, kind = r.Global, sessionkey.KindMain
 	case s.Key == "global", s.Key == "unknown", rest == "global", rest == "unknown":
 		return false
-	case r.Global != "" && (rest == mainKey || rest == "main"):
+	case r.Global != "" && rest == mainKey, (r.Global != "" || mainKey != "main") && rest == "main":
 		return false
 	case rest == mainKey:
 		kind = sessionkey.KindMain

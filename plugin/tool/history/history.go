@@ -19,7 +19,7 @@ import (
 const (
 	defaultLimit = 200
 	maxLimit     = abi.MaxHistoryLimit
-	maxBytes     = 80 << 10 // the array of messages stays under this
+	maxBytes     = 80 << 10 // the array of messages stays under this, as it is shown
 )
 
 // pageBytes is how much of a transcript is asked for at once. A full result

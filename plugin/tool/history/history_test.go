@@ -10,6 +10,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/guest/guesttest"
+	"github.com/parley-wasm/parley/plugin/shown"
 )
 
 var operator = abi.Caller{Operator: true}
@@ -222,21 +223,31 @@ func TestCapOfOneMessage(t *testing.T) {
 	}
 }
 
-// The array comes to one byte below the cap, and not to the cap.
+// The array, as it is shown, comes to one byte below the cap, and not to the cap.
 func TestCapExactly(t *testing.T) {
+	message := func(letter string, n int) string { return `{"content":"` + strings.Repeat(letter, n) + `"}` }
+	size := func(m string) int { return shown.Length([]byte(m), messageDepth) }
 	for _, extra := range []int{0, 1} {
 		var messages []string
-		total := len("[]")
+		total := around
 		for total < maxBytes-1-4000 {
-			messages = append(messages, `{"content":"`+strings.Repeat("x", 3000)+`"}`)
-			total += 3000 + len(`{"content":""},`)
+			messages = append(messages, message("x", 3000))
+			total += size(messages[0])
 		}
-		rest := maxBytes - 1 - total - len(`{"content":""}`) + extra
-		messages = append([]string{`{"content":"` + strings.Repeat("y", rest) + `"}`}, messages...)
-		r := call(t, store(messages...), `{"sessionKey":"cron:x"}`)
-		if full := extra == 0; r.DroppedMessages == full || (r.Bytes == maxBytes-1) != full {
-			t.Errorf("S3.4 extra %d: %d bytes, dropped %v", extra, r.Bytes, r.DroppedMessages)
+		last := message("y", maxBytes-1-total-size(message("y", 0))+extra)
+		r := call(t, store(append([]string{last}, messages...)...), `{"sessionKey":"cron:x"}`)
+		if full := extra == 0; r.DroppedMessages == full || (len(r.Messages) == len(messages)+1) != full {
+			t.Errorf("S3.4 extra %d: %d of %d messages, dropped %v", extra, len(r.Messages), len(messages)+1, r.DroppedMessages)
 		}
+	}
+}
+
+// Many small values are short as compact JSON and long as they are shown.
+func TestCapCountsWhatIsShown(t *testing.T) {
+	numbers := `{"role":"assistant","content":[{"type":"toolCall","arguments":{"n":[` + strings.Repeat("0,", 9999) + `0]}}]}`
+	r := call(t, store(`{"content":"old"}`, numbers, `{"content":"new"}`), `{"sessionKey":"cron:x"}`)
+	if len(r.Messages) != 3 || !r.DroppedMessages || !strings.Contains(string(r.Messages[1]), `"omitted"`) {
+		t.Errorf("S3.4 %+v", r)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/shown"
 	"github.com/parley-wasm/parley/plugin/transcript"
 	"github.com/parley-wasm/parley/plugin/visibility"
 )
@@ -13,7 +14,8 @@ import (
 type page struct {
 	buf     []byte // sanitised messages, one behind the other
 	spans   []span // of each in buf
-	size    int    // of the array that they make, as JSON
+	size    int    // of the array that they make, as compact JSON
+	shown   int    // of the array as it is shown
 	flags   transcript.Flags
 	dropped bool // messages within the limit were left out, or replaced
 	more    bool // older messages follow
@@ -24,11 +26,18 @@ const startBytes = 16 << 10
 
 type span struct{ start, end int }
 
+// Where a message stands in the result, {"messages": [message]}, and what the
+// array's own brackets take there.
+const (
+	messageDepth = 2
+	around       = len("[\n  ]")
+)
+
 // collect reads the session's messages, newest first, until there are limit of
 // them or the next one would bring them to maxBytes. A message that alone is that
 // large becomes a placeholder, so that every page gets on.
 func collect(c *guest.Client, v *visibility.View, key string, q *query) (*page, error) {
-	p := &page{size: len("[]"), spans: make([]span, 0, min(q.limit, 64)), buf: make([]byte, 0, startBytes)}
+	p := &page{size: len("[]"), shown: around, spans: make([]span, 0, min(q.limit, 64)), buf: make([]byte, 0, startBytes)}
 	sanitizer := transcript.New(v.Show)
 	// No transcript is as long as an int of 32 bits, which the guest has.
 	ask := abi.HistoryRequest{SessionKey: key, Skip: int(min(q.offset, math.MaxInt32)), MaxBytes: pageBytes}
@@ -61,19 +70,21 @@ func (p *page) add(s *transcript.Sanitizer, m *abi.Message) bool {
 	var flags transcript.Flags
 	p.buf, flags = s.Append(p.buf, m)
 	replaced := false
-	if len(p.buf)-start+len("[]") >= maxBytes {
+	length := shown.Length(p.buf[start:], messageDepth)
+	if around+length >= maxBytes {
 		p.buf = transcript.AppendPlaceholder(p.buf[:start], m)
+		length = shown.Length(p.buf[start:], messageDepth)
 		flags, replaced = transcript.Flags{}, true
 	}
-	size := p.size + len(p.buf) - start
-	if len(p.spans) > 0 {
-		size += len(",")
-	}
-	if size >= maxBytes {
+	if p.shown+length >= maxBytes {
 		p.buf = p.buf[:start]
 		return false
 	}
-	p.size = size
+	if len(p.spans) > 0 {
+		p.size += len(",")
+	}
+	p.size += len(p.buf) - start
+	p.shown += length
 	p.spans = append(p.spans, span{start, len(p.buf)})
 	p.flags.Add(flags)
 	p.dropped = p.dropped || replaced

@@ -266,19 +266,6 @@ func TestFault(t *testing.T) {
 	}
 }
 
-func TestShownLength(t *testing.T) {
-	for _, doc := range []string{`{}`, `{"a":1}`, `{"a":[1,{"b":"x\"{,:"},[]],"c":{"d":null}}`} {
-		var shown bytes.Buffer
-		if err := json.Indent(&shown, []byte(`{"sessions":[`+doc+`,`+doc+`]}`), "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		rest := shown.Len() - len("{\n  \"sessions\": [\n  ]\n}")
-		if got := 2 * shownLength([]byte(doc)); got < rest || got > rest+4 {
-			t.Errorf("shownLength(%s) = %d; the two take %d", doc, got, rest)
-		}
-	}
-}
-
 func FuzzCursor(f *testing.F) {
 	f.Add("NTp4")
 	f.Fuzz(func(t *testing.T, cursor string) {

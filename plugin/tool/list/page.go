@@ -7,9 +7,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/plugin/guest"
-	"github.com/parley-wasm/parley/plugin/jsonread"
+	"github.com/parley-wasm/parley/plugin/shown"
 	"github.com/parley-wasm/parley/plugin/transcript"
-	"github.com/parley-wasm/parley/plugin/view"
 	"github.com/parley-wasm/parley/plugin/visibility"
 )
 
@@ -22,6 +21,8 @@ const (
 
 	pageBytes  = 256 << 10 // asked of the host at once
 	startBytes = 32 << 10  // set aside before rows are seen
+
+	rowDepth = 2 // where a row stands in the result: {"sessions": [row]}
 )
 
 // page is the rows of one result, as they are gathered.
@@ -103,11 +104,11 @@ func (p *page) add(row *abi.ListRow) bool {
 	}
 	from := len(p.buf)
 	p.appendRow(row, false)
-	size := shownLength(p.buf[from:])
+	size := shown.Length(p.buf[from:], rowDepth)
 	if size > maxRows {
 		p.buf = p.buf[:from]
 		p.appendRow(row, true)
-		size = shownLength(p.buf[from:])
+		size = shown.Length(p.buf[from:], rowDepth)
 	}
 	if p.shown+size > maxRows && p.count > 0 {
 		p.buf = p.buf[:start]
@@ -131,42 +132,11 @@ func (p *page) appendRow(row *abi.ListRow, slim bool) {
 			}
 			from := len(b)
 			b, _ = p.sanitizer.Append(b, &row.Messages[i])
-			if slim && shownLength(b[from:]) > maxRows/(2*len(row.Messages)) {
+			if slim && shown.Length(b[from:], rowDepth) > maxRows/(2*len(row.Messages)) {
 				b = transcript.AppendPlaceholder(b[:from], &row.Messages[i])
 			}
 		}
 		o.Value(append(b, ']'))
 	}
 	p.buf = o.Close()
-}
-
-// Where a row stands in the result: {"sessions": [row]}.
-const rowDepth = 2
-
-// shownLength returns the length of a row of compact JSON as it is shown: each
-// member and element on a line of its own, indented by two for each level.
-func shownLength(row []byte) int {
-	s := view.String(row)
-	n, depth := len(row)+1+2*rowDepth+1, rowDepth // its line's start, and a comma
-	for i := 0; i < len(row); i++ {
-		switch row[i] {
-		case '"':
-			i = jsonread.StringEnd(s, i+1)
-		case '{', '[':
-			if i+1 < len(row) && row[i+1] == row[i]+2 {
-				i++ // {} and [] stay on their line
-				continue
-			}
-			depth++
-			n += 1 + 2*depth
-		case '}', ']':
-			depth--
-			n += 1 + 2*depth
-		case ',':
-			n += 1 + 2*depth
-		case ':':
-			n++
-		}
-	}
-	return n
 }

@@ -1,0 +1,36 @@
+// Package shown tells how long compact JSON is as an agent is shown it (S0.1): in
+// one text, each member and element on a line of its own, indented by two for
+// each level. The caps on results count this length, because it is what fills
+// an agent's context; an array of small numbers grows by a factor of ten.
+package shown
+
+// Length returns the length of a compact value that stands in an array at the
+// given depth: its line's indentation, the value, a comma and a line's end.
+func Length(doc []byte, depth int) int {
+	n := len(doc) + 1 + 2*depth + 1
+	for i := 0; i < len(doc); i++ {
+		switch doc[i] {
+		case '"':
+			for i++; i < len(doc) && doc[i] != '"'; i++ {
+				if doc[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if i+1 < len(doc) && doc[i+1] == doc[i]+2 {
+				i++ // {} and [] stay on their line
+				continue
+			}
+			depth++
+			n += 1 + 2*depth
+		case '}', ']':
+			depth--
+			n += 1 + 2*depth
+		case ',':
+			n += 1 + 2*depth
+		case ':':
+			n++
+		}
+	}
+	return n
+}
