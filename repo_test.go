@@ -222,6 +222,21 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
+// TestVerbs asks build.sh for help and for a verb that it does not have.
+func TestVerbs(t *testing.T) {
+	help := execute(t, ".", nil, "./build.sh", "help")
+	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "fuzz", "help"} {
+		if !strings.Contains(help, "\n  "+verb+" ") {
+			t.Errorf("build.sh help does not explain %s", verb)
+		}
+	}
+	var failed *exec.ExitError
+	out, err := exec.Command("./build.sh", "nonsense").CombinedOutput()
+	if !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), "there is no verb nonsense") {
+		t.Errorf("an unknown verb: %v, %s", err, out)
+	}
+}
+
 // commands splits shell blocks into commands, without comments, and joins lines
 // that end in a backslash.
 func commands(blocks []string) []string {

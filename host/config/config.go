@@ -110,6 +110,7 @@ type Gateway struct {
 // Token is a bearer token and whom it stands for: the operator or a session.
 type Token struct {
 	Secret   Secret
+	Unset    string // the environment variable that should hold the secret, if it is not set
 	Operator bool
 	Caller   Caller // unless Operator
 }

@@ -160,7 +160,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, tok := range c.Gateway.Tokens {
-			if tok.Secret == "" || tok.Operator == (tok.Caller.SessionKey != "") {
+			if (tok.Secret == "") != (tok.Unset != "") || tok.Operator == (tok.Caller.SessionKey != "") {
 				t.Fatalf("a useless token %+v", tok)
 			}
 		}

@@ -83,7 +83,6 @@ var problems = []struct {
 		"f:5:22: gateway.tokens[3].caller: has no sessionKey; name the session that the token stands for",
 		"f:6:9: gateway.tokens[4].token: has characters that a bearer token cannot have; use visible ASCII without spaces",
 		"f:7:9: gateway.tokens[5].token: names no environment variable; write {env: NAME}",
-		"f:8:15: gateway.tokens[6].token.env: the environment variable PARLEY_CONFIG_TEST_UNSET is not set, or blank",
 		"f:9:9: gateway.tokens[7].token: is a number; it must be a string, or {env: NAME}",
 		"f:10:1: gateway.tokens[8]: has the same token as gateway.tokens[1]; each needs its own",
 		"f:11:1: gateway.tokens[9]: stands for nobody, or for two; give it either operator: true or a caller",

@@ -24,7 +24,8 @@ func (r *reader) token(v value) tokenAt {
 	c := &t.token.Caller
 	found := r.object(v,
 		field{"token", func(v value) {
-			if s, ok := r.secret(v); ok && r.usable(v, s) {
+			s, unset := r.secret(v)
+			if t.token.Unset = unset; r.usable(v, s) {
 				t.token.Secret = s
 			}
 		}},
@@ -113,32 +114,29 @@ func (r *reader) usable(v value, s Secret) bool {
 	return true
 }
 
-// secret reads a secret, given as text or as {env: NAME}.
-func (r *reader) secret(v value) (Secret, bool) {
+// secret reads a secret, given as text or as {env: NAME}. A variable that is not
+// set is no problem of the file: unset names it, for whoever needs the secret.
+func (r *reader) secret(v value) (s Secret, unset string) {
 	if v.node.Kind == document.Object {
 		return r.fromEnvironment(v)
 	}
 	if v.node.Kind != document.String {
 		r.problem(v, "is %s; it must be a string, or {env: NAME}", v.node.Kind)
-		return "", false
+		return "", ""
 	}
-	s, ok := r.text(v)
-	return Secret(s), ok
+	text, _ := r.text(v)
+	return Secret(text), ""
 }
 
 // fromEnvironment reads {env: NAME}.
-func (r *reader) fromEnvironment(v value) (Secret, bool) {
+func (r *reader) fromEnvironment(v value) (s Secret, unset string) {
 	var name string
 	found := r.object(v, field{"env", r.textInto(&name)})
-	if at, ok := found["env"]; ok && name != "" {
-		s := strings.TrimSpace(os.Getenv(name))
-		if s == "" {
-			r.problem(at, "the environment variable %s is not set, or blank", clip(name))
-		}
-		return Secret(s), s != ""
-	}
-	if found != nil && len(found) == 0 {
+	if found != nil && name == "" && len(found) == 0 {
 		r.problem(v, "names no environment variable; write {env: NAME}")
 	}
-	return "", false
+	if s = Secret(strings.TrimSpace(os.Getenv(name))); s == "" {
+		unset = name
+	}
+	return s, unset
 }

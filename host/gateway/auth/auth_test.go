@@ -100,6 +100,12 @@ func TestNew(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+	t.Run("the variable of a token is not set", func(t *testing.T) {
+		_, _, err := New([]config.Token{{Secret: "a", Operator: true}, {Unset: "OPS_TOKEN", Caller: session("agent:a:main", "a")}}, "")
+		if err == nil || !strings.Contains(err.Error(), "gateway.tokens[1]") || !strings.Contains(err.Error(), "OPS_TOKEN") {
+			t.Errorf("%v", err)
+		}
+	})
 	t.Run("no header could carry it", func(t *testing.T) {
 		if _, _, err := New(nil, "hush hush"); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v", err)

@@ -55,6 +55,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// maxCalls is how many calls of /tools/invoke may be under way: few of them run,
+// the others wait with their bodies in memory.
+const maxCalls = 256
+
 // API serves the network. It is safe for concurrent use; who made it closes it.
 type API struct {
 	options Options
@@ -63,6 +67,7 @@ type API struct {
 	handler http.Handler
 
 	bodyTimeout time.Duration // to receive a body
+	calls       chan struct{} // a place for each call of /tools/invoke under way
 }
 
 // route is what a path answers to.
@@ -78,7 +83,7 @@ func New(o *Options) (*API, error) {
 	if o == nil || o.Tools == nil || o.Tokens == nil || o.Keys == nil {
 		return nil, errors.New("httpapi: Options.Tools, Tokens and Keys are required")
 	}
-	a := &API{options: *o, bodyTimeout: 30 * time.Second}
+	a := &API{options: *o, bodyTimeout: 30 * time.Second, calls: make(chan struct{}, maxCalls)}
 	if a.options.Logger == nil {
 		a.options.Logger = slog.Default()
 	}

@@ -23,6 +23,14 @@ const HeaderIdempotency = "Idempotency-Key"
 const HeaderSession = "X-Openclaw-Session-Key"
 
 func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
+	select {
+	case a.calls <- struct{}{}:
+		defer func() { <-a.calls }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		write(w, invoke.Failure(http.StatusTooManyRequests, invoke.TooManyRequests, "too many calls are under way; try again in a second"))
+		return
+	}
 	body, failure := a.body(w, r)
 	if failure != nil {
 		write(w, *failure)

@@ -164,3 +164,28 @@ func TestInvokeBodies(t *testing.T) {
 		t.Errorf("%d calls", f.count())
 	}
 }
+
+// Calls beyond the bound are refused at once, and the gateway serves on.
+func TestTooManyCalls(t *testing.T) {
+	f := newFake()
+	a := newAPI(t, f)
+	a.calls = make(chan struct{}, 1)
+	url := newServer(t, a)
+	call := func(args string) response {
+		return request{"POST", "/tools/invoke", []string{"Authorization: Bearer op"}, strings.NewReader(`{"tool":"echo","args":` + args + `}`)}.send(t, url)
+	}
+	first := make(chan response)
+	go func() { first <- call(`{"do":"wait"}`) }()
+	<-f.started
+	r := call(`{}`)
+	if isFailure(t, r, "too_many_requests", "try again"); r.status != 429 || r.header.Get("Retry-After") == "" {
+		t.Errorf("answered %+v", r)
+	}
+	close(f.gate)
+	if r := <-first; r.status != 200 {
+		t.Errorf("the first call was answered %+v", r)
+	}
+	if r := call(`{}`); r.status != 200 {
+		t.Errorf("afterwards: %+v", r)
+	}
+}

@@ -21,6 +21,7 @@ const (
 	NotFound         = "not_found"
 	MethodNotAllowed = "method_not_allowed"
 	TooLarge         = "payload_too_large"
+	TooManyRequests  = "too_many_requests"
 	Timeout          = "timeout"
 	Internal         = "internal"
 )
