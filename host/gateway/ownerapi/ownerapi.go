@@ -94,8 +94,6 @@ func (h *importHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, &Error{abi.Conflict, "another import is running: wait until it has ended"})
 		return
 	}
-	defer h.busy.Unlock()
-
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, flush := json.NewEncoder(w), http.NewResponseController(w)
 	send := func(e ImportEvent) {
@@ -103,7 +101,11 @@ func (h *importHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = out.Encode(e)
 		_ = flush.Flush()
 	}
-	report, err := h.run(r.Context(), req.Dir, func(p importer.Progress) { send(ImportEvent{Progress: &p}) })
+	// Whoever reads the last event may start the next import at once.
+	report, err := func() (*importer.Report, error) {
+		defer h.busy.Unlock()
+		return h.run(r.Context(), req.Dir, func(p importer.Progress) { send(ImportEvent{Progress: &p}) })
+	}()
 	if err != nil {
 		send(ImportEvent{Error: wireError(err)})
 		return
