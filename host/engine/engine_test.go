@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -111,11 +112,12 @@ func TestConcurrentRuns(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFailures checks what a call that goes wrong returns, and that the next call
-// of the same plugin goes well.
 // TestTurns: more calls than may run at once wait, outside their deadline.
-func TestTurns(t *testing.T) {
-	const running, calls, each = 2, 12, 30 * time.Millisecond
+func TestTurns(t *testing.T) { synctest.Test(t, testTurns) }
+
+// testTurns runs on the bubble's clock: the sleeps take no time.
+func testTurns(t *testing.T) {
+	const running, calls, each = 2, 12, time.Second
 	e := newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: running, StepTimeout: calls * each / running}})
 	p := load(t, e, wasmtest.Plugin(echo))
 	var now, most atomic.Int32
@@ -157,6 +159,8 @@ func TestTurnCanceled(t *testing.T) {
 	}
 }
 
+// TestFailures checks what a call that goes wrong returns, and that the next call
+// of the same plugin goes well.
 func TestFailures(t *testing.T) {
 	run := wasmtest.Code
 	text := wasmtest.Block("12345678")
