@@ -64,7 +64,7 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 		switch name.Str {
 		case "rows":
 			found = true
-			p.Rows = readRows(v, q.Limit)
+			p.Rows = readAll(v, q.Limit, readRow)
 		case "more":
 			p.More = v.Type == gjson.True
 		}
@@ -95,7 +95,7 @@ func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 		switch name.Str {
 		case "messages":
 			found = true
-			p.Messages = readMessages(v, q.Limit)
+			p.Messages = readAll(v, q.Limit, readMessage)
 		case "more":
 			p.More = v.Type == gjson.True
 		}

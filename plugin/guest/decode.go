@@ -7,20 +7,23 @@ import (
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
-// startRows bounds what is set aside for a page before its rows are seen.
+// startRows bounds what is set aside for a page before it is seen.
 const startRows = 64
 
-func readRows(v gjson.Result, limit int) []abi.ListRow {
+// readAll reads the elements of an array; nil for any other value. limit is how
+// many are expected at most.
+func readAll[T any](v gjson.Result, limit int, read func(gjson.Result, *T)) []T {
 	if !v.IsArray() {
 		return nil
 	}
-	rows := make([]abi.ListRow, 0, min(limit, startRows))
+	all := make([]T, 0, min(limit, startRows))
 	v.ForEach(func(_, v gjson.Result) bool {
-		rows = append(rows, abi.ListRow{})
-		readRow(v, &rows[len(rows)-1])
+		var one T
+		read(v, &one)
+		all = append(all, one)
 		return true
 	})
-	return rows
+	return all
 }
 
 func readRow(v gjson.Result, row *abi.ListRow) {
@@ -29,23 +32,10 @@ func readRow(v gjson.Result, row *abi.ListRow) {
 		case "session":
 			readSession(v, &row.Session)
 		case "messages":
-			row.Messages = readMessages(v, abi.MaxListMessages)
+			row.Messages = readAll(v, abi.MaxListMessages, readMessage)
 		}
 		return true
 	})
-}
-
-func readMessages(v gjson.Result, limit int) []abi.Message {
-	if !v.IsArray() {
-		return nil
-	}
-	messages := make([]abi.Message, 0, min(limit, startRows))
-	v.ForEach(func(_, v gjson.Result) bool {
-		messages = append(messages, abi.Message{})
-		readMessage(v, &messages[len(messages)-1])
-		return true
-	})
-	return messages
 }
 
 func readMessage(v gjson.Result, m *abi.Message) {
@@ -56,22 +46,14 @@ func readMessage(v gjson.Result, m *abi.Message) {
 		case "message":
 			m.JSON = view.Bytes(v.Raw)
 		case "cut":
-			m.Cut = readCut(v)
+			m.Cut = readAll(v, startRows, readCut)
 		}
 		return true
 	})
 }
 
-func readCut(v gjson.Result) []abi.Cut {
-	if !v.IsArray() {
-		return nil
-	}
-	var cut []abi.Cut
-	v.ForEach(func(_, v gjson.Result) bool {
-		cut = append(cut, abi.Cut{Path: v.Get("path").Str, Bytes: integer(v.Get("bytes"))})
-		return true
-	})
-	return cut
+func readCut(v gjson.Result, c *abi.Cut) {
+	c.Path, c.Bytes = v.Get("path").Str, integer(v.Get("bytes"))
 }
 
 func readSession(v gjson.Result, s *abi.Session) {

@@ -1,23 +1,49 @@
 package redact
 
+import "strings"
+
 // How far an assignment looks around its operator.
 const (
 	maxBlanks  = 8
-	maxEscapes = 4
+	maxEscapes = 16  // a quote in JSON in JSON in JSON in JSON has 15
 	maxGuess   = 256 // a value that only its looks can tell is not longer
+	maxType    = 64  // of a declaration
 )
 
-// assignment matches the value behind the operator at text[i], which is = or :.
+// Operators in full width.
+const (
+	wide       = '\xef' // their first byte
+	wideColon  = "\uff1a"
+	wideEquals = "\uff1d"
+)
+
+// label is what stands before an operator.
+type label struct {
+	name   string
+	start  int
+	class  class
+	tight  bool // no blank before the operator
+	quoted bool
+	index  bool // user[password], without quotes
+}
+
+// assignment matches the value behind the operator at text[i], which is = or :,
+// maybe in full width.
 func assignment(text string, i int) (Match, bool) {
-	next := byte(0)
-	if i+1 < len(text) {
-		next = text[i+1]
-	}
-	if text[i] == ':' {
+	v, op := i+1, text[i]
+	switch {
+	case op == wide:
+		if op = ':'; strings.HasPrefix(text[i:], wideEquals) {
+			op = '='
+		} else if !strings.HasPrefix(text[i:], wideColon) {
+			return Match{}, false
+		}
+		v = i + len(wideColon)
+	case op == ':':
 		switch {
-		case next == '/' && i+2 < len(text) && text[i+2] == '/':
-			return userinfo(text, i)
-		case next == ':' || i > 0 && text[i-1] == ':':
+		case strings.HasPrefix(text[v:], "//"):
+			return url(text, i)
+		case v < len(text) && text[v] == ':' || i > 0 && text[i-1] == ':':
 			return Match{}, false
 		}
 		if i > 0 && digit(text[i-1]) {
@@ -25,79 +51,80 @@ func assignment(text string, i int) (Match, bool) {
 				return m, true
 			}
 		}
-	} else if i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || text[i-1] == '<' || text[i-1] == '>') {
+	case i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || text[i-1] == '<' || text[i-1] == '>'):
 		return Match{}, false // the second half of another operator, which was seen already or is no assignment
 	}
-	name, tight := nameBefore(text, i)
-	if name == "" {
+	l := labelBefore(text, i)
+	snug := l.tight && v < len(text) && !blank(text[v])
+	switch l.class {
+	case nothing:
 		return Match{}, false
+	case capitals:
+		if !l.quoted && !(l.tight && op == '=') {
+			return Match{}, false
+		}
+	case terse:
+		if !l.quoted && !snug && !(l.tight && op == '=') {
+			return Match{}, false
+		}
 	}
-	c := classify(name)
-	if c == nothing || c == capitals && !(tight && text[i] == '=') && !quoteByte(text[i-1]) {
-		return Match{}, false
+	if l.index && !snug {
+		return Match{}, false // m[token] = value
 	}
-	v := i + 1
 	for n := 0; v < len(text) && n < 2 && (text[v] == '=' || text[v] == '>'); n++ {
 		v++
 	}
-	return value(text, v, c, name)
+	if op == ':' {
+		v = behindType(text, v)
+	}
+	return l.value(text, v, op)
 }
 
-// nameBefore returns the name that ends before text[i], less quotes and blanks
-// between, and whether it ends right there.
-func nameBefore(text string, i int) (name string, tight bool) {
+// labelBefore returns the name that ends before text[i], less quotes, emphasis
+// and blanks between.
+func labelBefore(text string, i int) (l label) {
 	end := i
-	for end > 0 && i-end < maxBlanks && (text[end-1] == ' ' || text[end-1] == '\t') {
+	for end > 0 && i-end < maxBlanks && blank(text[end-1]) {
 		end--
 	}
-	tight = end == i
-	if end > 1 && text[end-1] == ']' && quoteByte(text[end-2]) {
+	l.tight = end == i
+	for n := 0; n < 2 && end > 0 && text[end-1] == '*'; n++ {
+		end-- // **Password**:
+	}
+	if l.index = end > 1 && text[end-1] == ']'; l.index {
 		end--
 	}
-	quoted := end > 0 && quoteByte(text[end-1])
-	if quoted {
+	if l.quoted = end > 0 && quoteByte(text[end-1]); l.quoted {
+		l.index = false
 		end--
 		for n := 0; n < maxEscapes && end > 0 && text[end-1] == '\\'; n++ {
 			end--
 		}
 	}
 	if !mayEndName(text, end) {
-		return "", false
+		return label{}
 	}
-	start := nameStart(text, end)
-	if start >= len(ellipsis) && text[start-len(ellipsis):start] == ellipsis {
-		return "", false // the tail of a mask
+	l.start = nameStart(text, end)
+	if l.start >= len(ellipsis) && text[l.start-len(ellipsis):l.start] == ellipsis {
+		return label{} // the tail of a mask
 	}
-	name = text[start:end]
-	if start > 0 && text[start-1] == '\\' && escapeLetter(name[0]) && classify(name) == nothing {
-		name = name[1:] // the escape was left undecoded
+	l.name = text[l.start:end]
+	l.class = classify(l.name)
+	if l.class == nothing && l.start > 0 && text[l.start-1] == '\\' && escapeLetter(l.name[0]) {
+		l.start++ // the escape was left undecoded
+		l.name = l.name[1:]
+		l.class = classify(l.name)
 	}
-	if !quoted && fold(name, "key") && start > 0 && text[start-1] == ' ' {
+	if !l.quoted && (fold(l.name, "key") || fold(l.name, "keys")) && l.start > 0 && text[l.start-1] == ' ' {
 		// "API key: …" is one name of two words.
-		if from := nameStart(text, start-1); from < start-1 {
-			if prev, _ := lastWord(text[from : start-1]); foldAny(prev, lockKeys) {
-				name = text[from:end]
+		if from := nameStart(text, l.start-1); from < l.start-1 {
+			if prev, _ := lastWord(text[from : l.start-1]); foldAny(prev, lockKeys) {
+				l.name, l.start = text[from:end], from
+				l.class = classify(l.name)
 			}
 		}
 	}
-	return name, tight
-}
-
-// mayEndName reports whether a name that classify knows can end before
-// text[end], by its last two letters: most words before a colon are none.
-func mayEndName(text string, end int) bool {
-	if end < 3 || !dotted.has(text[end-1]) {
-		return false
-	}
-	if !lower(text[end-1] | 0x20) {
-		return true // digits and marks at the end of a name do not count
-	}
-	switch uint16(text[end-2]|0x20)<<8 | uint16(text[end-1]|0x20) {
-	case 'e'<<8 | 'y', 'e'<<8 | 'n', 'e'<<8 | 't', 'r'<<8 | 'd', 'w'<<8 | 'd', 's'<<8 | 'e', 'd'<<8 | 'e', 's'<<8 | 's',
-		'o'<<8 | 'n', 't'<<8 | 'h', 'a'<<8 | 'l', 'l'<<8 | 's', 'u'<<8 | 'e', 'a'<<8 | 'w':
-		return true // key token secret password passwd-pwd passphrase-base passcode pass authorization auth credential(s) value raw
-	}
-	return false
+	return l
 }
 
 func nameStart(text string, end int) int {
@@ -108,124 +135,55 @@ func nameStart(text string, end int) int {
 	return start
 }
 
-// flag matches the value of a command-line flag --name that starts at i.
-func flag(text string, i int) (Match, bool) {
-	from := i + len("--")
-	end := run(text, from, dashed, maxName)
-	if end == from || end >= len(text) || text[end] != ' ' {
-		return Match{}, false
-	}
-	c := classify(text[from:end])
-	v := skipSpace(text, end)
-	if c < key || v < len(text) && text[v] == '-' {
-		return Match{}, false
-	}
-	return value(text, v, c, text[from:end])
-}
-
-// value matches what is assigned at text[v:], behind the operator.
-func value(text string, v int, c class, name string) (Match, bool) {
-	from := v
-	v = skipSpace(text, v)
-	spaced := v > from
-	escapes := 0
-	for escapes < maxEscapes && v+escapes < len(text) && text[v+escapes] == '\\' {
-		escapes++
-	}
-	var end int
-	quoted := v+escapes < len(text) && quoteByte(text[v+escapes])
-	if quoted {
-		v += escapes + 1
-		end = closing(text, v, text[v-1], escapes, limit(text, v, c))
-	} else {
-		end = bareEnd(text, v, c, limit(text, v, c))
-	}
-	if end < 0 {
-		return Match{}, false
-	}
-	start, stop, ok := judge(c, name, text[v:end], quoted, spaced)
-	if !ok {
-		return Match{}, false
-	}
-	return Match{Start: v + start, End: v + stop}, true
-}
-
-// limit returns the index at which the search for a value's end is given up.
-func limit(text string, v int, c class) int {
-	if c == maybe || c == capitals {
-		return min(len(text), v+maxGuess)
-	}
-	return len(text)
-}
-
-// closing returns the index of the quote that ends the text from v on, or of the
-// backslashes that belong to it; the end of the line when there is none; -1 when
-// the search was given up.
-func closing(text string, v int, quote byte, escapes, limit int) int {
-	for i := v; i < limit; i++ {
-		switch text[i] {
-		case quote:
-			if escapes == 0 {
-				return i
+// behindType returns the index behind the type and the = of a declaration, as in
+// password: string = "…", or v when there is none.
+func behindType(text string, v int) int {
+	for i := v; i < len(text) && i-v < maxType; i++ {
+		switch c := text[i]; {
+		case c == '=' && i > v && i+1 < len(text):
+			if _, _, quoted := opening(text, skipSpace(text, i+1)); quoted {
+				return i + 1
 			}
-		case '\\':
-			n := 1
-			for i+n < limit && text[i+n] == '\\' {
-				n++
-			}
-			if escapes > 0 && n <= escapes && i+n < limit && text[i+n] == quote {
-				return i
-			}
-			if escapes == 0 {
-				n = n + n%2 // an odd one takes the next character with it
-			}
-			i += n - 1
-		case '\n', '\r':
-			return i
+			return v
+		case lower(c), upper(c), strings.IndexByte(" _.<>[]|&?", c) >= 0:
+		default:
+			return v
 		}
 	}
-	if limit < len(text) {
-		return -1
-	}
-	return limit
+	return v
 }
 
-// bareEnd returns the end of an unquoted value, -1 when the search was given up.
-func bareEnd(text string, v int, c class, limit int) int {
-	i := v
-	scheme := c == authorization
-	for ; i < limit; i++ {
-		b := text[i]
-		if b == ' ' && scheme && isScheme(text[v:i]) {
-			scheme = false
-			i = skipSpace(text, i) - 1
-			continue
-		}
-		if b <= ' ' || quoteByte(b) || b == '\\' || b == '&' || b == '<' && i > v || b == '>' {
-			break
-		}
-		if c != password && (b == ',' || b == ';' || b == ')' || b == ']' || b == '}' || b == '|') {
-			break
-		}
-	}
-	if i == limit && limit < len(text) {
-		return -1
-	}
-	for i > v && trailing(text[i-1]) {
-		i--
-	}
-	return i
+// environment reports whether the label begins a line of shell or of an
+// environment file, where a value ends at nothing but a blank.
+func (l label) environment(text string) bool {
+	return l.tight && l.class >= key && allCapitals(l.name) &&
+		(l.start == 0 || text[l.start-1] == '\n' || strings.HasSuffix(text[:l.start], "export "))
 }
 
-func trailing(c byte) bool {
-	return c == ',' || c == ';' || c == ')' || c == ']' || c == '}' || c == '.'
-}
-
-func skipSpace(text string, i int) int {
-	for n := 0; n < maxBlanks && i < len(text) && (text[i] == ' ' || text[i] == '\t'); n++ {
-		i++
+// element matches the text of <password>…</password>, at the first >.
+func element(text string, i int) (Match, bool) {
+	if !mayEndName(text, i) {
+		return Match{}, false
 	}
-	return i
+	start := nameStart(text, i)
+	c := classify(text[start:i])
+	if start > 0 && text[start-1] == ':' {
+		start = nameStart(text, start-1) // <ns:password>
+	}
+	if start == 0 || text[start-1] != '<' {
+		return Match{}, false
+	}
+	name := text[start:i]
+	if c == nothing || c == capitals {
+		return Match{}, false
+	}
+	end := i + 1
+	for end < len(text) && text[end] != '<' && text[end] != '\n' {
+		end++
+	}
+	if !strings.HasPrefix(text[end:], "</") || !strings.HasPrefix(text[end+2:], name) {
+		return Match{}, false
+	}
+	m, ok := judge(candidate{name: name, class: c, value: text[i+1 : end], quoted: true})
+	return m.at(i + 1), ok
 }
-
-func quoteByte(c byte) bool { return c == '"' || c == '\'' || c == '`' }

@@ -6,12 +6,21 @@ type class uint8
 const (
 	nothing       class = iota
 	maybe               // some key: masked when the value looks like a secret
+	credential          // so is this, but it may hold a password
 	capitals            // SOME_KEY: masked in an assignment when long enough
 	key                 // a token or an API key: masked unless a number or a placeholder
+	authorization       // a scheme may stand before the credential
+	terse               // pass: masked where it is clear that something is assigned
+	several             // secrets, which may be a number of them
 	secret              // masked, numbers too
 	password            // and anything up to the next blank belongs to it
-	authorization       // a scheme may stand before the credential
 )
+
+// hides reports whether no part of the value is shown: people choose passwords,
+// and use their beginnings and ends elsewhere.
+func (c class) hides() bool { return c >= terse || c == credential }
+
+func (c class) hidesNumbers() bool { return c >= secret }
 
 // maxName is how much of a name is looked at, from its end.
 const maxName = 64
@@ -19,8 +28,12 @@ const maxName = 64
 var (
 	passwords = []string{"password", "passwd", "passphrase", "passcode", "pwd"}
 
-	// Words behind the one that counts: token_value, SECRET_KEY_BASE.
-	qualifiers = []string{"value", "base", "raw"}
+	// Words behind the one that counts: token_value, SECRET_KEY_BASE, DB_PASSWORD_PROD.
+	qualifiers = []string{"value", "base", "raw", "old", "new", "prod", "production", "live", "test", "dev", "staging", "backup", "primary"}
+
+	// endings are the last two letters of every name that classify knows.
+	endings = endingsOf(passwords, qualifiers,
+		[]string{"key", "token", "secret", "pass", "pw", "authorization", "auth", "credential"})
 
 	// Keys that open something.
 	lockKeys = []string{"api", "app", "access", "secret", "private", "auth", "encryption", "encrypt", "signing", "sign", "master",
@@ -49,10 +62,15 @@ func classify(name string) class {
 		name = name[len(name)-maxName:]
 	}
 	w, before := lastWord(name)
-	if foldAny(w, qualifiers) {
+	for foldAny(w, qualifiers) {
 		w, before = lastWord(before)
 	}
+	single := singular(w)
+	many := len(single) < len(w)
+	w = single
 	switch {
+	case fold(w, "pw"):
+		return password
 	case len(w) < 3:
 		return nothing
 	case foldSuffix(w, "key"):
@@ -63,22 +81,72 @@ func classify(name string) class {
 		}
 		return key
 	case foldSuffix(w, "secret"):
+		if many {
+			return several
+		}
 		return secret
 	case fold(w, "pass"):
-		if prev, _ := lastWord(before); prev != "" && !foldAny(prev, plainPasses) {
+		prev, _ := lastWord(before)
+		switch {
+		case prev == "":
+			return terse
+		case !foldAny(prev, plainPasses):
 			return password
 		}
 	case fold(w, "authorization"):
 		return authorization
-	case fold(w, "auth"), fold(w, "credential"), fold(w, "credentials"):
-		return maybe
+	case fold(w, "auth"), fold(w, "credential"):
+		return credential
 	}
 	for _, p := range passwords {
 		if foldSuffix(w, p) {
+			if many {
+				return several
+			}
 			return password
 		}
 	}
 	return nothing
+}
+
+// singular returns the word without the s of a plural.
+func singular(w string) string {
+	if n := len(w); n > 3 && w[n-1]|0x20 == 's' && w[n-2]|0x20 != 's' {
+		return w[:n-1]
+	}
+	return w
+}
+
+// phrased reports whether the name is of a password that may have several words.
+func phrased(name string) bool {
+	w, _ := lastWord(name)
+	return foldSuffix(w, "password") || foldSuffix(w, "passphrase")
+}
+
+// mayEndName reports whether a name that classify knows can end before
+// text[end], by its last two letters: most words before a colon are none.
+func mayEndName(text string, end int) bool {
+	if end < 2 || !dotted.has(text[end-1]) {
+		return false
+	}
+	last, before := text[end-1]|0x20, text[end-2]|0x20
+	if !lower(last) || !lower(before) {
+		return true // digits and marks at the end of a name do not count
+	}
+	if endings[last-'a']&(1<<(before-'a')) != 0 {
+		return true
+	}
+	return last == 's' && end > 2 && lower(text[end-3]|0x20) && endings[before-'a']&(1<<(text[end-3]|0x20-'a')) != 0
+}
+
+func endingsOf(lists ...[]string) (set [26]uint32) {
+	for _, words := range lists {
+		for _, w := range words {
+			n := len(w)
+			set[w[n-1]-'a'] |= 1 << (w[n-2] - 'a')
+		}
+	}
+	return set
 }
 
 func classifyKey(name, w, before string) class {

@@ -11,13 +11,19 @@ const (
 	pemDash  = "-----"
 )
 
-// dashes matches a PEM private key or a command-line flag at text[i].
+// dashes matches a PEM private key, or a command-line flag or option, at text[i].
 func dashes(text string, i int) (Match, bool) {
-	if i+1 >= len(text) || text[i+1] != '-' || i > 0 && text[i-1] == '-' || !boundary(text, i) {
+	if i+1 >= len(text) || text[i+1] != '-' {
+		return option(text, i)
+	}
+	if i > 0 && text[i-1] == '-' {
 		return Match{}, false
 	}
 	if strings.HasPrefix(text[i:], pemBegin) {
 		return pem(text, i)
+	}
+	if !boundary(text, i) || strings.HasSuffix(text[:i], ellipsis) {
+		return Match{}, false
 	}
 	return flag(text, i)
 }
@@ -87,7 +93,7 @@ func lineBreak(text string, i int) (next int, broken bool) {
 		switch {
 		case text[i] == '\n' || text[i] == '\r':
 			broken = true
-			i++
+			i = behindPrefix(text, i+1)
 		case text[i] == ' ' || text[i] == '\t':
 			i++
 		case text[i] == '\\' && i+1 < len(text) && escapeLetter(text[i+1]):
@@ -98,6 +104,23 @@ func lineBreak(text string, i int) (next int, broken bool) {
 		}
 	}
 	return i, broken
+}
+
+// behindPrefix returns the index behind what quotes, differences, comments and
+// listings put before the line at i: > + - # * |, or the line's number.
+func behindPrefix(text string, i int) int {
+	j := skipSpace(text, i)
+	from := j
+	for j < len(text) && j-from < 7 && digit(text[j]) {
+		j++
+	}
+	for n := 0; n < 3 && j < len(text) && strings.IndexByte(">+-#*|:", text[j]) >= 0; n++ {
+		j++
+	}
+	if j > from && j < len(text) && blank(text[j]) {
+		return j
+	}
+	return i
 }
 
 // lineEnd reports whether a line of a key may end at i, which is not the case in

@@ -3,21 +3,28 @@
 // What counts as one:
 //   - the value of an assignment or a JSON field whose name says so: a password,
 //     secret, token, API key or authorization header (name.go), written with =,
-//     :, :=, => or as a command-line flag --name value;
-//   - what follows the word Bearer, when it looks like a token;
-//   - tokens with a well-known prefix, JSON Web Tokens and Telegram bot tokens
-//     (token.go), and passwords inside URLs;
+//     :, :=, =>, as a typed declaration, as <name>…</name>, or on the lines below
+//     a YAML key (assign.go, extent.go, yaml.go);
+//   - the credential of an authorization header, whatever its scheme, and what
+//     follows the word Bearer, when it looks like a token (header.go);
+//   - what a command line gives to --name, curl -u, sshpass -p and the like, and
+//     the password of a .netrc (command.go);
+//   - tokens with a well-known prefix, JSON Web Tokens and bot tokens (token.go);
+//   - passwords and tokens before the @ of a URL, and webhooks (url.go);
 //   - PEM private keys, complete or cut off (pem.go).
 //
-// How it is masked: a value of 18 or more ASCII characters keeps its first six
-// and last four around …; anything else becomes ***. Of a PEM key the BEGIN and
-// END lines stay. A mask is never masked again, so the operation is idempotent,
-// and the text grows by at most two bytes for a value and by 16 for a PEM key.
+// How it is masked: of tokens and keys of 18 or more ASCII characters the first
+// six and last four stay, around …; every other value becomes ***. Passwords and
+// secrets always do, because people choose them, and what may hold a password
+// (Basic, a passphrase) does too. Of a PEM key the BEGIN and END lines stay. A
+// mask is never masked again, so the operation is idempotent, and the text grows
+// by at most two bytes for a value and by 16 for a PEM key.
 //
 // Numbers are no tokens (max_tokens=100), nor are placeholders ($TOKEN, <token>,
-// "required"), names whose key is none of a lock (sessionKey, primary_key), and
-// words that merely end like one (keyboard, monkey). In doubt a short word too
-// many is masked: the other mistake cannot be taken back.
+// "required"), sentences ("token: expires in …"), names whose key is none of a
+// lock (sessionKey, primary_key), paths (private_key: /etc/key.pem), and words
+// that merely end like one (keyboard, monkey). In doubt a short word too many is
+// masked: the other mistake cannot be taken back.
 //
 // Time is linear in the text: every look back or ahead from a trigger is bounded
 // or ends where the next trigger's begins.
@@ -38,6 +45,7 @@ const (
 // Match is a credential at text[Start:End].
 type Match struct {
 	Start, End int
+	hidden     bool // no part of it is shown
 	pem        bool
 }
 
@@ -47,7 +55,7 @@ func (m Match) AppendMask(dst []byte, text string) []byte {
 		return append(dst, pemMask...)
 	}
 	v := text[m.Start:m.End]
-	if len(v) < longEnough || !ascii(v) {
+	if m.hidden || len(v) < longEnough || !ascii(v) {
 		return append(dst, hidden...)
 	}
 	dst = append(append(dst, v[:head]...), ellipsis...)
@@ -66,8 +74,14 @@ func Next(text string, from, to int) (Match, bool) {
 		switch triggers[text[i]] {
 		case operator:
 			m, ok = assignment(text, i)
+		case tag:
+			m, ok = element(text, i)
 		case dash:
 			if m, ok = dashes(text, i); !ok {
+				m, ok = token(text, i)
+			}
+		case letter:
+			if i+1 < len(text) && (text[i+1]|0x20 == 'e' || text[i] == 'p' && (text[i+1] == 'a' || text[i+1] == 'i')) {
 				m, ok = token(text, i)
 			}
 		default:
@@ -110,100 +124,17 @@ func Append(dst []byte, text string) ([]byte, bool) {
 	}
 }
 
-// Member finds the credential that a JSON string is because of its member's
-// name. There may be others in the value, which Next finds.
-func Member(name, value string) (Match, bool) {
-	class := classify(name)
-	if class == nothing {
-		return Match{}, false
-	}
-	start, end, ok := judge(class, name, value, true, false)
-	return Match{Start: start, End: end}, ok
-}
-
-// HidesNumbers reports whether even a number under this member's name is a
-// credential, as it is for passwords.
-func HidesNumbers(name string) bool {
-	c := classify(name)
-	return c == password || c == secret
-}
-
 // What a credential is found by. Tokens are found by the rarest character of
 // their prefix, from which the search looks back for its beginning.
 const (
-	operator = 1 << iota // = and :
+	operator = 1 << iota // = and :, also in full width
+	tag                  // > behind the name of an element
 	dash                 // of a PEM header, a flag, or a token
 	prefix               // in the prefix of a token
+	letter               // in bearer, password and dapi, by the letter behind it
 )
 
 var triggers = [256]uint8{
-	'=': operator, ':': operator, '-': dash,
-	'_': prefix, '.': prefix, 'A': prefix, 'J': prefix, 'B': prefix, 'b': prefix,
-}
-
-// boundary reports whether a word can start at i: not within a word, unless what
-// precedes is an escape like \n that was left undecoded.
-func boundary(text string, i int) bool {
-	if i == 0 || !word(text[i-1]) {
-		return true
-	}
-	return i > 1 && text[i-2] == '\\' && escapeLetter(text[i-1])
-}
-
-func escapeLetter(c byte) bool { return c == 'n' || c == 'r' || c == 't' }
-
-func word(c byte) bool { return alnum(c) || c == '_' }
-
-func alnum(c byte) bool { return lower(c) || upper(c) || digit(c) }
-
-func lower(c byte) bool { return c >= 'a' && c <= 'z' }
-
-func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-func ascii(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
-
-// fold reports whether s is the lower-case ASCII word.
-func fold(s, word string) bool {
-	return len(s) == len(word) && foldPrefix(s, word)
-}
-
-// foldPrefix reports whether s starts with the lower-case ASCII word.
-func foldPrefix(s, word string) bool {
-	if len(s) < len(word) {
-		return false
-	}
-	for i := 0; i < len(word); i++ {
-		c := s[i]
-		if upper(c) {
-			c += 'a' - 'A'
-		}
-		if c != word[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// foldSuffix reports whether s ends with the lower-case ASCII word.
-func foldSuffix(s, word string) bool {
-	return len(s) >= len(word) && foldPrefix(s[len(s)-len(word):], word)
-}
-
-// foldAny reports whether s is one of the lower-case ASCII words.
-func foldAny(s string, words []string) bool {
-	for _, w := range words {
-		if fold(s, w) {
-			return true
-		}
-	}
-	return false
+	'=': operator, ':': operator, wide: operator, '>': tag, '-': dash,
+	'_': prefix, '.': prefix, 'A': prefix, 'J': prefix, 'B': letter, 'b': letter, 'p': letter,
 }

@@ -21,7 +21,7 @@ type known struct {
 	prefix string
 	min    int // characters behind the prefix
 	set    charset
-	digit  bool // at least one of them is a digit: the prefix alone is a common word
+	digit  bool // and they are no words: the prefix alone is a common one
 }
 
 // The known tokens by the last character of their prefixes.
@@ -29,17 +29,26 @@ var (
 	dashTokens = []known{{"sk-", 16, dashed, true}, {"glpat-", 16, dashed, false}, {"xoxb-", 10, dashed, false}, {"xoxp-", 10, dashed, false},
 		{"xoxa-", 10, dashed, false}, {"xoxr-", 10, dashed, false}, {"xoxs-", 10, dashed, false}, {"xoxe-", 10, dashed, false},
 		{"xapp-", 10, dashed, false}, {"xai-", 20, dashed, true}, {"pypi-", 30, dashed, false}, {"pplx-", 20, alphanumeric, false},
-		{"nvapi-", 20, dashed, false}, {"AGE-SECRET-KEY-", 20, alphanumeric, false}}
+		{"nvapi-", 20, dashed, false}, {"AGE-SECRET-KEY-", 20, alphanumeric, false},
+		{"GOCSPX-", 20, dashed, false}, {"tskey-", 16, dashed, true}, {"PMAK-", 24, dashed, false}, {"NRAK-", 20, alphanumeric, false},
+		{"glrt-", 16, dashed, true}, {"gldt-", 16, dashed, true}, {"tvly-", 16, dashed, true}}
 	lineTokens = []known{{"ghp_", 16, alphanumeric, false}, {"gho_", 16, alphanumeric, false}, {"ghu_", 16, alphanumeric, false},
 		{"ghs_", 16, alphanumeric, false}, {"ghr_", 16, alphanumeric, false}, {"github_pat_", 16, wordlike, false},
 		{"sk_live_", 10, alphanumeric, false}, {"sk_test_", 10, alphanumeric, false}, {"rk_live_", 10, alphanumeric, false},
 		{"rk_test_", 10, alphanumeric, false}, {"gsk_", 20, alphanumeric, false}, {"npm_", 20, alphanumeric, false}, {"hf_", 20, alphanumeric, false},
-		{"whsec_", 16, alphanumeric, false}, {"r8_", 30, alphanumeric, false}, {"dop_v1_", 20, alphanumeric, false}}
-	dotTokens = []known{{"SG.", 20, dotted, true}, {"ya29.", 20, dotted, false}}
+		{"whsec_", 16, alphanumeric, false}, {"r8_", 30, alphanumeric, false}, {"dop_v1_", 20, alphanumeric, false},
+		{"shpat_", 20, alphanumeric, false}, {"glsa_", 20, wordlike, false}, {"dckr_pat_", 16, dashed, false}, {"lin_api_", 20, alphanumeric, false},
+		{"sntrys_", 20, wordlike, true}, {"ntn_", 20, alphanumeric, true}, {"figd_", 20, dashed, true}, {"sbp_", 20, alphanumeric, true},
+		{"phx_", 20, alphanumeric, true}}
+	dotTokens = []known{{"SG.", 20, dotted, true}, {"ya29.", 20, dotted, false}, {"hvs.", 20, dashed, false}, {"hvb.", 20, dashed, false}}
+	// These begin with their rarest character.
+	capitalTokens = []known{{"AIza", 30, dashed, false}, {"ATATT3x", 33, dashed, false}}
+	jTokens       = []known{{"ops_eyJ", 20, dashed, false}}
 )
 
 // token matches a known token whose prefix ends at text[i], a JSON Web Token, an
-// AWS or Google key, or what follows Bearer.
+// AWS, Google, Atlassian or Databricks key, a bot token of Discord, what follows
+// Bearer, or the password of a .netrc.
 func token(text string, i int) (Match, bool) {
 	switch text[i] {
 	case '-':
@@ -47,15 +56,29 @@ func token(text string, i int) (Match, bool) {
 	case '_':
 		return knownToken(lineTokens, text, i)
 	case '.':
+		if m, ok := discord(text, i); ok {
+			return m, true
+		}
 		return knownToken(dotTokens, text, i)
+	case 'p':
+		if i+1 < len(text) && text[i+1] == 'a' {
+			return netrc(text, i)
+		}
+		return databricks(text, i)
 	case 'J':
+		if m, ok := knownToken(jTokens, text, i); ok {
+			return m, true
+		}
 		return jsonWebToken(text, i-len("ey"))
 	case 'A':
 		if !boundary(text, i) {
 			return Match{}, false
 		}
-		if strings.HasPrefix(text[i:], "AIza") {
-			return Match{Start: i, End: widen(text, run(text, i, dashed, maxLook))}, run(text, i, dashed, 34) == i+34
+		for k := range capitalTokens {
+			p := &capitalTokens[k]
+			if end := i + len(p.prefix) + p.min; strings.HasPrefix(text[i:], p.prefix) && run(text, i, p.set, end-i) == end {
+				return Match{Start: i, End: widen(text, end)}, true
+			}
 		}
 		return awsKeyID(text, i)
 	}
@@ -71,7 +94,7 @@ func knownToken(list []known, text string, i int) (Match, bool) {
 			continue
 		}
 		end := run(text, i+1, p.set, maxLook)
-		if end-i-1 >= p.min && (!p.digit || hasDigit(text[i+1:end])) {
+		if end-i-1 >= p.min && (!p.digit || hasDigit(text[i+1:end]) && !wordy(text[i+1:end])) {
 			return Match{Start: start, End: widen(text, end)}, true
 		}
 	}
@@ -141,35 +164,6 @@ func jsonWebToken(text string, i int) (Match, bool) {
 	return Match{Start: i, End: widen(text, end)}, true
 }
 
-// bearer matches what follows the word Bearer: 24 characters of a token, or
-// eight with a digit among them. Prose ("the bearer of this") is neither.
-func bearer(text string, i int) (Match, bool) {
-	if !foldPrefix(text[i:], "bearer") || !boundary(text, i) {
-		return Match{}, false
-	}
-	start := skipSpace(text, i+len("bearer"))
-	if start == i+len("bearer") {
-		return Match{}, false
-	}
-	end := start
-	for end < len(text) && credentialByte(text[end]) {
-		end++
-	}
-	for end > start && text[end-1] == '.' {
-		end--
-	}
-	if n := end - start; n < 8 || n < 24 && !hasDigit(text[start:end]) {
-		return Match{}, false
-	}
-	return Match{Start: start, End: end}, true
-}
-
-// credentialByte reports whether c may stand in the credential of a bearer
-// header (RFC 6750).
-func credentialByte(c byte) bool {
-	return dotted.has(c) || c == '~' || c == '+' || c == '/' || c == '='
-}
-
 // telegram matches a bot token around the colon at text[i]: 6 to 12 digits before
 // it and at least 30 characters behind.
 func telegram(text string, i int) (Match, bool) {
@@ -187,27 +181,35 @@ func telegram(text string, i int) (Match, bool) {
 	return Match{Start: start, End: end}, true
 }
 
-// userinfo matches the password of a URL, at the colon of its "://".
-func userinfo(text string, i int) (Match, bool) {
-	start := 0
-	for j := i + len("://"); j < len(text) && j-i < 512; j++ {
-		switch c := text[j]; c {
-		case ':':
-			if start == 0 {
-				start = j + 1
-			}
-		case '@':
-			if start == 0 || start == j || masked(text[start:j]) || reference(text[start:j]) {
-				return Match{}, false
-			}
-			return Match{Start: start, End: j}, true
-		case '/', '?', '#', '"', '\'', '`', '<', '>', '\\', ',':
-			return Match{}, false
-		default:
-			if c <= ' ' {
-				return Match{}, false
-			}
-		}
+// discord matches a bot token of Discord around its first dot, at text[i]: 24 to
+// 28 characters, six, and at least 27.
+func discord(text string, i int) (Match, bool) {
+	if i+34 >= len(text) || text[i+7] != '.' || run(text, i+1, dashed, 6) != i+7 {
+		return Match{}, false
 	}
-	return Match{}, false
+	start := i
+	for start > 0 && i-start < 29 && dashed.has(text[start-1]) {
+		start--
+	}
+	end := run(text, i+8, dashed, len(text))
+	if n := i - start; n < 24 || n > 28 || end-i-8 < 27 || wordy(text[start:end]) {
+		return Match{}, false
+	}
+	return Match{Start: start, End: widen(text, end)}, true
+}
+
+// databricks matches dapi and 32 hexadecimal digits, at the p.
+func databricks(text string, i int) (Match, bool) {
+	start := i - len("da")
+	if start < 0 || !strings.HasPrefix(text[start:], "dapi") || !boundary(text, start) {
+		return Match{}, false
+	}
+	end := i + len("pi")
+	for end < len(text) && hexDigit(text[end]) {
+		end++
+	}
+	if end-start != len("dapi")+32 {
+		return Match{}, false
+	}
+	return Match{Start: start, End: widen(text, end)}, true
 }

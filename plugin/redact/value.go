@@ -8,42 +8,103 @@ var (
 	placeholders = []string{"true", "false", "null", "none", "undefined", "n/a", "redacted", "hidden", "masked"}
 	proseWords   = []string{"nil", "empty", "unset", "required", "missing", "invalid", "expired", "optional", "string", "str", "number",
 		"int", "bool", "boolean", "object", "any", "bytes", "bearer", "basic", "yes", "no", "not", "set", "is", "the", "a", "an", "to",
-		"for", "from", "your", "my", "and", "or", "unknown", "default", "auto", "inherit"}
+		"for", "from", "your", "my", "and", "or", "unknown", "default", "auto", "inherit", "must", "should", "may", "can", "cannot", "will",
+		"click", "enter", "see", "use", "please", "unexpected", "expires", "has", "was", "are", "if", "when", "it", "this", "that", "does",
+		"too", "wrong", "incorrect", "used"}
 
-	schemes = []string{"bearer", "basic", "token", "digest", "apikey", "bot"}
+	// Words that tell a sentence from a passphrase, and a word from a token.
+	functionWords = []string{"the", "a", "an", "is", "are", "was", "be", "been", "must", "should", "has", "have", "to", "in", "on", "at", "of",
+		"for", "from", "by", "with", "and", "or", "not", "your", "you", "it", "as", "if", "this", "that", "please"}
 
 	// Where programs take their settings from.
 	roots = []string{"process.env", "os.environ", "os.getenv", "import.meta", "secrets.", "env.", "vars.", "self.", "this.", "config.",
 		"cfg.", "settings.", "req.", "request.", "ctx.", "args.", "opts.", "options.", "params.", "props."}
 )
 
-// judge decides whether a value is a credential, given its name's class, and
-// which part of it: a scheme like Bearer stays. quoted values are texts; unquoted
-// ones behind a blank may be code.
-func judge(c class, name, v string, quoted, spaced bool) (start, end int, ok bool) {
-	end = len(v)
-	if i := strings.IndexByte(v, ' '); i > 0 && isScheme(v[:i]) {
-		start = skipSpace(v, i)
-		v = v[start:]
-	}
-	switch {
-	case v == "", masked(v), reference(v), foldAny(v, placeholders), strings.HasPrefix(v, pemBegin):
-		return 0, 0, false
-	case !quoted && (!anyWord(v) || fold(v, asLower(name)) || spaced && (foldAny(v, proseWords) || code(v))):
-		return 0, 0, false
-	case (c == key || c == authorization) && numeric(v):
-		return 0, 0, false
-	case c == maybe && !looksSecret(v):
-		return 0, 0, false
-	case c == capitals && (len(v) < 8 || numeric(v) || v[0] == '/' || v[0] == '.' || v[0] == '~' || !plainWord(v)):
-		return 0, 0, false
-	}
-	return start, end, true
+// candidate is a value that may be a credential.
+type candidate struct {
+	name   string
+	class  class // of the name
+	value  string
+	rest   string // of the text, behind an unquoted value
+	quoted bool   // a text; what is not may be code or prose
+	spaced bool   // behind a blank
 }
 
-// masked reports whether v is a mask of ours.
+// judge decides whether a value is a credential, and which part of it: a scheme
+// like Bearer stays.
+func judge(c candidate) (m Match, ok bool) {
+	v := c.value
+	hide := c.class.hides()
+	m.End = len(v)
+	if start, single := splitScheme(c.class, v); start > 0 {
+		hide = hide || !single || foldAny(v[:strings.IndexByte(v, ' ')], secretSchemes)
+		m.Start, v = start, v[start:]
+	}
+	m.hidden = hide || strings.IndexByte(v, ' ') >= 0
+	switch {
+	case v == "", masked(v), reference(v), foldAny(v, placeholders), strings.HasPrefix(v, pemBegin):
+		return m, false
+	case (!c.quoted || c.class <= key) && !anyWord(v):
+		return m, false
+	case !c.quoted && (fold(v, asLower(c.name)) || c.spaced && (prose(c.class, v, c.rest) || code(v))):
+		return m, false
+	case !c.class.hidesNumbers() && numeric(v):
+		return m, false
+	case (c.class <= key || foldSuffix(c.name, "pwd")) && path(v):
+		return m, false
+	case (c.class == maybe || c.class == credential) && !looksSecret(v):
+		return m, false
+	case c.class == capitals && (len(v) < 8 || !plainWord(v)):
+		return m, false
+	}
+	return m, true
+}
+
+// at returns the match of a part of a text that starts at i.
+func (m Match) at(i int) Match {
+	m.Start += i
+	m.End += i
+	return m
+}
+
+// prose reports whether a value reads as the beginning of a sentence: by its
+// first word or, where a token is expected, by the word behind it.
+func prose(c class, v, rest string) bool {
+	first, more, several := strings.Cut(v, " ")
+	if foldAny(first, proseWords) {
+		return true
+	}
+	if c > authorization || len(first) > 15 {
+		return false
+	}
+	for i := 0; i < len(first); i++ {
+		if !lower(first[i] | 0x20) {
+			return false
+		}
+	}
+	if !several {
+		if rest == "" || rest[0] != ' ' {
+			return false
+		}
+		more = rest[1:]
+	}
+	return foldAny(more[:run(more, 0, alphanumeric, maxName)], functionWords)
+}
+
+// masked reports whether v begins with a mask of ours, or is what is left of one.
 func masked(v string) bool {
-	return v == hidden || v == pemMask || len(v) == head+len(ellipsis)+tail && v[head:head+len(ellipsis)] == ellipsis
+	return strings.HasPrefix(v, hidden) || strings.Contains(v[:min(len(v), head+len(ellipsis))], ellipsis)
+}
+
+// opensMask reports whether a text begins with a value that is masked, however
+// long that is.
+func opensMask(text string) bool {
+	v := text[:min(len(text), head+len(ellipsis))]
+	if i := strings.IndexAny(v, " \t\r\n\"'`&<>,;"); i >= 0 {
+		v = v[:i]
+	}
+	return masked(v)
 }
 
 // reference reports whether v names where the credential comes from instead of
@@ -52,18 +113,24 @@ func reference(v string) bool {
 	if len(v) < 2 {
 		return false
 	}
+	if opensReference(v) {
+		return true
+	}
 	last := v[len(v)-1]
 	switch v[0] {
 	case '$':
-		return v[1] == '{' || v[1] == '(' || allCapitals(v[1:])
-	case '{':
-		return v[1] == '{'
+		return allCapitals(v[1:])
 	case '<':
 		return last == '>' || !strings.Contains(v, ">")
 	case '%':
 		return last == '%' && allCapitals(v[1:len(v)-1])
 	}
 	return false
+}
+
+// opensReference reports whether v begins like a reference, wherever that ends.
+func opensReference(v string) bool {
+	return strings.HasPrefix(v, "${") || strings.HasPrefix(v, "$(") || strings.HasPrefix(v, "{{")
 }
 
 // code reports whether v is an expression of a program: a call, or a member of
@@ -79,83 +146,6 @@ func code(v string) bool {
 		i++
 	}
 	return i > 0 && i < len(v) && (v[i] == '(' || v[i] == '[') && !digit(v[0])
-}
-
-func isScheme(s string) bool { return foldAny(s, schemes) }
-
-func anyWord(v string) bool {
-	for i := 0; i < len(v); i++ {
-		if alnum(v[i]) || v[i] >= 0x80 {
-			return true
-		}
-	}
-	return false
-}
-
-// numeric reports whether v is an amount: 512, 1.5k, 20%.
-func numeric(v string) bool {
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case digit(c), c == '.', c == ',', c == '_', c == '-', c == '+':
-		case i == len(v)-1 && (c == 'k' || c == 'K' || c == 'm' || c == 'M' || c == '%'):
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// plainWord reports whether v has the characters of a key and no others.
-func plainWord(v string) bool {
-	for i := 0; i < len(v); i++ {
-		if !credentialByte(v[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// looksSecret tells a generated secret from a name: 20 characters with digits,
-// capitals and small letters, or 32 letters and digits. A UUID is a name.
-func looksSecret(v string) bool {
-	digits, capital, small, marks := 0, 0, 0, 0
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case digit(c):
-			digits++
-		case upper(c):
-			capital++
-		case lower(c):
-			small++
-		case c == '_', c == '-', c == '+', c == '=':
-			marks++
-		default:
-			return false
-		}
-	}
-	if digits == 0 || capital+small == 0 || isUUID(v) {
-		return false
-	}
-	return len(v) >= 20 && capital > 0 && small > 0 || len(v) >= 32 && marks == 0
-}
-
-func isUUID(v string) bool {
-	if len(v) != 36 {
-		return false
-	}
-	for i := 0; i < len(v); i++ {
-		switch i {
-		case 8, 13, 18, 23:
-			if v[i] != '-' {
-				return false
-			}
-		default:
-			if c := v[i]; !digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // asLower returns the ASCII letters of a name in lower case.

@@ -1,122 +1,62 @@
 package transcript
 
-import (
-	"strconv"
-
-	"github.com/tidwall/gjson"
-)
+import "github.com/tidwall/gjson"
 
 // content writes the content of a message or of a block: a text, or an array of
 // blocks and texts.
-func (s *Sanitizer) content(v gjson.Result, name string, depth int) {
+func (s *Sanitizer) content(v gjson.Result, l label, depth int) {
 	switch {
 	case v.Type == gjson.JSON && depth > maxDepth:
 		s.tooDeep()
 	case v.IsObject():
-		s.block(v, depth)
+		s.block(v, l, depth)
 	case v.IsArray():
-		s.array(v, (*Sanitizer).content, name, depth)
+		s.array(v, (*Sanitizer).content, l, depth)
 	default:
-		s.value(v, name, depth)
+		s.value(v, l, depth)
 	}
 }
 
 // block writes one block of content.
-func (s *Sanitizer) block(v gjson.Result, depth int) {
+func (s *Sanitizer) block(v gjson.Result, l label, depth int) {
 	switch v.Get("type").Str { // nearly always the first member
-	case "image":
-		s.image(v, depth)
+	case "image", "image_url", "input_image":
+		s.image(v, l, depth)
 	case "thinking":
-		s.object(v, thinkingMember, depth)
+		s.object(v, thinkingMember, l, depth)
 	case "redacted_thinking":
-		s.object(v, redactedMember, depth)
+		s.object(v, redactedMember, l, depth)
+	case "reasoning":
+		s.object(v, reasoningMember, l, depth)
 	default:
-		s.object(v, blockMember, depth)
+		s.object(v, blockMember, l, depth)
 	}
 }
 
-func blockMember(name string) verdict {
+func blockMember(name string, _ gjson.Result) verdict {
 	if name == "content" {
 		return content
 	}
 	return common(name)
 }
 
-func thinkingMember(name string) verdict {
+func thinkingMember(name string, v gjson.Result) verdict {
 	if name == "signature" {
 		return drop
 	}
-	return blockMember(name)
+	return blockMember(name, v)
 }
 
-func redactedMember(name string) verdict {
+func redactedMember(name string, v gjson.Result) verdict {
 	if name == "data" {
 		return drop // thinking that its provider encrypted: nothing but a signature
 	}
-	return thinkingMember(name)
+	return thinkingMember(name, v)
 }
 
-// image writes an image block without its data.
-func (s *Sanitizer) image(v gjson.Result, depth int) {
-	bytes, found := s.imageData(v, false)
-	if !found {
-		s.object(v, blockMember, depth)
-		return
-	}
-	s.object(v, imageMember, depth)
-	s.dst = s.dst[:len(s.dst)-1]
-	if s.dst[len(s.dst)-1] != '{' {
-		s.dst = append(s.dst, ',')
-	}
-	s.dst = strconv.AppendInt(append(s.dst, `"omitted":true,"bytes":`...), bytes, 10)
-	s.dst = append(s.dst, '}')
-	s.flags.Truncated = true
-}
-
-func imageMember(name string) verdict {
-	switch name {
-	case "data", "omitted", "bytes":
-		return drop
-	case "source":
-		return source
-	}
-	return blockMember(name)
-}
-
-func sourceMember(name string) verdict {
-	if name == "data" {
+func reasoningMember(name string, v gjson.Result) verdict {
+	if name == "encrypted_content" {
 		return drop
 	}
-	return generic
-}
-
-// imageData returns the length of an image's data, its own and that of its
-// source, before the host cut it.
-func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found bool) {
-	v.ForEach(func(name, v gjson.Result) bool {
-		mark := s.enter(name.Str)
-		switch {
-		case name.Str == "data":
-			bytes, found = bytes+s.length(v), true
-		case name.Str == "source" && v.IsObject() && !inSource:
-			n, ok := s.imageData(v, true)
-			bytes, found = bytes+n, found || ok
-		}
-		s.leave(mark)
-		return true
-	})
-	return bytes, found
-}
-
-// length returns the length of the value at the path: of a string, what it says.
-func (s *Sanitizer) length(v gjson.Result) int64 {
-	for i := range s.cuts {
-		if s.cuts[i].Path == string(s.path) {
-			return s.cuts[i].Bytes
-		}
-	}
-	if v.Type == gjson.String {
-		return int64(len(v.Str))
-	}
-	return int64(len(v.Raw))
+	return thinkingMember(name, v)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/plugin/redact"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
@@ -29,7 +30,7 @@ func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 		v.ForEach(func(name, v gjson.Result) bool {
 			text := v.Type == gjson.String
 			switch {
-			case len(v.Raw) > maxKept:
+			case len(v.Raw) > maxKept, text && holdsSecret(v.Str):
 			case name.Str == "role" && text:
 				role = v.Raw
 			case name.Str == "id" && text:
@@ -50,4 +51,9 @@ func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 	o.Bool("omitted", true)
 	o.Int("bytes", size)
 	return o.Close()
+}
+
+func holdsSecret(text string) bool {
+	_, found := redact.Next(text, 0, len(text))
+	return found
 }

@@ -6,12 +6,13 @@
 //
 //   - details, usage and cost of the message, and the signatures of thinking and
 //     of texts and tool calls (thinkingSignature, textSignature,
-//     thoughtSignature; signature of a thinking block, data of a redacted one),
-//     are left out;
-//   - an image block loses data (also source.data) and gains omitted: true and
-//     bytes, the length of what was removed;
+//     thoughtSignature, thought_signature; signature of a thinking block, data of
+//     a redacted one, encrypted_content of a reasoning block), are left out;
+//   - an image block loses its data, also that of its source and in a data: URL,
+//     and gains omitted: true and bytes, the length of what was removed;
 //   - in every other text, however deep, credentials are masked; the text is then
-//     cut to 4000 characters, and a marker appended;
+//     cut to 4000 characters, and a marker appended. What a text is named by tells
+//     credentials too (label.go);
 //   - a session key in provenance is shown as the caller sees keys (S1.2, S1.3).
 //
 // Names of members are no texts, but a member whose name holds a credential is
@@ -86,7 +87,7 @@ func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 	}
 	s.dst, s.flags = dst, Flags{}
 	s.cuts, s.path, s.left = m.Cut, s.path[:0], len(m.Cut)
-	s.object(v, messageMember, 1)
+	s.object(v, messageMember, label{}, 1)
 	out := s.dst
 	s.dst = nil
 	s.flags.Truncated = s.flags.Truncated || s.left > 0
@@ -97,17 +98,16 @@ func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 type verdict uint8
 
 const (
-	drop     verdict = iota // left out, with its value
-	verbatim                // as it is
-	generic                 // by the rules for every value
-	content                 // blocks or a text
-	origin                  // provenance
-	keyText                 // a session key
-	source                  // of an image
+	drop    verdict = iota // left out, with its value
+	generic                // by the rules for every value
+	content                // blocks or a text
+	origin                 // provenance
+	keyText                // a session key
+	source                 // of an image
 )
 
 // messageMember decides about a member of the message itself.
-func messageMember(name string) verdict {
+func messageMember(name string, _ gjson.Result) verdict {
 	switch name {
 	case "details", "usage", "cost":
 		return drop
@@ -122,29 +122,23 @@ func messageMember(name string) verdict {
 // common decides about a member of a message or block.
 func common(name string) verdict {
 	switch name {
-	case "thinkingSignature", "textSignature", "thoughtSignature":
+	case "thinkingSignature", "textSignature", "thoughtSignature", "thought_signature":
 		return drop
-	case "role", "type", "id", "parentId", "timestamp", "toolCallId", "toolUseId", "tool_call_id", "tool_use_id":
-		return verbatim
 	}
 	return generic
 }
 
-func originMember(name string) verdict {
-	if name == "sourceSessionKey" {
-		return keyText
-	}
-	return generic
-}
+func anyMember(string, gjson.Result) verdict { return generic }
 
-func anyMember(string) verdict { return generic }
+// rule decides about a member, by its name and its value.
+type rule func(name string, v gjson.Result) verdict
 
-// object writes an object, member by member.
-func (s *Sanitizer) object(v gjson.Result, decide func(name string) verdict, depth int) {
+// object writes an object, member by member; l is what it belongs to.
+func (s *Sanitizer) object(v gjson.Result, decide rule, l label, depth int) {
 	s.dst = append(s.dst, '{')
 	first := len(s.dst)
-	v.ForEach(func(name, v gjson.Result) bool {
-		s.member(name, v, decide(name.Str), first, depth)
+	v.ForEach(func(name, member gjson.Result) bool {
+		s.member(name, member, decide(name.Str, member), l.of(v, name.Str), first, depth)
 		return true
 	})
 	s.dst = append(s.dst, '}')
@@ -152,7 +146,7 @@ func (s *Sanitizer) object(v gjson.Result, decide func(name string) verdict, dep
 
 // member writes a member, unless it is left out. first is where the object's
 // first member would be.
-func (s *Sanitizer) member(key, v gjson.Result, what verdict, first, depth int) {
+func (s *Sanitizer) member(key, v gjson.Result, what verdict, l label, first, depth int) {
 	name := key.Str
 	mark := s.enter(name)
 	if what != drop && len(name) >= minSecret {
@@ -174,34 +168,32 @@ func (s *Sanitizer) member(key, v gjson.Result, what verdict, first, depth int) 
 	}
 	s.dst = append(append(s.dst, key.Raw...), ':')
 	switch {
-	case what == verbatim:
-		s.dst = append(s.dst, v.Raw...)
 	case what == content:
-		s.content(v, name, depth+1)
+		s.content(v, l, depth+1)
 	case what == origin && v.IsObject():
-		s.object(v, originMember, depth+1)
+		s.object(v, originMember, l, depth+1)
 	case what == source && v.IsObject():
-		s.object(v, sourceMember, depth+1)
-	case what == keyText && v.Type == gjson.String:
+		s.object(v, sourceMember, l, depth+1)
+	case what == keyText && v.Type == gjson.String && isKey(v.Str):
 		s.dst = jsonappend.String(s.dst, s.show(v.Str))
 	default:
-		s.value(v, name, depth+1)
+		s.value(v, l, depth+1)
 	}
 	s.leave(mark)
 }
 
-// value writes any value. name is that of the member it belongs to.
-func (s *Sanitizer) value(v gjson.Result, name string, depth int) {
+// value writes any value.
+func (s *Sanitizer) value(v gjson.Result, l label, depth int) {
 	switch {
 	case v.Type == gjson.String:
-		s.text(v, name)
+		s.text(v, l.name)
 	case v.Type == gjson.JSON && depth > maxDepth:
 		s.tooDeep()
 	case v.IsObject():
-		s.object(v, anyMember, depth)
+		s.object(v, anyMember, l, depth)
 	case v.IsArray():
-		s.array(v, (*Sanitizer).value, name, depth)
-	case v.Type == gjson.Number && redact.HidesNumbers(name):
+		s.array(v, (*Sanitizer).value, l, depth)
+	case v.Type == gjson.Number && !l.inherited && redact.HidesNumbers(l.name):
 		s.dst = append(s.dst, `"***"`...)
 		s.flags.Redacted = true
 	default:
@@ -209,16 +201,23 @@ func (s *Sanitizer) value(v gjson.Result, name string, depth int) {
 	}
 }
 
-// array writes an array whose elements each writes.
-func (s *Sanitizer) array(v gjson.Result, each func(s *Sanitizer, v gjson.Result, name string, depth int), name string, depth int) {
+// array writes an array whose elements each writes. An element may be what the
+// one before it announced.
+func (s *Sanitizer) array(v gjson.Result, each func(s *Sanitizer, v gjson.Result, l label, depth int), l label, depth int) {
 	s.dst = append(s.dst, '[')
 	i := 0
+	var before sequence
 	v.ForEach(func(_, v gjson.Result) bool {
 		if i > 0 {
 			s.dst = append(s.dst, ',')
 		}
 		mark := s.enterIndex(i)
-		each(s, v, name, depth+1)
+		if element, keyLine := before.next(v, l); keyLine {
+			s.dst = append(append(append(s.dst, '"'), redact.KeyMask...), '"')
+			s.flags.Redacted = true
+		} else {
+			each(s, v, element, depth+1)
+		}
 		s.leave(mark)
 		i++
 		return true

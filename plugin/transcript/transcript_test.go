@@ -57,7 +57,29 @@ func TestAppend(t *testing.T) {
 		{"session keys stay", `{"content":[{"type":"toolCall","arguments":{"sessionKey":"agent:main:main","limit":5}}]}`, "", Flags{}},
 		{"secret in an unknown member", `{"note":"token=abc"}`, `{"note":"token=***"}`, Flags{Redacted: true}},
 		{"secret in a name", `{"a":{"ghp_abcdefghijklmnopqrstuvwxyz":1,"b":2}}`, `{"a":{"b":2}}`, Flags{Redacted: true}},
-		{"ids stay", `{"id":"token=abc","content":[{"type":"toolCall","id":"token=abc"}],"toolCallId":"token=abc"}`, "", Flags{}},
+		{"ids stay", `{"id":"call_1|fc_2","role":"user","type":"x","content":[{"type":"toolCall","id":"token-ring"}],"toolCallId":7,"timestamp":null}`, "", Flags{}},
+		{"secret in an id", `{"id":"token=abc","toolCallId":{"password":"x"}}`, `{"id":"token=***","toolCallId":{"password":"***"}}`, Flags{Redacted: true}},
+		{"long id", `{"toolCallId":"` + x4000 + `y"}`, `{"toolCallId":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
+		{"secret in provenance", `{"provenance":{"sourceSessionKey":"token=abc"}}`, `{"provenance":{"sourceSessionKey":"token=***"}}`, Flags{Redacted: true}},
+
+		{"secret by an outer name", `{"a":{"password":{"value":"abc","min":8,"user":"bob","more":[{"x":"abc"}]}}}`, `{"a":{"password":{"value":"***","min":8,"user":"bob","more":[{"x":"***"}]}}}`, Flags{Redacted: true}},
+		{"schema of a secret", `{"properties":{"token":{"type":"string","description":"The API token"}}}`, "", Flags{}},
+		{"outer name of no secret", `{"arguments":{"value":"abc","keys":{"a":"b"}}}`, "", Flags{}},
+		{"credentials", `{"credentials":{"region":"eu-1","password":"abc","id":"aB3dE5gH7jK9mN1pQ3s5","value":"aB3dE5gH7jK9mN1pQ3s5"}}`, `{"credentials":{"region":"eu-1","password":"***","id":"aB3dE5gH7jK9mN1pQ3s5","value":"***"}}`, Flags{Redacted: true}},
+		{"list of names and values", `{"env":[{"name":"DB_PASSWORD","value":"abc"},{"value":"abc","key":"api_key"},{"header":"Authorization","value":"Bearer abc"},{"name":"HOME","value":"/root"}]}`,
+			`{"env":[{"name":"DB_PASSWORD","value":"***"},{"value":"***","key":"api_key"},{"header":"Authorization","value":"Bearer ***"},{"name":"HOME","value":"/root"}]}`, Flags{Redacted: true}},
+		{"list of arguments", `{"args":["x","--password","abc","--token","--verbose","abc","--name","bob"]}`, `{"args":["x","--password","***","--token","--verbose","abc","--name","bob"]}`, Flags{Redacted: true}},
+		{"lines of a key", `{"lines":["-----BEGIN PRIVATE KEY-----","MIIEvQIBADANBgkqhkiG9w0","","AbCd==","-----END PRIVATE KEY-----","AbCd"]}`,
+			`{"lines":["-----BEGIN PRIVATE KEY-----","…redacted…","","…redacted…","-----END PRIVATE KEY-----","AbCd"]}`, Flags{Redacted: true}},
+		{"no lines of a key", `{"lines":["-----BEGIN PRIVATE KEY-----","is how it begins","AbCd"]}`, "", Flags{}},
+
+		{"thought signature", `{"content":[{"type":"text","text":"x","thought_signature":"A"}]}`, `{"content":[{"type":"text","text":"x"}]}`, Flags{}},
+		{"reasoning", `{"content":[{"type":"reasoning","summary":[],"encrypted_content":"A"},{"type":"x","encrypted_content":"A"}]}`, `{"content":[{"type":"reasoning","summary":[]},{"type":"x","encrypted_content":"A"}]}`, Flags{}},
+		{"image_url", `{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ==","detail":"low"}}]}`, `{"content":[{"type":"image_url","image_url":{"detail":"low"},"omitted":true,"bytes":26}]}`, Flags{Truncated: true}},
+		{"image_url elsewhere", `{"content":[{"type":"image_url","image_url":{"url":"https://x.y/z.png"}}]}`, "", Flags{}},
+		{"input_image", `{"content":[{"type":"input_image","image_url":"data:image/png;base64,QQ=="}]}`, `{"content":[{"type":"input_image","omitted":true,"bytes":26}]}`, Flags{Truncated: true}},
+		{"source.url", `{"content":[{"type":"image","source":{"type":"url","url":"data:image/png;base64,QQ=="}}]}`, `{"content":[{"type":"image","source":{"type":"url"},"omitted":true,"bytes":26}]}`, Flags{Truncated: true}},
+		{"image.data", `{"content":[{"type":"image","image":{"data":"QQ==","format":"png"}}]}`, `{"content":[{"type":"image","image":{"format":"png"},"omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
 
 		{"4000 characters", `{"content":"` + x4000 + `"}`, "", Flags{}},
 		{"4001 characters", `{"content":"` + x4000 + `y"}`, `{"content":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
@@ -160,6 +182,7 @@ func brackets(r rune) rune {
 func FuzzAppend(f *testing.F) {
 	f.Add(`{"role":"user","content":[{"type":"image","data":"AA=="},{"type":"text","text":"token=abc\n"}]}`, "/content/0/data")
 	f.Add(`{"usage":{},"content":"x"}`, "")
+	f.Add(`{"env":[{"name":"password","value":"x"}],"token":{"a":["b"]},"args":["--token","x","-----BEGIN PRIVATE KEY-----","AAAA"]}`, "")
 	f.Add(`{"content":{"content":{"arguments":{"password":[1,"\ud83d\ude00"]}}}}`, "/a")
 	f.Fuzz(func(t *testing.T, doc, path string) {
 		m := &abi.Message{JSON: []byte(doc)}
@@ -199,5 +222,14 @@ func BenchmarkAppend(b *testing.B) {
 	b.SetBytes(int64(len(m.JSON)))
 	for b.Loop() {
 		s.Append(buf, m)
+	}
+}
+
+// What a placeholder keeps is no way around the masks.
+func TestPlaceholderKeepsNoSecrets(t *testing.T) {
+	m := &abi.Message{JSON: []byte(`{"role":"user","id":"ghp_0123456789abcdefghijABCDEFGHIJ012345","timestamp":"password=hunter2secretvalue"}`)}
+	got := string(AppendPlaceholder(nil, m))
+	if strings.Contains(got, "ghp_") || strings.Contains(got, "hunter2") || !strings.Contains(got, `"role":"user"`) {
+		t.Errorf("S3.4 %s", got)
 	}
 }
