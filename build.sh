@@ -49,7 +49,7 @@ fuzz() {
   go list ./... | while read -r pkg; do
     go test -list '^Fuzz' "$pkg" | { grep '^Fuzz' || :; } | while read -r name; do
       echo "== $pkg $name"
-      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "$pkg"
+      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x "$pkg"
     done
   done
 }

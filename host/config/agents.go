@@ -7,6 +7,9 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
+// maxMinutes is a hundred years, which nobody means to be exceeded.
+const maxMinutes = 100 * 366 * 24 * 60
+
 // allowed is an entry of an allowAgents, to be checked when all agents are known.
 type allowed struct {
 	at value
@@ -22,7 +25,16 @@ func (a *Agents) read(r *reader, v value) {
 				field{"sandbox", func(v value) {
 					r.object(v, field{"sessionToolsVisibility", r.enumInto(&a.SandboxVisibility, SandboxSpawned, SandboxAll)})
 				}},
-				field{"subagents", r.subagents(&a.AllowAgents, &entries)},
+				field{"model", r.textInto(&a.Model)},
+				field{"subagents", func(v value) {
+					r.object(v,
+						r.allowAgents(&a.AllowAgents, &entries),
+						field{"model", r.textInto(&a.Subagents.Model)},
+						field{"archiveAfterMinutes", r.intInto(&a.Subagents.ArchiveAfterMinutes, 0, maxMinutes)},
+						field{"maxConcurrent", r.intInto(&a.Subagents.MaxConcurrent, 1, 1000)},
+						field{"maxChildrenPerAgent", r.intInto(&a.Subagents.MaxChildrenPerAgent, 1, 1000)},
+					)
+				}},
 			)
 		}},
 		field{"list", func(v value) {
@@ -46,7 +58,10 @@ func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
 		}},
 		field{"default", r.boolInto(&a.Default)},
 		field{"name", r.textInto(&a.Name)},
-		field{"subagents", r.subagents(&a.AllowAgents, entries)},
+		field{"model", r.textInto(&a.Model)},
+		field{"subagents", func(v value) {
+			r.object(v, r.allowAgents(&a.AllowAgents, entries), field{"model", r.textInto(&a.SubagentModel)})
+		}},
 	)
 	if found == nil {
 		return a, false
@@ -70,25 +85,23 @@ func (r *reader) agentID(v value) (string, bool) {
 	return id, true
 }
 
-// subagents reads {allowAgents: […]}.
-func (r *reader) subagents(to *[]string, entries *[]allowed) func(value) {
-	return func(v value) {
-		r.object(v, field{"allowAgents", func(v value) {
-			*to = []string{}
-			r.list(v, func(v value) {
-				s, ok := r.text(v)
-				if !ok {
-					return
-				}
-				if s == "*" {
-					*to = append(*to, s)
-				} else if id, ok := r.agentID(v); ok {
-					*to = append(*to, id)
-					*entries = append(*entries, allowed{v, id})
-				}
-			})
-		}})
-	}
+// allowAgents reads a list of agent ids and "*".
+func (r *reader) allowAgents(to *[]string, entries *[]allowed) field {
+	return field{"allowAgents", func(v value) {
+		*to = []string{}
+		r.list(v, func(v value) {
+			s, ok := r.text(v)
+			if !ok {
+				return
+			}
+			if s == "*" {
+				*to = append(*to, s)
+			} else if id, ok := r.agentID(v); ok {
+				*to = append(*to, id)
+				*entries = append(*entries, allowed{v, id})
+			}
+		})
+	}}
 }
 
 // add appends the agent unless its id, or being the default, is taken.

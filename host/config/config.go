@@ -2,15 +2,21 @@
 // terms, plus Parley's own.
 //
 //	{
-//	  session: { mainKey: "main", scope: "per-sender" },
+//	  session: { mainKey: "main", scope: "per-sender", agentToAgent: { maxPingPongTurns: 5 }, announce: { locale: "en" } },
 //	  tools: {
 //	    sessions: { visibility: "tree" },
 //	    agentToAgent: { enabled: false, allow: [] },
+//	    subagents: { tools: { allow: [], deny: [] } },
 //	  },
 //	  agents: {
-//	    defaults: { sandbox: { sessionToolsVisibility: "spawned" }, subagents: { allowAgents: [] } },
-//	    list: [{ id: "main", default: true, name: "Main", subagents: { allowAgents: ["ops"] } }, { id: "ops" }],
+//	    defaults: {
+//	      model: "small",
+//	      sandbox: { sessionToolsVisibility: "spawned" },
+//	      subagents: { allowAgents: [], model: "small", archiveAfterMinutes: 60, maxConcurrent: 8, maxChildrenPerAgent: 5 },
+//	    },
+//	    list: [{ id: "main", default: true, name: "Main", model: "large", subagents: { allowAgents: ["ops"] } }, { id: "ops" }],
 //	  },
+//	  models: { allow: ["small", "large"] },
 //	  gateway: {
 //	    listen: "127.0.0.1:8484",
 //	    tokens: [
@@ -24,8 +30,9 @@
 //
 // A file is accepted whole or refused whole: every unknown name, repeated name
 // and bad value is one Problem with its path and place, and all of them are
-// reported at once. What is accepted is acted upon: a setting whose feature this
-// version lacks is an unknown name.
+// reported at once. The settings are those that S0 to S7 of the contract name,
+// and how to reach the gateway; those of sending and spawning (S4, S5) are checked
+// and kept for the tools that come to use them. Anything else is an unknown name.
 package config
 
 import (
@@ -52,6 +59,16 @@ const (
 	SandboxAll     = "all"
 )
 
+// Values of session.announce.locale (S5.5).
+const (
+	LocaleEnglish    = "en"
+	LocalePortuguese = "pt"
+)
+
+// MaxPingPongTurns bounds session.agentToAgent.maxPingPongTurns, and is its
+// default (S4.6).
+const MaxPingPongTurns = 5
+
 // DefaultListen is where the gateway listens unless told otherwise.
 const DefaultListen = "127.0.0.1:8484"
 
@@ -61,21 +78,36 @@ type Config struct {
 	Session Session
 	Tools   Tools
 	Agents  Agents
+	Models  Models
 	Gateway Gateway
 	Store   Store
 	Plugins Plugins
 }
 
-// Session are the settings that keys depend on.
+// Session are the settings of sessions.
 type Session struct {
-	MainKey string // the <rest> of main sessions (S1.2)
-	Scope   string // ScopePerSender or ScopeGlobal
+	MainKey          string // the <rest> of main sessions (S1.2)
+	Scope            string // ScopePerSender or ScopeGlobal
+	MaxPingPongTurns int    // 0 to MaxPingPongTurns (S4.6)
+	AnnounceLocale   string // LocaleEnglish or LocalePortuguese (S5.5)
 }
 
 // Tools says what the session tools may see.
 type Tools struct {
 	Visibility   string // one of the Visibility constants
 	AgentToAgent AgentToAgent
+	Subagents    ToolPolicy // of spawned children (S5.4)
+}
+
+// ToolPolicy gives tools back and takes them away; Deny wins.
+type ToolPolicy struct {
+	Allow []string
+	Deny  []string
+}
+
+// Models are the models that may run. A nil Allow is all of them (S5.2).
+type Models struct {
+	Allow []string
 }
 
 // AgentToAgent opens the sessions of other agents (S7.2).
@@ -86,9 +118,19 @@ type AgentToAgent struct {
 
 // Agents are the configured agents. With an empty List there is one, "main".
 type Agents struct {
+	Model             string   // for agents that have none of their own
 	SandboxVisibility string   // SandboxSpawned or SandboxAll
 	AllowAgents       []string // for agents that have none of their own
+	Subagents         Subagents
 	List              []Agent
+}
+
+// Subagents bound the spawned children (S5.2, S5.3, S5.7).
+type Subagents struct {
+	Model               string // empty: the target agent's
+	ArchiveAfterMinutes int    // after a child's run has ended; 0 = never
+	MaxConcurrent       int    // children that run at once
+	MaxChildrenPerAgent int    // active children of one session
 }
 
 // Agent is one configured agent.
@@ -96,6 +138,9 @@ type Agent struct {
 	ID      string
 	Default bool
 	Name    string
+	Model   string // empty: Agents.Model
+	// SubagentModel is for children under this agent; empty: Agents.Subagents.Model.
+	SubagentModel string
 	// AllowAgents are the agents that it may spawn children under: ids, or "*"
 	// for every configured one (S5.2, S6). nil: Agents.AllowAgents.
 	AllowAgents []string
@@ -140,9 +185,15 @@ type Plugins struct {
 // Default returns the settings of an empty file.
 func Default() *Config {
 	return &Config{
-		Session: Session{MainKey: sessionkey.DefaultMainKey, Scope: ScopePerSender},
-		Tools:   Tools{Visibility: VisibilityTree},
-		Agents:  Agents{SandboxVisibility: SandboxSpawned},
+		Session: Session{
+			MainKey: sessionkey.DefaultMainKey, Scope: ScopePerSender,
+			MaxPingPongTurns: MaxPingPongTurns, AnnounceLocale: LocaleEnglish,
+		},
+		Tools: Tools{Visibility: VisibilityTree},
+		Agents: Agents{
+			SandboxVisibility: SandboxSpawned,
+			Subagents:         Subagents{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildrenPerAgent: 5},
+		},
 		Gateway: Gateway{Listen: DefaultListen},
 	}
 }

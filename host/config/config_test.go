@@ -20,13 +20,22 @@ func TestLoadFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Session: Session{MainKey: "home", Scope: ScopePerSender},
-		Tools:   Tools{Visibility: VisibilityAll, AgentToAgent: AgentToAgent{Enabled: true, Allow: []string{"main", "ops*", "*"}}},
-		Agents: Agents{SandboxVisibility: SandboxAll, AllowAgents: []string{"main"}, List: []Agent{
-			{ID: "main", Name: "Main", AllowAgents: []string{"ops", "*"}},
-			{ID: "ops", Default: true},
-			{ID: "quiet", AllowAgents: []string{}},
-		}},
+		Session: Session{MainKey: "home", Scope: ScopePerSender, MaxPingPongTurns: 5, AnnounceLocale: LocalePortuguese},
+		Tools: Tools{
+			Visibility:   VisibilityAll,
+			AgentToAgent: AgentToAgent{Enabled: true, Allow: []string{"main", "ops*", "*"}},
+			Subagents:    ToolPolicy{Allow: []string{"sessions_list"}, Deny: []string{"exec"}},
+		},
+		Agents: Agents{
+			Model: "small", SandboxVisibility: SandboxAll, AllowAgents: []string{"main"},
+			Subagents: Subagents{Model: "tiny", MaxConcurrent: 2, MaxChildrenPerAgent: 3},
+			List: []Agent{
+				{ID: "main", Name: "Main", Model: "large", SubagentModel: "medium", AllowAgents: []string{"ops", "*"}},
+				{ID: "ops", Default: true},
+				{ID: "quiet", AllowAgents: []string{}},
+			},
+		},
+		Models: Models{Allow: []string{"tiny", "small", "medium", "large"}},
 		Gateway: Gateway{Listen: "127.0.0.1:0", Tokens: []Token{
 			{Secret: "secret-of-the-operator", Operator: true},
 			{Secret: "for-ops", Caller: Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true}},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ func (c *Config) read(r *reader, root value) {
 		field{"session", func(v value) { c.Session.read(r, v) }},
 		field{"tools", func(v value) { c.Tools.read(r, v) }},
 		field{"agents", func(v value) { c.Agents.read(r, v) }},
+		field{"models", func(v value) { r.object(v, field{"allow", r.textsInto(&c.Models.Allow)}) }},
 		field{"gateway", func(v value) { tokens = c.Gateway.read(r, v) }},
 		field{"store", func(v value) {
 			r.object(v, field{"path", r.textInto(&c.Store.Path)})
@@ -39,6 +41,15 @@ func (s *Session) read(r *reader, v value) {
 			s.MainKey = key
 		}},
 		field{"scope", r.enumInto(&s.Scope, ScopePerSender, ScopeGlobal)},
+		field{"agentToAgent", func(v value) {
+			r.object(v, field{"maxPingPongTurns", func(v value) {
+				r.intInto(&s.MaxPingPongTurns, 0, math.MaxInt32)(v)
+				s.MaxPingPongTurns = min(s.MaxPingPongTurns, MaxPingPongTurns) // clamped (S4.6)
+			}})
+		}},
+		field{"announce", func(v value) {
+			r.object(v, field{"locale", r.enumInto(&s.AnnounceLocale, LocaleEnglish, LocalePortuguese)})
+		}},
 	)
 }
 
@@ -78,6 +89,11 @@ func (t *Tools) read(r *reader, v value) {
 					})
 				}},
 			)
+		}},
+		field{"subagents", func(v value) {
+			r.object(v, field{"tools", func(v value) {
+				r.object(v, field{"allow", r.textsInto(&t.Subagents.Allow)}, field{"deny", r.textsInto(&t.Subagents.Deny)})
+			}})
 		}},
 	)
 }

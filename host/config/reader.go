@@ -95,7 +95,7 @@ func (r *reader) unknown(v value, m document.Member, fields []field) {
 		names[i] = f.name
 	}
 	r.problemAt(m.Offset, v.member(clip(m.Name), nil).path,
-		"is an unknown name, or a setting that this version does not act on; known here: %s", strings.Join(names, ", "))
+		"is an unknown name, or a setting that this version does not know; known here: %s", strings.Join(names, ", "))
 }
 
 // text reads a string that is not blank, trimmed.
@@ -115,6 +115,18 @@ func (r *reader) textInto(to *string) func(value) {
 		if s, ok := r.text(v); ok {
 			*to = s
 		}
+	}
+}
+
+// textsInto reads an array of strings that are not blank.
+func (r *reader) textsInto(to *[]string) func(value) {
+	return func(v value) {
+		*to = []string{}
+		r.list(v, func(v value) {
+			if s, ok := r.text(v); ok {
+				*to = append(*to, s)
+			}
+		})
 	}
 }
 
