@@ -38,14 +38,17 @@ const (
 	OpList    = "list"    // store
 	OpHistory = "history" // store
 	OpStatus  = "status"  // agent
+	OpWaits   = "waits"   // agent
+	OpRun     = "run"     // agent, a write
+	OpSend    = "send"    // deliver, a write
 )
 
 // Writes lists, by import, the operations that record an effect. Every other
 // operation reads.
 var Writes = map[string][]string{
 	ImportStore:   {"create", "patch", "archive", "delete"},
-	ImportAgent:   {"run", "abort"},
-	ImportDeliver: {"send"},
+	ImportAgent:   {OpRun, "abort"},
+	ImportDeliver: {OpSend},
 }
 
 // IsWrite reports whether op of the import family records an effect.
@@ -63,6 +66,7 @@ const (
 	ToolList    = "sessions_list"
 	ToolHistory = "sessions_history"
 	ToolAgents  = "agents_list"
+	ToolSend    = "sessions_send"
 )
 
 // Limits of version 1, in bytes unless said otherwise.
@@ -77,4 +81,7 @@ const (
 	MaxListLimit    = 1000     // rows of one list reply
 	MaxHistoryLimit = 1000     // messages of one history reply
 	MaxListMessages = 20       // messages per row of a list reply
+	MaxEffects      = 16       // effects that one step may record
+	MaxText         = 1 << 20  // message of a run, its context, text of a delivery
+	MaxNote         = 1 << 10  // note of a step result
 )

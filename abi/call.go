@@ -6,16 +6,17 @@ import "github.com/parley-wasm/parley/abi/jsonappend"
 // host sets it from the connection's credentials or the run's token, never from
 // tool arguments.
 type Caller struct {
-	SessionKey string // canonical; empty for the operator
-	AgentID    string
-	Channel    string
-	To         string
-	AccountID  string
-	ThreadID   string
-	Sandboxed  bool
-	Depth      int // 0, or 1 for a spawned child
-	Hops       int // how many flows in a row led here (S5.6)
-	Operator   bool
+	SessionKey string `json:"sessionKey,omitempty"` // canonical; empty for the operator
+	AgentID    string `json:"agentId,omitempty"`
+	Channel    string `json:"channel,omitempty"`
+	To         string `json:"to,omitempty"`
+	AccountID  string `json:"accountId,omitempty"`
+	ThreadID   string `json:"threadId,omitempty"`
+	Sandboxed  bool   `json:"sandboxed"`
+	Depth      int    `json:"depth"`           // 0, or 1 for a spawned child
+	Hops       int    `json:"hops"`            // how many flows in a row led here (S5.6)
+	RunID      string `json:"runId,omitempty"` // the run that calls, if one does
+	Operator   bool   `json:"operator,omitempty"`
 }
 
 // AppendJSON appends the caller's JSON.
@@ -30,6 +31,7 @@ func (c *Caller) AppendJSON(b []byte) []byte {
 	o.Bool("sandboxed", c.Sandboxed)
 	o.Int("depth", int64(c.Depth))
 	o.Int("hops", int64(c.Hops))
+	o.OptString("runId", c.RunID)
 	o.OptBool("operator", c.Operator)
 	return o.Close()
 }
@@ -91,6 +93,66 @@ func (r *ResumeInput) AppendJSON(b []byte) []byte {
 	o.Raw("event", orNull(r.Event))
 	o.Value(r.Caller.AppendJSON(o.Key("caller")))
 	o.Raw("config", orEmptyObject(r.Config))
+	return o.Close()
+}
+
+// Wait says what wakes a flow next: a run that ends, a point in time, or
+// whichever comes first. State is given back to the step that follows.
+type Wait struct {
+	Run          string // id; empty: none
+	Until        int64  // milliseconds; 0: none
+	State        []byte // JSON, at most MaxState bytes
+	StateVersion int
+}
+
+// StepResult is the output of a step that did not fail. Result answers the
+// caller, once in a flow; without Wait the flow is over.
+type StepResult struct {
+	Result []byte // JSON object; empty: no answer in this step
+	Code   Code   // beside a Result that is a tool's failure (S0.1)
+	Wait   *Wait
+	Note   string // how the flow stands, for people; kept until the next one
+}
+
+// AppendJSON appends the step result's JSON.
+func (r *StepResult) AppendJSON(b []byte) []byte {
+	o := jsonappend.Open(b)
+	o.OptRaw("result", r.Result)
+	o.OptString("code", string(r.Code))
+	if w := r.Wait; w != nil {
+		wo := jsonappend.Open(o.Key("wait"))
+		wo.OptString("run", w.Run)
+		wo.OptInt("until", w.Until)
+		wo.Raw("state", orNull(w.State))
+		wo.Int("stateVersion", int64(w.StateVersion))
+		o.Value(wo.Close())
+	}
+	o.OptString("note", r.Note)
+	return o.Close()
+}
+
+// Types of events.
+const (
+	EventRun    = "run"    // the run that was waited for has ended
+	EventTime   = "time"   // the time that was waited for has come
+	EventCancel = "cancel" // the flow is to end
+)
+
+// Event is what woke a flow.
+type Event struct {
+	Type string
+	At   int64
+	Run  *Run // of EventRun
+}
+
+// AppendJSON appends the event's JSON.
+func (e *Event) AppendJSON(b []byte) []byte {
+	o := jsonappend.Open(b)
+	o.String("type", e.Type)
+	o.Int("at", e.At)
+	if e.Run != nil {
+		o.Value(e.Run.AppendJSON(o.Key("run")))
+	}
 	return o.Close()
 }
 

@@ -25,6 +25,7 @@ type Session struct {
 	LastAccountID   string
 	LastThreadID    string
 	Model           string // the model that last really ran
+	ModelOverride   string // the model that runs here are to use
 	ContextTokens   *int64
 	TotalTokens     *int64
 	ThinkingLevel   string
@@ -40,10 +41,10 @@ type Session struct {
 
 // Target is where a message is delivered (S9).
 type Target struct {
-	Channel   string
-	To        string
-	AccountID string
-	ThreadID  string // always a string inside
+	Channel   string `json:"channel,omitempty"`
+	To        string `json:"to,omitempty"`
+	AccountID string `json:"accountId,omitempty"`
+	ThreadID  string `json:"threadId,omitempty"` // always a string inside
 }
 
 // IsZero reports whether the target is empty.
@@ -81,6 +82,7 @@ func (s *Session) AppendJSON(b []byte) []byte {
 	o.OptString("lastAccountId", s.LastAccountID)
 	o.OptString("lastThreadId", s.LastThreadID)
 	o.OptString("model", s.Model)
+	o.OptString("modelOverride", s.ModelOverride)
 	optInt(&o, "contextTokens", s.ContextTokens)
 	optInt(&o, "totalTokens", s.TotalTokens)
 	o.OptString("thinkingLevel", s.ThinkingLevel)

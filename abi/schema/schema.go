@@ -1,5 +1,5 @@
 // Package schema holds the JSON Schemas of the tools: one of the arguments and
-// one of the results per tool (S2, S3, S6).
+// one of the results per tool (S2, S3, S4, S6).
 //
 // They are draft 2020-12, and keep to keywords that mean the same in draft 7.
 // They name no $schema and use no references, because validators in MCP clients
@@ -25,4 +25,9 @@ var (
 	AgentsInput []byte
 	//go:embed agents_list.output.json
 	AgentsOutput []byte
+
+	//go:embed sessions_send.input.json
+	SendInput []byte
+	//go:embed sessions_send.output.json
+	SendOutput []byte
 )

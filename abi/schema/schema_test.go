@@ -30,6 +30,7 @@ func compile(t *testing.T, name string, doc []byte) *jsonschema.Schema {
 func TestSchemas(t *testing.T) {
 	const row = `{"key":"main","kind":"main","channel":"unknown","agentId":"main","updatedAt":1,"sessionId":"s"}`
 	const failure = `{"status":"error","error":"x"}`
+	const sent = `"sessionKey":"main","delivery":{"message":"answered","announce":"skipped"}`
 	tests := []struct {
 		name    string
 		schema  []byte
@@ -48,6 +49,14 @@ func TestSchemas(t *testing.T) {
 		{"S3.3", HistoryOutput,
 			[]string{`{"sessionKey":"main","messages":[{"role":"user"}],"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":17,"hasMore":false}`, failure},
 			[]string{`{"sessionKey":"main","messages":[]}`, `{"status":"error"}`}},
+		{"S4.1", SendInput,
+			[]string{`{"message":"x"}`, `{"sessionKey":"main","message":"","timeoutSeconds":-1,"announce":"x"}`, `{"label":"x","agentId":"y","message":"x"}`},
+			[]string{`{}`, `{"message":1}`, `{"message":"x","timeoutSeconds":"1"}`, `{"message":"x","timeout":1}`}},
+		{"S4.3", SendOutput,
+			[]string{`{"runId":"r","status":"accepted",` + sent + `}`, `{"runId":"r","status":"ok","reply":"",` + sent + `}`, `{"runId":"r","status":"timeout","error":"x",` + sent + `}`,
+				`{"runId":"r","status":"error","error":"x",` + sent + `}`, failure, `{"status":"forbidden","error":"x"}`},
+			[]string{`{"runId":"r","status":"ok",` + sent + `}`, `{"runId":"r","status":"accepted","reply":"x",` + sent + `}`, `{"status":"timeout","error":"x"}`,
+				`{"runId":"r","status":"forbidden","error":"x",` + sent + `}`, `{"runId":"r","status":"accepted","sessionKey":"main"}`}},
 		{"S6", AgentsInput, []string{`{}`}, []string{`{"agentId":"x"}`}},
 		{"S6", AgentsOutput,
 			[]string{`{"requester":"main","allowAny":false,"agents":[{"id":"main"},{"id":"ops","name":"Ops"}]}`, failure},

@@ -159,6 +159,18 @@ func (a *Args) OneOf(name string, values []string) []string {
 	return out
 }
 
+// Choice reads a string that must be one of values; the first when absent.
+func (a *Args) Choice(name string, values ...string) string {
+	switch s := a.String(name); {
+	case s == "":
+	case contains(values, s):
+		return s
+	default:
+		a.Fail(name, "has the unknown value "+quote.Text(s)+"; accepted are "+strings.Join(values, ", "))
+	}
+	return values[0]
+}
+
 func contains(list []string, s string) bool {
 	for _, v := range list {
 		if v == s {

@@ -32,6 +32,11 @@ func TestRead(t *testing.T) {
 		{"required absent", `{}`, func(a *Args) any { return a.Required("s", "a key") }, "", "s is required: a key"},
 		{"required wrong type", `{"s":[]}`, func(a *Args) any { return a.Required("s", "a key") }, "", "s must be a string"},
 
+		{"choice", `{"s":" b "}`, func(a *Args) any { return a.Choice("s", "a", "b") }, "b", ""},
+		{"choice absent", `{"s":" "}`, func(a *Args) any { return a.Choice("s", "a", "b") }, "a", ""},
+		{"choice in another case", `{"s":"B"}`, func(a *Args) any { return a.Choice("s", "a", "b") }, "a", `s has the unknown value "B"; accepted are a, b`},
+		{"choice of another type", `{"s":true}`, func(a *Args) any { return a.Choice("s", "a", "b") }, "a", "s must be a string"},
+
 		{"default", `{}`, func(a *Args) any { return a.Clamped("n", 50, 1, 200) }, int64(50), ""},
 		{"null number", `{"n":null}`, func(a *Args) any { return a.Clamped("n", 50, 1, 200) }, int64(50), ""},
 		{"floored", `{"n":5.9}`, func(a *Args) any { return a.Clamped("n", 50, 1, 200) }, int64(5), ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
-// Client asks the host's store. Every method returns a *Fault when the host
+// Client calls the host functions. Every method returns a *Fault when the host
 // refuses. It is for one step.
 type Client struct {
 	host Host
@@ -31,13 +31,13 @@ func (c *Client) Resolve(q *abi.ResolveRequest) (*abi.Session, error) {
 }
 
 func (c *Client) session(op string) (*abi.Session, error) {
-	ok, err := c.call(op)
+	ok, err := c.call(abi.ImportStore, op)
 	if err != nil {
 		return nil, err
 	}
 	v := ok.Get("session")
 	if !v.Exists() {
-		return nil, malformed(op)
+		return nil, malformed(abi.ImportStore, op)
 	}
 	if !v.IsObject() {
 		return nil, nil
@@ -45,7 +45,7 @@ func (c *Client) session(op string) (*abi.Session, error) {
 	s := &abi.Session{}
 	readSession(v, s)
 	if s.Key == "" {
-		return nil, malformed(op)
+		return nil, malformed(abi.ImportStore, op)
 	}
 	return s, nil
 }
@@ -54,7 +54,7 @@ func (c *Client) session(op string) (*abi.Session, error) {
 // Fault: it could never end.
 func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	ok, err := c.call(abi.OpList)
+	ok, err := c.call(abi.ImportStore, abi.OpList)
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 		return true
 	})
 	if !found || p.More && len(p.Rows) == 0 {
-		return nil, malformed(abi.OpList)
+		return nil, malformed(abi.ImportStore, abi.OpList)
 	}
 	for i := range p.Rows {
 		if p.Rows[i].Session.Key == "" {
-			return nil, malformed(abi.OpList)
+			return nil, malformed(abi.ImportStore, abi.OpList)
 		}
 	}
 	return p, nil
@@ -85,7 +85,7 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 // is a Fault.
 func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	ok, err := c.call(abi.OpHistory)
+	ok, err := c.call(abi.ImportStore, abi.OpHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -102,30 +102,30 @@ func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 		return true
 	})
 	if !found || p.More && len(p.Messages) == 0 {
-		return nil, malformed(abi.OpHistory)
+		return nil, malformed(abi.ImportStore, abi.OpHistory)
 	}
 	return p, nil
 }
 
 // call sends the request in c.buf and returns the reply's ok, an object.
-func (c *Client) call(op string) (gjson.Result, error) {
-	reply := gjson.Parse(view.String(c.host.Call(abi.ImportStore, c.buf)))
+func (c *Client) call(family, op string) (gjson.Result, error) {
+	reply := gjson.Parse(view.String(c.host.Call(family, c.buf)))
 	if !reply.IsObject() {
-		return gjson.Result{}, malformed(op)
+		return gjson.Result{}, malformed(family, op)
 	}
 	ok := reply.Get("ok")
 	if !ok.Exists() {
 		if e := reply.Get("error"); e.Exists() {
-			return gjson.Result{}, refusal(op, e)
+			return gjson.Result{}, refusal(family, op, e)
 		}
 	}
 	// A value that is cut off reaches to the end, where the reply's last brace would be.
 	if !ok.IsObject() || ok.Index+len(ok.Raw) >= reply.Index+len(reply.Raw) {
-		return gjson.Result{}, malformed(op)
+		return gjson.Result{}, malformed(family, op)
 	}
 	return ok, nil
 }
 
-func malformed(op string) error {
-	return fault(abi.Internal, "the host's reply to store operation "+op+" does not have the form of ABI version 1")
+func malformed(family, op string) error {
+	return fault(abi.Internal, "the host's reply to "+family+"."+op+" does not have the form of ABI version 1")
 }

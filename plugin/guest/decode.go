@@ -91,6 +91,8 @@ func readSession(v gjson.Result, s *abi.Session) {
 			s.LastThreadID = v.Str
 		case "model":
 			s.Model = v.Str
+		case "modelOverride":
+			s.ModelOverride = v.Str
 		case "contextTokens":
 			s.ContextTokens = optInt(v)
 		case "totalTokens":

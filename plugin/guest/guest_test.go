@@ -18,10 +18,12 @@ var (
 	full    = abi.Session{
 		Key: "agent:main:x", AgentID: "main", Kind: "other", SessionID: "s\n\"é", UpdatedAt: 1_700_000_000_000, Label: "l", DisplayName: "d", Subject: "sub",
 		ChatType: "direct", Channel: "c", DeliveryContext: abi.Target{Channel: "c", To: "t", AccountID: "a", ThreadID: "th"}, LastChannel: "lc", LastTo: "lt",
-		LastAccountID: "la", LastThreadID: "lth", Model: "m", ContextTokens: &seven, TotalTokens: &zero, ThinkingLevel: "tl", VerboseLevel: "vl",
+		LastAccountID: "la", LastThreadID: "lth", Model: "m", ModelOverride: "mo", ContextTokens: &seven, TotalTokens: &zero, ThinkingLevel: "tl", VerboseLevel: "vl",
 		SystemSent: &yes, AbortedLastRun: &no, SendPolicy: "deny", SpawnedBy: "agent:main:main", Status: "done", ArchivedAt: 9, TranscriptPath: "/p",
 	}
-	message = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}
+	cost     = 0.25
+	endedRun = abi.Run{ID: "r", Status: abi.RunDone, Reply: "yes\n", Error: "e", Model: "m", Usage: &abi.Usage{Input: &seven, Output: &zero, Total: &seven, Cost: &cost}, StartedAt: 1, EndedAt: 2}
+	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}
 )
 
 // What the ABI's encoders write is what the client reads, every field.
@@ -52,6 +54,47 @@ func TestRoundTrip(t *testing.T) {
 	history, err := c.History(&abi.HistoryRequest{SessionKey: "k", Limit: 5})
 	if err != nil || !history.More || len(history.Messages) != 2 || !reflect.DeepEqual(history.Messages[0], message) {
 		t.Errorf("History: %+v, %v", history, err)
+	}
+}
+
+// The operations of agents and deliveries.
+func TestWork(t *testing.T) {
+	c := guest.NewClient(guesttest.NewScript(t,
+		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendRunReply(nil, &endedRun))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendRunReply(nil, nil))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendWaitsReply(nil, true))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendWaitsReply(nil, false))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
+			Reply: string(abi.AppendRunIDReply(nil, "r"))},
+		guesttest.Exchange{Family: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendDeliveryIDReply(nil, "d"))},
+		guesttest.Exchange{Family: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
+		guesttest.Exchange{Family: "deliver", Reply: `{"error":{}}`},
+	))
+	if r, err := c.Status("r"); err != nil || !reflect.DeepEqual(*r, endedRun) {
+		t.Errorf("Status: %+v, %v", r, err)
+	}
+	if r, err := c.Status("x"); err != nil || r != nil {
+		t.Errorf("Status: %+v, %v", r, err)
+	}
+	if yes, err := c.Waits("k"); err != nil || !yes {
+		t.Errorf("Waits: %v, %v", yes, err)
+	}
+	if yes, err := c.Waits("l"); err != nil || yes {
+		t.Errorf("Waits: %v, %v", yes, err)
+	}
+	run := abi.RunRequest{SessionKey: "k", Message: "m", Context: "c", Source: "s", Group: abi.GroupNested, NoTools: true, TimeoutSeconds: 60}
+	if id, err := c.Run(&run); err != nil || id != "r" {
+		t.Errorf("Run: %q, %v", id, err)
+	}
+	if id, err := c.Send(&abi.SendRequest{SessionKey: "k", Text: "t", RunID: "r"}); err != nil || id != "d" {
+		t.Errorf("Send: %q, %v", id, err)
+	}
+	var f *guest.Fault
+	if _, err := c.Run(&run); !errors.As(err, &f) || f.Err.Code != abi.Forbidden || f.Err.Message != "no" {
+		t.Errorf("Run: %v", err)
+	}
+	if _, err := c.Send(&abi.SendRequest{}); !errors.Is(err, abi.Internal) || err.Error() != "the host refused deliver.send" {
+		t.Errorf("Send: %v", err)
 	}
 }
 
@@ -107,6 +150,22 @@ var replies = map[string]func(*guest.Client) error{
 		_, err := c.List(&abi.ListRequest{Limit: 5})
 		return err
 	},
+	string(abi.AppendRunReply(nil, &endedRun)): func(c *guest.Client) error {
+		_, err := c.Status("r")
+		return err
+	},
+	string(abi.AppendWaitsReply(nil, true)): func(c *guest.Client) error {
+		_, err := c.Waits("k")
+		return err
+	},
+	string(abi.AppendRunIDReply(nil, "r")): func(c *guest.Client) error {
+		_, err := c.Run(&abi.RunRequest{})
+		return err
+	},
+	string(abi.AppendDeliveryIDReply(nil, "d")): func(c *guest.Client) error {
+		_, err := c.Send(&abi.SendRequest{})
+		return err
+	},
 	string((&abi.HistoryPage{Messages: []abi.Message{message}}).AppendReply(nil)): func(c *guest.Client) error {
 		_, err := c.History(&abi.HistoryRequest{Limit: 5})
 		return err
@@ -118,12 +177,12 @@ func TestCutOff(t *testing.T) {
 	for reply, ask := range replies {
 		for end := range len(reply) {
 			var f *guest.Fault
-			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: reply[:end]})))
+			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply[:end]})))
 			if !errors.As(err, &f) || !errors.Is(err, abi.Internal) {
 				t.Errorf("%s: %v", reply[:end], err)
 			}
 		}
-		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: " " + reply + "\n"}))); err != nil {
+		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: " " + reply + "\n"}))); err != nil {
 			t.Errorf("%s: %v", reply, err)
 		}
 	}
@@ -140,7 +199,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply string) {
 		for _, ask := range replies {
 			var fault *guest.Fault
-			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: reply}))); err != nil && !errors.As(err, &fault) {
+			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply}))); err != nil && !errors.As(err, &fault) {
 				t.Errorf("%q: %v", reply, err)
 			}
 		}
@@ -148,15 +207,16 @@ func FuzzReply(f *testing.F) {
 }
 
 func TestParseInput(t *testing.T) {
-	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, Operator: true}
+	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r", Operator: true}
 	call := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 5, AcceptedAt: 4, Tool: "x", Args: []byte(`{"a":1}`), Caller: caller, Config: []byte(`{"b":2}`)}
 	in, err := guest.ParseInput(string(call.AppendJSON(nil)))
-	if want := (guest.Input{Now: 5, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
+	if want := (guest.Input{FlowID: "f", Step: 1, Now: 5, AcceptedAt: 4, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("call: %+v, %v", in, err)
 	}
-	resume := abi.ResumeInput{Now: 5, StateVersion: 3, Caller: caller}
+	event := abi.Event{Type: abi.EventRun, At: 6, Run: &endedRun}
+	resume := abi.ResumeInput{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: []byte(`{"c":3}`), StateVersion: 3, Event: event.AppendJSON(nil), Caller: caller}
 	in, err = guest.ParseInput(string(resume.AppendJSON(nil)))
-	if want := (guest.Input{Now: 5, StateVersion: 3, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
+	if want := (guest.Input{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: `{"c":3}`, StateVersion: 3, Event: &event, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("resume: %+v, %v", in, err)
 	}
 	// What decides who the caller is must be said, and rightly.
@@ -182,6 +242,25 @@ func TestParseInput(t *testing.T) {
 	} {
 		if _, err := guest.ParseInput(`{"abi":1,"caller":` + doc + `}`); (err == nil) != ok {
 			t.Errorf("S0.3 caller %s: %v", doc, err)
+		}
+	}
+	for doc, ok := range map[string]bool{
+		`null`:                     true,
+		`{"type":"time","at":1}`:   true,
+		`{"type":"cancel","at":1}`: true,
+		`{"type":"run","run":{"id":"r","status":"killed"}}`: true,
+		`{}`:                     false,
+		`[]`:                     false,
+		`"time"`:                 false,
+		`{"type":"Time"}`:        false,
+		`{"type":"run"}`:         false,
+		`{"type":"run","run":7}`: false,
+		`{"type":"run","run":{"id":"","status":"done"}}`:     false,
+		`{"type":"run","run":{"id":"r","status":"running"}}`: false,
+		`{"type":"run","run":{"id":"r"}}`:                    false,
+	} {
+		if in, err := guest.ParseInput(`{"abi":1,"caller":{"operator":true},"event":` + doc + `}`); (err == nil) != ok || err == nil && (in.Event == nil) != (doc == "null") {
+			t.Errorf("event %s: %+v, %v", doc, in, err)
 		}
 	}
 	if _, err := guest.ParseInput(`{"abi":1,"caller":{"operator":true},"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {

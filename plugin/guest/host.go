@@ -12,7 +12,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
 // Host carries one request to the family of host functions (abi.ImportStore …)
@@ -38,13 +37,13 @@ func fault(code abi.Code, message string) error {
 }
 
 // refusal reads the host's {code, message}.
-func refusal(op string, v gjson.Result) error {
+func refusal(family, op string, v gjson.Result) error {
 	e := &abi.Error{Code: abi.Code(v.Get("code").Str), Message: v.Get("message").Str}
 	if !e.Code.Known() {
 		e.Code = abi.Internal
 	}
 	if e.Message == "" {
-		e.Message = string(jsonappend.String([]byte("the host refused store operation "), op))
+		e.Message = "the host refused " + family + "." + op
 	}
 	return &Fault{Err: e}
 }

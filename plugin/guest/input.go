@@ -10,20 +10,26 @@ import (
 	"github.com/parley-wasm/parley/plugin/quote"
 )
 
-// Input is what a step is given. Args and Config are JSON texts, "" when absent.
+// Input is what a step is given. Args, State and Config are JSON texts, "" when
+// absent. Times are milliseconds.
 type Input struct {
-	Now          int64 // milliseconds
-	Tool         string
-	Args         string
-	StateVersion int64 // of resume
+	FlowID       string
+	Step         int64
+	Now          int64
+	AcceptedAt   int64      // when the call came; deadlines count from here
+	Tool         string     // of call
+	Args         string     // of call
+	State        string     // of resume
+	StateVersion int64      // of resume
+	Event        *abi.Event // of resume
 	Caller       abi.Caller
 	Config       string
 }
 
 // ParseInput reads the input of call or resume, which has passed jsonstrict. It
 // fails with abi.Unsupported for another ABI version, and with abi.InvalidArgs
-// for an input that is no object, has unknown members or has no proper caller: a
-// misspelt member must not widen what the caller may do.
+// for an input that is no object, has unknown members, no proper caller or an event
+// without meaning: a misspelt member must not widen what the caller may do.
 func ParseInput(doc string) (*Input, *abi.Error) {
 	input := gjson.Parse(doc)
 	if !input.IsObject() {
@@ -40,15 +46,25 @@ func ParseInput(doc string) (*Input, *abi.Error) {
 	var bad *abi.Error
 	input.ForEach(func(name, v gjson.Result) bool {
 		switch name.Str {
-		case "abi", "flowId", "step", "callId", "acceptedAt", "state", "event":
+		case "abi", "callId":
+		case "flowId":
+			in.FlowID = v.Str
+		case "step":
+			in.Step = integer(v)
 		case "now":
 			in.Now = integer(v)
+		case "acceptedAt":
+			in.AcceptedAt = integer(v)
 		case "tool":
 			in.Tool = v.Str
 		case "args":
 			in.Args = v.Raw
+		case "state":
+			in.State = v.Raw
 		case "stateVersion":
 			in.StateVersion = integer(v)
+		case "event":
+			in.Event, bad = readEvent(v)
 		case "caller":
 			bad = readCaller(v, &in.Caller)
 		case "config":
@@ -88,6 +104,8 @@ func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
 			c.AccountID = v.Str
 		case "threadId":
 			c.ThreadID = v.Str
+		case "runId":
+			c.RunID = v.Str
 		case "depth":
 			c.Depth, want = int(integer(v)), gjson.Number
 		case "hops":

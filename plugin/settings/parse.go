@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"math"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -35,6 +36,23 @@ func (p *parser) oneOf(path string, values ...string) int {
 		p.err = unknown(path, text, strings.Join(values, ", "))
 	}
 	return 0
+}
+
+// clamped reads a number, floored and brought into [low, high]; absent and null
+// are def. A value of another type is recorded as a failure.
+func (p *parser) clamped(path string, def, low, high int64) int64 {
+	p.objects(path)
+	v := p.config.Get(path)
+	switch {
+	case v.Type == gjson.Null:
+		return def
+	case v.Type != gjson.Number:
+		if p.err == nil {
+			p.err = unknown(path, v.Raw, "numbers")
+		}
+		return def
+	}
+	return int64(math.Floor(max(float64(low), min(float64(high), v.Num))))
 }
 
 // objects records a failure when something on the way to path is there and no

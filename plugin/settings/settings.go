@@ -40,6 +40,8 @@ type Settings struct {
 	AgentToAgent bool     // tools.agentToAgent.enabled
 	Allow        []string // tools.agentToAgent.allow: patterns, lower-cased; empty = all
 
+	MaxPingPongTurns int // session.agentToAgent.maxPingPongTurns, 0 to 5 (S4.6)
+
 	Agents []ConfiguredAgent // agents.list, in its order
 }
 
@@ -50,6 +52,9 @@ type ConfiguredAgent struct {
 	AllowAgents []string // subagents.allowAgents, lower-cased
 	Default     bool
 }
+
+// maxPingPongTurns is the most turns that are ever taken, and the default.
+const maxPingPongTurns = 5
 
 // Find returns the configured agent with this id, or nil.
 func (s *Settings) Find(id string) *ConfiguredAgent { return find(s.Agents, id) }
@@ -73,6 +78,8 @@ func Parse(config string) (*Settings, *abi.Error) {
 		AgentToAgent:   p.config.Get("tools.agentToAgent.enabled").Type == gjson.True,
 		Allow:          patterns(p.config.Get("tools.agentToAgent.allow")),
 		Agents:         agents(p.config.Get("agents.list")),
+
+		MaxPingPongTurns: int(p.clamped("session.agentToAgent.maxPingPongTurns", maxPingPongTurns, 0, maxPingPongTurns)),
 	}
 	s.Keys.MainKey = strings.TrimSpace(p.config.Get("session.mainKey").Str)
 	s.Keys.GlobalScope = p.oneOf("session.scope", "per-sender", "global") == 1

@@ -45,6 +45,7 @@ func TestParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			tt.want.MaxPingPongTurns = 5
 			if !reflect.DeepEqual(*got, tt.want) {
 				t.Errorf("got  %+v\nwant %+v", *got, tt.want)
 			}
@@ -52,10 +53,21 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestMaxPingPongTurns(t *testing.T) {
+	for value, want := range map[string]int{`null`: 5, `0`: 0, `3`: 3, `2.9`: 2, `5`: 5, `6`: 5, `9e15`: 5, `-1`: 0, `-0.5`: 0} {
+		s, err := Parse(`{"session":{"agentToAgent":{"maxPingPongTurns":` + value + `}}}`)
+		if err != nil || s.MaxPingPongTurns != want {
+			t.Errorf("S4.6 %s: %+v, %v; want %d", value, s, err, want)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for config, want := range map[string]string{
 		`{"tools":{"sessions":{"visibility":"everyone"}}}`:                            `tools.sessions.visibility has the unknown value "everyone"`,
 		`{"tools":{"sessions":{"visibility":7}}}`:                                     `tools.sessions.visibility has the unknown value "7"`,
+		`{"session":{"agentToAgent":{"maxPingPongTurns":"3"}}}`:                       `session.agentToAgent.maxPingPongTurns has the unknown value`,
+		`{"session":{"agentToAgent":3}}`:                                              `session.agentToAgent has the unknown value "3"`,
 		`{"session":{"scope":"world"}}`:                                               `session.scope has the unknown value "world"`,
 		`{"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"everything"}}}}`: `sessionToolsVisibility has the unknown value "everything"`,
 	} {

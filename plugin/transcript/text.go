@@ -30,12 +30,29 @@ func (s *Sanitizer) text(v gjson.Result, name string) {
 }
 
 // masked returns the text with masks, cut to MaxText characters. m is the first
-// credential, if one was found. What lies behind the cut is not looked at.
+// credential, if one was found.
 func (s *Sanitizer) masked(t string, m redact.Match, found bool) []byte {
-	out := s.out[:0]
-	from, left, cut := 0, MaxText, false
+	out, cut := appendExcerpt(s.out[:0], t, MaxText, m, found)
+	s.flags.Redacted = s.flags.Redacted || found
+	s.flags.Truncated = s.flags.Truncated || cut
+	s.out = out
+	return out
+}
+
+// Excerpt returns a text as agents may read it: credentials masked, and cut to
+// so many characters with Marker behind.
+func Excerpt(t string, limit int) string {
+	m, found := redact.Next(t, 0, advance(t, 0, limit))
+	out, _ := appendExcerpt(nil, t, limit, m, found)
+	return view.String(out)
+}
+
+// appendExcerpt appends the text with masks, cut to limit characters, and
+// reports whether it was cut. m is the first credential, if one was found. What
+// lies behind the cut is not looked at.
+func appendExcerpt(out []byte, t string, limit int, m redact.Match, found bool) (_ []byte, cut bool) {
+	from, left := 0, limit
 	for found && !cut {
-		s.flags.Redacted = true
 		out = append(out, t[from:m.Start]...)
 		left -= utf8.RuneCountInString(t[from:m.Start])
 		mark := len(out)
@@ -54,11 +71,9 @@ func (s *Sanitizer) masked(t string, m redact.Match, found bool) []byte {
 		cut = end < len(t)
 	}
 	if cut {
-		s.flags.Truncated = true
 		out = append(out, Marker...)
 	}
-	s.out = out
-	return out
+	return out, cut
 }
 
 // advance returns the index behind n characters of t from i on, or the end of t.

@@ -233,3 +233,21 @@ func TestPlaceholderKeepsNoSecrets(t *testing.T) {
 		t.Errorf("S3.4 %s", got)
 	}
 }
+
+func TestExcerpt(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "",
+		"ééé":                     "ééé",
+		"éééé":                    "ééé" + Marker,
+		"ab\n":                    "ab\n",
+		"password=hunter2hunter2": "pas" + Marker,
+		"exit status 1":           "exi" + Marker,
+	} {
+		if got := Excerpt(text, 3); got != want {
+			t.Errorf("Excerpt(%q) = %q, want %q", text, got, want)
+		}
+	}
+	if got := Excerpt("login failed: password=hunter2hunter2, giving up", 2000); got != "login failed: password=***, giving up" {
+		t.Errorf("S3.4 %q", got)
+	}
+}

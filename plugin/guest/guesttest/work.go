@@ -1,0 +1,78 @@
+package guesttest
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Work is the runs and deliveries of a Store. It keeps the rules of a step: what
+// is read comes before what is written.
+type Work struct {
+	// Runs and Sent are what steps asked for, in their order. The n-th run, from
+	// 1, has the id run-n.
+	Runs []abi.RunRequest
+	Sent []abi.SendRequest
+	// Status answers agent.status by id.
+	Status map[string]*abi.Run
+	// Waiting are the sessions that wait for the caller's run.
+	Waiting []string
+	// Refuse is what agent.run and deliver.send are refused with, by session key.
+	Refuse map[string]*abi.Error
+
+	wrote bool
+}
+
+// Begin begins a step.
+func (w *Work) Begin() { w.wrote = false }
+
+// call answers a request of the families agent and deliver, or refuses a read
+// that comes too late. It reports false for requests to the store.
+func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done bool) {
+	var q struct {
+		Op             string
+		RunID          string `json:"runId"`
+		SessionKey     string
+		Message        string
+		Context        string
+		Source         string
+		Group          string
+		NoTools        bool
+		TimeoutSeconds int
+		Text           string
+	}
+	if err := json.Unmarshal(raw, &q); err != nil {
+		return abi.AppendError(nil, abi.InvalidArgs, err.Error()), true
+	}
+	if w.wrote && !abi.IsWrite(family, q.Op) {
+		return abi.AppendError(nil, abi.Conflict, "a read after a write: "+string(raw)), true
+	}
+	switch family + "." + q.Op {
+	case "agent.status":
+		return abi.AppendRunReply(nil, w.Status[q.RunID]), true
+	case "agent.waits":
+		return abi.AppendWaitsReply(nil, slices.Contains(w.Waiting, q.SessionKey)), true
+	}
+	if family == abi.ImportStore {
+		return nil, false
+	}
+	if e := w.Refuse[q.SessionKey]; e != nil {
+		return abi.AppendError(nil, e.Code, e.Message), true
+	}
+	w.wrote = true
+	switch family + "." + q.Op {
+	case "agent.run":
+		if !slices.ContainsFunc(s.Sessions, func(row abi.Session) bool { return row.Key == q.SessionKey && row.ArchivedAt == 0 }) {
+			return abi.AppendError(nil, abi.NotFound, "session "+q.SessionKey+" does not exist"), true
+		}
+		w.Runs = append(w.Runs, abi.RunRequest{SessionKey: q.SessionKey, Message: q.Message, Context: q.Context, Source: q.Source,
+			Group: q.Group, NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds})
+		return abi.AppendRunIDReply(nil, "run-"+strconv.Itoa(len(w.Runs))), true
+	case "deliver.send":
+		w.Sent = append(w.Sent, abi.SendRequest{SessionKey: q.SessionKey, Text: q.Text, RunID: q.RunID})
+		return abi.AppendDeliveryIDReply(nil, "delivery-"+strconv.Itoa(len(w.Sent))), true
+	}
+	return abi.AppendError(nil, abi.Unsupported, "no such operation"), true
+}
