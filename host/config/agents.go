@@ -23,9 +23,11 @@ func (a *Agents) read(r *reader, v value) {
 		field{"defaults", func(v value) {
 			r.object(v,
 				field{"sandbox", func(v value) {
-					r.object(v, field{"sessionToolsVisibility", r.enumInto(&a.SandboxVisibility, SandboxSpawned, SandboxAll)})
+					r.object(v, r.sandboxMode(&a.Sandbox),
+						field{"sessionToolsVisibility", r.enumInto(&a.SandboxVisibility, SandboxSpawned, SandboxAll)})
 				}},
 				field{"model", r.textInto(&a.Model)},
+				field{"runner", r.runnerInto(&a.Runner)},
 				field{"subagents", func(v value) {
 					r.object(v,
 						r.allowAgents(&a.AllowAgents, &entries),
@@ -59,6 +61,8 @@ func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
 		field{"default", r.boolInto(&a.Default)},
 		field{"name", r.textInto(&a.Name)},
 		field{"model", r.textInto(&a.Model)},
+		field{"sandbox", func(v value) { r.object(v, r.sandboxMode(&a.Sandbox)) }},
+		field{"runner", r.runnerInto(&a.Runner)},
 		field{"subagents", func(v value) {
 			r.object(v, r.allowAgents(&a.AllowAgents, entries), field{"model", r.textInto(&a.SubagentModel)})
 		}},
@@ -70,6 +74,10 @@ func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
 		r.problem(v, "has no id; give the agent one, such as id: \"main\"")
 	}
 	return a, a.ID != ""
+}
+
+func (r *reader) sandboxMode(to *string) field {
+	return field{"mode", r.enumInto(to, SandboxOff, SandboxNonMain, SandboxAlways)}
 }
 
 func (r *reader) agentID(v value) (string, bool) {
@@ -123,16 +131,32 @@ func (a *Agents) add(r *reader, v value, agent Agent, paths []string) bool {
 // check refuses permissions for agents that are not configured: they could only
 // be mistakes.
 func (a *Agents) check(r *reader, entries []allowed) {
-	ids := []string{sessionkey.DefaultAgent}
-	if len(a.List) > 0 {
-		ids = ids[:0]
-		for _, agent := range a.List {
-			ids = append(ids, agent.ID)
-		}
-	}
+	ids := a.IDs()
 	for _, e := range entries {
 		if !slices.Contains(ids, e.id) {
 			r.problem(e.at, "%q is not a configured agent; configured: %s", e.id, strings.Join(ids, ", "))
 		}
 	}
+}
+
+// IDs returns the ids of all agents, in the order of the file.
+func (a *Agents) IDs() []string {
+	if len(a.List) == 0 {
+		return []string{sessionkey.DefaultAgent}
+	}
+	ids := make([]string, len(a.List))
+	for i := range a.List {
+		ids[i] = a.List[i].ID
+	}
+	return ids
+}
+
+// RunnerOf returns what executes the runs of an agent, or nil.
+func (a *Agents) RunnerOf(id string) *Runner {
+	for i := range a.List {
+		if l := &a.List[i]; l.ID == id && l.Runner != nil {
+			return l.Runner
+		}
+	}
+	return a.Runner
 }

@@ -2,7 +2,14 @@
 // terms, plus Parley's own.
 //
 //	{
-//	  session: { mainKey: "main", scope: "per-sender", agentToAgent: { maxPingPongTurns: 5 }, announce: { locale: "en" } },
+//	  session: {
+//	    mainKey: "main", scope: "per-sender", owners: ["telegram:123"],
+//	    agentToAgent: { maxPingPongTurns: 5 }, announce: { locale: "en" },
+//	    sendPolicy: {
+//	      rules: [{ match: { channel: "discord", chatType: "group", keyPrefix: "discord:" }, action: "deny" }],
+//	      default: "allow",
+//	    },
+//	  },
 //	  tools: {
 //	    sessions: { visibility: "tree" },
 //	    agentToAgent: { enabled: false, allow: [] },
@@ -11,31 +18,69 @@
 //	  agents: {
 //	    defaults: {
 //	      model: "small",
-//	      sandbox: { sessionToolsVisibility: "spawned" },
+//	      sandbox: { mode: "off", sessionToolsVisibility: "spawned" },
+//	      runner: {
+//	        kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", apiKey: { env: "OPENAI_API_KEY" }, model: "small",
+//	        historyMessages: 50, historyBytes: 262144,
+//	      },
 //	      subagents: { allowAgents: [], model: "small", archiveAfterMinutes: 60, maxConcurrent: 8, maxChildrenPerAgent: 5 },
 //	    },
-//	    list: [{ id: "main", default: true, name: "Main", model: "large", subagents: { allowAgents: ["ops"] } }, { id: "ops" }],
+//	    list: [
+//	      { id: "main", default: true, name: "Main", model: "large", subagents: { allowAgents: ["ops"], model: "small" } },
+//	      {
+//	        id: "ops", sandbox: { mode: "non-main" },
+//	        runner: {
+//	          kind: "command", argv: ["claude", "-p"], dir: "work", env: { HOME: "/home/ops", API_KEY: { env: "OPS_KEY" } },
+//	          maxOutputBytes: 1048576, historyMessages: 50, historyBytes: 262144,
+//	        },
+//	      },
+//	      {
+//	        id: "test",
+//	        runner: {
+//	          kind: "script",
+//	          replies: [
+//	            { tool: "sessions_list", args: { limit: 5 }, text: "I see {{result}}", afterMs: 200 },
+//	            { error: "out of order" },
+//	            "REPLY_SKIP",
+//	          ],
+//	        },
+//	      },
+//	    ],
 //	  },
-//	  models: { allow: ["small", "large"] },
+//	  models: { allow: ["small", "large"], pricing: { small: { inputPerMTok: 0.1, outputPerMTok: 0.4 } } },
 //	  gateway: {
 //	    listen: "127.0.0.1:8484",
 //	    tokens: [
 //	      { token: { env: "PARLEY_TOKEN" }, operator: true },
-//	      { token: "…", caller: { sessionKey: "agent:ops:main", sandboxed: true } },
+//	      { token: "token-of-ops", caller: { sessionKey: "agent:ops:main", sandboxed: true } },
 //	    ],
 //	  },
+//	  delivery: {
+//	    maxAge: "24h",
+//	    channels: {
+//	      telegram: { sink: "telegram", token: { env: "TELEGRAM_TOKEN" }, baseUrl: "http://127.0.0.1:9001" },
+//	      discord: { sink: "webhook", url: "http://127.0.0.1:9000/in", secret: { env: "WEBHOOK_SECRET" } },
+//	      webchat: { sink: "log" },
+//	    },
+//	  },
+//	  runs: { maxAttempts: 2, timeoutSeconds: 600, groups: { main: 4 } },
 //	  store: { path: "parley.db" },
 //	  plugins: { limits: { memoryMiB: 64, stepTimeoutMs: 5000 } },
 //	}
 //
 // A file is accepted whole or refused whole: every unknown name, repeated name
 // and bad value is one Problem with its path and place, and all of them are
-// reported at once. The settings are those that S0 to S7 of the contract name,
-// and how to reach the gateway; those of sending and spawning (S4, S5) are checked
-// and kept for the tools that come to use them. Anything else is an unknown name.
+// reported at once. A secret whose environment variable is not set is none: it
+// is missed by whoever needs it (the Unset fields).
+//
+// The settings are those that the contract (S0 to S10) names, and Parley's own.
+// Those of spawning (S5), and plugins.limits.fuel, are checked and kept for what
+// comes to use them. Anything else is an unknown name.
 package config
 
 import (
+	"time"
+
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -75,13 +120,15 @@ const DefaultListen = "127.0.0.1:8484"
 // Config are the settings. Parse, Load and Default fill in every default. It is
 // safe for concurrent use as long as nobody changes it.
 type Config struct {
-	Session Session
-	Tools   Tools
-	Agents  Agents
-	Models  Models
-	Gateway Gateway
-	Store   Store
-	Plugins Plugins
+	Session  Session
+	Tools    Tools
+	Agents   Agents
+	Models   Models
+	Gateway  Gateway
+	Delivery Delivery
+	Runs     Runs
+	Store    Store
+	Plugins  Plugins
 }
 
 // Session are the settings of sessions.
@@ -90,6 +137,9 @@ type Session struct {
 	Scope            string // ScopePerSender or ScopeGlobal
 	MaxPingPongTurns int    // 0 to MaxPingPongTurns (S4.6)
 	AnnounceLocale   string // LocaleEnglish or LocalePortuguese (S5.5)
+	// Owners are the senders, as <channel>:<senderId>, whose /send counts (S8.2).
+	Owners     []string
+	SendPolicy SendPolicy
 }
 
 // Tools says what the session tools may see.
@@ -107,7 +157,14 @@ type ToolPolicy struct {
 
 // Models are the models that may run. A nil Allow is all of them (S5.2).
 type Models struct {
-	Allow []string
+	Allow   []string
+	Pricing map[string]Price // by model
+}
+
+// Price is what a model costs, in dollars for a million tokens.
+type Price struct {
+	InputPerMTok  float64
+	OutputPerMTok float64
 }
 
 // AgentToAgent opens the sessions of other agents (S7.2).
@@ -122,6 +179,8 @@ type Agents struct {
 	SandboxVisibility string   // SandboxSpawned or SandboxAll
 	AllowAgents       []string // for agents that have none of their own
 	Subagents         Subagents
+	Sandbox           string  // SandboxOff …, for agents that have none of their own
+	Runner            *Runner // for agents that have none of their own; nil: there is none
 	List              []Agent
 }
 
@@ -144,6 +203,8 @@ type Agent struct {
 	// AllowAgents are the agents that it may spawn children under: ids, or "*"
 	// for every configured one (S5.2, S6). nil: Agents.AllowAgents.
 	AllowAgents []string
+	Sandbox     string  // empty: Agents.Sandbox
+	Runner      *Runner // nil: Agents.Runner
 }
 
 // Gateway is how clients reach the gateway.
@@ -178,8 +239,16 @@ type Store struct {
 
 // Plugins are the bounds of the sandbox. Zero means the engine's default.
 type Plugins struct {
+	Fuel          int // kept for an engine that counts it; until then StepTimeoutMs bounds a step
 	MemoryMiB     int
 	StepTimeoutMs int
+}
+
+// Runs bound the runs of agents.
+type Runs struct {
+	MaxAttempts    int // of one run, the first included (S10.2)
+	TimeoutSeconds int // of a run from its start, unless it has its own
+	MainSlots      int // runs.groups.main: how many runs of messages from outside are executed at once
 }
 
 // Default returns the settings of an empty file.
@@ -188,13 +257,17 @@ func Default() *Config {
 		Session: Session{
 			MainKey: sessionkey.DefaultMainKey, Scope: ScopePerSender,
 			MaxPingPongTurns: MaxPingPongTurns, AnnounceLocale: LocaleEnglish,
+			SendPolicy: SendPolicy{Default: PolicyAllow},
 		},
 		Tools: Tools{Visibility: VisibilityTree},
 		Agents: Agents{
 			SandboxVisibility: SandboxSpawned,
+			Sandbox:           SandboxOff,
 			Subagents:         Subagents{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildrenPerAgent: 5},
 		},
-		Gateway: Gateway{Listen: DefaultListen},
+		Gateway:  Gateway{Listen: DefaultListen},
+		Delivery: Delivery{MaxAge: 24 * time.Hour},
+		Runs:     Runs{MaxAttempts: 2, TimeoutSeconds: 600, MainSlots: 4},
 	}
 }
 

@@ -7,20 +7,30 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 func TestLoadFull(t *testing.T) {
 	t.Setenv("PARLEY_CONFIG_TEST_TOKEN", " secret-of-the-operator\n")
+	t.Setenv("PARLEY_CONFIG_TEST_UNSET", "")
 	c, err := Load("testdata/full.json5")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Session: Session{MainKey: "home", Scope: ScopePerSender, MaxPingPongTurns: 5, AnnounceLocale: LocalePortuguese},
+		Session: Session{MainKey: "home", Scope: ScopePerSender, MaxPingPongTurns: 5, AnnounceLocale: LocalePortuguese,
+			Owners: []string{"telegram:123", "slack:U1:x"},
+			SendPolicy: SendPolicy{Default: PolicyDeny, Rules: []PolicyRule{
+				{Channel: "discord", ChatType: ChatGroup, Action: PolicyDeny},
+				{ChatType: ChatDirect, KeyPrefix: "agent:main:", Action: PolicyAllow},
+				{Action: PolicyAllow},
+			}},
+		},
 		Tools: Tools{
 			Visibility:   VisibilityAll,
 			AgentToAgent: AgentToAgent{Enabled: true, Allow: []string{"main", "ops*", "*"}},
@@ -29,13 +39,26 @@ func TestLoadFull(t *testing.T) {
 		Agents: Agents{
 			Model: "small", SandboxVisibility: SandboxAll, AllowAgents: []string{"main"},
 			Subagents: Subagents{Model: "tiny", MaxConcurrent: 2, MaxChildrenPerAgent: 3},
+			Sandbox:   SandboxNonMain,
+			Runner: &Runner{Kind: RunnerOpenAI, BaseURL: "https://models.example/v1", APIKey: "secret-of-the-operator", Model: "tiny",
+				HistoryBytes: 1024},
 			List: []Agent{
 				{ID: "main", Name: "Main", Model: "large", SubagentModel: "medium", AllowAgents: []string{"ops", "*"}},
-				{ID: "ops", Default: true},
-				{ID: "quiet", AllowAgents: []string{}},
+				{ID: "ops", Default: true, Sandbox: SandboxAlways, Runner: &Runner{Kind: RunnerCommand,
+					Argv: []string{"claude", "-p", " ", ""}, Dir: filepath.Join("testdata", "work"), MaxOutputBytes: 4096,
+					Env:             map[string]Secret{"LANG": " C ", "KEY": "secret-of-the-operator"},
+					EnvUnset:        []string{"PARLEY_CONFIG_TEST_UNSET"},
+					HistoryMessages: DefaultHistoryMessages, HistoryBytes: DefaultHistoryBytes}},
+				{ID: "quiet", AllowAgents: []string{}, Sandbox: SandboxOff, Runner: &Runner{Kind: RunnerScript, Replies: []Reply{
+					{Text: "one"}, {}, {Error: "no"},
+					{Text: " {{result}} ", After: 1500 * time.Millisecond, Tool: "sessions_send",
+						Args: []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`)},
+				}}},
 			},
 		},
-		Models: Models{Allow: []string{"tiny", "small", "medium", "large"}},
+		Models: Models{Allow: []string{"tiny", "small", "medium", "large"}, Pricing: map[string]Price{
+			"small": {InputPerMTok: 0.1}, "a.b": {InputPerMTok: 1, OutputPerMTok: 2},
+		}},
 		Gateway: Gateway{Listen: "127.0.0.1:0", Tokens: []Token{
 			{Secret: "secret-of-the-operator", Operator: true},
 			{Secret: "for-ops", Caller: Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true}},
@@ -43,20 +66,28 @@ func TestLoadFull(t *testing.T) {
 				Channel: "discord", To: "7", AccountID: "bot", ThreadID: "9"}},
 			{Secret: "for-cron", Caller: Caller{SessionKey: "agent:main:cron:daily", AgentID: "main"}},
 		}},
+		Delivery: Delivery{MaxAge: 90 * time.Minute, Channels: map[string]Channel{
+			"webchat":  {Sink: SinkLog},
+			"hook":     {Sink: SinkWebhook, URL: "https://example.org/in?x=1", TokenUnset: "PARLEY_CONFIG_TEST_UNSET"},
+			"telegram": {Sink: SinkTelegram, Token: "secret-of-the-operator"},
+			"slack":    {Sink: SinkSlack, Token: "xoxb", BaseURL: "http://127.0.0.1:1"},
+			"discord":  {Sink: SinkDiscord, TokenUnset: "PARLEY_CONFIG_TEST_UNSET"},
+		}},
+		Runs:    Runs{MaxAttempts: 3, TimeoutSeconds: 60, MainSlots: 7},
 		Store:   Store{Path: filepath.Join("testdata", "data", "parley.db")},
-		Plugins: Plugins{MemoryMiB: 64, StepTimeoutMs: 2500},
+		Plugins: Plugins{Fuel: 1000, MemoryMiB: 64, StepTimeoutMs: 2500},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Error(d)
 	}
 	for name, want := range map[string]string{
-		"session": `{"mainKey":"home","scope":"per-sender"}`,
+		"session": `{"mainKey":"home","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5}}`,
 		"tools":   `{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["main","ops*","*"]}}`,
 		"agents": `{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}},"list":[` +
 			`{"id":"main","name":"Main","subagents":{"allowAgents":["ops","*"]}},` +
 			`{"id":"ops","default":true,"subagents":{"allowAgents":["main"]}},` +
 			`{"id":"quiet","subagents":{"allowAgents":[]}}]}`,
-		"gateway": "", "store": "", "plugins": "", "models": "",
+		"gateway": "", "store": "", "plugins": "", "models": "", "delivery": "", "runs": "",
 	} {
 		if got := string(c.Member(name)); got != want {
 			t.Errorf("Member(%q) = %s, want %s", name, got, want)
@@ -64,8 +95,66 @@ func TestLoadFull(t *testing.T) {
 	}
 }
 
+// The package comment and the design say what a file looks like.
+func TestExamples(t *testing.T) {
+	source, err := os.ReadFile("config.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := string(source)
+	begin, end := strings.Index(comment, "//\t{\n"), strings.Index(comment, "//\t}\n")
+	if begin < 0 || end < begin {
+		t.Fatal("the package comment has no example")
+	}
+	c, err := Parse("comment", []byte(strings.ReplaceAll(comment[begin:end]+"}", "//\t", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Agents.Runner == nil || len(c.Delivery.Channels) != 3 {
+		t.Errorf("the comment's example is read as %+v", c)
+	}
+
+	for _, name := range []string{"OPENAI_API_KEY", "PARLEY_TOKEN", "TG"} {
+		t.Setenv(name, "")
+	}
+	if c, err = Load("testdata/design.json5"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Agents.RunnerOf("main"), "OPENAI_API_KEY"; got.APIKey != "" || got.APIKeyUnset != want {
+		t.Errorf("the key is missing, but read as %q, unset %q", got.APIKey.Reveal(), got.APIKeyUnset)
+	}
+	if got := c.Agents.RunnerOf("test").Replies; len(got) != 3 || got[1].Text != "REPLY_SKIP" {
+		t.Errorf("replies: %+v", got)
+	}
+	if got := c.Delivery.Channels["telegram"]; got.TokenUnset != "TG" || got.BaseURL != "http://127.0.0.1:9001" {
+		t.Errorf("telegram: %+v", got)
+	}
+	if c.Plugins.Fuel != 50_000_000 || c.Delivery.MaxAge != 24*time.Hour {
+		t.Errorf("fuel %d, maxAge %v", c.Plugins.Fuel, c.Delivery.MaxAge)
+	}
+}
+
+func TestRunnerOf(t *testing.T) {
+	c, err := Parse("x", []byte(`{agents: {list: [{id: "a", runner: {kind: "script", replies: ["own"]}}, {id: "b"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Agents.RunnerOf("a"); r == nil || r.Replies[0].Text != "own" {
+		t.Errorf("a has %+v", r)
+	}
+	if r := c.Agents.RunnerOf("b"); r != nil {
+		t.Errorf("b has %+v", r)
+	}
+	c.Agents.Runner = &Runner{Kind: RunnerCommand}
+	for id, want := range map[string]string{"a": RunnerScript, "b": RunnerCommand, "c": RunnerCommand} {
+		if got := c.Agents.RunnerOf(id).Kind; got != want {
+			t.Errorf("%s has %s, want %s", id, got, want)
+		}
+	}
+}
+
 func TestDefaults(t *testing.T) {
-	for _, text := range []string{"{}", "{session: {}, tools: {sessions: {}, agentToAgent: {}}, agents: {defaults: {}, list: []}, gateway: {tokens: []}, store: {}, plugins: {limits: {}}}"} {
+	for _, text := range []string{"{}", "{session: {}, tools: {sessions: {}, agentToAgent: {}}, agents: {defaults: {}, list: []}, gateway: {tokens: []}, store: {}, plugins: {limits: {}}, delivery: {}, runs: {groups: {}}}"} {
 		c, err := Parse("x", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +168,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("Keys() = %+v, want %+v", got, want)
 	}
 	for name, want := range map[string]string{
-		"session": `{"mainKey":"main","scope":"per-sender"}`,
+		"session": `{"mainKey":"main","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5}}`,
 		"tools":   `{"sessions":{"visibility":"tree"},"agentToAgent":{"enabled":false,"allow":[]}}`,
 		"agents":  `{"defaults":{"sandbox":{"sessionToolsVisibility":"spawned"}},"list":[]}`,
 	} {
@@ -125,8 +214,10 @@ func TestTokenGlobal(t *testing.T) {
 func TestSecretIsNotPrinted(t *testing.T) {
 	c := Default()
 	c.Gateway.Tokens = []Token{{Secret: "hush", Operator: true}}
+	c.Agents.Runner = &Runner{APIKey: "hush", Env: map[string]Secret{"KEY": "hush"}}
+	c.Delivery.Channels = map[string]Channel{"a": {Token: "hush", Secret: "hush"}}
 	for _, f := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		if s := fmt.Sprintf(f, c.Gateway); strings.Contains(s, "hush") {
+		if s := fmt.Sprintf(f+f+f, c.Gateway, *c.Agents.Runner, c.Delivery); strings.Contains(s, "hush") {
 			t.Errorf("%s prints %s", f, s)
 		}
 	}
@@ -154,6 +245,9 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(full)
+	for _, c := range variantProblems {
+		f.Add([]byte(c.text))
+	}
 	for _, c := range problems {
 		f.Add([]byte(c.text))
 	}
@@ -171,6 +265,25 @@ func FuzzParse(f *testing.F) {
 		for _, tok := range c.Gateway.Tokens {
 			if (tok.Secret == "") != (tok.Unset != "") || tok.Operator == (tok.Caller.SessionKey != "") {
 				t.Fatalf("a useless token %+v", tok)
+			}
+		}
+		for _, id := range append(c.Agents.IDs(), "") {
+			r := c.Agents.RunnerOf(id)
+			if r == nil {
+				continue
+			}
+			if (r.Kind == RunnerOpenAI) != (r.BaseURL != "") || (r.Kind == RunnerCommand) != (len(r.Argv) > 0) || (r.Kind == RunnerScript) != (len(r.Replies) > 0) {
+				t.Fatalf("a useless runner %+v", r)
+			}
+			for _, reply := range r.Replies {
+				if err := jsonstrict.Check(reply.Args); len(reply.Args) > 0 && err != nil {
+					t.Fatalf("arguments %s: %v", reply.Args, err)
+				}
+			}
+		}
+		for name, ch := range c.Delivery.Channels {
+			if name == "" || ch.Sink == "" || (ch.Sink == SinkWebhook) != (ch.URL != "") {
+				t.Fatalf("a useless sink %+v of %q", ch, name)
 			}
 		}
 	})

@@ -22,6 +22,9 @@ func (s *Session) appendJSON(b []byte) []byte {
 	o := jsonappend.Open(b)
 	o.String("mainKey", s.MainKey)
 	o.String("scope", s.Scope)
+	a := jsonappend.Open(o.Key("agentToAgent"))
+	a.Int("maxPingPongTurns", int64(s.MaxPingPongTurns))
+	o.Value(a.Close())
 	return o.Close()
 }
 

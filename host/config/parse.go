@@ -11,8 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/config/document"
 )
 
-// Load reads the file at path; see Parse. A relative store.path counts from the
-// file's directory.
+// Load reads the file at path; see Parse. Relative paths in it, store.path and a
+// runner's dir, count from the file's directory.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,10 +28,26 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p := c.Store.Path; p != "" && !filepath.IsAbs(p) {
-		c.Store.Path = filepath.Join(filepath.Dir(path), p)
-	}
+	c.locate(filepath.Dir(path))
 	return c, nil
+}
+
+// locate makes the relative paths of a file in dir count from there.
+func (c *Config) locate(dir string) {
+	paths := []*string{&c.Store.Path}
+	if c.Agents.Runner != nil {
+		paths = append(paths, &c.Agents.Runner.Dir)
+	}
+	for i := range c.Agents.List {
+		if r := c.Agents.List[i].Runner; r != nil {
+			paths = append(paths, &r.Dir)
+		}
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
 }
 
 // Parse reads settings from JSON5. name is the file's name, for the problems.

@@ -8,11 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// problems are bad files with everything that is said of them.
-var problems = []struct {
+type badFile struct {
 	name, text string
 	want       []string
-}{
+}
+
+// problems are bad files with everything that is said of them.
+var problems = []badFile{
 	{"no JSON5", "{\n  session: {\n", []string{"f:3:1: not valid JSON5: unexpected end of input"}},
 	{"empty", "", []string{"f:1:1: not valid JSON5: unexpected end of input"}},
 	{"no object", "[]", []string{"f:1:1: is an array; it must be an object"}},
@@ -26,16 +28,10 @@ var problems = []struct {
 		"f:1:60: store: is a boolean; it must be an object",
 		"f:1:84: plugins.limits: is a number; it must be an object",
 	}},
-	{"unknown names", "{\n  sesion: {},\n  tools: {sessions: {visibilty: 'all'}},\n  agents: {list: [{id: 'a', runner: {kind: 'script'}}]},\n}", []string{
-		"f:2:3: sesion: is an unknown name, or a setting that this version does not know; known here: session, tools, agents, models, gateway, store, plugins",
+	{"unknown names", "{\n  sesion: {},\n  tools: {sessions: {visibilty: 'all'}},\n  agents: {list: [{id: 'a', memory: {}}]},\n}", []string{
+		"f:2:3: sesion: is an unknown name, or a setting that this version does not know; known here: session, tools, agents, models, gateway, delivery, runs, store, plugins",
 		"f:3:22: tools.sessions.visibilty: is an unknown name, or a setting that this version does not know; known here: visibility",
-		"f:4:29: agents.list[0].runner: is an unknown name, or a setting that this version does not know; known here: id, default, name, model, subagents",
-	}},
-	{"features of other versions", "{session: {sendPolicy: {}, owners: []},\ndelivery: {}, runs: {}}", []string{
-		"f:1:12: session.sendPolicy: is an unknown name, or a setting that this version does not know; known here: mainKey, scope, agentToAgent, announce",
-		"f:1:28: session.owners: is an unknown name, or a setting that this version does not know; known here: mainKey, scope, agentToAgent, announce",
-		"f:2:1: delivery: is an unknown name, or a setting that this version does not know; known here: session, tools, agents, models, gateway, store, plugins",
-		"f:2:15: runs: is an unknown name, or a setting that this version does not know; known here: session, tools, agents, models, gateway, store, plugins",
+		"f:4:29: agents.list[0].memory: is an unknown name, or a setting that this version does not know; known here: id, default, name, model, sandbox, runner, subagents",
 	}},
 	{"sending and spawning", "{session: {agentToAgent: {maxPingPongTurns: -1}, announce: {locale: 'de'}},\nagents: {defaults: {subagents: {archiveAfterMinutes: -1, maxConcurrent: 0, maxChildrenPerAgent: 0.5, model: ''}}},\ntools: {subagents: {tools: {allow: 'x', deny: [1]}}}, models: {allow: {}}}", []string{
 		"f:1:45: session.agentToAgent.maxPingPongTurns: is -1; it must be a whole number from 0 to 2147483647",
@@ -116,7 +112,7 @@ var problems = []struct {
 }
 
 func TestProblems(t *testing.T) {
-	for _, c := range problems {
+	for _, c := range append(problems, variantProblems...) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg, err := Parse("f", []byte(c.text))
 			if cfg != nil || err == nil {

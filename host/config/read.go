@@ -9,6 +9,9 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
+// maxFuel keeps plugins.limits.fuel a whole number in every JSON reader.
+const maxFuel = 1 << 53
+
 // read fills in what the file sets. What depends on other settings is checked
 // last: agents by allowAgents, keys by tokens.
 func (c *Config) read(r *reader, root value) {
@@ -17,8 +20,10 @@ func (c *Config) read(r *reader, root value) {
 		field{"session", func(v value) { c.Session.read(r, v) }},
 		field{"tools", func(v value) { c.Tools.read(r, v) }},
 		field{"agents", func(v value) { c.Agents.read(r, v) }},
-		field{"models", func(v value) { r.object(v, field{"allow", r.textsInto(&c.Models.Allow)}) }},
+		field{"models", func(v value) { c.Models.read(r, v) }},
 		field{"gateway", func(v value) { tokens = c.Gateway.read(r, v) }},
+		field{"delivery", func(v value) { c.Delivery.read(r, v) }},
+		field{"runs", func(v value) { c.Runs.read(r, v) }},
 		field{"store", func(v value) {
 			r.object(v, field{"path", r.textInto(&c.Store.Path)})
 		}},
@@ -50,6 +55,8 @@ func (s *Session) read(r *reader, v value) {
 		field{"announce", func(v value) {
 			r.object(v, field{"locale", r.enumInto(&s.AnnounceLocale, LocaleEnglish, LocalePortuguese)})
 		}},
+		field{"owners", func(v value) { s.readOwners(r, v) }},
+		field{"sendPolicy", func(v value) { s.SendPolicy.read(r, v) }},
 	)
 }
 
@@ -138,11 +145,49 @@ func (g *Gateway) read(r *reader, v value) (tokens []tokenAt) {
 	return tokens
 }
 
+func (m *Models) read(r *reader, v value) {
+	r.object(v,
+		field{"allow", r.textsInto(&m.Allow)},
+		field{"pricing", func(v value) {
+			m.Pricing = map[string]Price{}
+			r.each(v, func(model string, v value) {
+				var p Price
+				found := r.object(v,
+					field{"inputPerMTok", r.priceInto(&p.InputPerMTok)},
+					field{"outputPerMTok", r.priceInto(&p.OutputPerMTok)},
+				)
+				r.needs(v, found, "inputPerMTok", "outputPerMTok")
+				m.Pricing[model] = p
+			})
+		}},
+	)
+}
+
+func (runs *Runs) read(r *reader, v value) {
+	r.object(v,
+		field{"maxAttempts", r.intInto(&runs.MaxAttempts, 1, 10)},
+		field{"timeoutSeconds", r.intInto(&runs.TimeoutSeconds, 1, 24*60*60)},
+		field{"groups", func(v value) {
+			r.object(v, field{"main", r.intInto(&runs.MainSlots, 1, 1000)})
+		}},
+	)
+}
+
 func (p *Plugins) read(r *reader, v value) {
-	r.object(v, field{"limits", func(v value) {
-		r.object(v,
-			field{"memoryMiB", r.intInto(&p.MemoryMiB, 1, 4096)},
-			field{"stepTimeoutMs", r.intInto(&p.StepTimeoutMs, 1, 600_000)},
-		)
-	}})
+	r.object(v,
+		field{"requireSignature", func(v value) {
+			// What cannot be checked must not look checked.
+			var required bool
+			if r.boolInto(&required)(v); required {
+				r.problem(v, "is true, but this version cannot check signatures; leave it out")
+			}
+		}},
+		field{"limits", func(v value) {
+			r.object(v,
+				field{"fuel", r.intInto(&p.Fuel, 1, maxFuel)},
+				field{"memoryMiB", r.intInto(&p.MemoryMiB, 1, 4096)},
+				field{"stepTimeoutMs", r.intInto(&p.StepTimeoutMs, 1, 600_000)},
+			)
+		}},
+	)
 }

@@ -85,6 +85,36 @@ func (r *reader) object(v value, fields ...field) map[string]value {
 	return found
 }
 
+// needs reports what an object lacks; found is nil if it is none.
+func (r *reader) needs(v value, found map[string]value, names ...string) {
+	for _, name := range names {
+		if _, ok := found[name]; !ok && found != nil {
+			r.problem(v, "has no %s", name)
+		}
+	}
+}
+
+// each reads the members of an object whose names are the file's own. Blank and
+// repeated names are problems.
+func (r *reader) each(v value, read func(name string, v value)) {
+	if !r.wants(v, document.Object) {
+		return
+	}
+	seen := map[string]document.Member{}
+	for _, m := range v.node.Members {
+		name := strings.TrimSpace(m.Name)
+		at := v.member(clip(name), m.Value)
+		if first, ok := seen[name]; ok {
+			line, _ := r.doc.Position(first.Offset)
+			r.problemAt(m.Offset, at.path, "is given twice; the first is on line %d", line)
+		} else if seen[name] = m; name == "" {
+			r.problemAt(m.Offset, v.path, "has a member with a blank name")
+		} else {
+			read(name, at)
+		}
+	}
+}
+
 func (r *reader) unknown(v value, m document.Member, fields []field) {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -163,6 +193,20 @@ func (r *reader) intInto(to *int, low, high int) func(value) {
 			return
 		}
 		*to = int(f)
+	}
+}
+
+// priceInto reads an amount of dollars.
+func (r *reader) priceInto(to *float64) func(value) {
+	return func(v value) {
+		if !r.wants(v, document.Number) {
+			return
+		}
+		if f := v.node.Number; f >= 0 && !math.IsInf(f, 1) {
+			*to = f
+		} else {
+			r.problem(v, "is %s; it must be a price in dollars, 0 or more", number(f))
+		}
 	}
 }
 

@@ -1,0 +1,105 @@
+package config
+
+import "time"
+
+// Values of agents.defaults.sandbox.mode and agents.list[].sandbox.mode: whose
+// runs are sandboxed callers (S0.3).
+const (
+	SandboxOff     = "off"
+	SandboxNonMain = "non-main" // every session but the agent's main one
+	SandboxAlways  = "all"
+)
+
+// Kinds of runners.
+const (
+	RunnerOpenAI  = "openai"
+	RunnerCommand = "command"
+	RunnerScript  = "script"
+)
+
+// Runner is what executes an agent's runs. Which fields count depends on Kind.
+type Runner struct {
+	Kind string
+
+	// RunnerOpenAI: an OpenAI-compatible endpoint.
+	BaseURL     string // such as http://127.0.0.1:11434/v1
+	APIKey      Secret
+	APIKeyUnset string // the environment variable that should hold it, if it is not set
+	Model       string // runner.model; empty: the agent's
+
+	// RunnerCommand: a program that reads the prompt from standard input.
+	Argv           []string
+	Dir            string            // working directory; empty: the gateway's
+	Env            map[string]Secret // added to a small environment
+	EnvUnset       []string          // the environment variables that Env should have come from and that are not set, sorted
+	MaxOutputBytes int               // of standard output; 1 MiB
+
+	// Both: how much of the transcript a prompt carries.
+	HistoryMessages int // 50
+	HistoryBytes    int // 256 KiB
+
+	// RunnerScript: what to answer, turn by turn of a session; the last one again
+	// when they are used up.
+	Replies []Reply
+}
+
+// Reply is one scripted answer. Written as a plain text, it is Text alone.
+type Reply struct {
+	Text  string
+	After time.Duration // afterMs: how long the answer takes
+	Error string        // the run fails with this
+	Tool  string        // a tool to call first …
+	Args  []byte        // … with these arguments; {{result}} in Text stands for its result
+}
+
+// SendPolicy decides where messages may enter and leave (S8.1).
+type SendPolicy struct {
+	Rules   []PolicyRule
+	Default string // PolicyAllow or PolicyDeny
+}
+
+// Actions of a send policy.
+const (
+	PolicyAllow = "allow"
+	PolicyDeny  = "deny"
+)
+
+// Types of chat that a rule may match.
+const (
+	ChatDirect  = "direct"
+	ChatGroup   = "group"
+	ChatChannel = "channel"
+)
+
+// PolicyRule is one rule; all members that are set must match.
+type PolicyRule struct {
+	Channel   string // lower-cased
+	ChatType  string // ChatDirect, ChatGroup or ChatChannel
+	KeyPrefix string
+	Action    string // PolicyAllow or PolicyDeny
+}
+
+// Delivery is how texts reach chat channels.
+type Delivery struct {
+	MaxAge   time.Duration      // from when on a delivery that fails is given up (S10.3)
+	Channels map[string]Channel // by channel
+}
+
+// Kinds of sinks.
+const (
+	SinkLog      = "log"
+	SinkWebhook  = "webhook"
+	SinkTelegram = "telegram"
+	SinkSlack    = "slack"
+	SinkDiscord  = "discord"
+)
+
+// Channel is the sink of one chat channel. Which fields count depends on Sink.
+type Channel struct {
+	Sink       string
+	URL        string // webhook
+	Secret     Secret // webhook: of the signature; empty: none
+	Token      Secret // telegram, slack, discord
+	TokenUnset string // the environment variable that should hold the token or secret, if it is not set
+	BaseURL    string // telegram, slack, discord; empty: the service's own
+}
