@@ -66,6 +66,7 @@ type Message struct {
 	Role     string
 	At       int64  // milliseconds, 0 when unknown
 	JSON     []byte // the raw message object, normalised
+	RunID    string // the run that it belongs to, if one is known
 }
 
 // Change says what a put did.

@@ -7,7 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// batch is the write transaction of a Load, and what it has looked up so far.
+// batch is a write transaction, or a savepoint in one, and what it has looked up
+// so far.
 type batch struct {
 	*conn
 	db         *DB
@@ -29,7 +30,7 @@ func newBatch(ctx context.Context, db *DB) *batch {
 	return &batch{conn: db.writer.conn, db: db, ctx: ctx, partitions: make(map[partition]int64), ends: make(map[string]*end)}
 }
 
-var errEnded = errors.New("sqlite: the batch was used after its Load had ended")
+var errEnded = errors.New("sqlite: the transaction was used after it had ended")
 
 func (b *batch) end() { b.conn, b.failed = nil, errEnded }
 

@@ -68,6 +68,8 @@ func sessionText(s *abi.Session, name string) *string {
 		return &s.LastThreadID
 	case "model":
 		return &s.Model
+	case "modelOverride":
+		return &s.ModelOverride
 	case "thinkingLevel":
 		return &s.ThinkingLevel
 	case "verboseLevel":

@@ -50,6 +50,20 @@ func listAll(t *testing.T, db *sqlite.DB) []string {
 	return all
 }
 
+func historyOf(t *testing.T, db *sqlite.DB) []abi.Message {
+	t.Helper()
+	v, err := db.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	page, err := v.History(context.Background(), &abi.HistoryRequest{SessionKey: key, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Messages
+}
+
 // execRaw changes a database behind the store's back.
 func execRaw(t *testing.T, path string, statements ...string) {
 	t.Helper()
@@ -115,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 		path string
 		want []string // in the error, beside the path
 	}{
-		"a newer schema":          {newer, []string{"schema version 99", "newer than 1", "newer program"}},
+		"a newer schema":          {newer, []string{"schema version 99", "newer than 2", "newer program"}},
 		"another program's":       {foreign, []string{"another program", "another file"}},
 		"another program's, new":  {marked, []string{"another program", "another file"}},
 		"text":                    {text, []string{"not a database"}},
@@ -166,7 +180,7 @@ func TestOpenInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop := []string{"PRAGMA application_id = 0", "DELETE FROM goose_db_version WHERE version_id > 0"}
-	for _, table := range strings.Fields("message_raws messages session_extras sessions transcripts partitions marks") {
+	for _, table := range strings.Fields("message_raws messages session_extras sessions transcripts partitions marks flows runs deliveries work workers facts") {
 		drop = append(drop, "DROP TABLE "+table)
 	}
 	execRaw(t, path, drop...)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	insertMessage = fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (transcript_id, source_id) WHERE source_id IS NOT NULL DO NOTHING`)
+	insertMessage = fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body, run_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (transcript_id, source_id) WHERE source_id IS NOT NULL DO NOTHING`)
 
 	// The message that came with the same source id, and whether it is the same.
-	messageForUpdate = fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5
+	messageForUpdate = fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5 AND coalesce(m.run_id, '') = $6
 FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.transcript_id = $1 AND m.source_id = $2`)
 
-	updateMessage = fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5 WHERE id = $6")
+	updateMessage = fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5, run_id = $6 WHERE id = $7")
 
 	// Counts the messages anew that follow one which became a tool result, or no
 	// longer is one.
@@ -117,7 +117,7 @@ func (b *batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	if !toolResult {
 		ordinal++
 	}
-	result, err := b.exec(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body)
+	result, err := b.exec(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
 	if err != nil {
 		return store.Unchanged, err
 	}
@@ -135,7 +135,7 @@ func (b *batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 func (b *batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 	var id int64
 	var was, same bool
-	found, err := b.row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw}, &id, &was, &same)
+	found, err := b.row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw, r.RunID}, &id, &was, &same)
 	switch {
 	case err != nil:
 		return store.Unchanged, err
@@ -145,7 +145,7 @@ func (b *batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 		return store.Unchanged, nil
 	}
 	is := store.IsToolResult(r.Role)
-	if _, err := b.exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, id); err != nil {
+	if _, err := b.exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, orNull(r.RunID), id); err != nil {
 		return store.Unchanged, err
 	}
 	if was != is {

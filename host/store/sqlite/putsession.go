@@ -43,6 +43,7 @@ type sessionRow struct {
 	abi.Session
 	partition
 	rest, data, extra string
+	keepExtra         bool // whatever it is
 }
 
 func newSessionRow(s *abi.Session, extra []byte) (*sessionRow, error) {
@@ -81,6 +82,9 @@ func (b *batch) putSession(r *sessionRow) (store.Change, error) {
 	known, err := b.row(b.ctx, sessionForUpdate, []any{r.Key}, &id, &sessionID, &transcript, &data, &extra)
 	if err != nil {
 		return store.Unchanged, err
+	}
+	if r.keepExtra {
+		r.extra = extra
 	}
 	if known && data == r.data && extra == r.extra {
 		return store.Unchanged, nil

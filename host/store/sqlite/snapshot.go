@@ -19,7 +19,9 @@ type snapshot struct {
 var _ store.Snapshot = (*snapshot)(nil)
 
 // Snapshot opens a consistent view and waits for a free connection to do so.
-func (db *DB) Snapshot(ctx context.Context) (store.Snapshot, error) {
+func (db *DB) Snapshot(ctx context.Context) (store.Snapshot, error) { return db.View(ctx) }
+
+func (db *DB) snapshot(ctx context.Context) (*snapshot, error) {
 	c, err := db.readers.get(ctx)
 	if err != nil {
 		return nil, err

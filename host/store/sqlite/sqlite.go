@@ -1,14 +1,16 @@
 // Package sqlite is the default session store: one SQLite file, without cgo.
 //
 // A database is in WAL mode with synchronous=FULL. One connection writes, in
-// BEGIN IMMEDIATE transactions, one at a time; the others are query_only and
+// BEGIN IMMEDIATE transactions, one at a time, each with as many updates as are
+// waiting for it (group.go); the others are query_only and
 // each serves one snapshot at a time, which is a read transaction pinned when it
 // is opened. Readers never wait for the writer, nor it for them.
 //
 // What a request costs depends on what it returns. Lists walk index ranges that
 // hold nothing else (list.go), histories walk a transcript from its end
 // (history.go), and a message too long for a history is shortened once, when it
-// is written. Only search reads further, through one index.
+// is written. Only search reads further, through one index. Flows, runs and
+// deliveries are kept as JSON beside the columns that they are found by (row.go).
 //
 // One process at a time may use a database; keeping others out is its opener's
 // business. SQL is kept to what PostgreSQL understands too, with $1 parameters;
@@ -52,15 +54,20 @@ func (o *Options) validate() (Options, error) {
 // DB is a store in a SQLite file. It is safe for concurrent use; who opened it
 // closes it.
 type DB struct {
-	path       string
-	writing    *sql.DB
-	reading    *sql.DB
-	writer     *writer
-	readers    *pool
-	partitions atomic.Pointer[[]partition]
+	path        string
+	writing     *sql.DB
+	reading     *sql.DB
+	writer      *writer
+	readers     *pool
+	partitions  atomic.Pointer[[]partition]
+	subscribers subscribers
+	secret      []byte
 }
 
-var _ store.Loader = (*DB)(nil)
+var (
+	_ store.Loader  = (*DB)(nil)
+	_ store.Durable = (*DB)(nil)
+)
 
 // Open opens the database at path, and creates it (mode 0600) and its folder
 // (mode 0700) if they are missing. A schema older than the program's is brought
@@ -89,7 +96,11 @@ func (db *DB) open(ctx context.Context, o Options) (err error) {
 	if err := migrate(ctx, db.path, db.writing); err != nil {
 		return err
 	}
-	if db.writer, err = newWriter(ctx, db.writing); err != nil {
+	if db.writer, err = newWriter(ctx, db); err != nil {
+		return err
+	}
+	// A file that may only be read is noticed here.
+	if err := db.writer.transaction(ctx, func() error { return db.findSecret(ctx) }); err != nil {
 		return err
 	}
 	if db.reading, err = connect(db.path, readerPragmas); err != nil {
@@ -103,7 +114,8 @@ func (db *DB) open(ctx context.Context, o Options) (err error) {
 	return s.Close()
 }
 
-// Close waits for the Load that runs and closes the database. A snapshot that is
+// Close waits for the Load or the updates that run and closes the database;
+// updates that wait have not been carried out, and say so. A snapshot that is
 // still open stays good until it is closed; nothing new begins.
 func (db *DB) Close() error {
 	var errs []error

@@ -28,3 +28,16 @@ func open(t testing.TB, path string) *sqlite.DB {
 func TestStore(t *testing.T) {
 	storetest.Exercise(t, func(t *testing.T) store.Loader { return open(t, filepath.Join(t.TempDir(), "parley.db")) })
 }
+
+func TestDurable(t *testing.T) {
+	storetest.ExerciseDurable(t, func(t *testing.T) (store.Durable, func() store.Durable) {
+		path := filepath.Join(t.TempDir(), "parley.db")
+		db := open(t, path)
+		return db, func() store.Durable {
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, path)
+		}
+	})
+}

@@ -151,7 +151,7 @@ func (b *memoryBatch) PutMessage(key string, m *store.Message) (store.Change, er
 	case i < 0:
 		change = store.Inserted
 		all = append(all, entry{n, int64(len(all)) + 1})
-	case all[i].Role == n.Role && all[i].At == n.At && bytes.Equal(all[i].JSON, n.JSON):
+	case all[i].Role == n.Role && all[i].At == n.At && all[i].RunID == n.RunID && bytes.Equal(all[i].JSON, n.JSON):
 		change = store.Unchanged
 	default:
 		all[i].Message = n

@@ -146,7 +146,8 @@ var (
 		role := rapid.SampledFrom(roleNames).Draw(r, "role")
 		return store.Message{
 			SourceID: rapid.SampledFrom([]string{"", "1", "2", "3", "4"}).Draw(r, "sourceId"), Role: role, At: rapid.Int64Range(0, 2).Draw(r, "at"),
-			JSON: fmt.Appendf(nil, `{"role":%q,"content":"%0*d"}`, role, rapid.IntRange(1, 60).Draw(r, "length"), rapid.IntRange(0, 9).Draw(r, "digit")),
+			RunID: rapid.SampledFrom([]string{"", "r"}).Draw(r, "runId"),
+			JSON:  fmt.Appendf(nil, `{"role":%q,"content":"%0*d"}`, role, rapid.IntRange(1, 60).Draw(r, "length"), rapid.IntRange(0, 9).Draw(r, "digit")),
 		}
 	})
 

@@ -132,6 +132,11 @@ func testChanges(t *testing.T, s store.Loader) {
 		m.Role = "toolResult"
 		message("other role", m, store.Updated)
 		message("same again", m, store.Unchanged)
+		m.RunID = "r"
+		message("a run", m, store.Updated)
+		message("same run", m, store.Unchanged)
+		m.RunID = ""
+		message("no run", m, store.Updated)
 		m.SourceID = ""
 		message("no source id", m, store.Inserted)
 		message("no source id again", m, store.Inserted)

@@ -1,7 +1,9 @@
 // Package storetest is the suite that every session store must pass, and a naive
-// store in memory that the suite compares it with.
+// store in memory that the suite compares it with; and the suite of those that
+// keep flows, runs and deliveries too.
 //
-//	func TestStore(t *testing.T) { storetest.Exercise(t, open) }
+//	func TestStore(t *testing.T)   { storetest.Exercise(t, open) }
+//	func TestDurable(t *testing.T) { storetest.ExerciseDurable(t, openDurable) }
 //
 // The suite speaks to the store through the interfaces of package store alone.
 // How a store reaches the costs that those promise is for its own tests.

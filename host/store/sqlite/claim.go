@@ -1,0 +1,55 @@
+package sqlite
+
+const (
+	// A lease is alive up to its end, unless its worker was taken over.
+	claim = fixed(`UPDATE work SET owner = $1, fence = fence + 1 WHERE kind = $2 AND id = $3
+AND EXISTS (SELECT 1 FROM workers WHERE workers.id = $1 AND lease_until >= $4 AND NOT dead)
+AND (owner IS NULL OR owner = $1
+  OR NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = work.owner AND lease_until >= $4 AND NOT dead))
+RETURNING fence`)
+
+	holds = fixed(`SELECT fence FROM work JOIN workers ON workers.id = work.owner
+WHERE kind = $1 AND work.id = $2 AND owner = $3 AND fence = $4 AND NOT dead`)
+
+	unclaim = fixed("UPDATE work SET owner = NULL WHERE kind = $1 AND id = $2 AND owner = $3 AND fence = $4")
+
+	lease = fixed(`INSERT INTO workers (id, lease_until) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+WHERE NOT workers.dead AND workers.lease_until >= $3 RETURNING lease_until`)
+
+	takeOver = fixed("UPDATE workers SET dead = TRUE WHERE id <> $1")
+
+	due = fixed("SELECT id, due_at FROM work WHERE kind = $1 ORDER BY due_at, id")
+)
+
+// Claim gives a scheduled piece of work to a worker whose lease is alive. A piece
+// that it has already it claims anew.
+func (t *tx) Claim(kind, id, worker string, now int64) (fence int64, err error) {
+	_, err = t.row("claim "+kind+" "+id, claim, []any{worker, kind, id, now}, &fence)
+	return fence, err
+}
+
+// Holds reports whether the claim with this fence is still the newest, and the
+// worker has not been taken over.
+func (t *tx) Holds(kind, id, worker string, fence int64) (bool, error) {
+	var held int64
+	return t.row("look at the claim of "+kind+" "+id, holds, []any{kind, id, worker, fence}, &held)
+}
+
+// Unclaim gives a piece of work back, unless somebody else has claimed it.
+func (t *tx) Unclaim(kind, id, worker string, fence int64) error {
+	_, err := t.exec("unclaim "+kind+" "+id, unclaim, kind, id, worker, fence)
+	return err
+}
+
+// Lease makes a worker's lease last until a time, and reports false when it has
+// ended before.
+func (t *tx) Lease(worker string, now, until int64) (bool, error) {
+	var lasts int64
+	return t.row("lease for "+worker, lease, []any{worker, until, now}, &lasts)
+}
+
+// TakeOver ends the leases of all workers but this one.
+func (t *tx) TakeOver(worker string) error {
+	_, err := t.exec("take over", takeOver, worker)
+	return err
+}

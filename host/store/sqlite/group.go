@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Update runs fn in a write transaction, in a savepoint of its own: updates that
+// wait for the same turn share one commit, and so one write to the disk.
+//
+// Whoever gets the turn starts a leader. It gathers who else waits, lets them run
+// one after the other, commits, answers them all and gives the turn back. fn runs
+// on its caller's goroutine, so that a panic is the caller's own.
+func (db *DB) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	u := newUpdate(ctx, fn)
+	w := db.writer
+	select {
+	case w.joining <- u:
+	case w.turn <- struct{}{}:
+		if w.conn == nil {
+			<-w.turn
+			return errClosed
+		}
+		go w.lead(u)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return u.wait()
+}
+
+// update is one call of Update. It waits until its answer is there; meanwhile
+// the leader may let it run any number of times, in another transaction each.
+type update struct {
+	ctx    context.Context // counts until fn has begun
+	fn     func(store.Tx) error
+	begin  chan *tx   // from the leader: it is this update's turn
+	ran    chan error // to the leader: what fn returned
+	answer chan error // from the leader, once
+	begun  bool       // the leader's; fn has begun
+}
+
+func newUpdate(ctx context.Context, fn func(store.Tx) error) *update {
+	return &update{ctx: ctx, fn: fn, begin: make(chan *tx), ran: make(chan error, 1), answer: make(chan error, 1)}
+}
+
+// attempt lets the update run, unless its caller has gone before it ran at all.
+func (u *update) attempt(t *tx) error {
+	canceled := u.ctx.Done()
+	if u.begun {
+		canceled = nil
+	}
+	select {
+	case u.begin <- t:
+	case <-canceled:
+		return u.ctx.Err()
+	}
+	u.begun = true
+	if err := <-u.ran; err != nil {
+		return err
+	}
+	return t.failed()
+}
+
+// wait runs fn when it is told to, and returns the answer.
+func (u *update) wait() error {
+	canceled := u.ctx.Done()
+	for {
+		select {
+		case t := <-u.begin:
+			canceled = nil
+			u.run(t)
+		case err := <-u.answer:
+			return err
+		case <-canceled:
+			return u.ctx.Err()
+		}
+	}
+}
+
+var errPanicked = errors.New("sqlite: the update panicked")
+
+// run runs fn and tells the leader how it went, also when fn panics or ends its
+// goroutine.
+func (u *update) run(t *tx) {
+	err := errPanicked
+	defer func() { u.ran <- err }()
+	err = u.fn(t)
+}
+
+// lead carries out a group of updates, with the turn, which it gives back.
+func (w *writer) lead(first *update) {
+	group := []*update{first}
+	for len(group) < w.most {
+		select {
+		case u := <-w.joining:
+			group = append(group, u)
+			continue
+		default:
+		}
+		break
+	}
+	// Of a transaction that SQLite has ended, each of those who are not to blame
+	// gets one of its own, in which none can cost another its change.
+	for _, u := range w.together(group) {
+		w.together([]*update{u})
+	}
+	<-w.turn
+	w.db.subscribers.tell()
+}
+
+// together carries out updates in one transaction and answers them. It returns
+// those that it has not answered, because one of them ended it for all.
+func (w *writer) together(group []*update) (again []*update) {
+	if _, err := w.exec(context.Background(), beginWrite); err != nil {
+		answer(group, w.db.wrap("update", err))
+		return nil
+	}
+	var kept []*update
+	var scheduled []store.Due
+	for i, u := range group {
+		t, goes := w.within(u)
+		if !goes {
+			w.rollback()
+			return append(kept, group[i+1:]...)
+		}
+		if t != nil {
+			kept, scheduled = append(kept, u), append(scheduled, t.scheduled...)
+		}
+	}
+	if len(kept) == 0 {
+		w.rollback()
+		return nil
+	}
+	_, err := w.exec(context.Background(), commit)
+	if err != nil {
+		w.rollback()
+	} else if len(scheduled) > 0 {
+		w.db.subscribers.add(scheduled)
+	}
+	answer(kept, w.db.wrap("commit", err))
+	return nil
+}
+
+func answer(group []*update, err error) {
+	for _, u := range group {
+		u.answer <- err
+	}
+}
+
+// within runs an update in a savepoint. It returns what is to be committed, or
+// nil when nothing is left of it, the answer being given; and whether the
+// transaction goes on.
+func (w *writer) within(u *update) (_ *tx, goes bool) {
+	ctx := context.Background()
+	if _, err := w.exec(ctx, savepoint); err != nil {
+		u.answer <- w.db.wrap("update", err)
+		return nil, false
+	}
+	t := newTx(w.db)
+	err := u.attempt(t)
+	t.end()
+	if err == nil {
+		if _, err = w.exec(ctx, release); err == nil {
+			return t, true
+		}
+		err = w.db.wrap("update", err)
+	}
+	u.answer <- err
+	if _, err := w.exec(ctx, undo); err != nil {
+		return nil, false
+	}
+	_, err = w.exec(ctx, release)
+	return nil, err == nil
+}

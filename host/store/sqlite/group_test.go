@@ -1,0 +1,345 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// together carries out updates at the same time: all wait before the first
+// begins. It returns their errors and what each commit scheduled.
+func together(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
+	t.Helper()
+	db.Subscribe(func(d []store.Due) { commits = append(commits, d) })
+	errs = make([]error, len(fns))
+	db.writer.turn <- struct{}{}
+	for i, fn := range fns {
+		go func() {
+			err := errors.New("its goroutine ended")
+			defer func() { errs[i] = err }()
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("panicked: %v", p)
+				}
+			}()
+			err = db.Update(ctx, fn)
+		}()
+		synctest.Wait() // they come in this order
+	}
+	<-db.writer.turn
+	synctest.Wait()
+	return errs, commits
+}
+
+// inBubble runs a test with a database, all of it in a bubble.
+func inBubble(t *testing.T, test func(t *testing.T, db *DB)) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		test(t, db)
+	})
+}
+
+// schedules returns an update that schedules a run of this id.
+func schedules(id string) func(store.Tx) error {
+	return func(tx store.Tx) error { return tx.Schedule(store.KindRun, id, 0) }
+}
+
+// scheduled returns the ids of what is scheduled.
+func scheduled(t *testing.T, db *DB) string {
+	t.Helper()
+	v, err := db.View(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	due, err := v.Due(context.Background(), store.KindRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return idsOf(due)
+}
+
+func idsOf(due []store.Due) string {
+	var all []string
+	for _, d := range due {
+		all = append(all, d.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestGroup(t *testing.T) {
+	refused := errors.New("refused")
+	inBubble(t, func(t *testing.T, db *DB) {
+		errs, commits := together(t.Context(), t, db,
+			schedules("a"),
+			func(tx store.Tx) error { return errors.Join(tx.Schedule(store.KindRun, "b", 0), refused) },
+			schedules("c"),
+			func(tx store.Tx) error { panic(errors.Join(tx.Schedule(store.KindRun, "d", 0), refused)) },
+			func(tx store.Tx) error { runtime.Goexit(); return nil }, // as t.Fatal does
+			schedules("f"),
+		)
+		for i, want := range []string{"", "refused", "", "panicked: refused", "its goroutine ended", ""} {
+			if got := fmt.Sprint(errs[i]); got != want && !(want == "" && errs[i] == nil) {
+				t.Errorf("update %d: %q; want %q", i, got, want)
+			}
+		}
+		if len(commits) != 1 || idsOf(commits[0]) != "a c f" {
+			t.Errorf("the commits scheduled %v; want one of a, c and f", commits)
+		}
+		if got := scheduled(t, db); got != "a c f" {
+			t.Errorf("stored is %q", got)
+		}
+	})
+}
+
+// TestGroupBound has more updates wait than one commit takes.
+func TestGroupBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		var fns []func(store.Tx) error
+		for i := range 2*mostTogether + 10 {
+			fns = append(fns, schedules(fmt.Sprint(i)))
+		}
+		errs, commits := together(t.Context(), t, db, fns...)
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+		var sizes []int
+		for _, c := range commits {
+			sizes = append(sizes, len(c))
+		}
+		if want := []int{mostTogether, mostTogether, 10}; !slices.Equal(sizes, want) {
+			t.Errorf("commits of %v; want %v", sizes, want)
+		}
+	})
+}
+
+// TestGroupFull fills the database up in the middle of a group: the update that
+// does is refused, whatever it makes of that, the others go in.
+func TestGroupFull(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		limitPages(t, db, 20)
+		runs := 0
+		errs, _ := together(t.Context(), t, db,
+			func(tx store.Tx) error { runs++; return schedules("a")(tx) },
+			func(tx store.Tx) error {
+				if err := schedules("b")(tx); err != nil {
+					return err
+				}
+				_ = tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
+				_ = tx.Schedule(store.KindRun, "by itself", 0) // must not be committed alone
+				return nil
+			},
+			schedules("c"),
+		)
+		if errs[0] != nil || errs[2] != nil {
+			t.Errorf("those that fit: %v, %v", errs[0], errs[2])
+		}
+		if err := errs[1]; err == nil || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), db.path) {
+			t.Errorf("the one that does not fit: %v", err)
+		}
+		if got := scheduled(t, db); got != "a c" {
+			t.Errorf("stored is %q; want a and c", got)
+		}
+		if runs != 2 {
+			t.Errorf("the first ran %d times; want 2: SQLite ends the transaction for all", runs)
+		}
+		// Reads have worked, and updates do again when there is room.
+		limitPages(t, db, 10_000)
+		if err := db.Update(context.Background(), func(tx store.Tx) error {
+			return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
+		}); err != nil {
+			t.Errorf("with room: %v", err)
+		}
+	})
+}
+
+// limitPages lets the database grow by so many pages.
+func limitPages(t *testing.T, db *DB, more int) {
+	t.Helper()
+	var pages int
+	if _, err := db.writer.row(context.Background(), fixed("PRAGMA page_count"), nil, &pages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.writer.exec(context.Background(), fixed(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGroupCommitFails lets the commit itself fail, as a foreign key does whose
+// check is put off until then: nobody's change is kept.
+func TestGroupCommitFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		const table = fixed("CREATE TABLE late (a INTEGER REFERENCES marks (name) DEFERRABLE INITIALLY DEFERRED)")
+		if _, err := db.writer.exec(context.Background(), table); err != nil {
+			t.Fatal(err)
+		}
+		errs, commits := together(t.Context(), t, db, schedules("a"), func(x store.Tx) error {
+			_, err := x.(*tx).exec("break the commit", fixed("INSERT INTO late (a) VALUES (1)"))
+			return err
+		}, schedules("c"))
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "commit") {
+				t.Errorf("update %d: %v; want the error of the commit", i, err)
+			}
+		}
+		if got := scheduled(t, db); got != "" || len(commits) != 0 {
+			t.Errorf("stored is %q, told is %v; want nothing", got, commits)
+		}
+		if err := db.Update(context.Background(), schedules("later")); err != nil {
+			t.Errorf("the next update: %v", err)
+		}
+	})
+}
+
+// TestGroupCanceled ends the context of an update that is in a group, and has
+// not begun.
+func TestGroupCanceled(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		ctx, cancel := context.WithCancel(context.Background())
+		begun, goOn, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+		db.writer.turn <- struct{}{}
+		go func() {
+			first <- db.Update(context.Background(), func(tx store.Tx) error {
+				close(begun)
+				<-goOn
+				return schedules("a")(tx)
+			})
+		}()
+		synctest.Wait()
+		go func() { second <- db.Update(ctx, schedules("b")) }()
+		synctest.Wait()
+		<-db.writer.turn
+		<-begun
+		cancel()
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Errorf("the second: %v; want canceled", err)
+		}
+		close(goOn)
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+		if got := scheduled(t, db); got != "a" {
+			t.Errorf("stored is %q; want a", got)
+		}
+	})
+}
+
+// TestGroupCanceledTooLate ends the context of an update that has begun, and has
+// to run again for another's sake: it is carried out.
+func TestGroupCanceledTooLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		limitPages(t, db, 20)
+		ctx, cancel := context.WithCancel(context.Background())
+		const n = 16
+		runs := 0
+		var fns []func(store.Tx) error
+		for i := range n {
+			fns = append(fns, func(tx store.Tx) error { runs++; return schedules(fmt.Sprint(i))(tx) })
+		}
+		errs, _ := together(ctx, t, db, append(fns,
+			func(tx store.Tx) error {
+				cancel()
+				return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
+			},
+			schedules("late"),
+		)...)
+		if err := errors.Join(errs[:n]...); runs != 2*n || err != nil || !errors.Is(errs[n+1], context.Canceled) {
+			t.Errorf("%d runs of those that had begun: %v; the last: %v; want %d, and canceled", runs, err, errs[n+1], 2*n)
+		}
+		if got := len(strings.Fields(scheduled(t, db))); got != n {
+			t.Errorf("stored are %d; want %d", got, n)
+		}
+	})
+}
+
+// TestCloseAnswersAll closes a database for which updates wait.
+func TestCloseAnswersAll(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		const n = 20
+		errs := make(chan error, n)
+		closed := make(chan error, 1)
+		ran := 0
+		db.writer.turn <- struct{}{}
+		for i := range n {
+			if i == n/2 {
+				go func() { closed <- db.Close() }()
+			} else {
+				go func() {
+					errs <- db.Update(context.Background(), func(tx store.Tx) error { ran++; return schedules(fmt.Sprint(i))(tx) })
+				}()
+			}
+			synctest.Wait()
+		}
+		<-db.writer.turn
+		synctest.Wait()
+		if err := <-closed; err != nil {
+			t.Errorf("close: %v", err)
+		}
+		answered := 0
+		for range n - 1 {
+			switch err := <-errs; {
+			case err == nil:
+				answered++
+			case !errors.Is(err, errClosed):
+				t.Errorf("an update that waits: %v; want that the database is closed", err)
+			}
+		}
+		if answered != ran {
+			t.Errorf("%d updates ran, %d were told that they are stored", ran, answered)
+		}
+		if err := db.Update(context.Background(), schedules("late")); !errors.Is(err, errClosed) {
+			t.Errorf("a closed database: %v", err)
+		}
+		again, err := Open(context.Background(), db.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if got := len(strings.Fields(scheduled(t, again))); got != answered {
+			t.Errorf("%d updates are stored, %d were told so", got, answered)
+		}
+	})
+}
+
+// TestLoadAmongUpdates has a load wait between updates.
+func TestLoadAmongUpdates(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		db.writer.turn <- struct{}{}
+		var order []string
+		for _, name := range []string{"load 1", "a", "b", "load 2"} {
+			go func() {
+				var err error
+				if strings.HasPrefix(name, "load") {
+					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetMark(name, "x") })
+				} else {
+					err = db.Update(context.Background(), func(tx store.Tx) error { order = append(order, name); return schedules(name)(tx) })
+				}
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}()
+			synctest.Wait()
+		}
+		<-db.writer.turn
+		synctest.Wait()
+		if got := strings.Join(order, ", "); got != "load 1, a, b, load 2" {
+			t.Errorf("written was %s", got)
+		}
+	})
+}

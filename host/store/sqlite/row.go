@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Statements that find one row, as its data.
+const (
+	flowByID     = fixed("SELECT data FROM flows WHERE id = $1")
+	runByID      = fixed("SELECT data FROM runs WHERE id = $1")
+	deliveryByID = fixed("SELECT data FROM deliveries WHERE id = $1")
+
+	flowByCall   = fixed("SELECT data FROM flows WHERE scope = $1 AND call_id = $2")
+	runByRequest = fixed("SELECT data FROM runs WHERE scope = $1 AND request_id = $2")
+)
+
+// encode returns a flow, run or delivery as it is stored. Raw JSON within it
+// loses white space, and nothing else.
+func encode(row any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(row)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// decode reads what encode wrote, and nothing else.
+func decode[T any](data string) (*T, error) {
+	row := new(T)
+	d := json.NewDecoder(strings.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(row)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return row, nil
+		}
+		err = errors.New("something follows the row")
+	}
+	return nil, fmt.Errorf("a stored row cannot be read (%.80s): %w", data, err)
+}
+
+// find returns the row that the statement finds, or nil.
+func find[T any](ctx context.Context, c *conn, s statement, args ...any) (*T, error) {
+	var data string
+	found, err := c.row(ctx, s, args, &data)
+	if err != nil || !found {
+		return nil, err
+	}
+	return decode[T](data)
+}
+
+// findCall is find for calls and requests; one without an id is none.
+func findCall[T any](ctx context.Context, c *conn, s statement, call store.CallKey) (*T, error) {
+	if call.ID == "" {
+		return nil, nil
+	}
+	return find[T](ctx, c, s, call.Scope, call.ID)
+}

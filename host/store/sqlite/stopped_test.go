@@ -1,0 +1,166 @@
+//go:build unix
+
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+)
+
+// childEnv, when it is set, makes of this test binary the worker of TestStopped,
+// with the database of this path.
+const childEnv = "PARLEY_TEST_STOPPED"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childEnv); path != "" {
+		if err := sleepsOver(path); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+const stoppedLease = 300 * time.Millisecond
+
+// sleepsOver is a worker that claims run x and, told to go on by a line on its
+// standard input, updates it if it still holds it. In between it is stopped.
+func sleepsOver(path string) error {
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var fence int64
+	err = db.Update(ctx, func(tx store.Tx) error {
+		now := time.Now().UnixMilli()
+		if _, err := tx.Lease("sleeper", now, now+stoppedLease.Milliseconds()); err != nil {
+			return err
+		}
+		fence, err = tx.Claim(store.KindRun, "x", "sleeper", now)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("claimed", fence)
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	var held, leased bool
+	err = db.Update(ctx, func(tx store.Tx) (err error) {
+		if held, err = tx.Holds(store.KindRun, "x", "sleeper", fence); err != nil {
+			return err
+		}
+		if held {
+			return tx.PutRun(&store.Run{ID: "x", Reply: "from the sleeper"})
+		}
+		now := time.Now().UnixMilli()
+		leased, err = tx.Lease("sleeper", now, now+time.Hour.Milliseconds())
+		return err
+	})
+	fmt.Println("holds", held, "leased", leased)
+	return err
+}
+
+// TestStopped stops a worker of another process until its lease is over. Another
+// has its work then, and it changes nothing when it goes on.
+func TestStopped(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "parley.db")
+	db := open(t, path)
+	err := db.Update(ctx, func(tx store.Tx) error {
+		if err := tx.PutRun(&store.Run{ID: "x"}); err != nil {
+			return err
+		}
+		return tx.Schedule(store.KindRun, "x", 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), childEnv+"="+path)
+	child.Stderr = os.Stderr
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = child.Process.Kill() }) // also when it is stopped
+	lines := bufio.NewReader(stdout)
+	said := func() string {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the other process said %q, %v", line, err)
+		}
+		return strings.TrimSpace(line)
+	}
+	var theirs int64
+	if line := said(); !strings.HasPrefix(line, "claimed ") {
+		t.Fatal(line)
+	} else if _, err := fmt.Sscan(line[len("claimed "):], &theirs); err != nil || theirs == 0 {
+		t.Fatal(line, err)
+	}
+	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var ours int64
+	refused := 0
+	for ours == 0 && t.Context().Err() == nil { // until the lease is over, as the store sees it
+		err := db.Update(ctx, func(tx store.Tx) error {
+			now := time.Now().UnixMilli()
+			if _, err := tx.Lease("waker", now, now+time.Hour.Milliseconds()); err != nil {
+				return err
+			}
+			ours, err = tx.Claim(store.KindRun, "x", "waker", now)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused++
+	}
+	t.Logf("claimed at the %dth try, fence %d after %d", refused, ours, theirs)
+	if ours <= theirs {
+		t.Errorf("the fence is %d, of the other's claim %d", ours, theirs)
+	}
+	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintln(stdin, "go on"); err != nil {
+		t.Fatal(err)
+	}
+	if line := said(); line != "holds false leased false" {
+		t.Errorf("the other process: %s", line)
+	}
+	if err := child.Wait(); err != nil {
+		t.Errorf("the other process: %v", err)
+	}
+	v, err := db.View(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if run, err := v.Run(ctx, "x"); err != nil || run.Reply != "" {
+		t.Errorf("the run is %+v, %v; want it unchanged", run, err)
+	}
+}

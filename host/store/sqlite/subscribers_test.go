@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// TestSubscriberInTurn has a subscriber take its time: meanwhile others write, and
+// it hears of each commit when it is done with the one before. Closing the
+// database waits for it.
+func TestSubscriberInTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		goOn := make(chan struct{})
+		var begun, ended []string
+		db.Subscribe(func(d []store.Due) {
+			begun = append(begun, idsOf(d))
+			<-goOn
+			ended = append(ended, idsOf(d))
+		})
+		for _, id := range []string{"a", "b", "c"} {
+			if err := db.Update(context.Background(), schedules(id)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if !slices.Equal(begun, []string{"a"}) || len(ended) != 0 {
+			t.Errorf("told %q, ended %q; want that it is at the first", begun, ended)
+		}
+		closed := false
+		go func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			closed = true
+		}()
+		for range 3 {
+			synctest.Wait()
+			if closed {
+				t.Errorf("closed while subscribers have heard %q to the end", ended)
+			}
+			goOn <- struct{}{}
+		}
+		synctest.Wait()
+		if want := []string{"a", "b", "c"}; !closed || !slices.Equal(begun, want) || !slices.Equal(ended, want) {
+			t.Errorf("closed %v, told %q, ended %q; want %q", closed, begun, ended, want)
+		}
+	})
+}
+
+// TestSubscriberCanceled cancels a subscription while an earlier one is called.
+func TestSubscriberCanceled(t *testing.T) {
+	inBubble(t, func(t *testing.T, db *DB) {
+		cancel := func() {}
+		db.Subscribe(func([]store.Due) { cancel() })
+		told := 0
+		cancel = db.Subscribe(func([]store.Due) { told++ })
+		err := errors.Join(db.Update(context.Background(), schedules("a")), db.Update(context.Background(), schedules("b")))
+		synctest.Wait()
+		if err != nil || told != 0 {
+			t.Errorf("told %d times after it had canceled, %v", told, err)
+		}
+	})
+}
+
+// TestBubbles uses one database in and out of several bubbles, as tests do.
+func TestBubbles(t *testing.T) {
+	db := openDB(t)
+	for range 20 {
+		if err := db.Update(t.Context(), schedules("out")); err != nil {
+			t.Error(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			for range 3 {
+				if err := db.Update(t.Context(), schedules("in")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,228 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// workers asks a store as workers do, each question in an update of its own.
+type workers struct {
+	*testing.T
+	store.Durable
+}
+
+func (w workers) lease(worker string, now, until int64, want bool) {
+	w.Helper()
+	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Lease(worker, now, until) }); got != want {
+		w.Errorf("at %d, a lease for %s until %d: %v; want %v", now, worker, until, got, want)
+	}
+}
+
+// claim claims run x and returns the fence, which must be 0 if it is refused.
+func (w workers) claim(worker string, now int64, want bool) int64 {
+	w.Helper()
+	fence := tell(w, w.Durable, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "x", worker, now) })
+	if (fence > 0) != want {
+		w.Errorf("at %d, %s claims with fence %d; want one: %v", now, worker, fence, want)
+	}
+	return fence
+}
+
+func (w workers) holds(worker string, fence int64, want bool) {
+	w.Helper()
+	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "x", worker, fence) }); got != want {
+		w.Errorf("%s holds %d: %v; want %v", worker, fence, got, want)
+	}
+}
+
+func (w workers) unclaim(worker string, fence int64) {
+	w.Helper()
+	update(w, w.Durable, func(tx store.Tx) error { return tx.Unclaim(store.KindRun, "x", worker, fence) })
+}
+
+func (w workers) schedule(at int64) {
+	w.Helper()
+	update(w, w.Durable, func(tx store.Tx) error { return tx.Schedule(store.KindRun, "x", at) })
+}
+
+func dueOf(t *testing.T, s store.Durable, kind string) []store.Due {
+	t.Helper()
+	return ask(t, s, func(ctx context.Context, v store.View) ([]store.Due, error) { return v.Due(ctx, kind) })
+}
+
+func testDue(t *testing.T, s store.Durable) {
+	d := func(kind, id string, at int64) store.Due { return store.Due{Kind: kind, ID: id, At: at} }
+	putWork(t, s, d("run", "b", 5), d("run", "a", 5), d("run", "c", 1), d("flow", "a", 9), d("run", "d", 7), d("run", "c", 6))
+	update(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.Unschedule("run", "d"), tx.Unschedule("run", "absent"), tx.Unschedule("delivery", "a"))
+	})
+	for kind, want := range map[string][]store.Due{
+		"run":      {d("run", "a", 5), d("run", "b", 5), d("run", "c", 6)},
+		"flow":     {d("flow", "a", 9)},
+		"delivery": nil,
+	} {
+		if diff := cmp.Diff(want, dueOf(t, s, kind)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+func testClaims(t *testing.T, s store.Durable) {
+	w := workers{t, s}
+	w.lease("a", 0, 100, true)
+	w.lease("b", 0, 100, true)
+	w.claim("a", 0, false) // nothing is scheduled
+	w.schedule(50)
+	w.claim("nobody", 0, false) // has no lease
+	first := w.claim("a", 0, true)
+	w.holds("a", first, true)
+	w.holds("a", first+1, false)
+	w.holds("a", 0, false)
+	w.holds("b", first, false)
+	w.claim("b", 0, false)
+
+	second := w.claim("a", 0, true) // again
+	w.holds("a", first, false)
+	w.holds("a", second, true)
+	w.unclaim("a", first)  // an old claim
+	w.unclaim("b", second) // another's
+	w.holds("a", second, true)
+
+	w.schedule(60) // the claim stays
+	w.holds("a", second, true)
+	w.claim("b", 0, false)
+	w.unclaim("a", second)
+	w.holds("a", second, false)
+	if diff := cmp.Diff([]store.Due{{Kind: store.KindRun, ID: "x", At: 60}}, dueOf(t, s, store.KindRun)); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+	third := w.claim("b", 0, true)
+	if !(first < second && second < third) {
+		t.Errorf("fences %d, %d, %d do not grow", first, second, third)
+	}
+	update(t, s, func(tx store.Tx) error { return tx.Unschedule(store.KindRun, "x") })
+	w.holds("b", third, false)
+	w.claim("b", 0, false)
+	w.schedule(70)
+	w.holds("b", third, false)
+	w.claim("a", 0, true)
+
+	// Another piece is another claim.
+	putWork(t, s, store.Due{Kind: store.KindFlow, ID: "x"}, store.Due{Kind: store.KindRun, ID: "y"})
+	for _, d := range []store.Due{{Kind: store.KindFlow, ID: "x"}, {Kind: store.KindRun, ID: "y"}} {
+		if fence := tell(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(d.Kind, d.ID, "b", 0) }); fence == 0 {
+			t.Errorf("%v cannot be claimed", d)
+		}
+	}
+	w.claim("b", 0, false)
+	if err := s.Update(context.Background(), func(tx store.Tx) error {
+		_, err := tx.Claim(store.KindRun, "x", "a", 0)
+		return errors.Join(err, errors.New("failed"))
+	}); err == nil {
+		t.Error("an update that fails succeeds")
+	}
+	w.claim("b", 100, false)
+	w.claim("b", 101, false) // its own lease has ended too
+}
+
+func testLeases(t *testing.T, s store.Durable) {
+	w := workers{t, s}
+	w.lease("a", 0, 100, true)
+	w.lease("a", 50, 150, true)
+	w.lease("a", 150, 200, true) // at its very end
+	w.lease("b", 0, 1000, true)
+	w.schedule(0)
+	first := w.claim("a", 0, true)
+	w.claim("b", 200, false)
+	w.holds("a", first, true) // although it may be late: nobody has it
+	second := w.claim("b", 201, true)
+	if second <= first {
+		t.Errorf("the fence of a later claim is %d, of the first %d", second, first)
+	}
+	w.holds("a", first, false)
+	w.holds("b", second, true)
+	w.lease("a", 201, 300, false)
+	w.lease("a", 500, 600, false) // never again
+	w.claim("a", 201, false)
+	w.unclaim("a", first)
+	w.holds("b", second, true)
+	w.lease("a2", 201, 300, true) // under another name
+	w.claim("a2", 201, false)
+	w.unclaim("b", second)
+	w.claim("a", 201, false)
+	w.claim("a2", 201, true)
+}
+
+func testTakeOver(t *testing.T, s store.Durable) {
+	w := workers{t, s}
+	w.lease("old", 0, 1000, true)
+	w.schedule(0)
+	first := w.claim("old", 0, true)
+	w.lease("new", 0, 1000, true)
+	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
+	w.holds("old", first, false)
+	w.claim("old", 0, false)
+	w.lease("old", 0, 2000, false)
+	second := w.claim("new", 0, true)
+	if second <= first {
+		t.Errorf("fence %d follows %d", second, first)
+	}
+	w.holds("new", second, true)
+	w.lease("new", 0, 2000, true)
+	w.lease("later", 0, 1000, true) // taking over ends what there was
+	update(t, s, func(tx store.Tx) error { return tx.TakeOver("unknown") })
+	w.holds("new", second, false)
+	w.lease("unknown", 0, 100, true)
+	w.claim("unknown", 0, true)
+}
+
+// testClaimAtOnce has workers claim the same pieces at once; each has one owner.
+func testClaimAtOnce(t *testing.T, s store.Durable) {
+	const workers, pieces = 8, 20
+	update(t, s, func(tx store.Tx) error {
+		for i := range pieces {
+			if err := tx.Schedule(store.KindRun, fmt.Sprint(i), 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var mu sync.Mutex
+	owners := make(map[int]int)
+	var group sync.WaitGroup
+	for i := range workers {
+		group.Go(func() {
+			for j := range pieces {
+				var fence int64
+				err := s.Update(context.Background(), func(tx store.Tx) error {
+					_, err := tx.Lease(fmt.Sprint(i), 0, 10)
+					if err == nil {
+						fence, err = tx.Claim(store.KindRun, fmt.Sprint(j), fmt.Sprint(i), 0)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if fence != 0 {
+					mu.Lock()
+					owners[j]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	for j := range pieces {
+		if owners[j] != 1 {
+			t.Errorf("piece %d has %d owners", j, owners[j])
+		}
+	}
+}
