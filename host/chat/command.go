@@ -1,0 +1,35 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/host/config"
+)
+
+// command is a message of an owner that changes its session.
+type command struct {
+	override string // of the send policy; empty: none
+	reply    string
+}
+
+// commands by their text (S8.2).
+var commands = map[string]command{
+	"/send on":      {config.PolicyAllow, "Messages are sent in this session, whatever the send policy says."},
+	"/send off":     {config.PolicyDeny, "Nothing is sent in this session until /send on or /send inherit."},
+	"/send inherit": {"", "The send policy decides in this session."},
+}
+
+// parseCommand returns the command that the text is, or nil: a command is a
+// message that is nothing else.
+func parseCommand(text string) *command {
+	if c, ok := commands[strings.ToLower(strings.TrimSpace(text))]; ok {
+		return &c
+	}
+	return nil
+}
+
+// Owns reports whether the sender on the channel is one of session.owners (S8.2).
+func Owns(c *config.Config, channel, from string) bool {
+	return slices.Contains(c.Session.Owners, strings.ToLower(channel)+":"+from)
+}

@@ -1,0 +1,137 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// request is a message with everything about it checked that needs no store.
+type request struct {
+	method  string
+	key     string // canonical
+	agentID string
+	text    string
+	from    string
+	target  abi.Target
+	deliver bool
+	id      string   // empty: it has none
+	command *command // nil: it is ordinary text
+}
+
+func newRequest(c *config.Config, method, key, text, id string) (*request, error) {
+	r := &request{method: method, text: strings.ToValidUTF8(text, "\uFFFD")}
+	var err error
+	if r.key, r.agentID, err = resolve(c, key); err != nil {
+		return nil, err
+	}
+	if len(c.Agents.List) > 0 && !slices.Contains(c.Agents.IDs(), r.agentID) {
+		return nil, invalid("agent %q is not configured; configured: %s", r.agentID, strings.Join(c.Agents.IDs(), ", "))
+	}
+	if strings.TrimSpace(r.text) == "" {
+		return nil, invalid("the message is blank; write what the agent is to read")
+	}
+	if len(r.text) > abi.MaxText {
+		return nil, invalid("the message is %d bytes long; at most %d are taken", len(r.text), abi.MaxText)
+	}
+	r.id, err = word("the request id", id)
+	return r, err
+}
+
+// resolve returns the canonical key, and the agent whose session it is (S1).
+func resolve(c *config.Config, text string) (key, agentID string, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", "", invalid(`sessionKey is missing; name the session, such as "main"`)
+	}
+	keys := c.Keys()
+	if key, err = keys.Canonical(text, ""); err != nil {
+		return "", "", invalid("sessionKey %q %v", shorten(text), err)
+	}
+	if agentID, _, _ = sessionkey.Split(key); agentID == "" {
+		agentID = keys.Agent() // of the one session (S1.3)
+	}
+	return key, agentID, nil
+}
+
+// word trims a text that people do not read: an id or an address. It may be
+// empty.
+func word(name, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
+	}
+	if err := sessionkey.Check(text); err != nil {
+		return "", invalid("%s %v", name, err)
+	}
+	return text, nil
+}
+
+// sender checks the id of who wrote. A blank one must not pass for the operator,
+// who has none.
+func sender(from string) (string, error) {
+	if from != "" && strings.TrimSpace(from) == "" {
+		return "", invalid("from is blank; give the sender's id, or leave it out when the operator writes")
+	}
+	return word("from", from)
+}
+
+// earlier returns what became of the same request when it came before, or nil.
+func (r *request) earlier(tx store.Tx) (*Accepted, error) {
+	if r.id == "" {
+		return nil, nil
+	}
+	run, err := tx.RunOf(r.callKey())
+	if run == nil || err != nil {
+		return nil, err
+	}
+	if run.Digest != r.digest() {
+		return nil, invalid("the request id %q belongs to another request; use a new one", shorten(r.id))
+	}
+	return &Accepted{RunID: run.ID, Status: StatusAccepted}, nil
+}
+
+// callKey names the request. Only the operator's clients make any.
+func (r *request) callKey() store.CallKey {
+	return store.CallKey{Scope: store.ScopeOf(&abi.Caller{Operator: true}), ID: r.id}
+}
+
+// digest tells requests of the same id apart.
+func (r *request) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t", r.method, r.key, r.text, r.from,
+		[]string{r.target.Channel, r.target.To, r.target.AccountID, r.target.ThreadID}, r.deliver))
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *request) run(id string, now int64) *store.Run {
+	run := &store.Run{
+		ID: id, SessionKey: r.key, AgentID: r.agentID, Group: abi.GroupMain,
+		Scope:   store.ScopeOf(&abi.Caller{Operator: true}),
+		Message: r.text, Deliver: r.deliver,
+		Status: abi.RunQueued, QueuedAt: now,
+	}
+	if r.id != "" {
+		run.Request, run.Digest = r.callKey(), r.digest()
+	}
+	return run
+}
+
+func invalid(format string, args ...any) error {
+	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
+}
+
+// shorten keeps texts of others short in messages.
+func shorten(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

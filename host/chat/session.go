@@ -1,0 +1,76 @@
+package chat
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// session returns the session that a request is for, or a new one, not yet
+// stored.
+func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.Session, error) {
+	session, err := tx.Session(r.key)
+	if err != nil {
+		return nil, err
+	}
+	if session == nil {
+		return &abi.Session{
+			Key: r.key, AgentID: r.agentID, Kind: sessionkey.Kind(r.key),
+			SessionID: s.sessionID(id), UpdatedAt: now,
+		}, nil
+	}
+	if session.ArchivedAt != 0 {
+		return nil, invalid("session %q is archived and takes no messages; unarchive it first (sessions.patch, archived: false)", r.key)
+	}
+	return session, nil
+}
+
+// sessionID derives the id of a new session, in the form of a random UUID. The
+// update that makes the session may be tried again: it makes the same one.
+func (s *Service) sessionID(id string) string {
+	mac := hmac.New(sha256.New, s.options.Store.Secret())
+	mac.Write([]byte("session\x00" + id))
+	b := mac.Sum(nil)[:16]
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// target checks where a message came from. Channels have lower-case names.
+func target(t abi.Target) (abi.Target, error) {
+	for _, f := range [...]struct {
+		name string
+		text *string
+	}{{"channel", &t.Channel}, {"to", &t.To}, {"accountId", &t.AccountID}, {"threadId", &t.ThreadID}} {
+		var err error
+		if *f.text, err = word(f.name, *f.text); err != nil {
+			return t, err
+		}
+	}
+	t.Channel = strings.ToLower(t.Channel)
+	if t.Channel == "" && !t.IsZero() {
+		return t, invalid("channel is missing; to, accountId and threadId say where on a channel")
+	}
+	return t, nil
+}
+
+// heard records where a message came from: that is where the session's replies
+// go (S9). A channel that is no chat is no such place, and a bare channel adds
+// nothing to what is known of a chat on it.
+func heard(s *abi.Session, t abi.Target) {
+	switch t.Channel {
+	case "", route.Internal, route.Unknown:
+		return
+	}
+	if t == (abi.Target{Channel: t.Channel}) && t.Channel == route.Context(s).Channel {
+		return
+	}
+	s.LastChannel, s.LastTo, s.LastAccountID, s.LastThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
+	s.DeliveryContext = t
+}
