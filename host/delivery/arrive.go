@@ -1,0 +1,93 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// arrival is a delivery on its way into the lane of a place.
+type arrival struct {
+	place  place
+	ticket *ticket
+}
+
+// handle brings a delivery that is due into the lane of its target, and with it
+// all others that are due: what became due at once is put in order before any of
+// it is tried.
+func (b *Outbox) handle(ctx context.Context, id string) error {
+	b.arriving.Lock()
+	defer b.arriving.Unlock()
+	if b.lined(id) {
+		return nil
+	}
+	v, err := b.o.Store.View(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := b.arrivals(ctx, v, id)
+	if err = errors.Join(err, v.Close()); err != nil {
+		return err
+	}
+	b.enter(all...)
+	return nil
+}
+
+// arrivals returns the delivery with this id, and all others that are due and in
+// no lane.
+func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arrival, error) {
+	first, err := b.arrival(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	due, err := v.Due(ctx, store.KindDelivery)
+	if err != nil {
+		return nil, err
+	}
+	all := []arrival{first}
+	for _, d := range b.absent(due) {
+		if d.ID == id {
+			continue
+		}
+		a, err := b.arrival(ctx, v, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// absent returns what is due by now and in no lane.
+func (b *Outbox) absent(due []store.Due) []store.Due {
+	now := b.o.Now().UnixMilli()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []store.Due
+	for _, d := range due {
+		if d.At <= now && b.tickets[d.ID] == nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (b *Outbox) arrival(ctx context.Context, v store.View, id string) (arrival, error) {
+	d, err := v.Delivery(ctx, id)
+	if err != nil {
+		return arrival{}, err
+	}
+	if d == nil {
+		d = &store.Delivery{ID: id} // its attempt finds that there is nothing to do
+	}
+	t := d.Target
+	if t.IsZero() {
+		s, err := v.Get(ctx, d.SessionKey)
+		if err != nil {
+			return arrival{}, err
+		}
+		t = resolve(s)
+	}
+	return arrival{placeOf(t), &ticket{id: id, created: d.CreatedAt}}, nil
+}

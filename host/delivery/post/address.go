@@ -1,0 +1,47 @@
+package post
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// Base checks the address of a service, which may be empty for its own one, and
+// returns it without a slash at its end.
+func Base(address, own string) (string, error) {
+	if address == "" {
+		return own, nil
+	}
+	u, err := Address(address)
+	if err != nil {
+		return "", err
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("the address must have no query and no fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// Address checks an absolute HTTP address. Its error does not repeat it: it may
+// hold a secret.
+func Address(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("the address must begin with http:// or https:// and name a host")
+	}
+	return u, nil
+}
+
+// Bare returns a recipient without the prefixes that gateways put before its id,
+// such as "telegram:".
+func Bare(to string, prefixes ...string) string {
+	for again := true; again; {
+		again = false
+		for _, p := range prefixes {
+			if len(to) > len(p) && strings.EqualFold(to[:len(p)], p) {
+				to, again = to[len(p):], true
+			}
+		}
+	}
+	return to
+}

@@ -1,0 +1,45 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Sink posts messages to one kind of channel. It is safe for concurrent use.
+type Sink interface {
+	// Post posts a message once. It fails with *Permanent when trying again is of
+	// no use, and with *Later when the other side says when to try again; every
+	// other failure is tried again with backoff.
+	Post(ctx context.Context, m *Message) error
+	// HonoursKey reports whether the other side drops a message whose key it has
+	// seen: such a sink posts once even if the process dies between posting and
+	// recording it (S10.3).
+	HonoursKey() bool
+}
+
+// Message is what a sink posts.
+type Message struct {
+	IdempotencyKey string // stable over all attempts
+	abi.Target
+	Text       string
+	SessionKey string
+	RunID      string
+}
+
+// Permanent is a failure that will not go away by itself.
+type Permanent struct{ Err error }
+
+func (e *Permanent) Error() string { return e.Err.Error() }
+func (e *Permanent) Unwrap() error { return e.Err }
+
+// Later is a failure with the time after which to try again.
+type Later struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *Later) Error() string { return fmt.Sprintf("%v (again after %s)", e.Err, e.After) }
+func (e *Later) Unwrap() error { return e.Err }

@@ -1,0 +1,78 @@
+package sinktest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Service is a server on the loopback that counts requests.
+type Service struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies [][]byte
+	heads  []http.Header
+}
+
+// Serve starts a service until the end of the test. The handler gets the request
+// with its body unread.
+func Serve(t testing.TB, handler http.HandlerFunc) *Service {
+	t.Helper()
+	s := &Service{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("the request's body: %v", err)
+		}
+		s.mu.Lock()
+		s.bodies, s.heads = append(s.bodies, body), append(s.heads, r.Header)
+		s.mu.Unlock()
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		handler(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Bodies returns the bodies of all requests, in the order of their arrival.
+func (s *Service) Bodies() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([][]byte(nil), s.bodies...)
+}
+
+// Headers returns the headers of all requests.
+func (s *Service) Headers() []http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]http.Header(nil), s.heads...)
+}
+
+// Answer is a handler that answers with a status, headers ("name: value") and a
+// body.
+func Answer(status int, body string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for _, h := range headers {
+			name, value, _ := strings.Cut(h, ": ")
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// InTurn lets each handler answer one request, and the last one all that follow.
+func InTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
+	var mu sync.Mutex
+	n := 0
+	return func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		h := handlers[min(n, len(handlers)-1)]
+		n++
+		mu.Unlock()
+		h(w, r)
+	}
+}
