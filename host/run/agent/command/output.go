@@ -1,0 +1,76 @@
+package command
+
+import (
+	"strings"
+	"sync"
+)
+
+// output keeps what a program prints, up to a limit. What comes after is read and
+// dropped, and calls exceeded once.
+type output struct {
+	limit    int
+	exceeded func()
+
+	mu   sync.Mutex
+	kept []byte
+	cut  bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	n := min(len(p), o.limit-len(o.kept))
+	o.kept = append(o.kept, p[:n]...)
+	first := n < len(p) && !o.cut
+	o.cut = o.cut || first
+	o.mu.Unlock()
+	if first {
+		o.exceeded()
+	}
+	return len(p), nil
+}
+
+func (o *output) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.cut
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.kept)
+}
+
+// maxTail is how much of standard error an error shows.
+const maxTail = 4 << 10
+
+// tail keeps the last maxTail bytes.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+	cut  bool
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p[max(0, len(p)-maxTail):]...)
+	if over := len(t.kept) - maxTail; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+		t.cut = true
+	}
+	return len(p), nil
+}
+
+// String returns the text, from the beginning of a character.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.kept
+	if t.cut {
+		for len(kept) > 0 && kept[0]&0xC0 == 0x80 {
+			kept = kept[1:]
+		}
+	}
+	return strings.TrimSpace(utf8(string(kept)))
+}

@@ -1,0 +1,54 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+)
+
+// maxArgumentDepth leaves room for what encloses arguments: a message, and the
+// results and replies that enclose messages.
+const maxArgumentDepth = abi.MaxDepth - 16
+
+// Arguments returns what a model wrote as a tool's arguments in the form that
+// Call.Args wants: nothing is no arguments, and what cannot be used is kept as a
+// text, so that the transcript shows what the model wrote.
+func Arguments(written string) json.RawMessage {
+	written = strings.TrimSpace(written)
+	if written == "" {
+		return json.RawMessage("{}")
+	}
+	if args := json.RawMessage(written); jsonstrict.CheckDepth(args, maxArgumentDepth) == nil {
+		return args
+	}
+	return encode(strings.ToValidUTF8(written, "\uFFFD"))
+}
+
+// check tells the model what is wrong with its arguments.
+func (c *Call) check() error {
+	var written string
+	if json.Unmarshal(c.Args, &written) == nil {
+		if err := jsonstrict.CheckDepth([]byte(written), maxArgumentDepth); err != nil {
+			return errors.New("the arguments are not valid JSON: " + err.Error())
+		}
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(c.Args), []byte("{")) {
+		return errors.New("the arguments are not a JSON object")
+	}
+	return nil
+}
+
+// key is equal for equal calls.
+func (c *Call) key() string {
+	var args any
+	d := json.NewDecoder(bytes.NewReader(c.Args))
+	d.UseNumber()
+	if d.Decode(&args) != nil {
+		return c.Tool + " " + string(c.Args)
+	}
+	return c.Tool + " " + string(encode(args)) // members sorted
+}

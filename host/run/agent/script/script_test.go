@@ -1,0 +1,89 @@
+package script_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/run/agent/agenttest"
+	"github.com/parley-wasm/parley/host/run/agent/script"
+)
+
+func open(t *testing.T, replies ...script.Reply) *script.Agent {
+	t.Helper()
+	a, err := script.New(&script.Options{Replies: replies})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAgent(t *testing.T) {
+	agenttest.Exercise(t, func(t *testing.T, b agenttest.Behaviour) *agenttest.Subject {
+		reply := script.Reply{Text: b.Text, Error: b.Error, Tool: b.Tool, Args: []byte(b.Args)}
+		if b.Hang {
+			reply.After = time.Hour
+		}
+		return &agenttest.Subject{Agent: open(t, reply)}
+	})
+}
+
+// The n-th run of a session gets the n-th reply, whatever became of the runs
+// before it, and whichever agent object executes it.
+func TestReplies(t *testing.T) {
+	replies := []script.Reply{
+		{Text: "first"},
+		{Error: "second fails"},
+		{Text: "third: {{result}}", Tool: "sessions_list"},
+		{Text: "the rest: {{message}}"},
+	}
+	s := agenttest.NewSession()
+	for i, want := range []string{"first", "second fails", "third: {}", "the rest: run 3", "the rest: run 4"} {
+		turn := s.Turn(fmt.Sprint("run ", i))
+		var last *agent.Outcome
+		for attempt := range 2 {
+			out, err := open(t, replies...).Run(t.Context(), turn)
+			if err != nil && err.Error() != want || err == nil && out.Text != want {
+				t.Errorf("run %d, attempt %d: %+v, %v; want %q", i, attempt+1, out, err, want)
+			}
+			turn, last = s.Retry(turn), out
+		}
+		s.End(last)
+	}
+}
+
+func TestDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := open(t, script.Reply{Text: "late", After: time.Hour})
+		start := time.Now()
+		out, err := a.Run(t.Context(), agenttest.NewSession().Turn("hello"))
+		if err != nil || out.Text != "late" || time.Since(start) != time.Hour {
+			t.Errorf("%+v, %v after %v", out, err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start = time.Now()
+		_, err = a.Run(ctx, agenttest.NewSession().Turn("hello"))
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// What a tool or a person says is not taken for a place holder.
+func TestPlaceHolders(t *testing.T) {
+	out, err := open(t, script.Reply{Text: "{{message}}|{{result}}"}).Run(t.Context(), agenttest.NewSession().Turn("{{result}}{{message}}"))
+	if err != nil || out.Text != "{{result}}{{message}}|" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+func TestNoReplies(t *testing.T) {
+	if _, err := script.New(nil); err == nil {
+		t.Error("an agent without replies")
+	}
+}

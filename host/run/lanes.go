@@ -1,0 +1,212 @@
+package run
+
+import "container/heap"
+
+// state of a ticket.
+//
+//	waiting ─► ready ─► active ◄─► suspended
+//	             ▲                     │
+//	             └─────────────────────┘ (requeue)
+//
+// A lane is taken from a ticket's first activity until it is removed; a slot of
+// a group, while a ticket is active.
+type state int
+
+const (
+	waiting   state = iota // behind others of its session
+	ready                  // its turn in its lane; a slot is missing
+	active                 // it has its lane and a slot
+	suspended              // it has its lane, and has given the slot back
+	gone
+)
+
+// ticket is a run's place in the queue.
+type ticket struct {
+	id      string
+	seq     int64 // order of acceptance
+	session string
+	group   string
+
+	state state
+	index int // in the heap of its lane or group
+
+	failures int      // to begin or to end it, in a row
+	unsaved  *unsaved // what an attempt came to that could not be stored
+}
+
+// lanes decides which runs go next: those of one session one after the other in
+// the order of their acceptance, those of a group at most so many at once, the
+// oldest first. It does nothing itself and is for one goroutine at a time. Lanes
+// and groups exist only while there are tickets in them.
+type lanes struct {
+	bound   func(group string) int // of a group; 0: none
+	lanes   map[string]*lane
+	groups  map[string]*group
+	tickets map[string]*ticket
+}
+
+// lane is one session's queue.
+type lane struct {
+	owner *ticket // once it has been active; nil: the lane is free
+	head  *ticket // of a free lane: the ready one
+	rest  tickets
+}
+
+// group is the runs that share slots.
+type group struct {
+	used  int
+	ready tickets
+}
+
+func newLanes(bound func(group string) int) *lanes {
+	return &lanes{bound: bound, lanes: map[string]*lane{}, groups: map[string]*group{}, tickets: map[string]*ticket{}}
+}
+
+func (l *lanes) lane(t *ticket) *lane {
+	q := l.lanes[t.session]
+	if q == nil {
+		q = &lane{}
+		l.lanes[t.session] = q
+	}
+	return q
+}
+
+func (l *lanes) group(t *ticket) *group {
+	g := l.groups[t.group]
+	if g == nil {
+		g = &group{}
+		l.groups[t.group] = g
+	}
+	return g
+}
+
+// add queues a ticket that is not known.
+func (l *lanes) add(t *ticket) {
+	l.tickets[t.id] = t
+	q := l.lane(t)
+	t.state = waiting
+	heap.Push(&q.rest, t)
+	l.advance(q)
+}
+
+// advance makes a free lane's oldest ticket the ready one.
+func (l *lanes) advance(q *lane) {
+	if q.owner != nil || len(q.rest) == 0 || q.head != nil && q.head.seq < q.rest[0].seq {
+		return
+	}
+	if last := q.head; last != nil {
+		heap.Remove(&l.group(last).ready, last.index)
+		last.state = waiting
+		heap.Push(&q.rest, last)
+	}
+	q.head = heap.Pop(&q.rest).(*ticket)
+	q.head.state = ready
+	heap.Push(&l.group(q.head).ready, q.head)
+}
+
+// next activates all tickets that may go, and returns them, the oldest first
+// within their group.
+func (l *lanes) next() []*ticket {
+	var going []*ticket
+	for name, g := range l.groups {
+		bound := l.bound(name)
+		for len(g.ready) > 0 && (bound == 0 || g.used < bound) {
+			t := g.ready[0]
+			l.activate(t)
+			going = append(going, t)
+		}
+		l.tidy(name, g)
+	}
+	return going
+}
+
+// activate gives a ticket that is ready or suspended a slot, whatever the bound.
+func (l *lanes) activate(t *ticket) {
+	g := l.group(t)
+	if t.state == ready {
+		heap.Remove(&g.ready, t.index)
+		q := l.lane(t)
+		q.head, q.owner = nil, t
+	}
+	t.state = active
+	g.used++
+}
+
+// suspend gives the slot of an active ticket back. Its lane stays taken.
+func (l *lanes) suspend(t *ticket) {
+	t.state = suspended
+	l.release(t)
+}
+
+func (l *lanes) release(t *ticket) {
+	g := l.group(t)
+	g.used--
+	l.tidy(t.group, g)
+}
+
+// requeue lets a suspended ticket wait for a slot again. Its lane stays taken.
+func (l *lanes) requeue(t *ticket) {
+	t.state = ready
+	heap.Push(&l.group(t).ready, t)
+}
+
+// remove forgets a ticket, wherever it is.
+func (l *lanes) remove(t *ticket) {
+	if t.state == gone {
+		return
+	}
+	q := l.lane(t)
+	switch t.state {
+	case waiting:
+		heap.Remove(&q.rest, t.index)
+	case ready:
+		g := l.group(t)
+		heap.Remove(&g.ready, t.index)
+		l.tidy(t.group, g)
+	case active:
+		l.release(t)
+	}
+	switch t {
+	case q.owner:
+		q.owner = nil
+	case q.head:
+		q.head = nil
+	}
+	t.state = gone
+	delete(l.tickets, t.id)
+	l.advance(q)
+	if q.owner == nil && q.head == nil {
+		delete(l.lanes, t.session)
+	}
+}
+
+func (l *lanes) tidy(name string, g *group) {
+	if g.used == 0 && len(g.ready) == 0 {
+		delete(l.groups, name)
+	}
+}
+
+// tickets is a heap, the oldest on top.
+type tickets []*ticket
+
+func (h tickets) Len() int           { return len(h) }
+func (h tickets) Less(i, j int) bool { return h[i].seq < h[j].seq }
+func (h tickets) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *tickets) Push(x any) {
+	t := x.(*ticket)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+
+func (h *tickets) Pop() any {
+	old := *h
+	last := len(old) - 1
+	t := old[last]
+	old[last] = nil
+	*h = old[:last]
+	return t
+}

@@ -1,0 +1,151 @@
+// Package run executes queued runs: a user message each, answered by the agent of
+// its session.
+//
+// A run is queued, then running, then done, failed, killed or timeout (abi.Run).
+// Runs of one session are serial, in the order of their acceptance; the groups
+// main and subagent have so many slots. A run that waits in a tool gives its slot
+// back and keeps its session's lane.
+//
+// What holds:
+//   - The claim of the first attempt, the user message and the session's status
+//     are one commit; so are the outcome, the answer's message, its delivery and
+//     the waking of the flows that wait for it.
+//   - Every write of an attempt names its claim. One that has lost it writes
+//     nothing, whatever its agent still does.
+//   - A run whose host died is claimed by another, as the next attempt, up to
+//     runs.maxAttempts (S10.2). What its process left running is ended first.
+//   - Its deadline counts from the start of the first attempt.
+//   - An outcome that the store refuses is kept and tried again.
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+// Options are the settings of a Manager.
+type Options struct {
+	Store  store.Durable // required
+	Worker *work.Worker  // required
+	// Agents returns who executes an agent's runs. An error is the failure of the
+	// run, in the words that its caller reads. Required.
+	Agents func(agentID string) (agent.Agent, error)
+	// Tools returns what the run's agent may use; nil or empty: nothing.
+	Tools func(r *store.Run) []abi.Tool
+	// Call calls a tool as that caller, whose RunID is set. Required with Tools.
+	Call func(ctx context.Context, c abi.Caller, tool string, args []byte) (*agent.Answer, error)
+	// URL returns the address of the gateway, for agents that are programs, or "".
+	URL    func() string
+	Config func() *config.Config // the settings in force; required
+	Logger *slog.Logger          // nil: slog.Default
+	Now    func() time.Time      // nil: time.Now
+}
+
+// Manager executes the runs of a store. It is safe for concurrent use; who starts
+// it closes it.
+type Manager struct {
+	o         Options
+	agenda    *work.Agenda
+	ctx       context.Context // ends when attempts are interrupted
+	interrupt context.CancelCauseFunc
+	executing sync.WaitGroup
+	watch     watch
+
+	reading sync.Mutex // held by who looks for new runs
+	known   int64      // runs accepted up to this number have been seen; guarded by reading
+
+	mu       sync.Mutex
+	open     bool // runs may begin
+	lanes    *lanes
+	attempts map[string]*attempt // by run
+	tokens   map[digest]*attempt
+}
+
+// Why the context of an attempt ends, besides work.ErrLost.
+var (
+	errDeadline = errors.New("run: over its time limit")
+	errAborted  = errors.New("run: aborted")
+	errStopping = errors.New("run: the host is stopping")
+)
+
+// New returns a manager that executes nothing until it is started.
+func New(o *Options) (*Manager, error) {
+	switch {
+	case o == nil || o.Store == nil:
+		return nil, errors.New("run: Options.Store is missing")
+	case o.Worker == nil:
+		return nil, errors.New("run: Options.Worker is missing")
+	case o.Agents == nil:
+		return nil, errors.New("run: Options.Agents is missing")
+	case o.Config == nil:
+		return nil, errors.New("run: Options.Config is missing")
+	case o.Tools != nil && o.Call == nil:
+		return nil, errors.New("run: Options.Call is missing; Options.Tools needs it")
+	}
+	m := &Manager{o: *o, attempts: map[string]*attempt{}, tokens: map[digest]*attempt{}}
+	if m.o.Now == nil {
+		m.o.Now = time.Now
+	}
+	if m.o.Logger == nil {
+		m.o.Logger = slog.Default()
+	}
+	m.lanes = newLanes(func(group string) int { return slots(m.o.Config(), group) })
+	m.ctx, m.interrupt = context.WithCancelCause(context.Background())
+	var err error
+	m.agenda, err = work.NewAgenda(&work.AgendaOptions{
+		Store: m.o.Store, Kind: store.KindRun, Handle: m.look, Now: m.o.Now, Logger: m.o.Logger,
+	})
+	return m, err
+}
+
+// Start loads the runs that have not ended and begins. ctx is for the loading
+// alone. A manager is started once.
+func (m *Manager) Start(ctx context.Context) error {
+	if err := m.load(ctx); err != nil {
+		return err
+	}
+	if err := m.agenda.Start(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open = true
+	m.dispatch()
+	return nil
+}
+
+// Close begins nothing new and waits for what is executed. When ctx ends first,
+// the attempts are interrupted: they count, and the next owner of the store goes
+// on with theirs. It returns when no agent runs any more, with ctx's error if it
+// had to interrupt.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.open = false
+	m.mu.Unlock()
+	closing := m.agenda.Close(ctx)
+	idle := make(chan struct{})
+	go func() {
+		m.executing.Wait()
+		close(idle)
+	}()
+	defer m.interrupt(errStopping)
+	select {
+	case <-idle:
+		return closing
+	case <-ctx.Done():
+		m.interrupt(errStopping)
+		<-idle
+		return ctx.Err()
+	}
+}
+
+func (m *Manager) millis() int64 { return m.o.Now().UnixMilli() }

@@ -1,0 +1,166 @@
+package run
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// askAgain is when who waits looks for himself: a run may end in another host.
+const askAgain = 30 * time.Second
+
+// Wait returns the run when it has ended. It fails with abi.NotFound when there is
+// none.
+func (m *Manager) Wait(ctx context.Context, id string) (*store.Run, error) {
+	ended, forget := m.watch.on(id)
+	defer forget()
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
+	for {
+		r, err := m.read(ctx, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case r == nil:
+			return nil, errNotFound(id)
+		case r.Ended():
+			return r, nil
+		}
+		select {
+		case <-ended:
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (m *Manager) read(ctx context.Context, id string) (r *store.Run, err error) {
+	err = m.view(ctx, func(v store.View) (err error) {
+		r, err = v.Run(ctx, id)
+		return err
+	})
+	return r, err
+}
+
+// Abort kills a run for a reason that its caller reads, and returns it as it
+// ended. A queued run ends at once; of one that is executed the agent's context
+// ends. One that has ended stays as it is.
+func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error) {
+	if why == "" {
+		why = "aborted by the operator"
+	}
+	queued := false
+	err := m.o.Store.Update(ctx, func(tx store.Tx) error {
+		r, err := tx.Run(id)
+		switch {
+		case err != nil:
+			return err
+		case r == nil:
+			return errNotFound(id)
+		case r.Ended():
+			return nil
+		}
+		if r.Abort == "" {
+			r.Abort = why
+		}
+		if err := tx.PutRun(r); err != nil {
+			return err
+		}
+		if queued = r.Status == abi.RunQueued; queued {
+			if err := m.finish(tx, id, nil); err != nil {
+				return err
+			}
+			return tx.Unschedule(store.KindRun, id)
+		}
+		return tx.Schedule(store.KindRun, id, m.millis()) // whoever executes it hears of that
+	})
+	if err != nil {
+		return nil, err
+	}
+	if queued {
+		m.watch.ended(id)
+		m.forget(id)
+	} else {
+		m.abort(id)
+	}
+	return m.Wait(ctx, id)
+}
+
+// abort acts on an abort that is stored: it ends the attempt that is made here,
+// or takes the run ahead to its end, for which it needs no slot.
+func (m *Manager) abort(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.attempts[id]; a != nil {
+		a.aborted = true
+		if a.stop != nil {
+			a.stop(errAborted)
+		}
+		return
+	}
+	t := m.lanes.tickets[id]
+	if t == nil || !m.open {
+		return
+	}
+	switch t.state {
+	case ready, suspended:
+		m.lanes.activate(t)
+		m.executing.Go(func() { m.execute(t) })
+	}
+}
+
+// forget takes a run that has ended out of the queue.
+func (m *Manager) forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.lanes.tickets[id]; t != nil && t.state != active {
+		m.lanes.remove(t)
+		m.dispatch()
+	}
+}
+
+// watch tells those who wait for a run that it has ended. The zero value is ready.
+type watch struct {
+	mu   sync.Mutex
+	runs map[string]*watched
+}
+
+type watched struct {
+	ended   chan struct{}
+	waiting int
+}
+
+// on returns a channel that is closed when the run ends from now on.
+func (w *watch) on(id string) (ended <-chan struct{}, forget func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs == nil {
+		w.runs = map[string]*watched{}
+	}
+	e := w.runs[id]
+	if e == nil {
+		e = &watched{ended: make(chan struct{})}
+		w.runs[id] = e
+	}
+	e.waiting++
+	return e.ended, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if e.waiting--; e.waiting == 0 && w.runs[id] == e {
+			delete(w.runs, id)
+		}
+	}
+}
+
+func (w *watch) ended(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e := w.runs[id]; e != nil {
+		close(e.ended)
+		delete(w.runs, id)
+	}
+}
