@@ -60,14 +60,24 @@ var layers = []struct {
 	may    []string
 }{
 	{"host/cmd", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
-	{"host/bench", []string{"host/store/..."}},
-	{"host/gateway", []string{"host", "host/config/...", "host/openclaw/...", "host/store", "abi/..."}},
+	{"host/bench", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
+	{"host/gateway", []string{"host", "host/chat", "host/config/...", "host/openclaw/...", "host/store", "abi/..."}},
 	{"host/openclaw", []string{"host/store/...", "host/config/...", "abi/..."}},
+	{"host/flow", []string{"host/step", "host/work", "host/store", "abi/..."}},
+	{"host/chat", []string{"host/policy", "host/work", "host/store/...", "host/config", "abi/..."}},
+	{"host/runners", []string{"host/run/agent/...", "host/config", "abi/..."}},
+	{"host/sinks", []string{"host/delivery/...", "host/config", "abi/..."}},
+	{"host/run/agent", []string{"host/store/message", "abi/..."}},
+	{"host/run", []string{"host/work", "host/store/...", "host/config", "abi/..."}},
+	{"host/delivery", []string{"host/work", "host/store", "abi/..."}},
+	{"host/policy", []string{"host/config", "abi/..."}},
 	{"host/config", []string{"abi/..."}},
-	{"host/step", []string{"host/engine", "host/store/...", "abi/..."}},
+	{"host/step", []string{"host/engine", "host/work", "host/store/...", "abi/..."}},
+	{"host/work", []string{"host/store", "abi/..."}},
 	{"host/engine", []string{"abi/..."}},
 	{"host/store", []string{"abi/..."}},
-	{"host", []string{"host/config", "host/engine", "host/step", "host/store", "abi/..."}},
+	{"host", []string{"host/chat", "host/config", "host/delivery", "host/engine", "host/flow", "host/policy", "host/run/...", "host/run",
+		"host/runners", "host/sinks", "host/step", "host/store", "host/work", "abi/..."}},
 	{"plugin/toolchain", []string{"host/engine/wasmedit", "abi/..."}},
 	{"plugin/wasm", []string{"plugin/toolchain/lock", "abi/..."}},
 	{"plugin", []string{"abi/..."}},
@@ -184,6 +194,9 @@ func TestReadmeConfiguration(t *testing.T) {
 func TestReadmeCommands(t *testing.T) {
 	home := t.TempDir()
 	if err := os.CopyFS(filepath.Join(home, ".openclaw"), os.DirFS("testdata/openclaw")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(home, "testdata", "script"), os.DirFS("testdata/script")); err != nil {
 		t.Fatal(err)
 	}
 	root, err := os.Getwd()

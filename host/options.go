@@ -4,10 +4,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/delivery"
 	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -15,10 +18,24 @@ import (
 // Options say what a Host works with. Only Store is required; the zero value of
 // every other field is its default. New copies the struct at once.
 type Options struct {
-	// Store holds the sessions. Whoever opened it closes it, after the Host.
+	// Store holds the sessions. Tools that write need a store.Durable. Whoever
+	// opened it closes it, after the Host.
 	Store store.Store
-	// Agents answers the plugin's questions about agent runs; nil: there are none.
-	Agents step.Agents
+	// Agents executes the runs of an agent; its error is the run's. nil: the runners
+	// of the configuration.
+	Agents func(agentID string) (agent.Agent, error)
+	// Sinks posts to a channel; its error is the delivery's. nil: the sinks of the
+	// configuration.
+	Sinks func(channel string) (delivery.Sink, error)
+	// Supervisor is the command that agents of the kind "command" are started
+	// through: the program that calls command.Supervise.
+	Supervisor []string
+	// URL returns the address under which agents that are programs of their own
+	// reach the tools; nil, or an empty answer: nowhere.
+	URL func() string
+	// Shared says that other processes use the same store. Then their claims end
+	// with their leases, and not at Start.
+	Shared bool
 	// Config are the settings in force at first; nil: the defaults. See
 	// Host.Configure.
 	Config *config.Config
@@ -52,8 +69,11 @@ func (o *Options) validate() (Options, error) {
 	if v.Now == nil {
 		v.Now = time.Now
 	}
+	if v.URL == nil {
+		v.URL = func() string { return "" }
+	}
 	if v.NewID == nil {
-		v.NewID = rand.Text
+		v.NewID = func() string { return strings.ToLower(rand.Text()) }
 	}
 	return v, nil
 }

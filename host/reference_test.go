@@ -48,7 +48,7 @@ func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
 			}
 		}
 	})}
-	if _, err := runner.Call(context.Background(), &abi.CallInput{Tool: "t"}); err != nil {
+	if _, err := runner.Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{}`)}); err != nil {
 		t.Errorf("%s: %v", v.ID, err)
 	}
 }

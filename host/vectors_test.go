@@ -29,16 +29,20 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	recorded := newRecordings(t)
-	w := newWorlds(t)
-	abitest.Run(t, vectors, func(t *testing.T, v *abitest.Vector) (abitest.CallFunc, error) {
+	w, cache := newWorlds(t), t.TempDir()
+	abitest.Run(t, vectors, func(t *testing.T, v *abitest.Vector, play func(abitest.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
-		if err != nil {
+		switch {
+		case err != nil:
 			recorded.without(v.ID, "the configuration is refused")
-			return nil, err
+			play(nil, err)
+		case v.Writes():
+			recorded.check(t, v.ID, playInBubble(t, v, c, cache, play))
+		default:
+			call, records := w.enter(t, v, c)
+			play(call, nil)
+			recorded.check(t, v.ID, *records)
 		}
-		call, records := w.enter(t, v, c)
-		t.Cleanup(func() { recorded.check(t, v.ID, *records) })
-		return call, nil
 	})
 	recorded.finish(t, vectors)
 }
@@ -107,14 +111,20 @@ func (w *worlds) enter(t *testing.T, v *abitest.Vector, c *config.Config) (abite
 		if err == nil {
 			a.Result, a.Code = answer.Result, answer.Code
 		}
-		for _, r := range (*records)[seen:] {
-			a.HostCalls += len(r.Calls)
-			for _, c := range r.Calls {
-				a.ReplyBytes += len(c.Reply)
-			}
-		}
+		a.HostCalls, a.ReplyBytes = asked((*records)[seen:])
 		return a
 	}, records
+}
+
+// asked counts the host calls of some steps, and the bytes of their replies.
+func asked(records []*step.Record) (calls, bytes int) {
+	for _, r := range records {
+		calls += len(r.Calls)
+		for _, c := range r.Calls {
+			bytes += len(c.Reply)
+		}
+	}
+	return calls, bytes
 }
 
 // fill makes a database with a vector's contents, as an importer would.
@@ -125,7 +135,14 @@ func (w *worlds) fill(t *testing.T, contents *abitest.Contents) *sqlite.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Load(ctx, func(b store.Batch) error {
+	if err := load(ctx, db, contents); err != nil {
+		t.Fatal(errors.Join(err, db.Close()))
+	}
+	return db
+}
+
+func load(ctx context.Context, db *sqlite.DB, contents *abitest.Contents) error {
+	return db.Load(ctx, func(b store.Batch) error {
 		for i := range contents.Sessions {
 			if err := put(b, &contents.Sessions[i]); err != nil {
 				return err
@@ -133,10 +150,6 @@ func (w *worlds) fill(t *testing.T, contents *abitest.Contents) *sqlite.DB {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(errors.Join(err, db.Close()))
-	}
-	return db
 }
 
 func put(b store.Batch, stored *abitest.StoredSession) error {

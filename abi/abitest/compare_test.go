@@ -98,6 +98,8 @@ func TestMatch(t *testing.T) {
 		{`{}`, `{"a":{"$or":[{"$absent":true},2]}}`, true},
 		{`{}`, `{"a":{"$or":[1,2]}}`, false},
 		{`{"a":1}`, `{"a":{"$or":[{"$absent":true},2]}}`, false},
+		{`{"a":1,"b":"xy"}`, `{"$all":[{"a":1},{"$contains":"xy"}]}`, true},
+		{`{"a":1,"b":"xy"}`, `{"$all":[{"a":1},{"$contains":"z"}]}`, false},
 		{`1`, `{"$nonsense":1}`, false},
 	}
 	for _, tt := range tests {

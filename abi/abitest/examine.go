@@ -3,35 +3,10 @@ package abitest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 )
-
-// StepAnswer reads the output of an export that answers at once: {result, code?}
-// or {error}. Anything else is an internal error.
-func StepAnswer(output []byte) Answer {
-	v, err := Parse(output)
-	if err != nil {
-		return Answer{Err: abi.NewError(abi.Internal, "the output is no JSON: "+err.Error())}
-	}
-	o, _ := v.(map[string]any)
-	if e, ok := o["error"].(map[string]any); ok && len(o) == 1 {
-		return Answer{Err: abi.NewError(abi.Code(text(e["code"])), text(e["message"]))}
-	}
-	_, ok := o["result"].(map[string]any)
-	if err := only(o, "result", "code"); err != nil || !ok {
-		return Answer{Err: abi.NewError(abi.Internal, "the output is no answer: "+brief(v))}
-	}
-	var raw struct{ Result json.RawMessage }
-	if err := json.Unmarshal(output, &raw); err != nil {
-		return Answer{Err: abi.NewError(abi.Internal, err.Error())}
-	}
-	a := Answer{Result: raw.Result}
-	if has(o, "code") {
-		a.Code = abi.Code(text(o["code"]))
-	}
-	return a
-}
 
 // Caps of a whole answer.
 const (
@@ -43,6 +18,9 @@ const (
 // examine parses an answer and checks what holds for every answer of a tool,
 // whatever the vector expects.
 func examine(tool string, a Answer) (result any, problems []string) {
+	if a.Abandoned {
+		return nil, nil
+	}
 	if a.Err != nil {
 		if len(a.Err.Error()) > maxFailure {
 			problems = append(problems, fmt.Sprintf("the error has %d bytes", len(a.Err.Error())))
@@ -63,6 +41,9 @@ func examine(tool string, a Answer) (result any, problems []string) {
 		}
 	}
 	status := o["status"]
+	if tool == abi.ToolSend && has(o, "runId") {
+		return result, append(problems, examineSend(o)...)
+	}
 	failed := status == "error" || status == "forbidden"
 	say(failed == (a.Code != ""), "status %v with code %q: a code stands beside a failure, and only there", status, a.Code)
 	if failed {
@@ -82,6 +63,8 @@ func examine(tool string, a Answer) (result any, problems []string) {
 		say(only(o, "count", "sessions", "nextCursor") == nil, "members %v (S2.2)", names(o))
 	case abi.ToolHistory:
 		problems = append(problems, examineHistory(o)...)
+	case abi.ToolSend:
+		say(false, "a success without a runId (S4.3): %s", brief(o))
 	}
 	return result, problems
 }
@@ -115,5 +98,46 @@ func examineHistory(o map[string]any) (problems []string) {
 		say(err1 == nil && err2 == nil && next == offset+len(messages),
 			"nextOffset %d does not continue after %d messages from offset %d", next, len(messages), offset)
 	}
+	return problems
+}
+
+// sendMembers are the members of the results of S4.3 besides runId, status,
+// sessionKey and delivery, and what may have become of the message.
+var sendMembers = map[any]struct {
+	member  string
+	message []string
+}{
+	"accepted": {"", []string{"stored", "started", "answered"}},
+	"ok":       {"reply", []string{"answered"}},
+	"timeout":  {"error", []string{"stored", "started"}},
+	"error":    {"error", []string{"answered"}},
+}
+
+// examineSend checks a result that says that a message was received.
+func examineSend(o map[string]any) (problems []string) {
+	say := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Sprintf(format, args...)+" (S4.3)")
+		}
+	}
+	form, known := sendMembers[o["status"]]
+	say(known, "status %s", brief(o["status"]))
+	members := []string{"runId", "status", "sessionKey", "delivery"}
+	if form.member != "" {
+		members = append(members, form.member)
+		_, ok := o[form.member].(string)
+		say(ok, "%s has %s %s, want a text", brief(o["status"]), form.member, brief(o[form.member]))
+	}
+	err := only(o, members...)
+	say(err == nil, "%v", err)
+	for _, name := range []string{"runId", "sessionKey"} {
+		id, _ := o[name].(string)
+		say(id != "", "%s is %s", name, brief(o[name]))
+	}
+	d, _ := o["delivery"].(map[string]any)
+	err = only(d, "message", "announce")
+	say(err == nil, "%v", err)
+	say(slices.Contains(form.message, text(d["message"])), "delivery.message is %s beside %s", brief(d["message"]), brief(o["status"]))
+	say(slices.Contains([]string{"pending", "skipped"}, text(d["announce"])), "delivery.announce is %s", brief(d["announce"]))
 	return problems
 }

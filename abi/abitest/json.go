@@ -126,3 +126,6 @@ func decimal(text string) (negative bool, digits string, exponent int) {
 	trimmed := strings.TrimRight(digits, "0")
 	return negative, trimmed, exponent + len(digits) - len(trimmed)
 }
+
+// number is a parsed whole number.
+func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }

@@ -99,7 +99,8 @@ func (l *loader) file(name string) ([]*Vector, error) {
 }
 
 func (l *loader) vector(o map[string]any) (*Vector, error) {
-	if err := only(o, "id", "spec", "about", "now", "config", "store", "caller", "call", "follow", "cost", "expect", "steps", "sameAs", "gap"); err != nil {
+	if err := only(o, "id", "spec", "about", "now", "config", "store", "caller", "agents", "before",
+		"call", "follow", "cost", "expect", "steps", "then", "sameAs", "gap"); err != nil {
 		return nil, err
 	}
 	v := &Vector{ID: text(o["id"]), Config: []byte("{}")}
@@ -130,7 +131,7 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 	}
 	v.Now = int64(now)
 	if c, ok := o["config"].(map[string]any); ok {
-		if err := only(c, "session", "tools", "agents"); err != nil {
+		if err := only(c, "session", "tools", "agents", "models", "runs", "delivery"); err != nil {
 			return nil, fmt.Errorf("config: %w", err)
 		}
 		v.Config = Compact(c)
@@ -142,6 +143,15 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 	}
 	if v.Caller, err = caller(o["caller"]); err != nil {
 		return nil, fmt.Errorf("caller: %w", err)
+	}
+	if v.Agents, err = script(o["agents"]); err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	if v.Before, err = before(o["before"]); err != nil {
+		return nil, fmt.Errorf("before: %w", err)
+	}
+	if v.Then, err = then(o["then"]); err != nil {
+		return nil, fmt.Errorf("then: %w", err)
 	}
 	v.Steps, err = steps(o)
 	return v, err
@@ -201,6 +211,7 @@ func caller(v any) (abi.Caller, error) {
 	f.flag("operator", &c.Operator)
 	f.int("depth", &c.Depth)
 	f.int("hops", &c.Hops)
+	f.text("runId", &c.RunID)
 	if c.AgentID == "" {
 		c.AgentID, _, _ = sessionkey.Split(c.SessionKey)
 	}

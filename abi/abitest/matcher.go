@@ -27,6 +27,7 @@ import (
 //	{"$pluck": {"name": [values…]}}         that member of each element, in order
 //	{"$unique": "name"}      that member differs in each element
 //	{"$or": [pattern…]}      one of the patterns matches
+//	{"$all": [pattern…]}     each of the patterns matches
 var matchers map[string]func(c *comparison, path string, got, arg any)
 
 // init fills the table, because a literal that names functions which look into
@@ -52,6 +53,7 @@ func init() {
 		"$pluck":    (*comparison).pluck,
 		"$unique":   (*comparison).unique,
 		"$or":       (*comparison).or,
+		"$all":      (*comparison).all,
 	}
 }
 

@@ -29,6 +29,12 @@ func (c *comparison) or(path string, got, arg any) {
 	c.fail(path, "got %s, want one of %s", brief(got), brief(arg))
 }
 
+func (c *comparison) all(path string, got, arg any) {
+	for _, pattern := range list(arg) {
+		c.match(path, got, pattern, true)
+	}
+}
+
 func (c *comparison) only(path string, got, arg any) {
 	g, _ := got.(map[string]any)
 	p, _ := arg.(map[string]any)

@@ -7,44 +7,41 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/parley-wasm/parley/abi"
 )
 
-// CallFunc makes one tool call of an opened vector.
-type CallFunc func(tool string, args []byte) Answer
-
-// Answer is what came of a call: a result, with a code if it is a tool's
-// failure, or an error.
-type Answer struct {
-	Result []byte
-	Code   abi.Code
-	Err    error // matches an abi.Code, or is an internal failure
-
-	HostCalls  int // host functions called
-	ReplyBytes int // length of their replies together
-}
-
-// OpenFunc makes a vector's world and returns how to call tools in it. An error
-// says that the configuration is refused; other failures end the test.
-type OpenFunc func(t *testing.T, v *Vector) (CallFunc, error)
+// Stage makes a vector's world, calls play with it, and takes it down. Instead of
+// a world it may pass an error that says that the configuration is refused; other
+// failures end the test.
+type Stage func(t *testing.T, v *Vector, play func(World, error))
 
 // Run runs each vector as a subtest of its id.
-func Run(t *testing.T, vectors []*Vector, open OpenFunc) {
+func Run(t *testing.T, vectors []*Vector, stage Stage) {
 	byID := map[string]*Vector{}
 	for _, v := range vectors {
 		byID[v.ID] = v
 	}
 	for _, v := range vectors {
 		t.Run(v.ID, func(t *testing.T) {
-			answers, problems := play(t, v, open)
+			answers, problems := perform(t, v, stage)
 			if v.SameAs != "" {
-				others, _ := play(t, byID[v.SameAs], open)
+				others, _ := perform(t, byID[v.SameAs], stage)
 				problems = append(problems, same(answers, others, v.SameAs)...)
 			}
 			report(t, v, problems)
 		})
 	}
+}
+
+func perform(t *testing.T, v *Vector, stage Stage) (answers []Answer, problems []string) {
+	played := false
+	stage(t, v, func(w World, refused error) {
+		played = true
+		answers, problems = play(v, w, refused)
+	})
+	if !played {
+		problems = append(problems, "the vector was not played")
+	}
+	return answers, problems
 }
 
 func report(t *testing.T, v *Vector, problems []string) {
@@ -61,18 +58,17 @@ func report(t *testing.T, v *Vector, problems []string) {
 }
 
 // play runs a vector's steps and returns their answers with what is wrong.
-func play(t *testing.T, v *Vector, open OpenFunc) (answers []Answer, problems []string) {
-	call, err := open(t, v)
+func play(v *Vector, w World, refused error) (answers []Answer, problems []string) {
 	results := []any{}
 	for i := range v.Steps {
 		s := &v.Steps[i]
 		say := func(lines []string) {
 			for _, line := range lines {
-				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.Tool, line))
+				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.name(), line))
 			}
 		}
-		if err != nil {
-			say(refusedConfig(s, err))
+		if refused != nil {
+			say(refusedConfig(s, refused))
 			continue
 		}
 		args, missing := s.arguments(results)
@@ -80,25 +76,54 @@ func play(t *testing.T, v *Vector, open OpenFunc) (answers []Answer, problems []
 			say([]string{missing.Error()})
 			return answers, problems
 		}
-		var a Answer
-		var result any
-		if s.Follow == nil {
-			a = call(s.Tool, args)
-			var wrong []string
-			result, wrong = examine(s.Tool, a)
-			say(wrong)
-		} else {
-			var wrong []string
-			a, result, wrong = follow(s, args, call)
-			say(wrong)
-		}
+		w.Pass(s.AfterMs)
+		a, result, wrong := s.perform(v, w, args)
+		say(wrong)
 		if c := s.Cost; c != nil && (a.HostCalls > c.Calls || a.ReplyBytes > c.Bytes) {
 			say([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d with %d", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
 		}
-		say(s.Expect.check(a, result))
+		if s.Expect.form != "" {
+			say(s.Expect.check(a, result))
+		}
 		answers, results = append(answers, a), append(results, result)
 	}
+	if refused == nil && v.Writes() {
+		problems = append(problems, v.Then.check(w.Finish())...)
+	}
 	return answers, problems
+}
+
+// perform lets one step happen.
+func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, problems []string) {
+	switch {
+	case s.Patch != nil:
+		if err := w.Patch(s.Patch); err != nil {
+			problems = []string{err.Error()}
+		}
+		return a, nil, problems
+	case s.Restart:
+		if err := w.Restart(); err != nil {
+			problems = []string{err.Error()}
+		}
+		return a, nil, problems
+	case s.Message != nil:
+		a = w.Receive(s.Message)
+		result, problems = examine("", a)
+		return a, result, problems
+	}
+	call := func(tool string, args []byte) Answer {
+		c := &Call{Tool: tool, Args: args, Caller: v.Caller, ID: s.CallID, AbandonAfterMs: s.AbandonAfterMs}
+		if s.Caller != nil {
+			c.Caller = *s.Caller
+		}
+		return w.Call(c)
+	}
+	if s.Follow != nil {
+		return follow(s, args, call)
+	}
+	a = call(s.Tool, args)
+	result, problems = examine(s.Tool, a)
+	return a, result, problems
 }
 
 func refusedConfig(s *Step, err error) []string {
@@ -151,7 +176,7 @@ func (s *Step) arguments(results []any) ([]byte, error) {
 // maxPages ends a follow whose pages never do.
 const maxPages = 1000
 
-func follow(s *Step, args []byte, call CallFunc) (last Answer, joined any, problems []string) {
+func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer, joined any, problems []string) {
 	items, pages := []any{}, 0
 	for pages < maxPages {
 		pages++
@@ -182,8 +207,13 @@ func follow(s *Step, args []byte, call CallFunc) (last Answer, joined any, probl
 }
 
 func (e *Expect) check(a Answer, result any) []string {
+	if a.Abandoned != (e.form == formGone) {
+		return []string{fmt.Sprintf("got %s, abandoned %v", brief(result), a.Abandoned)}
+	}
 	refused := a.Err != nil
 	switch e.form {
+	case formGone:
+		return nil
 	case formResult, formMatch:
 		if refused {
 			return []string{"failed: " + a.Err.Error()}

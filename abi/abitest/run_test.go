@@ -38,6 +38,9 @@ func TestExpectations(t *testing.T) {
 		{`{"refused":{}}`, ok, false},
 		{`{"config":{"contains":"tools.x"}}`, forbidden, true},
 		{`{"config":{"contains":"tools.x"}}`, ok, false},
+		{`{"abandoned":true}`, Answer{Abandoned: true}, true},
+		{`{"abandoned":true}`, ok, false},
+		{`{"match":{}}`, Answer{Abandoned: true}, false},
 	}
 	for _, tt := range tests {
 		doc, err := Parse([]byte(tt.expect))
@@ -94,9 +97,7 @@ func TestStepsReferToAnswersAndFollowPages(t *testing.T) {
 		{"call":{"tool":"t"},"follow":{"from":"/next","to":"from","collect":"/items"},"expect":{"result":{"pages":3,"items":[1,2,4,5,6]}}},
 		{"call":{"tool":"t"},"follow":{"from":"/next","to":"from","collect":"/items","front":true},"cost":{"calls":0,"bytes":0},"expect":{"match":{"items":[6,4,5,1,2]}}}]}`)
 	pages := map[string]string{`{}`: `{"items":[1,2],"next":3}`, `{"from":3}`: `{"items":[4,5],"next":6}`, `{"from":6}`: `{"items":[6]}`}
-	_, problems := play(t, vector, func(*testing.T, *Vector) (CallFunc, error) {
-		return func(_ string, args []byte) Answer { return Answer{Result: []byte(pages[string(args)])} }, nil
-	})
+	_, problems := play(vector, CallFunc(func(_ string, args []byte) Answer { return Answer{Result: []byte(pages[string(args)])} }), nil)
 	for _, p := range problems {
 		t.Error(p)
 	}

@@ -2,6 +2,7 @@ package abitest
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,7 @@ func steps(o map[string]any) ([]Step, error) {
 	var all []Step
 	for i, item := range list(o["steps"]) {
 		so, _ := item.(map[string]any)
-		s, err := step(so)
+		s, err := anyStep(so)
 		if err != nil {
 			return nil, fmt.Errorf("steps: %d: %w", i+1, err)
 		}
@@ -31,10 +32,85 @@ func steps(o map[string]any) ([]Step, error) {
 	return all, nil
 }
 
+// anyStep reads an element of "steps".
+func anyStep(o map[string]any) (s Step, err error) {
+	after, err := integer(o, "afterMs", 0)
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case has(o, "patch"):
+		s.Patch, err = patch(o["patch"])
+		err = errors.Join(err, only(o, "afterMs", "patch"))
+	case has(o, "restart"):
+		s.Restart = true
+		if err = only(o, "afterMs", "restart"); err == nil && o["restart"] != true {
+			err = fmt.Errorf("restart: want true")
+		}
+	case has(o, "message"):
+		if s.Message, err = inbound(o["message"]); err == nil {
+			err = only(o, "afterMs", "message", "expect")
+		}
+		if err == nil {
+			s.Expect, err = expectation(o["expect"])
+		}
+	default:
+		s, err = step(o)
+	}
+	s.AfterMs = int64(after)
+	return s, err
+}
+
+func patch(v any) (*Patch, error) {
+	o, _ := v.(map[string]any)
+	p := &Patch{}
+	f := fields{o: o, what: "patch"}
+	f.required("key", &p.Key)
+	f.optFlag("archived", &p.Archived)
+	if o["sendPolicy"] == nil {
+		f.take("sendPolicy")
+		if has(o, "sendPolicy") {
+			p.SendPolicy = new(string)
+		}
+	} else {
+		p.SendPolicy = new(string)
+		f.text("sendPolicy", p.SendPolicy)
+	}
+	return p, f.done()
+}
+
+func inbound(v any) (*Inbound, error) {
+	o, _ := v.(map[string]any)
+	m := &Inbound{}
+	f := fields{o: o, what: "message"}
+	f.required("sessionKey", &m.SessionKey)
+	f.required("text", &m.Text)
+	f.text("from", &m.From)
+	f.text("channel", &m.Target.Channel)
+	f.text("to", &m.Target.To)
+	f.text("accountId", &m.Target.AccountID)
+	f.text("threadId", &m.Target.ThreadID)
+	return m, f.done()
+}
+
+// step reads a tool call with what must come of it.
 func step(o map[string]any) (Step, error) {
 	var s Step
-	if err := only(o, "call", "follow", "cost", "expect"); err != nil {
+	if err := only(o, "afterMs", "call", "callId", "caller", "abandonAfterMs", "follow", "cost", "expect"); err != nil {
 		return s, err
+	}
+	if has(o, "caller") {
+		c, err := caller(o["caller"])
+		if err != nil {
+			return s, fmt.Errorf("caller: %w", err)
+		}
+		s.Caller = &c
+	}
+	d := fields{o: o, what: "step"}
+	d.text("callId", &s.CallID)
+	d.int64("abandonAfterMs", &s.AbandonAfterMs)
+	if d.err != nil {
+		return s, d.err
 	}
 	call, _ := o["call"].(map[string]any)
 	if err := only(call, "tool", "args", "argsText", "argsBase64"); err != nil {
@@ -99,7 +175,10 @@ const (
 	formError   = "error"
 	formRefused = "refused"
 	formConfig  = "config"
+	formGone    = "abandoned"
 )
+
+var forms = []string{formResult, formMatch, formFailure, formError, formRefused, formConfig, formGone}
 
 func expectation(v any) (Expect, error) {
 	var e Expect
@@ -109,12 +188,17 @@ func expectation(v any) (Expect, error) {
 	}
 	o, _ := v.(map[string]any)
 	if len(o) != 1 {
-		return e, fmt.Errorf("want one of result, match, failure, error, refused, config; got %s", brief(v))
+		return e, fmt.Errorf("want one of %s; got %s", strings.Join(forms, ", "), brief(v))
 	}
 	e.form = names(o)[0]
 	e.value = o[e.form]
 	switch e.form {
 	case formResult:
+		return e, nil
+	case formGone:
+		if e.value != true {
+			return e, fmt.Errorf("abandoned: want true")
+		}
 		return e, nil
 	case formMatch:
 		return e, checkPattern(e.value)
@@ -141,6 +225,5 @@ func expectation(v any) (Expect, error) {
 		e.problem.otherwise = p["else"]
 		return e, checkPattern(p["else"])
 	}
-	return e, fmt.Errorf("unknown form %q: want one of %s", e.form,
-		strings.Join([]string{formResult, formMatch, formFailure, formError, formRefused, formConfig}, ", "))
+	return e, fmt.Errorf("unknown form %q: want one of %s", e.form, strings.Join(forms, ", "))
 }

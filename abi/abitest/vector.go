@@ -15,22 +15,30 @@ const DefaultCaller = "agent:main:main"
 //	  "spec": ["S2.1", "S2.2"],        the sections it tests
 //	  "about": "…",                    one sentence
 //	  "now": 1770724800000,            ms; absent = DefaultNow
-//	  "config": {"session", "tools", "agents"},   absent = defaults
+//	  "config": {"session", "tools", "agents", "models", "runs", "delivery"},   absent = defaults
 //	  "store": {"sessions": […]} | "name",        see Contents; a name is a file in stores/
 //	  "caller": {…abi.Caller…} | "operator" | "agent:main:main",
+//	  "agents": {"agent:main:main": […]},         see Script
+//	  "before": [{"sessionKey", "takesMs"}],      see Before
 //	  "call": {"tool", "args"} | {"tool", "argsText"} | {"tool", "argsBase64"},
 //	  "follow": {…},                   see Follow
 //	  "cost": {"calls", "bytes"},      at most so many host calls with replies of so many bytes
 //	  "expect": {…},                   see Expect
+//	  "then": {…},                     see Then
 //	  "sameAs": "id",                  the answers are byte for byte those of that vector
 //	  "gap": "reason"                  known not to pass yet; passing is then a failure
 //	}
 //
-// In place of call, follow, cost and expect, "steps" holds an array of objects with
-// them. An argument {"$step": n, "path": pointer} is taken from the answer of
-// the n-th step (from 1) of the same vector. Generators (see Expand) may stand
-// in store, args, argsText and expect. Members that are not named here are
+// In place of call, follow, cost and expect, "steps" holds an array of Step. An
+// argument {"$step": n, "path": pointer} is taken from the answer of the n-th
+// step (from 1) of the same vector. Generators (see Expand) may stand in store,
+// agents, args, argsText, expect and then. Members that are not named here are
 // errors.
+//
+// Time in a vector is its own: it passes only while a call waits, where afterMs
+// says so, and after the last step until nothing is under way. What agents do
+// takes the time that the script says, everything else takes none. Ids of runs,
+// flows and deliveries are the host's: expectations use matchers for them.
 type Vector struct {
 	ID     string
 	File   string // relative to the folder loaded
@@ -40,19 +48,69 @@ type Vector struct {
 	Config []byte    // JSON object
 	Store  *Contents // never changed; shared by the vectors that name the same one
 	Caller abi.Caller
+	Agents Script
+	Before []Before
 	Steps  []Step
+	Then   *Then
 	SameAs string
 	Gap    string
 }
 
-// Step is one call of a vector with what must come of it.
+// Writes reports whether the vector needs a world in which something happens
+// besides the answers of read-only tools.
+func (v *Vector) Writes() bool {
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		if s.Tool == abi.ToolSend || s.Patch != nil || s.Message != nil || s.Restart {
+			return true
+		}
+	}
+	return v.Agents != nil || v.Before != nil || v.Then != nil
+}
+
+// Step is one thing that happens in a vector, with what must come of it:
+//
+//	{
+//	  "call", "follow", "cost", "expect",   as in a vector, and
+//	  "callId": "c-1",          the caller's name for the call (S4.4)
+//	  "caller": …,              somebody else than the vector's caller
+//	  "abandonAfterMs": 1000    the client goes away after that time
+//	}
+//
+// or, in place of a call, one of
+//
+//	{"patch": {…}}              a change of a session, see Patch
+//	{"message": {…}, "expect"}  a message comes in from a channel, see Inbound
+//	{"restart": true}           the gateway ends as if it had been told to, and comes up again
+//
+// each with "afterMs": the time that passes before it. Patches have no expect.
 type Step struct {
-	Tool   string
-	Args   []byte // raw text as the caller sends it; nil when args is set
-	args   any    // parsed, with references to earlier answers
-	Follow *Follow
-	Cost   *Cost
-	Expect Expect
+	AfterMs        int64
+	Tool           string
+	Args           []byte // raw text as the caller sends it; nil when args is set
+	args           any    // parsed, with references to earlier answers
+	CallID         string
+	Caller         *abi.Caller // nil: the vector's
+	AbandonAfterMs int64
+	Patch          *Patch
+	Message        *Inbound
+	Restart        bool
+	Follow         *Follow
+	Cost           *Cost
+	Expect         Expect
+}
+
+// name is what a report calls the step.
+func (s *Step) name() string {
+	switch {
+	case s.Patch != nil:
+		return "patch"
+	case s.Message != nil:
+		return "message"
+	case s.Restart:
+		return "restart"
+	}
+	return s.Tool
 }
 
 // Cost bounds what one call asks of the host.
@@ -78,6 +136,7 @@ type Follow struct {
 //	{"refused": {…}}       either of the two
 //	{"config": {…}}        the configuration is refused; where it is not read, the call fails closed,
 //	                       or its result matches the member "else"
+//	{"abandoned": true}    the client went away before there was an answer
 type Expect struct {
 	form    string
 	value   any

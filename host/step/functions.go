@@ -13,7 +13,10 @@ import (
 // and are called by one goroutine at a time.
 type functions struct {
 	runner   *Runner
+	flow     *Flow // nil in a read-only tool
 	snapshot store.Snapshot
+	work     store.View // the snapshot, of a store that keeps work
+	effects  []effect
 	calls    []HostCall
 	// broken is a failure of the host itself. The step cannot succeed after it,
 	// whatever the plugin makes of the reply.
@@ -44,11 +47,11 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 		return nil, err
 	}
 	if abi.IsWrite(family, r.op) {
-		return nil, abi.NewError(abi.Forbidden, family+"."+r.op+": a read-only tool may not write")
+		return f.record(ctx, r)
 	}
 	switch family + "." + r.op {
 	case abi.ImportStore + "." + abi.OpGet:
-		return read(ctx, f, r, (*request).get, store.Snapshot.Get, abi.AppendSessionReply)
+		return read(ctx, f, r, (*request).sessionKey, store.Snapshot.Get, abi.AppendSessionReply)
 	case abi.ImportStore + "." + abi.OpResolve:
 		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, abi.AppendSessionReply)
 	case abi.ImportStore + "." + abi.OpList:
@@ -57,6 +60,8 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 		return read(ctx, f, r, (*request).history, store.Snapshot.History, historyReply)
 	case abi.ImportAgent + "." + abi.OpStatus:
 		return f.status(ctx, r)
+	case abi.ImportAgent + "." + abi.OpWaits:
+		return f.waits(ctx, r)
 	}
 	return nil, abi.NewError(abi.Unsupported, family+": this host does not know the operation "+r.op)
 }
@@ -97,11 +102,25 @@ func historyReply(b []byte, page *abi.HistoryPage) []byte {
 
 // view opens the step's snapshot at its first read.
 func (f *functions) view(ctx context.Context) (store.Snapshot, error) {
+	if len(f.effects) > 0 {
+		return nil, abi.NewError(abi.Conflict, "a step reads before it writes, not after")
+	}
+	return f.peek(ctx)
+}
+
+// peek is view for the host's own questions, which may come at any time.
+func (f *functions) peek(ctx context.Context) (_ store.Snapshot, err error) {
 	if f.snapshot != nil {
 		return f.snapshot, nil
 	}
-	var err error
-	f.snapshot, err = f.runner.Store.Snapshot(ctx)
+	if durable, ok := f.runner.Store.(store.Durable); ok {
+		f.work, err = durable.View(ctx)
+		if err == nil {
+			f.snapshot = f.work
+		}
+	} else {
+		f.snapshot, err = f.runner.Store.Snapshot(ctx)
+	}
 	return f.snapshot, err
 }
 
@@ -114,19 +133,37 @@ func (f *functions) close() {
 	}
 }
 
+// status tells how a run stands. A store that keeps no runs has none.
 func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 	id, err := r.status()
 	if err != nil {
 		return nil, err
 	}
-	if f.runner.Agents == nil {
-		return abi.AppendRunReply(nil, nil), nil
+	if _, err := f.view(ctx); err != nil || f.work == nil {
+		return abi.AppendRunReply(nil, nil), err
 	}
-	run, err := f.runner.Agents.Run(ctx, id)
+	run, err := f.work.Run(ctx, id)
+	if err != nil || run == nil {
+		return abi.AppendRunReply(nil, nil), err
+	}
+	return abi.AppendRunReply(nil, run.ABI()), nil
+}
+
+// waits tells whether a wait for a session could not end, because what runs there
+// waits for the calling run (S4.4).
+func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
+	key, err := r.sessionKey()
 	if err != nil {
 		return nil, err
 	}
-	return abi.AppendRunReply(nil, run), nil
+	if _, err := f.view(ctx); err != nil {
+		return nil, err
+	}
+	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
+		return abi.AppendWaitsReply(nil, false), nil
+	}
+	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
+	return abi.AppendWaitsReply(nil, waits), err
 }
 
 // shorten cuts what a store has not cut already, so that a huge message never

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -152,7 +153,8 @@ func (r *request) mainKey() string {
 	return sessionkey.DefaultMainKey
 }
 
-func (r *request) get() (string, error) {
+// sessionKey reads a request that has no other member.
+func (r *request) sessionKey() (string, error) {
 	key := r.text("sessionKey", true)
 	return key, r.done()
 }
@@ -217,4 +219,44 @@ func (r *request) history() (*abi.HistoryRequest, error) {
 func (r *request) status() (string, error) {
 	id := r.text("runId", true)
 	return id, r.done()
+}
+
+// maxTimeout bounds a run's own time limit: a week.
+const maxTimeout = 7 * 24 * 3600
+
+func (r *request) run() (*abi.RunRequest, error) {
+	q := &abi.RunRequest{
+		SessionKey:     r.text("sessionKey", true),
+		Message:        r.prose("message", true),
+		Context:        r.prose("context", false),
+		Source:         r.text("source", false),
+		Group:          r.text("group", true),
+		NoTools:        r.bool("noTools"),
+		TimeoutSeconds: int(r.int("timeoutSeconds", 0, maxTimeout, 0)),
+	}
+	if q.Group != abi.GroupNested {
+		r.fail("unknown group %q; this host starts runs of tools in %q", q.Group, abi.GroupNested)
+	}
+	return q, r.done()
+}
+
+func (r *request) send() (*abi.SendRequest, error) {
+	q := &abi.SendRequest{
+		SessionKey: r.text("sessionKey", true),
+		Text:       r.prose("text", true),
+		RunID:      r.text("runId", false),
+	}
+	return q, r.done()
+}
+
+// prose reads a text for agents or people.
+func (r *request) prose(name string, required bool) string {
+	s := r.text(name, required)
+	switch {
+	case len(s) > abi.MaxText:
+		r.fail("%s is %d bytes; at most %d are accepted", name, len(s), abi.MaxText)
+	case required && strings.TrimSpace(s) == "":
+		r.fail("%s is blank", name)
+	}
+	return s
 }

@@ -1,10 +1,15 @@
 // Package step runs one step of a tool call in the sandbox: it gives the plugin
-// a read snapshot through the host functions and checks what the step returns.
+// a read snapshot through the host functions, records the effects that the plugin
+// asks for, and checks what the step returns.
 //
-// A step sees one snapshot of the store, opened at its first read. It ends in an
-// answer or in an error, and an error commits nothing. The steps of tools that
-// are marked readOnly have no flow: every write and every wait in them is
-// forbidden.
+// A step sees one snapshot of the store, opened at its first read. What it
+// writes is only checked and recorded; Result.Apply carries it out in a
+// transaction of the caller's, where each effect looks again at what it relied
+// on: an abi.Conflict there means that the step is to be run again, on a fresh
+// snapshot. A step that failed has no effects.
+//
+// The steps of tools that are marked readOnly have no flow: every write and
+// every wait in them is forbidden.
 package step
 
 import (
@@ -13,10 +18,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -26,26 +29,64 @@ type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
 }
 
-// Agents answers what a step asks about agent runs.
-type Agents interface {
-	// Run returns the run with this id, or nil.
-	Run(ctx context.Context, id string) (*abi.Run, error)
-}
-
 // Runner runs steps. Its fields are set once; it is safe for concurrent use if
 // they are.
 type Runner struct {
 	Plugin  Plugin
 	Store   store.Store
-	Agents  Agents // nil: there are no runs
 	Logger  *slog.Logger
 	Observe func(*Record) // nil unless somebody records the conversation
 }
 
-// Result is what a step returned: the answer to the caller.
+// Input is a step to be run.
+type Input struct {
+	Export string
+	JSON   []byte // the export's input
+	Flow   *Flow  // nil: the step of a read-only tool
+}
+
+// Flow is the flow that a step belongs to, and the settings in force.
+type Flow struct {
+	ID       string
+	Step     int // the number of this step, from 1
+	Tool     string
+	Caller   *abi.Caller
+	Sessions []string // in which the flow has started runs
+	Now      int64    // milliseconds
+	Keys     sessionkey.Settings
+	// Receive decides whether a message may enter a session (S8.3); nil: always.
+	Receive func(*abi.Session) error
+}
+
+// Result is what a step returned, and the effects it recorded.
 type Result struct {
-	Answer []byte   // a JSON object
-	Code   abi.Code // empty unless the tool failed (S0.1)
+	abi.StepResult
+	effects []effect
+}
+
+// Effects returns how many effects the step recorded.
+func (r *Result) Effects() int { return len(r.effects) }
+
+// Apply carries the effects out. It fails with abi.Conflict when something has
+// changed that an effect relied on.
+func (r *Result) Apply(tx store.Tx) error {
+	for _, e := range r.effects {
+		if err := e.apply(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sessions returns the sessions in which the step starts runs.
+func (r *Result) Sessions() []string {
+	var keys []string
+	for _, e := range r.effects {
+		if run, ok := e.(*runEffect); ok {
+			keys = append(keys, run.run.SessionKey)
+		}
+	}
+	return keys
 }
 
 // Record is the conversation of one step over the ABI.
@@ -64,79 +105,35 @@ type HostCall struct {
 	Reply   []byte
 }
 
-// Call runs the first step of a read-only tool.
-func (r *Runner) Call(ctx context.Context, in *abi.CallInput) (*Result, error) {
-	input := in.AppendJSON(make([]byte, 0, 1024+len(in.Args)+len(in.Config)))
-	fns := &functions{runner: r}
+// ErrHost is what a step fails with when the host failed it: the store did not
+// answer, or the context ended. Running it again can help; the plugin is not to
+// blame.
+var ErrHost = errors.New("step: the host failed")
+
+// Run runs a step. It fails with an *abi.Error of the plugin's own, with
+// abi.Internal or abi.Limit when the plugin broke the rules or trapped, and with
+// ErrHost.
+func (r *Runner) Run(ctx context.Context, in *Input) (*Result, error) {
+	fns := &functions{runner: r, flow: in.Flow}
 	defer fns.close()
-	output, err := r.Plugin.Run(ctx, abi.ExportCall, input, fns)
+	output, err := r.Plugin.Run(ctx, in.Export, in.JSON, fns)
 	if r.Observe != nil {
-		r.Observe(&Record{Export: abi.ExportCall, Input: input, Calls: fns.calls, Output: output, Err: err})
+		r.Observe(&Record{Export: in.Export, Input: in.JSON, Calls: fns.calls, Output: output, Err: err})
 	}
-	if err == nil && fns.broken != nil {
-		err = fns.broken
-	}
-	if err != nil {
+	switch {
+	case fns.broken != nil:
+		return nil, fmt.Errorf("%w: %w", ErrHost, fns.broken)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: %w", ErrHost, ctx.Err())
+	case err != nil:
 		return nil, fmt.Errorf("step: %w", err)
 	}
-	return parseResult(output)
-}
-
-// parseResult checks a step's output, which the sandbox does not vouch for.
-func parseResult(output []byte) (*Result, error) {
-	if err := jsonstrict.Check(output); err != nil {
-		return nil, bad("is not strict JSON: " + err.Error())
+	result, err := parseResult(output, in.Flow == nil)
+	if err != nil {
+		return nil, err
 	}
-	out := gjson.ParseBytes(output)
-	if !out.IsObject() {
-		return nil, bad("is not an object")
-	}
-	var result, code, wait, failure gjson.Result
-	var unknown string
-	out.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "result":
-			result = v
-		case "code":
-			code = v
-		case "wait":
-			wait = v
-		case "error":
-			failure = v
-		default:
-			unknown = name.Str
-		}
-		return true
-	})
-	switch {
-	case unknown != "":
-		return nil, bad(fmt.Sprintf("has an unknown member %q", unknown))
-	case failure.Exists():
-		if result.Exists() || wait.Exists() || code.Exists() {
-			return nil, bad("has an error beside a result")
-		}
-		return nil, stepError(failure)
-	case wait.Exists():
-		return nil, abi.NewError(abi.Forbidden, "step: a read-only tool may not wait")
-	case !result.IsObject():
-		return nil, bad("has no result object")
-	case code.Exists() && !abi.Code(code.Str).Known():
-		return nil, bad(fmt.Sprintf("has the unknown code %q", code.Str))
-	}
-	return &Result{Answer: []byte(result.Raw), Code: abi.Code(code.Str)}, nil
-}
-
-// stepError is the plugin's own refusal. An unknown code crosses as internal.
-func stepError(v gjson.Result) error {
-	code, message := abi.Code(v.Get("code").Str), v.Get("message").Str
-	if !code.Known() {
-		return abi.NewError(abi.Internal, fmt.Sprintf("step: the plugin failed with the unknown code %q: %s", code, message))
-	}
-	return abi.NewError(code, message)
-}
-
-func bad(what string) error {
-	return abi.NewError(abi.Internal, "step: the plugin's output "+what)
+	result.effects = fns.effects
+	return result, nil
 }
 
 // errText is what the plugin may read of a failure: the code and text of an

@@ -62,7 +62,7 @@ func runner(s store.Store, p pluginFunc) *step.Runner {
 }
 
 func run(s store.Store, p pluginFunc) (*step.Result, error) {
-	return runner(s, p).Call(context.Background(), &abi.CallInput{Tool: "t"})
+	return runner(s, p).Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
 }
 
 func TestOutputIsChecked(t *testing.T) {
@@ -85,13 +85,15 @@ func TestOutputIsChecked(t *testing.T) {
 		{"unknown code", `{"result":{},"code":"teapot"}`, abi.Internal},
 		{"error beside a result", `{"result":{},"error":{"code":"limit","message":""}}`, abi.Internal},
 		{"wait", `{"wait":{"until":1,"state":{},"stateVersion":1}}`, abi.Forbidden},
+		{"note", `{"result":{},"note":5}`, abi.Internal},
+		{"code without a result", `{"code":"limit"}`, abi.Internal},
 		{"result and wait", `{"result":{},"wait":{"until":1}}`, abi.Forbidden},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := run(&oneSession{}, func(context.Context, engine.HostFunctions) string { return tt.output })
 			if tt.code == "" {
-				if err != nil || string(got.Answer) != gjson.Get(tt.output, "result").Raw {
+				if err != nil || string(got.Result) != gjson.Get(tt.output, "result").Raw {
 					t.Fatalf("got %v, %v", got, err)
 				}
 				return
@@ -113,6 +115,7 @@ func TestHostFunctions(t *testing.T) {
 		{"store", `{"op":"resolve","sessionId":"x","scope":{}}`, `{"ok":{"session":null}}`},
 		{"store", `{"op":"list","limit":5}`, `{"ok":{"rows":[],"more":false}}`},
 		{"agent", `{"op":"status","runId":"r1"}`, `{"ok":{"run":null}}`},
+		{"agent", `{"op":"waits","sessionKey":"agent:main:main"}`, `{"ok":{"waits":false}}`},
 		{"store", `{"op":"get"}`, "invalid_args"},
 		{"store", `{"op":"get","sessionKey":5}`, "invalid_args"},
 		{"store", `{"op":"get","sessionKey":"a","more":1}`, "invalid_args"},
@@ -213,7 +216,7 @@ func TestObserve(t *testing.T) {
 	})
 	var got *step.Record
 	r.Observe = func(rec *step.Record) { got = rec }
-	if _, err := r.Call(context.Background(), &abi.CallInput{Tool: "t"}); err != nil {
+	if _, err := r.Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Calls) != 1 || string(got.Calls[0].Reply) != `{"ok":{"session":null}}` || gjson.GetBytes(got.Input, "tool").Str != "t" {

@@ -128,3 +128,56 @@ func TestFindFault(t *testing.T) {
 		}
 	}
 }
+
+func TestLabelled(t *testing.T) {
+	const agentWide = `{"tools":{"sessions":{"visibility":"agent"}}}`
+	store := &guesttest.Store{Sessions: []abi.Session{
+		{Key: "agent:main:one", Label: "one", UpdatedAt: 1},
+		{Key: "agent:main:one-old", Label: "one", ArchivedAt: 1, UpdatedAt: 9},
+		{Key: "agent:main:gone", Label: "gone", ArchivedAt: 1, UpdatedAt: 1},
+		{Key: "agent:main:gone-newer", Label: "gone", ArchivedAt: 1, UpdatedAt: 2},
+		{Key: "agent:main:main", Label: "two", UpdatedAt: 1},
+		{Key: "agent:main:b", Label: "two"},
+		{Key: "agent:ops:c", Label: "two"},
+		{Key: "agent:main:unknown", Label: "hidden"},
+	}}
+	for i := range maxNamed + 3 {
+		store.Sessions = append(store.Sessions, abi.Session{Key: "agent:main:many" + string(rune('a'+i)), Label: "many"})
+	}
+	tests := []struct {
+		name, config string
+		caller       abi.Caller
+		label, agent string
+		want, text   string
+		code         abi.Code
+	}{
+		{"one beside an archived one", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "one", "", "agent:main:one", "", ""},
+		{"archived ones", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "gone", "", "agent:main:gone-newer", "", ""},
+		{"none", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "none", "", "", `no session with the label "none" is visible here`, abi.NotFound},
+		{"another case", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "One", "", "", `no session with the label "One"`, abi.NotFound},
+		{"not visible", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "one", "", "", `no session with the label "one"`, abi.NotFound},
+		{"hidden", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "hidden", "", "", `no session with the label "hidden"`, abi.NotFound},
+		{"two of three visible", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "two", "", "", "sessionKey: main, agent:main:b", abi.InvalidArgs},
+		{"three for the operator", `{}`, abi.Caller{Operator: true}, "two", "", "", "sessionKey: main, agent:main:b, agent:ops:c", abi.InvalidArgs},
+		{"narrowed", `{}`, abi.Caller{Operator: true}, "two", "ops", "agent:ops:c", "", ""},
+		{"narrowed to none", `{}`, abi.Caller{Operator: true}, "one", "ops", "", `the label "one" and the agent ops`, abi.NotFound},
+		{"many", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "many", "", "", "agent:main:manyj, and more", abi.InvalidArgs},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, bad := settings.Parse(tt.config)
+			if bad != nil {
+				t.Fatal(bad)
+			}
+			row, err := Labelled(guest.NewClient(store), visibility.New(s, &tt.caller), tt.label, tt.agent)
+			switch {
+			case tt.want != "":
+				if err != nil || row.Key != tt.want {
+					t.Errorf("S4.1 %+v, %v", row, err)
+				}
+			case !errors.Is(err, tt.code) || !strings.Contains(err.Error(), tt.text):
+				t.Errorf("S4.1 %v; want %s, %s", err, tt.code, tt.text)
+			}
+		})
+	}
+}

@@ -1,6 +1,10 @@
 // Package tool is the plugin's entry points: what describe, call and resume
-// answer. Each tool is a package below this one, with a function Tool that
-// describes it and a function Call that appends its result.
+// answer. Each tool is a package below this one, with functions that
+//
+//   - Tool: describe it;
+//   - Call: run the first step of a call. A tool that only reads appends its
+//     result; one that writes returns a step result, and may wait;
+//   - Resume: run a further step, of a tool that waits.
 //
 // A tool fails in one of two ways. What the caller did wrong, or may not do, is
 // its result: {status, error}, with the code beside it (S0.1). What host and
@@ -19,16 +23,67 @@ import (
 	"github.com/parley-wasm/parley/plugin/tool/agents"
 	"github.com/parley-wasm/parley/plugin/tool/history"
 	"github.com/parley-wasm/parley/plugin/tool/list"
+	"github.com/parley-wasm/parley/plugin/tool/send"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
-// Name and versions of the plugin. StateVersion is that of the states it would
-// write; no tool of this version waits.
+// Name and versions of the plugin. StateVersion is that of the states it writes,
+// and the only one that it reads.
 const (
 	Name         = "parley"
-	Version      = "0.1.0"
+	Version      = "0.2.0"
 	StateVersion = 1
 )
+
+// tools are the tools, in the order in which they are described.
+var tools = [...]entry{
+	{abi.ToolList, list.Tool, reads(list.Call), nil},
+	{abi.ToolHistory, history.Tool, reads(history.Call), nil},
+	{abi.ToolAgents, agents.Tool, reads(agents.Call), nil},
+	{abi.ToolSend, send.Tool, writes(abi.ToolSend, send.Call), writes(abi.ToolSend, send.Resume)},
+}
+
+type entry struct {
+	name     string
+	describe func() abi.Tool
+	call     step
+	resume   step // nil: the tool never waits
+}
+
+// step runs a step and appends its step result.
+type step func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error)
+
+// reads is the one step of a tool that appends its result.
+func reads(result step) step {
+	return func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
+		b, err := result(h, in, append(dst, `{"result":`...))
+		return append(b, '}'), err
+	}
+}
+
+// writes is a step of a tool with states. The state of a wait is put into an
+// envelope that says whose it is.
+func writes(name string, run func(guest.Host, *guest.Input) (*abi.StepResult, error)) step {
+	return func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
+		r, err := run(h, in)
+		if err != nil {
+			return dst, err
+		}
+		if r.Wait != nil {
+			r.Wait.State, r.Wait.StateVersion = enclose(name, r.Wait.State), StateVersion
+		}
+		return r.AppendJSON(dst), nil
+	}
+}
+
+func find(name string) *entry {
+	for i := range tools {
+		if tools[i].name == name {
+			return &tools[i]
+		}
+	}
+	return nil
+}
 
 // Describe returns the plugin's description, the output of describe.
 func Describe() []byte {
@@ -38,7 +93,9 @@ func Describe() []byte {
 		Version:      Version,
 		StateVersion: StateVersion,
 		Resumes:      [2]int{StateVersion, StateVersion},
-		Tools:        []abi.Tool{list.Tool(), history.Tool(), agents.Tool()},
+	}
+	for i := range tools {
+		d.Tools = append(d.Tools, tools[i].describe())
 	}
 	return d.AppendJSON(nil)
 }
@@ -46,62 +103,71 @@ func Describe() []byte {
 // Call runs the first step of a tool call and returns its step result. It never
 // panics, whatever the input.
 func Call(h guest.Host, input []byte) []byte {
-	if err := jsonstrict.Check(input); err != nil {
-		return abi.AppendError(nil, abi.InvalidArgs, "the input of call is not strict JSON: "+err.Error())
-	}
-	in, bad := guest.ParseInput(view.String(input))
+	in, bad := parse(abi.ExportCall, input)
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
-	const before = `{"result":`
-	b := append(make([]byte, 0, 4<<10), before...)
-	var err error
-	switch in.Tool {
-	case abi.ToolList:
-		b, err = list.Call(h, in, b)
-	case abi.ToolHistory:
-		b, err = history.Call(h, in, b)
-	case abi.ToolAgents:
-		b, err = agents.Call(h, in, b)
-	default:
-		return abi.AppendError(b[:0], abi.NotFound, "this plugin has no tool "+quote.Text(in.Tool))
+	t := find(in.Tool)
+	if t == nil {
+		return abi.AppendError(nil, abi.NotFound, "this plugin has no tool "+quote.Text(in.Tool))
 	}
-	if err == nil {
-		return append(b, '}')
+	b, err := t.call(h, in, make([]byte, 0, 4<<10))
+	if err != nil {
+		return failure(b[:0], err)
 	}
-	return failure(b[:0], err)
+	return b
 }
 
-// failure returns the step result of a tool that failed.
-func failure(b []byte, err error) []byte {
-	var f *guest.Fault
-	if errors.As(err, &f) {
-		return abi.AppendError(b, f.Err.Code, f.Err.Message)
+// Resume runs a further step of a flow and returns its step result. It never
+// panics, whatever the input.
+func Resume(h guest.Host, input []byte) []byte {
+	in, bad := parse(abi.ExportResume, input)
+	if bad != nil {
+		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
+	t, inner := disclose(in)
+	if t == nil || t.resume == nil {
+		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+strconv.FormatInt(in.StateVersion, 10)+
+			": it reads states of version "+strconv.Itoa(StateVersion)+" that its own tools wrote; resume the flow with the plugin that wrote the state")
+	}
+	in.State = inner
+	b, err := t.resume(h, in, nil)
+	if err != nil {
+		code, message := reason(err)
+		return abi.AppendError(nil, code, message)
+	}
+	return b
+}
+
+func parse(export string, input []byte) (*guest.Input, *abi.Error) {
+	if err := jsonstrict.Check(input); err != nil {
+		return nil, abi.NewError(abi.InvalidArgs, "the input of "+export+" is not strict JSON: "+err.Error())
+	}
+	return guest.ParseInput(view.String(input))
+}
+
+// failure returns the step result of a call that failed.
+func failure(b []byte, err error) []byte {
+	code, message := reason(err)
 	var e *abi.Error
-	if !errors.As(err, &e) {
-		return abi.AppendError(b, abi.Internal, err.Error())
+	var f *guest.Fault
+	if errors.As(err, &f) || !errors.As(err, &e) {
+		return abi.AppendError(b, code, message)
 	}
 	status := "error"
-	if e.Code == abi.Forbidden {
+	if code == abi.Forbidden {
 		status = "forbidden"
 	}
 	o := jsonappend.Open(nil)
 	o.String("status", status)
-	o.String("error", e.Error())
-	return abi.AppendResult(b, o.Close(), e.Code)
+	o.String("error", message)
+	return abi.AppendResult(b, o.Close(), code)
 }
 
-// Resume runs a further step of a flow. No tool of this version waits, so there
-// is no state that it could go on from.
-func Resume(_ guest.Host, input []byte) []byte {
-	if err := jsonstrict.Check(input); err != nil {
-		return abi.AppendError(nil, abi.InvalidArgs, "the input of resume is not strict JSON: "+err.Error())
+func reason(err error) (abi.Code, string) {
+	var e *abi.Error
+	if errors.As(err, &e) {
+		return e.Code, e.Error()
 	}
-	in, bad := guest.ParseInput(view.String(input))
-	if bad != nil {
-		return abi.AppendError(nil, bad.Code, bad.Message)
-	}
-	return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+
-		strconv.FormatInt(in.StateVersion, 10)+": it reads states of version 1, and none of its tools waits; resume the flow with the plugin that wrote the state")
+	return abi.Internal, err.Error()
 }

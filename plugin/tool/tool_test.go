@@ -40,17 +40,18 @@ func TestDescribe(t *testing.T) {
 	var names []string
 	for _, tool := range d.Tools {
 		names = append(names, tool.Name)
-		if tool.Description == "" || !tool.ReadOnly || len(tool.Needs) == 0 {
+		if tool.Description == "" || tool.ReadOnly == (tool.Name == abi.ToolSend) || len(tool.Needs) == 0 {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
 	}
-	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list" {
+	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list sessions_send" {
 		t.Errorf("tools: %s", got)
 	}
 }
 
 func host() *guesttest.Store {
 	return &guesttest.Store{
+		Work: &guesttest.Work{},
 		Sessions: []abi.Session{
 			{Key: "agent:main:main", SessionID: "s1", UpdatedAt: 2, LastChannel: "telegram", LastTo: "7"},
 			{Key: "agent:main:cron:x", SessionID: "s2", UpdatedAt: 1, SpawnedBy: "agent:main:main", Status: "done"},
@@ -72,6 +73,11 @@ func TestCall(t *testing.T) {
 			`{"key":"agent:main:cron:x","kind":"cron","channel":"internal","agentId":"main","updatedAt":1,"sessionId":"s2","spawnedBy":"main","status":"done"}]}}`},
 		{"S3", "sessions_history", `{"sessionKey":"main"}`, `{"result":{"sessionKey":"main","messages":[{"role":"user","content":"hi"}],"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":32,"hasMore":false}}`},
 		{"S6", "agents_list", ``, `{"result":{"requester":"main","allowAny":false,"agents":[{"id":"main"}]}}`},
+		{"S4.3", "sessions_send", `{"sessionKey":"agent:main:cron:x","message":"hi","timeoutSeconds":0}`,
+			`{"result":{"runId":"run-1","status":"accepted","sessionKey":"agent:main:cron:x","delivery":{"message":"stored","announce":"pending"}},` +
+				`"wait":{"run":"run-1","state":{"tool":"sessions_send","state":{"phase":"first","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","answered":true,"request":"hi"}},"stateVersion":1},` +
+				`"note":"waiting for agent:main:cron:x"}`},
+		{"S4.2", "sessions_send", `{"sessionKey":"agent:ops:main","message":"hi"}`, `{"result":{"status":"forbidden","error":"session \"agent:ops:main\" is not visible here: tools.sessions.visibility is \"tree\": only this session and the sessions it spawned are visible"},"code":"forbidden"}`},
 		{"S0.1 invalid", "sessions_list", `{"limit":"x"}`, `{"result":{"status":"error","error":"limit must be a number"},"code":"invalid_args"}`},
 		{"S0.1 arguments of another type", "agents_list", `[]`, `{"result":{"status":"error","error":"the arguments must be a JSON object with the parameters as members"},"code":"invalid_args"}`},
 		{"S0.1 forbidden", "sessions_history", `{"sessionKey":"agent:ops:main"}`, `{"result":{"status":"forbidden","error":"session \"agent:ops:main\" is not visible here: tools.sessions.visibility is \"tree\": only this session and the sessions it spawned are visible"},"code":"forbidden"}`},
@@ -126,16 +132,49 @@ func checkError(t *testing.T, out []byte, code abi.Code, text string) {
 	}
 }
 
-func TestResume(t *testing.T) {
-	in := abi.ResumeInput{FlowID: "f", Step: 2, State: []byte(`{}`), StateVersion: 7, Caller: abi.Caller{Operator: true}}
-	checkError(t, Resume(host(), in.AppendJSON(nil)), abi.Unsupported, "state of version 7")
-	checkError(t, Resume(host(), []byte(`{`)), abi.InvalidArgs, "not strict JSON")
-	checkError(t, Resume(host(), []byte(`{"abi":9}`)), abi.Unsupported, "ABI version 9")
+// resumption is an input of resume with everything that it needs, in JSON.
+func resumption(state, version, event string) []byte {
+	return []byte(`{"abi":1,"flowId":"f","step":2,"now":5,"acceptedAt":4,"state":` + state + `,"stateVersion":` + version + `,"event":` + event +
+		`,"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false},"config":{}}`)
 }
 
-// Whatever the input, the answer is a step result in strict JSON, and a tool's
-// result is one that its schema allows.
-func FuzzCall(f *testing.F) {
+const (
+	ended = `{"type":"run","at":5,"run":{"id":"run-1","status":"done","reply":"yes","startedAt":4,"endedAt":5}}`
+	first = `{"phase":"first","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","request":"hi"}`
+)
+
+func TestResume(t *testing.T) {
+	got := Resume(host(), resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", ended))
+	const want = `{"result":{"runId":"run-1","status":"ok","reply":"yes","sessionKey":"agent:main:cron:x","delivery":{"message":"answered","announce":"pending"}},` +
+		`"wait":{"run":"run-1","state":{"tool":"sessions_send","state":{"phase":"turn","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","answered":true,"turn":1,"request":"hi","reply":"yes"}},"stateVersion":1},` +
+		`"note":"turn 1 of 5: waiting for agent:main:main"}`
+	if string(got) != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	for name, tt := range map[string]struct {
+		in   []byte
+		code abi.Code
+		text string
+	}{
+		"another version":   {resumption(`{"tool":"sessions_send","state":`+first+`}`, "7", ended), abi.Unsupported, "state of version 7"},
+		"no version":        {resumption(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.Unsupported, "state of version 0"},
+		"another tool":      {resumption(`{"tool":"sessions_spawn","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"a tool that reads": {resumption(`{"tool":"sessions_list","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"no tool":           {resumption(first, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"no state":          {resumption(`null`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"a list":            {resumption(`["sessions_send"]`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"an empty state":    {resumption(`{"tool":"sessions_send"}`, "1", ended), abi.Internal, "cannot be read"},
+		"no event":          {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `null`), abi.InvalidArgs, "needs the event"},
+		"an odd event":      {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `{"type":"alarm"}`), abi.InvalidArgs, "event.type"},
+		"no JSON":           {[]byte(`{`), abi.InvalidArgs, "the input of resume is not strict JSON"},
+		"another ABI":       {[]byte(`{"abi":9}`), abi.Unsupported, "ABI version 9"},
+	} {
+		t.Run(name, func(t *testing.T) { checkError(t, Resume(host(), tt.in), tt.code, tt.text) })
+	}
+}
+
+// outputs are the tools' output schemas by name.
+func outputs(t testing.TB) map[string]*jsonschema.Schema {
 	schemas := map[string]*jsonschema.Schema{}
 	var d struct {
 		Tools []struct {
@@ -144,22 +183,66 @@ func FuzzCall(f *testing.F) {
 		}
 	}
 	if err := json.Unmarshal(Describe(), &d); err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, tool := range d.Tools {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema))
 		if err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 		c := jsonschema.NewCompiler()
 		if err := c.AddResource(tool.Name, v); err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 		if schemas[tool.Name], err = c.Compile(tool.Name); err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	for _, args := range []string{`{}`, `{"sessionKey":"main"}`, `{"kinds":["cron"],"limit":1,"messageLimit":2}`, `{"sessionKey":"s1","offset":1}`, `{"cursor":"NTp4"}`} {
+	return schemas
+}
+
+// checkStep fails unless out is a step result in strict JSON whose result, if
+// it has one, the schema allows. It returns whether it has one, and whether the
+// step failed.
+func checkStep(t *testing.T, out []byte, schema *jsonschema.Schema) (answered, failed bool) {
+	t.Helper()
+	if err := jsonstrict.Check(out); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	var r struct {
+		Result, Error json.RawMessage
+		Wait          *struct {
+			Run   string
+			Until int64
+			State json.RawMessage
+		}
+		Note string
+	}
+	if err := json.Unmarshal(out, &r); err != nil || r.Error != nil && (r.Result != nil || r.Wait != nil) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if len(r.Note) > abi.MaxNote || r.Wait != nil && (r.Wait.Run == "" && r.Wait.Until <= 0 || len(r.Wait.State) > abi.MaxState) {
+		t.Fatalf("a step result that no host takes: %s", out)
+	}
+	if r.Result == nil {
+		return false, r.Error != nil
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.Result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(v); err != nil {
+		t.Fatalf("%v: %s", err, r.Result)
+	}
+	return true, false
+}
+
+// Whatever the input, the answer is a step result, and a tool's result is one
+// that its schema allows.
+func FuzzCall(f *testing.F) {
+	schemas := outputs(f)
+	for _, args := range []string{`{}`, `{"sessionKey":"main"}`, `{"kinds":["cron"],"limit":1,"messageLimit":2}`, `{"sessionKey":"s1","offset":1}`, `{"cursor":"NTp4"}`,
+		`{"sessionKey":"s2","message":"x","timeoutSeconds":0}`, `{"label":"x","message":"y"}`} {
 		for tool := range schemas {
 			f.Add(tool, args, `{"tools":{"sessions":{"visibility":"all"}}}`)
 		}
@@ -167,25 +250,26 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool, args, config string) {
 		in := abi.CallInput{Tool: tool, Args: []byte(args), Config: []byte(config), Now: 1_700_000_000_000, Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}}
 		out := Call(host(), in.AppendJSON(nil))
-		if err := jsonstrict.Check(out); err != nil {
-			t.Fatalf("%v in %s", err, out)
+		if answered, failed := checkStep(t, out, schemas[tool]); tool != abi.ToolSend && answered == failed {
+			t.Fatalf("%s", out)
 		}
-		var r struct {
-			Result json.RawMessage
-			Error  json.RawMessage
+	})
+}
+
+// Whatever the state and the event, resume returns, and returns a step result.
+func FuzzResume(f *testing.F) {
+	schema := outputs(f)[abi.ToolSend]
+	for _, state := range []string{first, `{"phase":"turn","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","answered":true,"turn":5,"reply":"x","latest":"y","latestTurn":4}`,
+		`{"phase":"announce","run":"run-1","target":"global","answered":true,"turn":9007199254740992}`, `{}`, `null`} {
+		for _, event := range []string{ended, `{"type":"run","at":1,"run":{"id":"run-1","status":"failed","error":"token=abc"}}`, `{"type":"time","at":1}`, `{"type":"cancel","at":1}`, `{"type":"run"}`, `null`} {
+			f.Add(state, event, `{"session":{"scope":"global","agentToAgent":{"maxPingPongTurns":2}}}`)
 		}
-		if err := json.Unmarshal(out, &r); err != nil || (r.Result == nil) == (r.Error == nil) {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if r.Result == nil {
-			return
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.Result))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schemas[tool].Validate(v); err != nil {
-			t.Fatalf("%s: %v: %s", tool, err, r.Result)
-		}
+	}
+	f.Fuzz(func(t *testing.T, state, event, config string) {
+		in := abi.ResumeInput{Step: 2, State: []byte(`{"tool":"sessions_send","state":` + state + `}`), StateVersion: StateVersion, Event: []byte(event), Config: []byte(config),
+			Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}}
+		h := host()
+		h.Work.Status = map[string]*abi.Run{"run-1": {ID: "run-1", Status: abi.RunRunning}}
+		checkStep(t, Resume(h, in.AppendJSON(nil)), schema)
 	})
 }

@@ -5,43 +5,32 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/tool"
 )
 
 // TestVectors runs the conformance vectors on the plugin's code, without engine
-// and sandbox. The reference store answers the host functions.
+// and sandbox, in the reference host.
 func TestVectors(t *testing.T) {
 	vectors, err := abitest.Load("../../testdata/vectors")
 	if err != nil {
 		t.Fatal(err)
 	}
-	abitest.Run(t, vectors, func(_ *testing.T, v *abitest.Vector) (abitest.CallFunc, error) {
-		store := abitest.NewStore(v.Store)
-		return func(name string, args []byte) abitest.Answer {
-			input := abi.CallInput{
-				FlowID: "flow-1", Step: 1, CallID: "call-1", Now: v.Now, AcceptedAt: v.Now,
-				Tool: name, Args: args, Caller: v.Caller, Config: v.Config,
-			}
-			h := &meter{store: store}
-			answer := abitest.StepAnswer(tool.Call(h, input.AppendJSON(nil)))
-			answer.HostCalls, answer.ReplyBytes = h.calls, h.bytes
-			return answer
-		}, nil
+	abitest.Run(t, vectors, func(t *testing.T, v *abitest.Vector, play func(abitest.World, error)) {
+		h, err := abitest.NewHost(v, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(h, nil)
 	})
 }
 
-// meter counts what a call asks of the store.
-type meter struct {
-	store        *abitest.Store
-	calls, bytes int
-}
-
-var _ guest.Host = (*meter)(nil)
-
-func (m *meter) Call(family string, request []byte) []byte {
-	reply := m.store.Call(family, request)
-	m.calls++
-	m.bytes += len(reply)
-	return reply
+// run runs an export as the module does.
+func run(export string, input []byte, h abitest.HostFunctions) []byte {
+	switch export {
+	case abi.ExportDescribe:
+		return tool.Describe()
+	case abi.ExportCall:
+		return tool.Call(h, input)
+	}
+	return tool.Resume(h, input)
 }

@@ -3,14 +3,8 @@ package list
 import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/abi/route"
 	"github.com/parley-wasm/parley/plugin/visibility"
-)
-
-// Channels of S1.7 that are no chat.
-const (
-	internal = "internal"
-	unknown  = "unknown"
 )
 
 // appendSession appends the members of a row but for messages (S2.3).
@@ -18,7 +12,7 @@ func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
 	kind := v.Keys.KindOf(s.Key)
 	o.String("key", v.Show(s.Key))
 	o.String("kind", kind)
-	o.String("channel", channel(s, kind))
+	o.String("channel", clip(route.Channel(s, kind)))
 	o.String("agentId", v.AgentOf(s.Key))
 	text(o, "label", s.Label)
 	text(o, "displayName", s.DisplayName)
@@ -45,7 +39,7 @@ func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
 	}
 	text(o, "lastChannel", s.LastChannel)
 	text(o, "lastTo", s.LastTo)
-	if t := delivery(s); !t.IsZero() {
+	if t := route.Context(s); !t.IsZero() {
 		d := jsonappend.Open(o.Key("deliveryContext"))
 		text(&d, "channel", t.Channel)
 		text(&d, "to", t.To)
@@ -62,50 +56,6 @@ func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
 	}
 	o.OptBool("archived", s.ArchivedAt > 0)
 	text(o, "transcriptPath", s.TranscriptPath)
-}
-
-// channel is the channel that a row shows (S1.7).
-func channel(s *abi.Session, kind string) string {
-	c := ""
-	switch kind {
-	case sessionkey.KindCron, sessionkey.KindHook, sessionkey.KindNode:
-		return internal
-	case sessionkey.KindGroup:
-		c = s.Channel
-		if c == "" {
-			g, _ := sessionkey.ParseGroup(s.Key)
-			c = g.Channel
-		}
-	default:
-		c = s.DeliveryContext.Channel
-		if c == "" {
-			c = s.LastChannel
-		}
-	}
-	if c == "" {
-		return unknown
-	}
-	return clip(c)
-}
-
-// delivery is the session's delivery context: where its members are absent, the
-// last* fields stand in, unless those are of another channel.
-func delivery(s *abi.Session) abi.Target {
-	t := s.DeliveryContext
-	if t.Channel != "" && s.LastChannel != "" && t.Channel != s.LastChannel {
-		return t
-	}
-	fill(&t.Channel, s.LastChannel)
-	fill(&t.To, s.LastTo)
-	fill(&t.AccountID, s.LastAccountID)
-	fill(&t.ThreadID, s.LastThreadID)
-	return t
-}
-
-func fill(field *string, other string) {
-	if *field == "" {
-		*field = other
-	}
 }
 
 func text(o *jsonappend.Object, name, s string) { o.OptString(name, clip(s)) }

@@ -1,0 +1,234 @@
+package abitest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// HostFunctions answer one request to an import family. A refusal is a reply
+// too.
+type HostFunctions interface {
+	Call(family string, request []byte) (reply []byte)
+}
+
+// Plugin runs an export of the plugin and returns its output.
+type Plugin func(export string, input []byte, h HostFunctions) (output []byte)
+
+// Host is the reference host: a World in memory that does what abi/README.md asks
+// of a host and the specification of its flows (S4.4), runs (S4.5), send policy
+// (S8) and deliveries (S9). Nothing in it happens at the same time as anything
+// else, and it takes no time but what the vector's agents take.
+type Host struct {
+	clock
+	plugin     Plugin
+	tools      map[string]tool
+	settings   hostSettings
+	config     map[string]any
+	sessions   []StoredSession
+	flows      []*hostFlow
+	runs       []*hostRun
+	deliveries []*DeliveryOutcome
+	cast       *Cast
+	life       int // how often the gateway has come up again
+	made       int // ids
+	problems   []string
+}
+
+var _ World = (*Host)(nil)
+
+// tool is what a host must know of one.
+type tool struct {
+	readOnly bool
+	needs    []string
+}
+
+// NewHost makes a vector's world around a plugin. It fails when the plugin does
+// not describe itself; a configuration is checked only as far as the host reads
+// it.
+func NewHost(v *Vector, p Plugin) (*Host, error) {
+	h := &Host{clock: clock{now: v.Now}, plugin: p, cast: NewCast(v)}
+	if err := h.describe(); err != nil {
+		return nil, err
+	}
+	config, err := Parse(v.Config)
+	if err != nil {
+		return nil, err
+	}
+	h.config = config.(map[string]any)
+	h.settings = settingsOf(h.config)
+	h.sessions = append(h.sessions, v.Store.Sessions...)
+	for _, b := range v.Before {
+		h.queue(&hostRun{RunOutcome: RunOutcome{SessionKey: b.SessionKey, Message: "before", Group: abi.GroupMain}, before: true})
+	}
+	for h.next(h.now) { // the runs before have begun
+	}
+	return h, nil
+}
+
+func (h *Host) describe() error {
+	v, err := Parse(h.plugin(abi.ExportDescribe, nil, nil))
+	if err != nil {
+		return fmt.Errorf("describe: %w", err)
+	}
+	tools, ok := Lookup(v, "/tools")
+	if !ok {
+		return fmt.Errorf("describe: no tools in %s", brief(v))
+	}
+	h.tools = map[string]tool{}
+	for _, item := range list(tools) {
+		o, _ := item.(map[string]any)
+		t := tool{readOnly: o["readOnly"] == true}
+		for _, name := range list(o["needs"]) {
+			t.needs = append(t.needs, text(name))
+		}
+		h.tools[text(o["name"])] = t
+	}
+	return nil
+}
+
+// configOf returns the part of the settings that a tool needs.
+func (h *Host) configOf(tool string) []byte {
+	part := map[string]any{}
+	for _, name := range h.tools[tool].needs {
+		if has(h.config, name) {
+			part[name] = h.config[name]
+		}
+	}
+	return Compact(part)
+}
+
+// Call makes a tool call and lets things happen until it is answered.
+func (h *Host) Call(c *Call) Answer {
+	var got *Answer
+	h.call(c, func(a Answer) { got = &a })
+	gone := int64(math.MaxInt64)
+	if c.AbandonAfterMs > 0 {
+		gone = h.now + c.AbandonAfterMs
+	}
+	for got == nil && len(h.events) > 0 && h.next(gone) {
+	}
+	switch {
+	case got != nil:
+		return *got
+	case c.AbandonAfterMs > 0:
+		h.now = gone
+		return Answer{Abandoned: true}
+	}
+	return Answer{Err: fmt.Errorf("the call is never answered")}
+}
+
+// Pass lets time pass.
+func (h *Host) Pass(ms int64) {
+	for end := h.now + ms; h.next(end); {
+	}
+}
+
+// Finish lets everything happen that is under way.
+func (h *Host) Finish() *Outcome {
+	for len(h.events) > 0 {
+		h.next(math.MaxInt64)
+	}
+	o := &Outcome{Problems: append(h.problems, h.cast.Unused()...)}
+	for _, f := range h.flows {
+		if len(f.sessions) > 0 {
+			o.Flows = append(o.Flows, FlowOutcome{Tool: f.tool, SessionKey: f.caller.SessionKey, Status: f.status, Note: f.note})
+		}
+	}
+	for _, r := range h.runs {
+		if !r.before {
+			o.Runs = append(o.Runs, r.RunOutcome)
+		}
+	}
+	for _, d := range h.deliveries {
+		o.Deliveries = append(o.Deliveries, *d)
+	}
+	return o
+}
+
+// Restart ends the gateway and starts it again: whoever waited is gone, runs that
+// were executing are executed again as far as their attempts go (S10.2), and
+// everything else goes on.
+func (h *Host) Restart() error {
+	h.life++
+	for _, f := range h.flows {
+		f.waiters = nil
+	}
+	for _, r := range h.runs {
+		if r.Status == abi.RunRunning {
+			if r.Attempts == h.settings.maxAttempts {
+				h.end(r, abi.RunFailed, "", "interrupted")
+				continue
+			}
+			h.attempt(r)
+		}
+	}
+	return nil
+}
+
+// Patch changes a session.
+func (h *Host) Patch(p *Patch) error {
+	s := h.session(p.Key)
+	if s == nil {
+		return fmt.Errorf("there is no session %s", p.Key)
+	}
+	if p.SendPolicy != nil {
+		s.SendPolicy = *p.SendPolicy
+	}
+	if p.Archived != nil {
+		if s.ArchivedAt = 0; *p.Archived {
+			s.ArchivedAt = h.now
+		}
+	}
+	return nil
+}
+
+// commands are the messages that change the send policy (S8.2).
+var commands = map[string]string{"/send on": allow, "/send off": deny, "/send inherit": ""}
+
+// Receive takes a message from a channel (S8.2, S8.3).
+func (h *Host) Receive(m *Inbound) Answer {
+	s := h.session(m.SessionKey)
+	if s == nil {
+		return Answer{Err: abi.NewError(abi.NotFound, "there is no session "+m.SessionKey)}
+	}
+	override, command := commands[strings.TrimSpace(m.Text)]
+	if command && (m.From == "" || h.settings.owns(m.Target.Channel, m.From)) {
+		s.SendPolicy = override
+		return Answer{Result: []byte(`{"status":"ok"}`)}
+	}
+	if m.Target.Channel != "" {
+		s.LastChannel, s.LastTo = m.Target.Channel, m.Target.To
+		s.LastAccountID, s.LastThreadID = m.Target.AccountID, m.Target.ThreadID
+	}
+	if err := h.settings.receives(s); err != nil {
+		return Answer{Err: err}
+	}
+	h.queue(&hostRun{RunOutcome: RunOutcome{SessionKey: s.Key, Message: m.Text, Group: abi.GroupMain}, deliver: true})
+	return Answer{Result: []byte(`{"status":"accepted"}`)}
+}
+
+// newID returns an id that nothing else has.
+func (h *Host) newID(prefix string) string {
+	h.made++
+	return fmt.Sprintf("%s-%d", prefix, h.made)
+}
+
+// session returns a stored session, to be read or changed, or nil.
+func (h *Host) session(key string) *abi.Session {
+	if stored := h.stored(key); stored != nil {
+		return &stored.Session
+	}
+	return nil
+}
+
+func (h *Host) stored(key string) *StoredSession {
+	for i := range h.sessions {
+		if h.sessions[i].Session.Key == key {
+			return &h.sessions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package abitest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Script says how the agent of each session answers: the n-th run that a flow or
+// a message starts in a session gets the n-th turn of its list. A run too many,
+// or a turn that no run gets, is a failure of the vector.
+//
+//	{"agent:main:main": ["a reply", {"reply", "takesMs"}, {"error"}, {"status"}, {"calls": […], "reply"}]}
+//
+// A text is a reply after the default time.
+type Script map[string][]Turn
+
+// DefaultTakesMs is how long a turn takes that does not say so.
+const DefaultTakesMs = 1000
+
+// Turn is how one run goes:
+//
+//	{
+//	  "reply": "…",                  what the agent answers; absent = nothing
+//	  "takesMs": 1000,               how long it takes, what its calls wait not counted
+//	  "error": "…",                  the run fails with this
+//	  "status": "done"|"failed"|"killed"|"timeout",   how it ends; timeout: the agent never answers
+//	  "calls": [{"tool", "args", "expect"?}]          tool calls that it makes first, one after the other, as itself
+//	}
+//
+// In a second attempt, after a restart, it goes the same way again.
+type Turn struct {
+	Reply   string
+	TakesMs int64
+	Error   string
+	Status  string // one of abi.RunDone, RunFailed, RunKilled, RunTimeout
+	Calls   []AgentCall
+}
+
+// AgentCall is a tool call that an agent makes while it runs.
+type AgentCall struct {
+	Tool   string
+	Args   []byte
+	Expect *Expect // nil: whatever it is
+}
+
+// Check returns what is wrong with the answer that the agent got.
+func (c *AgentCall) Check(a Answer) (problems []string) {
+	result, wrong := examine(c.Tool, a)
+	if c.Expect != nil {
+		wrong = append(wrong, c.Expect.check(a, result)...)
+	}
+	for _, line := range wrong {
+		problems = append(problems, "an agent's call: "+c.Tool+": "+line)
+	}
+	return problems
+}
+
+// Before is a run that is under way when the first step begins, so that messages
+// to its session are only queued. It replies "before" and takes no turn of the
+// script.
+type Before struct {
+	SessionKey string
+	TakesMs    int64
+}
+
+// Cast hands out the turns of a script. It is for one goroutine at a time.
+type Cast struct {
+	script Script
+	busy   map[string]int64 // takesMs of the run that is under way before the first step
+	used   map[string]int   // turns handed out, by session
+	turns  map[string]*Turn // by run
+}
+
+// NewCast returns a vector's agents before their first turn.
+func NewCast(v *Vector) *Cast {
+	c := &Cast{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{}}
+	for _, b := range v.Before {
+		c.busy[b.SessionKey] = b.TakesMs
+	}
+	return c
+}
+
+// Turn returns the turn of a run, the same one at each attempt.
+func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
+	if t := c.turns[runID]; t != nil {
+		return t, nil
+	}
+	t := &Turn{Status: abi.RunDone}
+	if ms, before := c.busy[sessionKey]; before {
+		delete(c.busy, sessionKey)
+		t.Reply, t.TakesMs = "before", ms
+	} else {
+		n := c.used[sessionKey]
+		if c.used[sessionKey]++; n >= len(c.script[sessionKey]) {
+			return nil, fmt.Errorf("the vector has no turn %d for the agent of %s", n+1, sessionKey)
+		}
+		t = &c.script[sessionKey][n]
+	}
+	c.turns[runID] = t
+	return t, nil
+}
+
+// Unused returns a line for each session whose turns were not all needed.
+func (c *Cast) Unused() (problems []string) {
+	for key, turns := range c.script {
+		if n := c.used[key]; n < len(turns) {
+			problems = append(problems, fmt.Sprintf("%d runs in %s, but the vector has %d turns for its agent", n, key, len(turns)))
+		}
+	}
+	return problems
+}
+
+func script(v any) (Script, error) {
+	if v == nil {
+		return nil, nil
+	}
+	v, err := Expand(v)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("want an object of session keys")
+	}
+	s := Script{}
+	for _, key := range names(o) {
+		s[key] = []Turn{}
+		for i, item := range list(o[key]) {
+			t, err := turn(item)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %d: %w", key, i+1, err)
+			}
+			s[key] = append(s[key], t)
+		}
+	}
+	return s, nil
+}
+
+func turn(v any) (Turn, error) {
+	t := Turn{TakesMs: DefaultTakesMs}
+	if reply, ok := v.(string); ok {
+		t.Reply, t.Status = reply, abi.RunDone
+		return t, nil
+	}
+	o, _ := v.(map[string]any)
+	f := fields{o: o, what: "turn"}
+	f.text("reply", &t.Reply)
+	f.int64("takesMs", &t.TakesMs)
+	f.text("error", &t.Error)
+	f.text("status", &t.Status)
+	calls, ok := f.take("calls").([]any)
+	if has(o, "calls") && !ok {
+		f.wrong("calls", "an array")
+	}
+	for _, item := range calls {
+		c, err := agentCall(item)
+		f.fail(err)
+		t.Calls = append(t.Calls, c)
+	}
+	switch t.Status {
+	case "":
+		if t.Status = abi.RunDone; t.Error != "" {
+			t.Status = abi.RunFailed
+		}
+	case abi.RunDone, abi.RunFailed, abi.RunKilled, abi.RunTimeout:
+	default:
+		f.wrong("status", "done, failed, killed or timeout")
+	}
+	if t.Status != abi.RunDone && t.Reply != "" || t.Status != abi.RunFailed && t.Error != "" {
+		f.fail(fmt.Errorf("a run that is %s with reply %q and error %q", t.Status, t.Reply, t.Error))
+	}
+	if t.Status == abi.RunFailed && t.Error == "" {
+		t.Error = "the agent failed"
+	}
+	return t, f.done()
+}
+
+func agentCall(v any) (AgentCall, error) {
+	var c AgentCall
+	o, _ := v.(map[string]any)
+	f := fields{o: o, what: "call"}
+	f.required("tool", &c.Tool)
+	args := f.take("args")
+	if args == nil {
+		args = map[string]any{}
+	}
+	c.Args = Compact(args)
+	if expect := f.take("expect"); has(o, "expect") {
+		e, err := expectation(expect)
+		f.fail(err)
+		c.Expect = &e
+	}
+	return c, f.done()
+}
+
+func before(v any) (all []Before, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, item := range list(v) {
+		o, _ := item.(map[string]any)
+		b := Before{TakesMs: DefaultTakesMs}
+		f := fields{o: o, what: "run"}
+		f.required("sessionKey", &b.SessionKey)
+		f.int64("takesMs", &b.TakesMs)
+		if seen[b.SessionKey] {
+			f.fail(fmt.Errorf("%s is there twice", b.SessionKey))
+		}
+		seen[b.SessionKey] = true
+		if err := f.done(); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// encoded returns a value's JSON in parsed form.
+func encoded(v any) any {
+	text, err := json.Marshal(v)
+	if err == nil {
+		v, err = Parse(text)
+	}
+	if err != nil {
+		panic("abitest: encode an outcome: " + err.Error())
+	}
+	return v
+}

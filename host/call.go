@@ -1,0 +1,218 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Call is one tool call.
+type Call struct {
+	Tool   string
+	Args   []byte     // a JSON object; empty means {}
+	Caller abi.Caller // a session, or the operator; AgentID follows from the key when empty
+	ID     string     // the caller's name for this call (S4.4); empty: the host makes one
+	// Waiting, unless nil, is told when the call begins to wait for others, and
+	// when that is over.
+	Waiting func(waiting bool)
+}
+
+// Answer is what a tool answered. Its Result is a JSON object, and carries the
+// tool's own failures too (S0.1); Code is empty unless it is one.
+type Answer struct {
+	CallID string
+	FlowID string // of a call that was accepted and changed something
+	Result []byte
+	Code   abi.Code
+}
+
+// Call runs one tool call and returns its answer. Failures of the tool are
+// answers; an error is an *abi.Error and means that there is none: InvalidArgs
+// (the arguments are no strict JSON, the caller is nobody, or the call's id came
+// with other arguments before), NotFound (no such tool), Unsupported, Limit (the
+// step went over a limit), Conflict, Internal.
+//
+// A tool that writes may wait for others. When ctx ends, the waiting does, and
+// nothing else: a call with the same id gets the answer.
+func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
+	tool, caller, err := h.check(c)
+	if err != nil {
+		return nil, err
+	}
+	var answer *Answer
+	if tool.ReadOnly {
+		answer, err = h.read(ctx, c, caller)
+	} else {
+		answer, err = h.write(ctx, c, caller)
+	}
+	if err != nil {
+		return nil, h.protocolError(ctx, c, err)
+	}
+	return answer, nil
+}
+
+// read runs a read-only tool: one step, and no flow.
+func (h *Host) read(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
+	id := c.ID
+	if id == "" {
+		id = h.options.NewID()
+	}
+	now := h.options.Now().UnixMilli()
+	in := &abi.CallInput{
+		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
+		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.settings.Load().tools[c.Tool],
+	}
+	doc := in.AppendJSON(make([]byte, 0, 1024+len(in.Args)+len(in.Config)))
+	result, err := h.steps.Run(ctx, &step.Input{Export: abi.ExportCall, JSON: doc})
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{CallID: id, Result: result.Result, Code: result.Code}, nil
+}
+
+// write runs a tool that writes: a flow. A run that waits in it gives its slot
+// back meanwhile.
+func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
+	if h.services == nil || !h.services.started.Load() {
+		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" changes something; it needs a store.Durable, and Host.Start")
+	}
+	call := &flow.Call{
+		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args, Caller: caller,
+	}
+	if caller.RunID != "" {
+		id, living := h.services.runs.CallID(caller.RunID, c.Tool, flow.Digest(c.Tool, c.Args))
+		if !living {
+			return nil, abi.NewError(abi.Forbidden, "host: the run "+clip(caller.RunID)+" has ended; its calls have too")
+		}
+		if call.Key.ID == "" {
+			call.Key.ID = id
+		}
+	}
+	if call.Key.ID == "" {
+		call.Key.ID = h.options.NewID()
+	}
+	call.Waiting = h.waiting(caller.RunID, c.Waiting)
+	answer, err := h.services.flows.Call(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{CallID: call.Key.ID, FlowID: answer.FlowID, Result: answer.Result, Code: answer.Code}, nil
+}
+
+// waiting is what is to be told when a call waits: the run that makes it, if one
+// does, and whoever asked to know.
+func (h *Host) waiting(runID string, also func(bool)) func(bool) {
+	var resume func()
+	return func(waiting bool) {
+		switch {
+		case runID == "":
+		case waiting:
+			resume = h.services.runs.Suspend(runID)
+		default:
+			resume()
+		}
+		if also != nil {
+			also(waiting)
+		}
+	}
+}
+
+// check finds the tool, and refuses arguments that are no strict JSON and a
+// caller that is nobody.
+func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
+	tool := h.tool(c.Tool)
+	switch {
+	case tool == nil:
+		return nil, c.Caller, abi.NewError(abi.NotFound, fmt.Sprintf("host: there is no tool %q", clip(c.Tool)))
+	case len(c.Args) > MaxArgs:
+		return nil, c.Caller, abi.NewError(abi.InvalidArgs, fmt.Sprintf("host: the arguments are %d bytes; at most %d are accepted", len(c.Args), MaxArgs))
+	case len(c.Args) > 0:
+		if err := jsonstrict.CheckDepth(c.Args, abi.MaxDepth-1); err != nil {
+			return nil, c.Caller, &abi.Error{Code: abi.InvalidArgs, Message: "the arguments are not strict JSON: " + err.Error(), Cause: err}
+		}
+	}
+	caller, err := checkCaller(c.Caller, h.Config().Keys())
+	return tool, caller, err
+}
+
+func (h *Host) tool(name string) *abi.Tool {
+	for i := range h.about.Tools {
+		if h.about.Tools[i].Name == name {
+			return &h.about.Tools[i]
+		}
+	}
+	return nil
+}
+
+// checkCaller refuses a caller that is nobody, or two at once. The mistake is
+// the embedder's, but a wrong caller must never reach the plugin.
+func checkCaller(c abi.Caller, keys sessionkey.Settings) (abi.Caller, error) {
+	if c.Operator {
+		if c.SessionKey != "" {
+			return c, badCaller("a caller is a session or the operator, not both")
+		}
+		return c, nil
+	}
+	if keys.GlobalScope && c.SessionKey == sessionkey.Global {
+		if id, err := sessionkey.AgentID(c.AgentID); err != nil || id != c.AgentID {
+			return c, badCaller("the caller's session is global and its agent id %q is none", clip(c.AgentID))
+		}
+		return c, nil
+	}
+	agent, _, ok := sessionkey.Split(c.SessionKey)
+	if canonical, err := keys.Canonical(c.SessionKey, agent); !ok || err != nil || canonical != c.SessionKey {
+		return c, badCaller("the caller's session key %q is not canonical; write agent:<agentId>:<rest>, with the main key of the settings", clip(c.SessionKey))
+	}
+	if c.AgentID == "" {
+		c.AgentID = agent
+	}
+	if c.AgentID != agent {
+		return c, badCaller("the caller's session %q is not of agent %q", clip(c.SessionKey), clip(c.AgentID))
+	}
+	return c, nil
+}
+
+func badCaller(format string, args ...any) error {
+	return abi.NewError(abi.InvalidArgs, "host: "+fmt.Sprintf(format, args...))
+}
+
+// protocolError keeps details in the log and gives the caller the code.
+func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, flow.ErrClosing) {
+		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the call goes on with the next one, and the same call id gets its answer", Cause: err}
+	}
+	var e *abi.Error
+	if errors.As(err, &e) && e.Code != abi.Internal {
+		return e
+	}
+	code := abi.Internal
+	for _, known := range []abi.Code{abi.Limit, abi.Unsupported} {
+		if errors.Is(err, known) {
+			code = known
+		}
+	}
+	h.options.Logger.Error("host: call failed", "tool", c.Tool, "session", c.Caller.SessionKey, "error", err)
+	message := "the call failed; the host's log has the details"
+	if code != abi.Internal {
+		message = err.Error()
+	}
+	return &abi.Error{Code: code, Message: message, Cause: err}
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+// Package flow runs tool calls that write: durable flows of short steps.
+//
+// A flow begins with the call's first step. What that step wrote, the flow's row
+// and its answer, if it has one already, are one commit; what failed before was
+// never accepted and leaves nothing. From then on the flow is
+//
+//	waiting  for a run to end, a time to come, or whichever is first
+//	parked   a step failed twice by the plugin's fault: tried again on demand
+//	done     no step follows
+//	dropped  ended by the operator
+//
+// Between two steps a flow is a row and nothing else. Each further step is run
+// when what it waits for has come, and committed only if the flow still stands at
+// the step before: so it does not matter who runs a step, or how often, or what
+// dies meanwhile. A step that met a conflict is run again on a fresh snapshot.
+//
+// A call's answer is recorded in its flow. Whoever waits for it may go away and
+// come back with the call's id (S4.4).
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+// Options of a Manager. Store, Steps and Settings are required.
+type Options struct {
+	Store store.Durable
+	Steps interface {
+		Run(ctx context.Context, in *step.Input) (*step.Result, error)
+	}
+	// Settings returns what is in force for a tool when a step starts.
+	Settings func(tool string) *Settings
+	Plugin   string // name and version, kept with the states it writes
+	NewID    func() string
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Settings are what a step works under.
+type Settings struct {
+	Config    []byte // the input's member config
+	step.Flow        // Keys and Receive
+}
+
+// Manager runs the flows of a store. It is safe for concurrent use; who made it
+// closes it.
+type Manager struct {
+	options Options
+	agenda  *work.Agenda
+	closing context.Context
+	close   context.CancelFunc
+
+	mu       sync.Mutex
+	watchers map[string]map[chan struct{}]struct{} // by flow
+}
+
+// New makes a Manager. Nothing runs before Start.
+func New(o *Options) (*Manager, error) {
+	if o == nil || o.Store == nil || o.Steps == nil || o.Settings == nil || o.NewID == nil {
+		return nil, errors.New("flow: Options.Store, Steps, Settings and NewID are required")
+	}
+	m := &Manager{options: *o, watchers: map[string]map[chan struct{}]struct{}{}}
+	if m.options.Now == nil {
+		m.options.Now = time.Now
+	}
+	if m.options.Logger == nil {
+		m.options.Logger = slog.Default()
+	}
+	m.closing, m.close = context.WithCancel(context.Background())
+	var err error
+	m.agenda, err = work.NewAgenda(&work.AgendaOptions{
+		Store: o.Store, Kind: store.KindFlow, Handle: m.resume, Now: m.options.Now, Logger: m.options.Logger,
+	})
+	return m, err
+}
+
+// Start goes on with the flows that the store has.
+func (m *Manager) Start(ctx context.Context) error { return m.agenda.Start(ctx) }
+
+// Close ends the waiting of callers and, when their steps have ended, the work.
+// The flows stay as they are and go on with the next Manager.
+func (m *Manager) Close(ctx context.Context) error {
+	m.close()
+	return m.agenda.Close(ctx)
+}
+
+// ErrClosing is what a caller gets whose wait the end of the Manager cut off.
+var ErrClosing = errors.New("flow: the host is closing; the call goes on with the next one, and the same call id gets its answer")
+
+func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
+
+// changed lets those look again who wait for the flow.
+func (m *Manager) changed(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for w := range m.watchers[id] {
+		select {
+		case w <- struct{}{}:
+		default: // it has not looked since the last change
+		}
+	}
+}
+
+// await returns the flow once good says so of it. It ends early with ctx's
+// error, or ErrClosing.
+func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) bool) (*store.Flow, error) {
+	w := make(chan struct{}, 1)
+	m.mu.Lock()
+	if m.watchers[id] == nil {
+		m.watchers[id] = map[chan struct{}]struct{}{}
+	}
+	m.watchers[id][w] = struct{}{}
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if delete(m.watchers[id], w); len(m.watchers[id]) == 0 {
+			delete(m.watchers, id)
+		}
+	}()
+	for {
+		f, err := m.Get(ctx, id)
+		if err != nil || good(f) {
+			return f, err
+		}
+		select {
+		case <-w:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-m.closing.Done():
+			return nil, ErrClosing
+		}
+	}
+}
+
+// Get returns the flow with this id, or abi.NotFound.
+func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error) {
+	view, err := m.options.Store.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	if f, err = view.Flow(ctx, id); err == nil && f == nil {
+		err = abi.NewError(abi.NotFound, fmt.Sprintf("there is no flow %q", id))
+	}
+	return f, err
+}
+
+// Wait returns the flow when it has ended or is parked.
+func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
+	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked })
+}
+
+// Retry makes a parked flow go on. It fails with abi.NotFound, and with
+// abi.Conflict when the flow is not parked.
+func (m *Manager) Retry(ctx context.Context, id string) error {
+	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
+		if f.Status != store.FlowParked {
+			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s, not parked: there is nothing to try again", id, f.Status))
+		}
+		f.Status, f.Failures, f.Error = store.FlowWaiting, 0, ""
+		return tx.Schedule(store.KindFlow, id, m.now())
+	})
+}
+
+// Drop ends a flow: no further step follows, and a caller that waits is told so.
+// Runs and deliveries that it has queued stay.
+func (m *Manager) Drop(ctx context.Context, id string) error {
+	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
+		if f.Ended() {
+			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s already", id, f.Status))
+		}
+		f.Status, f.EndedAt = store.FlowDropped, m.now()
+		return tx.Unschedule(store.KindFlow, id)
+	})
+}
+
+func (m *Manager) change(ctx context.Context, id string, fn func(store.Tx, *store.Flow) error) error {
+	err := m.options.Store.Update(ctx, func(tx store.Tx) error {
+		f, err := tx.Flow(id)
+		switch {
+		case err != nil:
+			return err
+		case f == nil:
+			return abi.NewError(abi.NotFound, fmt.Sprintf("there is no flow %q", id))
+		}
+		if err := fn(tx, f); err != nil {
+			return err
+		}
+		f.UpdatedAt = m.now()
+		return tx.PutFlow(f)
+	})
+	if err == nil {
+		m.changed(id)
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package flow_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+const (
+	caller = "agent:main:main"
+	target = "agent:main:x"
+)
+
+// plugin is one in Go: a function for each export.
+type plugin struct {
+	call   func(ask func(family, request string) gjson.Result, input gjson.Result) string
+	resume func(ask func(family, request string) gjson.Result, input gjson.Result) string
+}
+
+func (p *plugin) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
+	ask := func(family, request string) gjson.Result {
+		return gjson.ParseBytes(h.Call(ctx, family, []byte(request)))
+	}
+	fn := p.call
+	if export == abi.ExportResume {
+		fn = p.resume
+	}
+	return []byte(fn(ask, gjson.ParseBytes(input))), nil
+}
+
+// world is a store with two sessions, and a manager on it.
+type world struct {
+	*testing.T
+	db      *sqlite.DB
+	flows   *flow.Manager
+	receive func(*abi.Session) error
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T, p *plugin) *world {
+	w := &world{T: t, now: time.UnixMilli(1_770_000_000_000)}
+	path := filepath.Join(t.TempDir(), "flow.db")
+	var err error
+	if w.db, err = sqlite.Open(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.update(func(tx store.Tx) error {
+		for _, key := range []string{caller, target} {
+			if err := tx.PutSession(&abi.Session{Key: key, SessionID: key, UpdatedAt: 1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w.open(p)
+	return w
+}
+
+// open puts a manager to work; the one before is closed.
+func (w *world) open(p *plugin) {
+	w.Helper()
+	if w.flows != nil {
+		if err := w.flows.Close(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+	}
+	flows, err := flow.New(&flow.Options{
+		Store: w.db, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
+		Settings: func(string) *flow.Settings {
+			s := &flow.Settings{Config: []byte(`{}`)}
+			s.Receive = w.receive
+			return s
+		},
+		Plugin: "test 1", NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := flows.Start(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	w.flows = flows
+	w.Cleanup(func() {
+		if err := flows.Close(context.Background()); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) later(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+func (w *world) update(fn func(store.Tx) error) {
+	w.Helper()
+	if err := w.db.Update(context.Background(), fn); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// view asks the store.
+func view[T any](w *world, ask func(store.View) (T, error)) T {
+	w.Helper()
+	v, err := w.db.View(context.Background())
+	if err != nil {
+		w.Fatal(err)
+	}
+	answer, err := ask(v)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		w.Fatal(err)
+	}
+	return answer
+}
+
+func (w *world) allRuns() []*store.Run {
+	return view(w, func(v store.View) ([]*store.Run, error) { return v.Runs(context.Background(), &store.Filter{}) })
+}
+
+func (w *world) allFlows() []*store.Flow {
+	return view(w, func(v store.View) ([]*store.Flow, error) { return v.Flows(context.Background(), &store.Filter{}) })
+}
+
+// end ends a run, as whoever executes it does.
+func (w *world) end(id, reply string) {
+	w.Helper()
+	w.update(func(tx store.Tx) error {
+		r, err := tx.Run(id)
+		if err != nil {
+			return err
+		}
+		r.Status, r.Reply, r.EndedAt = abi.RunDone, reply, w.clock().UnixMilli()
+		if err := tx.PutRun(r); err != nil {
+			return err
+		}
+		if err := tx.Unschedule(store.KindRun, id); err != nil {
+			return err
+		}
+		return work.WakeFlows(tx, r)
+	})
+}
+
+// reply is a call that is under way.
+type reply struct {
+	answer *flow.Answer
+	err    error
+}
+
+// call begins a call and returns once it waits, or is over.
+func (w *world) call(ctx context.Context, id, args string) <-chan reply {
+	w.Helper()
+	waiting, done := make(chan struct{}), make(chan reply, 1)
+	go func() {
+		a, err := w.flows.Call(ctx, &flow.Call{
+			Key: store.CallKey{Scope: "s", ID: id}, Tool: "sessions_send", Args: []byte(args),
+			Caller: abi.Caller{SessionKey: caller, AgentID: "main"},
+			Waiting: func(begins bool) {
+				if begins {
+					close(waiting)
+				}
+			},
+		})
+		done <- reply{a, err}
+	}()
+	select {
+	case <-waiting:
+	case r := <-done:
+		done <- r
+	}
+	return done
+}
+
+// begin starts a run in the target session and waits for it.
+const begin = `{"op":"run","sessionKey":"` + target + `","message":"hello","group":"nested"}`
+
+// sending is a plugin that sends, waits, and answers with what it hears.
+func sending(until int64) *plugin {
+	return &plugin{
+		call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+			r := ask("agent", begin)
+			if e := r.Get("error"); e.Exists() {
+				return `{"result":{"status":"forbidden"},"code":"` + e.Get("code").Str + `"}`
+			}
+			return waitFor(r, until)
+		},
+		resume: func(_ func(string, string) gjson.Result, in gjson.Result) string {
+			return `{"result":` + in.Get("event").Raw + `,"note":"over"}`
+		},
+	}
+}
+
+func waitFor(run gjson.Result, until int64) string {
+	out := abi.StepResult{Wait: &abi.Wait{Run: run.Get("ok.runId").Str, Until: until, State: []byte(`{"n":1}`), StateVersion: 1}, Note: "waiting"}
+	return string(out.AppendJSON(nil))
+}

@@ -1,0 +1,172 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// durable returns the services, or abi.Unsupported where there are none.
+func (h *Host) durable() (*services, error) {
+	if h.services == nil {
+		return nil, abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
+	}
+	return h.services, nil
+}
+
+// look asks a view of the store.
+func look[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) (answer T, err error) {
+	s, err := h.durable()
+	if err != nil {
+		return answer, err
+	}
+	view, err := s.store.View(ctx)
+	if err != nil {
+		return answer, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	return ask(view)
+}
+
+// Flows lists flows, newest first.
+func (h *Host) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
+	return look(ctx, h, func(v store.View) ([]*store.Flow, error) { return v.Flows(ctx, f) })
+}
+
+// Runs lists runs, newest first.
+func (h *Host) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error) {
+	return look(ctx, h, func(v store.View) ([]*store.Run, error) { return v.Runs(ctx, f) })
+}
+
+// Deliveries lists deliveries, newest first.
+func (h *Host) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
+	return look(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
+}
+
+// Flow returns a flow, or abi.NotFound.
+func (h *Host) Flow(ctx context.Context, id string) (*store.Flow, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	return s.flows.Get(ctx, id)
+}
+
+// RetryFlow lets a parked flow go on; abi.NotFound, abi.Conflict.
+func (h *Host) RetryFlow(ctx context.Context, id string) error {
+	s, err := h.durable()
+	if err != nil {
+		return err
+	}
+	return s.flows.Retry(ctx, id)
+}
+
+// DropFlow ends a flow; abi.NotFound, abi.Conflict. What it has queued stays.
+func (h *Host) DropFlow(ctx context.Context, id string) error {
+	s, err := h.durable()
+	if err != nil {
+		return err
+	}
+	return s.flows.Drop(ctx, id)
+}
+
+// ResendDelivery tries a failed or skipped delivery again, under its key;
+// abi.NotFound, abi.Conflict.
+func (h *Host) ResendDelivery(ctx context.Context, id string) error {
+	s, err := h.durable()
+	if err != nil {
+		return err
+	}
+	return s.outbox.Resend(ctx, id)
+}
+
+// WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
+func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.flows.Wait(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := h.Deliveries(ctx, &store.Filter{FlowID: id})
+	for _, d := range deliveries {
+		if _, err := s.outbox.Wait(ctx, d.ID); err != nil {
+			return nil, err
+		}
+	}
+	return f, err
+}
+
+// WaitRun waits until a run has ended, or for a time, and returns it as it then
+// stands. Only the caller that started it, or the operator, may: anybody else
+// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1).
+func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	find := func() (*store.Run, error) {
+		return look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+	}
+	r, err := find()
+	caller.RunID = ""
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil, !caller.Operator && store.ScopeOf(&caller) != r.Scope:
+		return nil, abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q that you have started", clip(id)))
+	case r.Ended():
+		return r, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if ended, err := s.runs.Wait(waiting, id); err == nil {
+		return ended, nil
+	} else if ctx.Err() != nil || waiting.Err() == nil {
+		return nil, err
+	}
+	return find()
+}
+
+// Send takes a message from a chat channel: the session's agent answers it, and
+// the answer is delivered (chat.Service.Send).
+func (h *Host) Send(ctx context.Context, m *chat.Message) (*chat.Accepted, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	return s.chat.Send(ctx, m)
+}
+
+// StartAgent starts one run of a session's agent (chat.Service.StartAgent).
+func (h *Host) StartAgent(ctx context.Context, r *chat.AgentRequest) (*chat.Accepted, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	return s.chat.StartAgent(ctx, r)
+}
+
+// PatchSession changes a session's settings (chat.Service.Patch).
+func (h *Host) PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	return s.chat.Patch(ctx, p)
+}
+
+// Identify returns whom a run's token stands for, while its attempt lives.
+func (h *Host) Identify(token string) (abi.Caller, bool) {
+	if h.services == nil {
+		return abi.Caller{}, false
+	}
+	return h.services.runs.Identify(token)
+}

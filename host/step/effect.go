@@ -1,0 +1,192 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+// effect is a write that a step asked for and that was found possible.
+type effect interface {
+	// apply carries it out, or fails with abi.Conflict when it has become
+	// impossible since.
+	apply(tx store.Tx) error
+}
+
+// record checks a write and keeps it.
+func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
+	name := r.family + "." + r.op
+	switch {
+	case f.flow == nil:
+		return nil, abi.NewError(abi.Forbidden, name+": a read-only tool may not write")
+	case len(f.effects) == abi.MaxEffects:
+		return nil, abi.NewError(abi.Limit, fmt.Sprintf("%s: a step may record %d effects", name, abi.MaxEffects))
+	}
+	switch name {
+	case abi.ImportAgent + "." + abi.OpRun:
+		return f.run(ctx, r)
+	case abi.ImportDeliver + "." + abi.OpSend:
+		return f.send(r)
+	}
+	return nil, abi.NewError(abi.Unsupported, r.family+": this host does not know the operation "+r.op)
+}
+
+// newID returns the id of what the next effect creates. It is the same when the
+// step is tried again.
+func (f *functions) newID(prefix string) string {
+	return store.DeriveID(f.runner.Store.(store.Durable).Secret(), prefix, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
+}
+
+// party reports whether the session takes part in the flow: it is the caller's,
+// or the flow has started a run in it.
+func (f *functions) party(key string) bool {
+	return key == f.flow.Caller.SessionKey || slices.Contains(f.flow.Sessions, key) ||
+		slices.ContainsFunc(f.effects, func(e effect) bool {
+			r, ok := e.(*runEffect)
+			return ok && r.run.SessionKey == key
+		})
+}
+
+// runEffect queues a run.
+type runEffect struct {
+	run     store.Run
+	receive func(*abi.Session) error
+}
+
+func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
+	q, err := r.run()
+	if err != nil {
+		return nil, err
+	}
+	view, err := f.peek(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, err := view.Get(ctx, q.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	e := &runEffect{receive: f.flow.Receive}
+	if refusal := e.refuse(q.SessionKey, session); refusal != nil {
+		return nil, refusal
+	}
+	if q.Source == "" {
+		q.Source = f.flow.Caller.SessionKey
+	}
+	if q.Source != "" && !f.party(q.Source) {
+		return nil, abi.NewError(abi.Forbidden, "agent.run: source "+q.Source+" takes no part in this flow")
+	}
+	var source *abi.Session
+	if q.Source != "" {
+		if source, err = view.Get(ctx, q.Source); err != nil {
+			return nil, err
+		}
+	}
+	caller := *f.flow.Caller
+	caller.RunID = ""
+	e.run = store.Run{
+		ID: f.newID("r_"), SessionKey: session.Key, AgentID: f.agentOf(session), Group: q.Group,
+		FlowID: f.flow.ID, Scope: store.ScopeOf(&caller),
+		Message: q.Message, Provenance: f.provenance(q.Source, source), Context: q.Context,
+		NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds,
+		Hops: caller.Hops + 1, Depth: depthOf(session),
+		Status: abi.RunQueued, QueuedAt: f.flow.Now,
+	}
+	f.effects = append(f.effects, e)
+	return abi.AppendRunIDReply(nil, e.run.ID), nil
+}
+
+// refuse says why no run can be queued in the session, or returns nil.
+func (e *runEffect) refuse(key string, s *abi.Session) error {
+	switch {
+	case s == nil:
+		return abi.NewError(abi.NotFound, "session "+key+" does not exist")
+	case s.ArchivedAt != 0:
+		return abi.NewError(abi.NotFound, "session "+key+" is archived")
+	case e.receive == nil:
+		return nil
+	}
+	return e.receive(s)
+}
+
+func (e *runEffect) apply(tx store.Tx) error {
+	s, err := tx.Session(e.run.SessionKey)
+	if err != nil {
+		return err
+	}
+	if refusal := e.refuse(e.run.SessionKey, s); refusal != nil {
+		return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
+	}
+	run := e.run // PutRun numbers it, and apply may be called again
+	return work.QueueRun(tx, &run)
+}
+
+// agentOf is whose agent answers in a session: that of the global scope is the
+// default agent's (S1.3).
+func (f *functions) agentOf(s *abi.Session) string {
+	if id, _, ok := sessionkey.Split(s.Key); ok {
+		return id
+	}
+	return f.flow.Keys.Agent()
+}
+
+func depthOf(s *abi.Session) int {
+	if s.SpawnedBy != "" || sessionkey.IsChild(s.Key) {
+		return 1
+	}
+	return 0
+}
+
+// provenance says, in the user message, where it comes from (S4.5). Nothing in it
+// is the plugin's word but which of the flow's sessions sent it.
+func (f *functions) provenance(key string, source *abi.Session) []byte {
+	o := jsonappend.Open(nil)
+	o.String("kind", "inter_session")
+	if key != "" {
+		channel := route.Unknown
+		switch {
+		case source != nil:
+			channel = route.Channel(source, f.flow.Keys.KindOf(key))
+		case f.flow.Caller.Channel != "":
+			channel = f.flow.Caller.Channel
+		}
+		if key == sessionkey.Global {
+			key = sessionkey.Main
+		}
+		o.String("sourceSessionKey", key)
+		o.String("sourceChannel", channel)
+	}
+	o.String("sourceTool", f.flow.Tool)
+	return o.Close()
+}
+
+// sendEffect queues a delivery.
+type sendEffect struct{ delivery store.Delivery }
+
+func (f *functions) send(r *request) ([]byte, error) {
+	q, err := r.send()
+	if err != nil {
+		return nil, err
+	}
+	if !f.party(q.SessionKey) {
+		return nil, abi.NewError(abi.Forbidden, "deliver.send: session "+q.SessionKey+" takes no part in this flow")
+	}
+	e := &sendEffect{store.Delivery{
+		ID: f.newID("d_"), SessionKey: q.SessionKey, RunID: q.RunID, FlowID: f.flow.ID, Text: q.Text,
+		Status: store.DeliveryPending, CreatedAt: f.flow.Now, UpdatedAt: f.flow.Now,
+	}}
+	f.effects = append(f.effects, e)
+	return abi.AppendDeliveryIDReply(nil, e.delivery.ID), nil
+}
+
+func (e *sendEffect) apply(tx store.Tx) error {
+	d := e.delivery
+	return work.QueueDelivery(tx, &d)
+}

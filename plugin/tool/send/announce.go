@@ -1,0 +1,68 @@
+package send
+
+import "github.com/parley-wasm/parley/abi"
+
+// AnnounceSkip is an answer to the announce step that nothing is posted for (S4.7).
+const AnnounceSkip = "ANNOUNCE_SKIP"
+
+// announce starts the announce, unless there is to be none.
+func (f *flow) announce() error {
+	why := f.silent()
+	if why == "" && f.reply == "" {
+		why = "there is no first reply"
+	}
+	if why == "" {
+		run := abi.RunRequest{Message: announceRequest(f), Context: announceContext(f), NoTools: true, TimeoutSeconds: stepSeconds}
+		refusal, err := f.start(f.to, f.from, &run)
+		if err != nil {
+			return err
+		}
+		if refusal == nil {
+			f.phase = phaseAnnounce
+			f.request, f.reply, f.latest, f.latestTurn = "", "", "", 0
+			f.wait(f.loop() + "; waiting for the announce of " + f.target)
+			return nil
+		}
+		why = because("refused", refusal)
+	}
+	f.over(f.loop() + "; announce skipped (" + why + ")")
+	return nil
+}
+
+// silent says why there will be no announce, as far as that is known before the
+// loop is over, or is empty.
+func (f *flow) silent() string {
+	switch {
+	case f.quiet:
+		return `announce is "none"`
+	case f.itself():
+		return "the session sent to itself"
+	case f.to.key != "":
+		return f.to.gone()
+	}
+	return ""
+}
+
+// post delivers what the announce says (S4.7).
+func (f *flow) post(run *abi.Run) error {
+	how := "announce queued"
+	switch {
+	case run.Status != abi.RunDone:
+		how = "announce failed (its run " + outcome(run.Status) + ")"
+	case run.Reply == "":
+		how = "announce skipped (empty)"
+	case run.Reply == AnnounceSkip:
+		how = "announce skipped (" + AnnounceSkip + ")"
+	default:
+		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.target, Text: cut(run.Reply, abi.MaxText), RunID: run.ID})
+		refusal, err := refused(err)
+		if err != nil {
+			return err
+		}
+		if refusal != nil {
+			how = "announce not posted (" + because("refused", refusal) + ")"
+		}
+	}
+	f.over(f.loop() + "; " + how)
+	return nil
+}

@@ -1,0 +1,148 @@
+package send
+
+import (
+	"errors"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/settings"
+	"github.com/parley-wasm/parley/plugin/visibility"
+)
+
+// flow is one step of a send: what it is given, the state that it changes, and
+// what it returns.
+type flow struct {
+	in     *guest.Input
+	client *guest.Client
+	view   *visibility.View
+	limit  int // most turns, as set now
+
+	state
+	from, to side  // requester and target, once looked at
+	until    int64 // of the wait; 0: none
+
+	out abi.StepResult
+}
+
+// side is one of the two sessions.
+type side struct {
+	role string
+	key  string       // canonical; empty: the operator
+	row  *abi.Session // nil: not stored
+}
+
+// Roles as agents are told them.
+const (
+	roleRequester = "requester"
+	roleTarget    = "target"
+)
+
+func open(h guest.Host, in *guest.Input) (*flow, error) {
+	s, bad := settings.Parse(in.Config)
+	if bad != nil {
+		return nil, &guest.Fault{Err: bad}
+	}
+	return &flow{in: in, client: guest.NewClient(h), view: visibility.New(s, &in.Caller), limit: s.MaxPingPongTurns}, nil
+}
+
+// itself reports whether the requester sends to its own session.
+func (f *flow) itself() bool { return f.requester == f.target }
+
+// look reads the rows of both sides, which are then as new as the step.
+func (f *flow) look() (err error) {
+	if f.to, err = f.side(roleTarget, f.target); err == nil {
+		f.from, err = f.side(roleRequester, f.requester)
+	}
+	return err
+}
+
+func (f *flow) side(role, key string) (s side, err error) {
+	s.role, s.key = role, key
+	if key != "" {
+		s.row, err = f.client.Get(key)
+	}
+	return s, err
+}
+
+// gone says why a side takes no messages any more, or is empty.
+func (s *side) gone() string {
+	switch {
+	case s.row == nil:
+		return "the " + s.role + " session does not exist"
+	case s.row.ArchivedAt > 0:
+		return "the " + s.role + " session is archived"
+	}
+	return ""
+}
+
+// agent returns the agent that runs in the side's session; the session of the
+// global scope is run by the default agent (S1.3).
+func (s *side) agent(keys sessionkey.Settings) string {
+	if id, _, ok := sessionkey.Split(s.key); ok {
+		return id
+	}
+	return keys.Agent()
+}
+
+// channel returns the side's channel (S1.7). Of a requester that is not stored it
+// is what the host says of the caller.
+func (s *side) channel(f *flow) string {
+	switch {
+	case s.row != nil:
+		return route.Channel(s.row, f.view.Keys.KindOf(s.key))
+	case s.role == roleRequester && f.in.Caller.Channel != "":
+		return f.in.Caller.Channel
+	}
+	return route.Unknown
+}
+
+// start queues a run in the session to, on behalf of from. A refusal is the
+// host's: its policy is against it, or the session is gone.
+func (f *flow) start(to, from side, run *abi.RunRequest) (refusal *abi.Error, err error) {
+	run.SessionKey, run.Source, run.Group = to.key, from.key, abi.GroupNested
+	if from.role == roleRequester {
+		run.Source = f.in.Caller.SessionKey // as the host knows it
+	}
+	run.Message = cut(run.Message, abi.MaxText)
+	id, err := f.client.Run(run)
+	if refusal, err = refused(err); refusal == nil && err == nil {
+		f.run = id
+	}
+	return refusal, err
+}
+
+// refused tells the host's refusals, which the tool can answer, from failures of
+// the step.
+func refused(err error) (*abi.Error, error) {
+	var f *guest.Fault
+	if errors.As(err, &f) && (f.Err.Code == abi.Forbidden || f.Err.Code == abi.NotFound) {
+		return f.Err, nil
+	}
+	return nil, err
+}
+
+// wait lets the flow wait for its run, and until the caller's time is over. note
+// says how the flow stands.
+func (f *flow) wait(note string) {
+	f.out.Wait = &abi.Wait{Run: f.run, Until: f.until}
+	f.note(note)
+}
+
+// over ends the flow.
+func (f *flow) over(how string) {
+	f.out.Wait = nil
+	f.note("done: " + how)
+}
+
+func (f *flow) note(text string) { f.out.Note = cut(text, abi.MaxNote) }
+
+// result returns what the step returns. The state is written last, when nothing
+// changes it any more.
+func (f *flow) result() *abi.StepResult {
+	if f.out.Wait != nil {
+		f.out.Wait.State = f.state.appendJSON(nil)
+	}
+	return &f.out
+}

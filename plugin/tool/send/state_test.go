@@ -1,0 +1,206 @@
+package send
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/transcript"
+)
+
+func TestStateRoundTrip(t *testing.T) {
+	full := state{phase: phaseTurn, run: "r", requester: "agent:a:x", target: "agent:b:y", answered: true, quiet: true, turn: 3,
+		stopped: "s", request: "q\n\"", reply: "é", latest: "l\x01", latestTurn: 2}
+	v := reflect.ValueOf(full)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+		}
+	}
+	for _, s := range []state{full, {phase: phaseFirst, run: "r", target: "t"}, {phase: phaseAnnounce, run: "r", target: "t", turn: 5}} {
+		var got state
+		if doc := string(s.appendJSON(nil)); !got.parse(doc) || got != s {
+			t.Errorf("%s:\n got %+v\nwant %+v", doc, got, s)
+		}
+	}
+}
+
+// A state that this version did not write is an error, and never half of one.
+func TestUnreadableState(t *testing.T) {
+	const good = `{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1}`
+	if s := new(state); !s.parse(good) {
+		t.Fatal("the good state is unreadable")
+	}
+	for _, doc := range []string{
+		``, `null`, `7`, `[]`, `"x"`, `{}`, `{`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main"}`,
+		`{"phase":"turn","run":"run-2","turn":1}`,
+		`{"phase":"turn","target":"agent:ops:main","turn":1}`,
+		`{"phase":"first","run":"run-2","target":"agent:ops:main","turn":1}`,
+		`{"phase":"Turn","run":"run-2","target":"agent:ops:main","turn":1}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":-1}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1,"latestTurn":2}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":"1"}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1,"answered":false}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1,"reply":7}`,
+		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1,"new":7}`,
+	} {
+		d := drive(t, mainCaller)
+		d.state = []byte(doc)
+		err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone, Reply: "x"}})
+		wantRefused(t, err, true, abi.Internal, "cannot be read")
+	}
+}
+
+func TestOddEvents(t *testing.T) {
+	d := drive(t, mainCaller).must(send)
+	wantRefused(t, d.resume(nil), true, abi.InvalidArgs, "needs the event")
+	wantRefused(t, d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
+	d.wantRuns("agent:main:main > agent:ops:main: question")
+}
+
+// Texts of any size: those that agents exchange stay whole, the state stays
+// within its bound, and the announce is told as much as fits.
+func TestHugeTexts(t *testing.T) {
+	for name, unit := range map[string]string{"ascii": "x", "quotes": `"`, "controls": "\x01", "wide": "€", "mixed": "a\"é\n𝄞\x02"} {
+		t.Run(name, func(t *testing.T) {
+			huge := func(mark string) string { return mark + strings.Repeat(unit, (1<<20-len(mark))/len(unit)) }
+			args := jsonappend.Open(nil)
+			args.String("sessionKey", "agent:ops:main")
+			args.String("message", huge("request "))
+			d := drive(t, mainCaller).must(string(args.Close()))
+			d.replies(huge("reply "), huge("second "), huge("third "), "REPLY_SKIP")
+			for i, want := range []string{"request ", "reply ", "second ", "third "} {
+				if d.work.Runs[i].Message != strings.TrimSpace(huge(want)) {
+					t.Errorf("run %d has a message of %d bytes", i+1, len(d.work.Runs[i].Message))
+				}
+			}
+			announce := d.work.Runs[4].Message
+			for _, want := range []string{"request ", "reply ", "third "} {
+				if !strings.Contains(announce, want+unit) {
+					t.Errorf("the announce is not told the %s", want)
+				}
+			}
+			if !utf8.ValidString(announce) || strings.Count(announce, transcript.Marker) != 3 || strings.Contains(announce, "second ") {
+				t.Errorf("announce of %d bytes", len(announce))
+			}
+			if len(jsonappend.String(nil, announce)) < maxTexts-1000 {
+				t.Errorf("the announce is told %d bytes, less than there was room for", len(announce))
+			}
+			d.replies(huge("post "))
+			if got := d.work.Sent[0].Text; got != strings.TrimSpace(huge("post ")) {
+				t.Errorf("delivered %d bytes", len(got))
+			}
+		})
+	}
+}
+
+// A reply longer than a message may be loses its end.
+func TestOverlongReply(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	d := drive(t, mainCaller).must(send).replies(long)
+	if m := d.work.Runs[1].Message; len(m) > abi.MaxText || len(m) < abi.MaxText-2 || !utf8.ValidString(m) || !strings.HasSuffix(m, transcript.Marker) {
+		t.Errorf("message of %d bytes", len(m))
+	}
+	var r struct{ Reply string }
+	if err := json.Unmarshal(d.last.Result, &r); err != nil || r.Reply != long {
+		t.Errorf("S4.4 the reply was changed: %d bytes, %v", len(r.Reply), err)
+	}
+	d.replies("REPLY_SKIP").replies(long)
+	if text := d.work.Sent[0].Text; len(text) > abi.MaxText || !strings.HasSuffix(text, transcript.Marker) {
+		t.Errorf("delivery of %d bytes", len(text))
+	}
+}
+
+// A reply that no step could return shortens the result, and only that.
+func TestReplyBeyondOutput(t *testing.T) {
+	long := strings.Repeat("\x01", abi.MaxText)
+	d := drive(t, mainCaller).must(send).replies(long)
+	var r struct{ Reply string }
+	if err := json.Unmarshal(d.last.Result, &r); err != nil || !strings.HasSuffix(r.Reply, "\x01"+transcript.Marker) || len(d.last.Result) > maxReply+500 || len(d.last.Result) < maxReply-500 {
+		t.Errorf("result of %d bytes, %v", len(d.last.Result), err)
+	}
+	if d.work.Runs[1].Message != long {
+		t.Errorf("message of %d bytes", len(d.work.Runs[1].Message))
+	}
+}
+
+// Keys of the greatest length and a long refusal leave the state in its bound.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat(`"`, abi.MaxSessionKey-len("agent:main:"))
+	d := drive(t, abi.Caller{SessionKey: "agent:main:" + long, AgentID: "main"})
+	target := "agent:main:" + long[1:] + "x"
+	d.store.Sessions = append(d.store.Sessions, abi.Session{Key: target}, abi.Session{Key: d.caller.SessionKey})
+	args := jsonappend.Open(nil)
+	args.String("sessionKey", target)
+	args.String("message", strings.Repeat("\x01", 1<<20))
+	d.must(string(args.Close()))
+	d.work.Refuse[d.caller.SessionKey] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
+	d.replies(strings.Repeat("y", 1<<20))
+	if d.last.Wait == nil || len(d.work.Runs) != 2 {
+		t.Fatalf("%+v", d.last)
+	}
+	d.replies("Post")
+	if len(d.work.Sent) != 1 {
+		t.Errorf("%s", d.last.Note)
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		room int
+		in   []string
+		want []string
+	}{
+		{100, []string{"a", "", "b"}, []string{"a", "", "b"}},
+		{57, []string{"short", strings.Repeat("x", 50), ""}, []string{"short", strings.Repeat("x", 50), ""}},
+		{54, []string{"short", strings.Repeat("x", 50), ""}, []string{"short", strings.Repeat("x", 49-markerSize) + transcript.Marker, ""}},
+		{60, []string{strings.Repeat("x", 80), strings.Repeat(`"`, 80)}, []string{strings.Repeat("x", 30-markerSize) + transcript.Marker, strings.Repeat(`"`, (30-markerSize)/2) + transcript.Marker}},
+	} {
+		got := append([]string(nil), tt.in...)
+		var texts []*string
+		for i := range got {
+			texts = append(texts, &got[i])
+		}
+		fit(tt.room, texts...)
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("fit(%d, %q)\n got %q\nwant %q", tt.room, tt.in, got, tt.want)
+		}
+		size := 0
+		for _, s := range got {
+			size += len(jsonappend.String(nil, s)) - 2
+		}
+		again := append([]string(nil), got...)
+		for i := range again {
+			texts[i] = &again[i]
+		}
+		fit(tt.room, texts...)
+		if size > tt.room || !reflect.DeepEqual(got, again) {
+			t.Errorf("%d of %d bytes; fitted again: %q", size, tt.room, again)
+		}
+	}
+}
+
+// Whatever the texts, they take what prefix says, and no more than there is room.
+func FuzzFit(f *testing.F) {
+	f.Add("a\"\\\n\x01é€𝄞\xff", "b", "", 10)
+	f.Fuzz(func(t *testing.T, a, b, c string, room int) {
+		room = 3*markerSize + max(0, room%(1<<12))
+		fit(room, &a, &b, &c)
+		size := 0
+		for _, s := range []string{a, b, c} {
+			n := len(jsonappend.String(nil, s)) - 2
+			if _, told := prefix(s, 1<<30); told != n {
+				t.Fatalf("%q takes %d bytes, prefix says %d", s, n, told)
+			}
+			size += n
+		}
+		if size > room {
+			t.Fatalf("%d of %d bytes", size, room)
+		}
+	})
+}
