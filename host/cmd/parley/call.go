@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,17 +17,24 @@ import (
 type callCmd struct {
 	Tool string `arg:"" help:"Name of the tool, such as sessions_list."`
 	Args string `arg:"" optional:"" help:"Arguments: a JSON object, - for standard input, or @FILE; default: {}."`
+	exchangeFlags
 	callerFlags
 }
 
 func (*callCmd) Help() string {
 	return `Prints the tool's result as JSON. The exit code is 1 when its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are no JSON object.
 
+A tool that writes, such as sessions_send, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over; an interrupt, like --detach, leaves the rest to the next owner.
+
 Examples:
   parley call sessions_list '{"kinds": ["cron"], "limit": 5}'
   parley call sessions_history '{"sessionKey": "main"}' --as agent:ops:main --sandboxed
+  parley call sessions_send '{"sessionKey": "agent:ops:main", "message": "Are the backups done?"}' --as main
   echo '{}' | parley call agents_list - --agent ops`
 }
+
+// Validate checks the call's id.
+func (c *callCmd) Validate() error { return checkCallID(c.CallID) }
 
 // Run calls the tool.
 func (c *callCmd) Run(ctx context.Context, a *app) error {
@@ -39,7 +47,12 @@ func (c *callCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		answer, err := db.Call(ctx, &host.Call{Tool: c.Tool, Args: args, Caller: caller})
+		call := &host.Call{Tool: c.Tool, Args: args, Caller: caller, ID: orElse(c.CallID, rand.Text())}
+		if writes(db.Tools(), c.Tool) {
+			show := func(answer *host.Answer) error { return a.printJSON(answer.Result) }
+			return a.exchange(ctx, db, call, c.Detach, show, func(answer *host.Answer) bool { return answer.Code != "" })
+		}
+		answer, err := db.Call(ctx, call)
 		if err != nil {
 			return callError(c.Tool, db.Tools(), err)
 		}

@@ -20,15 +20,19 @@ import (
 type cli struct {
 	globals
 
-	Import   importCmd   `cmd:"" help:"Read conversations from another program's files."`
-	Call     callCmd     `cmd:"" help:"Call a tool and print its result as JSON."`
-	Sessions sessionsCmd `cmd:"" help:"List sessions, newest first."`
-	History  historyCmd  `cmd:"" help:"Show a session's conversation."`
-	Serve    serveCmd    `cmd:"" help:"Serve the tools over HTTP and MCP."`
-	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
-	Plugin   pluginCmd   `cmd:"" help:"Look at plugin modules."`
-	Demo     demoCmd     `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
-	Version  versionCmd  `cmd:"" help:"Print versions of program, ABI and plugin."`
+	Import     importCmd     `cmd:"" help:"Read conversations from another program's files."`
+	Call       callCmd       `cmd:"" help:"Call a tool and print its result as JSON."`
+	Send       sendCmd       `cmd:"" help:"Send a message to a session and print the answer."`
+	Sessions   sessionsCmd   `cmd:"" help:"List sessions, newest first."`
+	History    historyCmd    `cmd:"" help:"Show a session's conversation."`
+	Flows      flowsCmd      `cmd:"" help:"Show calls that are under way or stuck, and mend them."`
+	Runs       runsCmd       `cmd:"" help:"List the runs of agents, newest first."`
+	Deliveries deliveriesCmd `cmd:"" help:"Show what was posted to chat channels, and send it again."`
+	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
+	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules."`
+	Demo       demoCmd       `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
+	Version    versionCmd    `cmd:"" help:"Print versions of program, ABI and plugin."`
 }
 
 // globals are the flags that every command has.
@@ -66,7 +70,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	helped := -1
 	parser, err := kong.New(&c,
 		kong.Name("parley"),
-		kong.Description("Parley: agents read each other's conversations, through a sandboxed plugin."),
+		kong.Description("Parley: agents work with each other's conversations, through a sandboxed plugin."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { helped = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -130,11 +134,12 @@ func commandOf(err error) string {
 	return commandPath(p.Context)
 }
 
-// commandPath returns the names of the chosen commands, without arguments.
+// commandPath returns the names of the chosen commands, without arguments, and
+// without one that is meant when none is named.
 func commandPath(c *kong.Context) string {
 	var names []string
 	for _, p := range c.Path {
-		if p.Command != nil {
+		if p.Command != nil && p.Command != p.Command.Parent.DefaultCmd {
 			names = append(names, p.Command.Name)
 		}
 	}

@@ -14,14 +14,16 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/client"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/openclaw/importer"
 )
 
-// backend answers tool calls: this process (*possession), or the one that owns
-// the database (*client.Client).
+// backend answers tool calls and shows the work of the database: this process
+// (*possession), or the one that owns it (*client.Client).
 type backend interface {
+	httpapi.Work
 	Tools() []abi.Tool
 	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
 	Keys() sessionkey.Settings
@@ -44,6 +46,7 @@ type database struct {
 
 	mu      sync.Mutex
 	backend backend
+	works   bool // whether this process does the database's work when it owns it
 }
 
 // open joins the database: as its owner, or as a client of the owner.
@@ -86,7 +89,7 @@ func (d *database) joinOnce(ctx context.Context) (backend, error) {
 		return nil, err
 	}
 	if lock != nil {
-		return d.app.possess(ctx, lock, d.place)
+		return d.possess(ctx, lock)
 	}
 	c, err := client.New(ctx, peer)
 	if err != nil {
@@ -97,6 +100,31 @@ func (d *database) joinOnce(ctx context.Context) (backend, error) {
 		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
+}
+
+func (d *database) possess(ctx context.Context, lock *owner.Lock) (backend, error) {
+	o, err := d.app.possess(ctx, lock, d.place)
+	if err != nil {
+		return nil, err
+	}
+	if d.works {
+		if err := o.start(ctx); err != nil {
+			return nil, errors.Join(err, o.Close(ctx))
+		}
+	}
+	return o, nil
+}
+
+// work lets this process do the work that the database holds, now or as soon as
+// it owns it.
+func (d *database) work(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.works = true
+	if o, ok := d.backend.(*possession); ok {
+		return o.start(ctx)
+	}
+	return nil
 }
 
 // current returns the backend, after joining again if the one that failed is

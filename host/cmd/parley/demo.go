@@ -78,6 +78,7 @@ type demoCall struct{ tool, args string }
 type demoReport struct {
 	Import *importer.Report `json:"import"`
 	Calls  []demoAnswer     `json:"calls"`
+	Talks  []talkReport     `json:"talks"`
 }
 
 type demoAnswer struct {
@@ -102,7 +103,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 		return fmt.Errorf("%s: is no directory here: run it in the repository, or name OpenClaw's state directory with --dir", c.Dir)
 	}
 	if !a.JSON {
-		a.out.Println(a.out.Bold("Parley: agents read each other's conversations, through a sandboxed plugin"))
+		a.out.Println(a.out.Bold("Parley: agents work with each other's conversations, through a sandboxed plugin"))
 		a.out.Println("")
 	}
 	// A reader that has seen enough, such as head, must not keep us from tidying up.
@@ -117,8 +118,18 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, o.Close(ctx)) }()
-	return c.show(ctx, a, o)
+	all, err := c.show(ctx, a, o)
+	if err = errors.Join(err, o.Close(ctx)); err != nil {
+		return err
+	}
+	if all.Talks, err = a.talk(ctx, temp); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.printValue(all)
+	}
+	a.demoNext(c.Dir)
+	return nil
 }
 
 func (a *app) demoDatabase(ctx context.Context, path string) (*possession, error) {
@@ -139,11 +150,12 @@ func (a *app) demoDatabase(ctx context.Context, path string) (*possession, error
 	return a.possess(ctx, lock, p)
 }
 
-func (c *demoCmd) show(ctx context.Context, a *app, o *possession) error {
+// show puts the callers' questions.
+func (c *demoCmd) show(ctx context.Context, a *app, o *possession) (*demoReport, error) {
 	start := time.Now()
 	report, err := o.Import(ctx, c.Dir, nil)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Dir, err)
+		return nil, fmt.Errorf("%s: %w", c.Dir, err)
 	}
 	if !a.JSON {
 		a.demoImport(report, o.About(), time.Since(start))
@@ -158,7 +170,7 @@ func (c *demoCmd) show(ctx context.Context, a *app, o *possession) error {
 			answer, err := o.Call(ctx, &host.Call{Tool: call.tool, Args: []byte(call.args), Caller: by.caller})
 			took := time.Since(start)
 			if err != nil {
-				return fmt.Errorf("%s: %w", call.tool, err)
+				return nil, fmt.Errorf("%s: %w", call.tool, err)
 			}
 			all.Calls = append(all.Calls, demoAnswer{by.caller.SessionKey, by.caller.Sandboxed, call.tool, rawJSON(call.args), answer.Code, answer.Result, took})
 			if !a.JSON {
@@ -166,11 +178,7 @@ func (c *demoCmd) show(ctx context.Context, a *app, o *possession) error {
 			}
 		}
 	}
-	if a.JSON {
-		return a.printValue(all)
-	}
-	a.demoNext(c.Dir)
-	return nil
+	return all, nil
 }
 
 func (a *app) demoImport(r *importer.Report, plugin *abi.Description, took time.Duration) {

@@ -29,8 +29,8 @@ func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
 	}
 }
 
-// talk is an MCP client over a process's standard input and output.
-type talk struct {
+// dialogue is an MCP client over a process's standard input and output.
+type dialogue struct {
 	*exec.Cmd
 	t   *testing.T
 	in  io.WriteCloser
@@ -38,9 +38,9 @@ type talk struct {
 	id  int
 }
 
-func startMCP(t *testing.T, dir string) *talk {
+func startMCP(t *testing.T, dir string) *dialogue {
 	t.Helper()
-	c := &talk{Cmd: parley(t, dir, "mcp"), t: t}
+	c := &dialogue{Cmd: parley(t, dir, "mcp"), t: t}
 	var err error
 	if c.in, err = c.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func startMCP(t *testing.T, dir string) *talk {
 	return c
 }
 
-func (c *talk) ask(method, params string) gjson.Result {
+func (c *dialogue) ask(method, params string) gjson.Result {
 	c.t.Helper()
 	c.id++
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
@@ -73,7 +73,7 @@ func (c *talk) ask(method, params string) gjson.Result {
 	return gjson.Parse(strings.Clone(c.out.Text()))
 }
 
-func (c *talk) agents() {
+func (c *dialogue) agents() {
 	c.t.Helper()
 	if r := c.ask("tools/call", `{"name":"agents_list","arguments":{}}`); !r.Get("result.structuredContent.agents").IsArray() {
 		c.t.Errorf("answer is %s", r.Raw)

@@ -1,6 +1,6 @@
-// Command parley lets agents and people list and read conversations: it imports
-// them, answers tool calls with the sandboxed plugin, and serves them over HTTP
-// and MCP.
+// Command parley lets agents and people list and read conversations, and send
+// messages into them: it imports them, answers tool calls with the sandboxed
+// plugin, lets agents answer, and serves all of it over HTTP and MCP.
 //
 // # Exit codes
 //
@@ -17,6 +17,10 @@
 // One process owns a database. "serve", or the first of the other commands that
 // need it, takes it for as long as it runs; every other process is a client of
 // that one over a socket and shows the same. See package owner.
+//
+// The owner does the work that the database holds, such as the answers of agents:
+// "serve" and "mcp" always, "call" and "send" until the exchange that they began is
+// over. What an owner leaves, the next one goes on with.
 package main
 
 import (
@@ -24,11 +28,21 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/parley-wasm/parley/host/run/agent/command"
 )
+
+// supervise is the command under which this program starts the programs of agents
+// (see package command). It is no command for people, and must come before
+// anything else that the program does.
+const supervise = "runner-exec"
 
 func main() { os.Exit(mainExit()) }
 
 func mainExit() int {
+	if len(os.Args) > 1 && os.Args[1] == supervise {
+		return command.Supervise(os.Args[2:])
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

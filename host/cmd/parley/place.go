@@ -66,8 +66,13 @@ func orElse(s, other string) string {
 	return s
 }
 
+// patience is how long an owner that was told to end may take until it is gone.
+func (a *app) patience() time.Duration { return closeGrace + a.OwnerTimeout }
+
 func (a *app) ownerOptions() *owner.Options {
-	return &owner.Options{Version: version(), Command: a.command, Timeout: a.OwnerTimeout, Logger: a.log}
+	return &owner.Options{
+		Version: version(), Command: a.command, Timeout: a.OwnerTimeout, Patience: a.patience(), Logger: a.log,
+	}
 }
 
 // limits are the sandbox's bounds as configured.

@@ -3,27 +3,40 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // possession is a database that this process owns: the lock, the store, the
 // host with the plugin, and the service to other processes.
+//
+//	idle     tools that read are answered; nothing else is done
+//	working  from start on: tools that write, flows, runs and deliveries too
+//	closing  nobody is served and nothing begun; what is under way may end
 type possession struct {
 	*host.Host
-	app   *app
-	place *place
-	lock  *owner.Lock
-	store *sqlite.DB
+	app     *app
+	place   *place
+	lock    *owner.Lock
+	store   *sqlite.DB
+	socket  *httpapi.Socket
+	address atomic.Pointer[string] // where HTTP is served; nil = nowhere
+	working bool
 }
 
 // possess opens what the lock protects and starts to serve other processes. It
@@ -42,8 +55,10 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.New(ctx, module, &host.Options{
+	o := &possession{app: a, place: p, lock: lock, store: db}
+	o.Host, err = host.New(ctx, module, &host.Options{
 		Store: db, Config: p.config, CacheDir: a.cacheDir(), Limits: limits(p.config), Logger: a.log,
+		Supervisor: supervisor(), URL: o.url,
 	})
 	if err != nil {
 		if a.Plugin != "" {
@@ -51,22 +66,43 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 		}
 		return nil, errors.Join(err, db.Close())
 	}
-	o := &possession{Host: h, app: a, place: p, lock: lock, store: db}
-	lock.Handle(o.handler())
+	o.socket = httpapi.NewSocket(o.Host, a.log)
+	service := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: o.socket}
+	lock.Handle(service.Handler())
 	return o, nil
 }
 
-// handler is what other processes may ask.
-func (o *possession) handler() http.Handler {
-	s := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: httpapi.Socket(o.Host, o.app.log)}
-	return s.Handler()
+// supervisor is the command that starts the programs of agents: this program.
+func supervisor() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil // agents that are programs of their own fail, and say so
+	}
+	return []string{self, supervise}
+}
+
+// url is where programs of agents reach the tools, or "".
+func (o *possession) url() string {
+	if u := o.address.Load(); u != nil {
+		return *u
+	}
+	return ""
+}
+
+// start begins the work that the database holds. Again it does nothing.
+func (o *possession) start(ctx context.Context) error {
+	if o.working {
+		return nil
+	}
+	o.working = true
+	return o.Start(ctx)
 }
 
 // Status says under what this process answers.
 func (o *possession) Status() *ownerapi.Status {
 	about := o.About()
 	return &ownerapi.Status{
-		PID: os.Getpid(), Config: o.place.configFile, Keys: o.Config().Keys(),
+		PID: os.Getpid(), Stays: stays(o.app.command), Config: o.place.configFile, Keys: o.Config().Keys(),
 		Plugin: ownerapi.Plugin{File: o.place.plugin, Name: about.Name, Version: about.Version},
 	}
 }
@@ -84,27 +120,76 @@ func (o *possession) Import(ctx context.Context, dir string, progress func(impor
 const (
 	// closeNotice is how long an owner waits for others before it says so.
 	closeNotice = time.Second
-	// closeGrace is how long others have when the owner was told to end.
+	// closeGrace is how long what is under way may take when the owner ends.
 	closeGrace = 10 * time.Second
 )
 
 // Close ends the service to other processes, lets their requests end, and gives
-// up the database. When ctx has ended already, they get closeGrace.
+// up the database. When ctx has ended already, requests and work under way have
+// closeGrace together; else requests have all the time they need, and the work has
+// closeGrace. The end of ctx cuts off both. Requests that wait for agents are cut
+// off as soon as ctx has ended: their clients ask the next owner.
 func (o *possession) Close(ctx context.Context) error {
-	if ctx.Err() != nil {
+	told := ctx
+	if told.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 		defer cancel()
 	}
+	o.lock.OnShutdown(func() { context.AfterFunc(told, o.socket.Close) })
 	notice := time.AfterFunc(closeNotice, func() {
 		o.app.note("waiting for the requests of other processes; interrupt to cut them off")
 	})
 	err := o.lock.Shutdown(ctx)
 	notice.Stop()
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ended(err) {
 		o.app.note("requests of other processes were cut off")
 		err = nil
 	}
-	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, o.Host.Close(ctx), o.store.Close(), o.lock.Close())
+	err = errors.Join(err, o.endWork(ctx))
+	return errors.Join(err, o.store.Close(), o.lock.Close())
+}
+
+// endWork lets the work under way end, and releases the sandbox.
+func (o *possession) endWork(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
+	if !o.working {
+		return o.Host.Close(ctx)
+	}
+	what := o.underWay(ctx)
+	notice := time.AfterFunc(closeNotice, func() {
+		o.app.note("waiting up to %s for %s; interrupt to leave it to the next owner", closeGrace, what)
+	})
+	err := o.Host.Close(ctx)
+	notice.Stop()
+	if ended(err) {
+		o.app.note("%s was cut off; the next owner of the database goes on with it, such as parley serve", what)
+		return nil
+	}
+	return err
+}
+
+// underWay names what agents are doing.
+func (o *possession) underWay(ctx context.Context) string {
+	runs, err := o.Runs(context.WithoutCancel(ctx), &store.Filter{Statuses: []string{abi.RunRunning}})
+	if err != nil || len(runs) == 0 {
+		return "what is under way"
+	}
+	var sessions []string
+	for _, r := range runs {
+		if !slices.Contains(sessions, r.SessionKey) {
+			sessions = append(sessions, r.SessionKey)
+		}
+	}
+	const most = 3
+	if len(sessions) > most {
+		return fmt.Sprintf("the work of agents in %s", terminal.Plural(len(sessions), "session"))
+	}
+	return "the work of agents in " + terminal.Line(strings.Join(sessions, ", "))
+}
+
+// ended reports whether something was cut off by the end of its context.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -41,6 +43,10 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"parley": mai
 //	ends NAME N             wait for the end, and compare the exit code
 //	says NAME REGEXP        read lines of the standard error of NAME until one matches
 //	post PATH STATUS BODY   POST to URL with TOKEN, and compare the status
+//	hook STATUS             a webhook at HOOK, which answers with the status from now on
+//	hooked REGEXP           wait for a post to the webhook that matches
+//	expand FILE             replace the environment's variables in a file
+//	until REGEXP PROGRAM ARGS…   run again and again until standard output matches
 //	sql FILE STATEMENT      change a database behind its back
 //	plain FILE              standard output to FILE, with times made equal
 //
@@ -66,11 +72,13 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, value)
 			}
 			e.Values[runningKey{}] = map[string]*running{}
+			startHook(e)
 			return errors.Join(os.Mkdir(e.Getenv("HOME"), 0o700), badModules(filepath.Join(e.WorkDir, "bad")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonMember, "start": start, "signal": signalProcess, "ends": ends,
 			"says": says, "post": post, "sql": execSQL, "plain": plain,
+			"hook": hook, "hooked": hooked, "expand": expand, "until": until,
 		},
 	})
 }
@@ -111,6 +119,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("exit code is %d, want %s", code, args[0])
+	}
+}
+
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "until REGEXP PROGRAM ARGS…")
+	for want := regexp.MustCompile(args[0]); ; {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
 	}
 }
 
@@ -242,6 +260,55 @@ func execSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = db.Exec(args[1])
 	ts.Check(errors.Join(err, db.Close()))
+}
+
+// webhook is what agents' messages are posted to.
+type webhook struct {
+	status atomic.Int64
+	posts  chan string
+}
+
+type webhookKey struct{}
+
+func hook(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "hook STATUS")
+	status, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	h, ok := ts.Value(webhookKey{}).(*webhook)
+	if !ok {
+		ts.Fatalf("there is no webhook")
+	}
+	h.status.Store(status)
+}
+
+// startHook starts the webhook of a script.
+func startHook(e *testscript.Env) {
+	h := &webhook{posts: make(chan string, 64)}
+	h.status.Store(http.StatusOK)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(int(h.status.Load()))
+		h.posts <- string(body)
+	}))
+	e.Defer(s.Close)
+	e.Setenv("HOOK", s.URL)
+	e.Values[webhookKey{}] = h
+}
+
+func hooked(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "hooked REGEXP")
+	want := regexp.MustCompile(args[0])
+	for body := range ts.Value(webhookKey{}).(*webhook).posts {
+		if want.MatchString(body) {
+			return
+		}
+		ts.Logf("%s", body)
+	}
+}
+
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "expand FILE")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
 var duration = regexp.MustCompile(`\d+\.\d ms`)

@@ -23,9 +23,9 @@ type serveCmd struct {
 }
 
 func (*serveCmd) Help() string {
-	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
+	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/chat/history and /v1/sessions/patch are for messages from outside. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
 
-When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, after the requests under way.`
+When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on.`
 }
 
 // ready is what --json prints when requests are answered.
@@ -65,13 +65,19 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w: choose another address with --listen", err)
 	}
+	url := "http://" + reachable(l.Addr().(*net.TCPAddr)).String()
+	o.address.Store(&url)
+	tokens.AcceptRuns(o)
 	api, err := httpapi.New(&httpapi.Options{
-		Tools: o, Tokens: tokens, Keys: o.Keys, Name: o.About().Name, Version: o.About().Version, Logger: a.log,
+		Tools: o, Chat: o, Tokens: tokens, Keys: o.Keys, Name: o.About().Name, Version: o.About().Version, Logger: a.log,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer api.Close()
+	if err := o.start(ctx); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	defer a.reconfigureOnHangup(o)()
 	if err := a.sayReady(&ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, made, os.Getpid()}); err != nil {
 		return errors.Join(err, l.Close())
@@ -79,15 +85,29 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	return api.Serve(ctx, l)
 }
 
+// reachable is the address under which this machine reaches a listener.
+func reachable(a *net.TCPAddr) *net.TCPAddr {
+	if a.IP.IsUnspecified() {
+		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.Port}
+	}
+	return a
+}
+
 // acquire takes the database, and waits a little for an owner that is about to
-// end, such as a call.
+// end: such as a call, or one that was told to.
 func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error) {
-	deadline := time.Now().Add(a.OwnerTimeout)
+	start, patience := time.Now(), a.OwnerTimeout
 	for {
 		lock, err := owner.Acquire(ctx, database, a.ownerOptions())
 		var owned *owner.Error
-		if !errors.As(err, &owned) || stays(owned.Owner.Command) || time.Now().After(deadline) {
+		if !errors.As(err, &owned) {
 			return lock, err
+		}
+		if owned.Owner.Ending {
+			patience = a.patience()
+		}
+		if stays(owned.Owner.Command) && !owned.Owner.Ending || time.Since(start) > patience {
+			return nil, err
 		}
 		select {
 		case <-ctx.Done():

@@ -1,8 +1,9 @@
 // Package auth tells who a request comes from: its bearer token stands for the
-// operator or for one session, and for nobody else.
+// operator, for one session or for one run of an agent, and for nobody else.
 //
 // The operator may speak as any session by naming its key; the holder of a
-// session's token is always that session. Nothing else in a request, tool
+// session's token is always that session, and an agent with its run's token always
+// that run. Nothing else in a request, tool
 // arguments least of all, says who calls.
 package auth
 
@@ -16,7 +17,7 @@ import (
 
 // Identity is who a token stands for.
 type Identity struct {
-	// Caller is the operator, or the token's session.
+	// Caller is the operator, or the token's session or run.
 	Caller abi.Caller
 	// ID is unique among the tokens and says nothing of the secret. What one
 	// identity opened, such as an MCP session, another must not use.

@@ -68,6 +68,60 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// runs are the tokens of runs.
+type runs map[string]abi.Caller
+
+func (r runs) Identify(token string) (abi.Caller, bool) {
+	c, ok := r[token]
+	return c, ok
+}
+
+func TestIdentifyRuns(t *testing.T) {
+	tokens, _, err := New([]config.Token{{Secret: "op", Operator: true}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", RunID: "r_1", Hops: 2}
+	alive := runs{
+		"first": run, "second": run, "op": {SessionKey: "agent:x:main", AgentID: "x", RunID: "r_2"},
+		"too much": {Operator: true, RunID: "r_3"}, "nobody": {RunID: "r_4"},
+	}
+	identify := func(token string) (*Identity, error) {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		return tokens.Identify(r)
+	}
+	if _, err := identify("first"); !errors.Is(err, ErrWrong) {
+		t.Errorf("before AcceptRuns: %v", err)
+	}
+	tokens.AcceptRuns(alive)
+	first, err := identify("first")
+	if err != nil || first.Caller != run {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, _ := identify("first")
+	second, err := identify("second")
+	if err != nil || first.ID == second.ID || first.ID != again.ID || strings.Contains(first.ID, "first") {
+		t.Errorf("two attempts are %q and %q, one is %q again, %v", first.ID, second.ID, again.ID, err)
+	}
+	if i, err := identify("op"); err != nil || !i.Caller.Operator {
+		t.Errorf("a configured token counts first: %+v, %v", i, err)
+	}
+	delete(alive, "first")
+	for _, token := range []string{"first", "too much", "nobody", "other"} {
+		if i, err := identify(token); !errors.Is(err, ErrWrong) {
+			t.Errorf("%s: %+v, %v", token, i, err)
+		}
+	}
+	keys := sessionkey.Settings{}
+	if c, err := second.As("main", keys); err != nil || c != run {
+		t.Errorf("as itself: %+v, %v", c, err)
+	}
+	if _, err := second.As("agent:main:main", keys); !errors.Is(err, abi.Forbidden) {
+		t.Errorf("as another: %v", err)
+	}
+}
+
 func TestNew(t *testing.T) {
 	t.Run("one is made", func(t *testing.T) {
 		a, first, err := New(nil, "")

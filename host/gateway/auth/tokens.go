@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,6 +29,13 @@ var (
 // digests alone.
 type Tokens struct {
 	entries []entry
+	runs    Runs
+}
+
+// Runs knows the tokens of the agents that are at work: each stands for its run,
+// and dies with the attempt that it was made for.
+type Runs interface {
+	Identify(token string) (abi.Caller, bool)
 }
 
 type entry struct {
@@ -65,6 +73,10 @@ func New(configured []config.Token, operator string) (t *Tokens, made string, er
 	return t, made, nil
 }
 
+// AcceptRuns makes the tokens of runs accepted as well. It is to be called before
+// the first Identify.
+func (t *Tokens) AcceptRuns(r Runs) { t.runs = r }
+
 func (t *Tokens) add(token string, i Identity) {
 	t.entries = append(t.entries, entry{sha256.Sum256([]byte(token)), i})
 }
@@ -100,7 +112,24 @@ func (t *Tokens) Identify(r *http.Request) (*Identity, error) {
 	if i := t.find(token); i != nil {
 		return i, nil
 	}
+	if i := t.run(token); i != nil {
+		return i, nil
+	}
 	return nil, ErrWrong
+}
+
+// run returns the run whose token this is. Every attempt has another token, so
+// that its digest tells attempts apart too.
+func (t *Tokens) run(token string) *Identity {
+	if t.runs == nil {
+		return nil
+	}
+	caller, ok := t.runs.Identify(token)
+	if !ok || caller.Operator || caller.SessionKey == "" {
+		return nil
+	}
+	digest := sha256.Sum256([]byte(token))
+	return &Identity{Caller: caller, ID: "run " + caller.RunID + " " + hex.EncodeToString(digest[:8])}
 }
 
 // find compares digests with every entry, so that the time taken says nothing

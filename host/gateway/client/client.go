@@ -1,5 +1,6 @@
-// Package client reaches the tools of the process that owns a database, over
-// its socket. A Client answers as a *host.Host of this process would.
+// Package client reaches the tools of the process that owns a database, and the
+// work that it keeps, over its socket. A Client answers as a *host.Host of this
+// process would.
 //
 // When the owner ends, calls fail with an *owner.Error of kind owner.ErrFree:
 // the database can be joined again. When it stops answering, with

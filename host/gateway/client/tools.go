@@ -17,7 +17,7 @@ import (
 const maxAnswer = 64 << 20
 
 // Call runs a tool call in the owner. Errors are those of host.Host.Call, and
-// the package's own.
+// the package's own. Waiting is not told: it is the owner's business.
 func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
 	o := jsonappend.Open(nil)
 	o.String("tool", call.Tool)
@@ -30,6 +30,7 @@ func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error
 	}
 	return &host.Answer{
 		CallID: doc.Get("callId").Str,
+		FlowID: doc.Get("flowId").Str,
 		Result: []byte(doc.Get("result").Raw),
 		Code:   abi.Code(doc.Get("code").Str),
 	}, nil

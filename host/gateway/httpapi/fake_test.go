@@ -11,18 +11,27 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // fake answers as its arguments' "do" says, by default with who called.
 type fake struct {
-	mu    sync.Mutex
-	calls []host.Call
+	work
+	mu     sync.Mutex
+	calls  []host.Call
+	flows  map[string]bool // ids of calls that began an "exchange"
+	begun  int             // how many did
+	chats  []any           // what Send, StartAgent and PatchSession got, or the WaitRun
+	refuse error           // what they answer
+	code   abi.Code        // of every answer, if set
 
 	started chan struct{} // receives when a "wait" begins
 	gate    chan struct{} // ends every "wait" when closed
@@ -30,10 +39,72 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{started: make(chan struct{}, 8), gate: make(chan struct{}), ended: make(chan error, 8)}
+	return &fake{started: make(chan struct{}, 8), gate: make(chan struct{}), ended: make(chan error, 8), flows: map[string]bool{}}
 }
 
-var _ Tools = (*fake)(nil)
+var _ Owner = (*fake)(nil)
+
+// waitAsked is what WaitRun got.
+type waitAsked struct {
+	Caller  abi.Caller
+	RunID   string
+	Timeout time.Duration
+}
+
+func (f *fake) note(what any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.chats = append(f.chats, what)
+	return f.refuse
+}
+
+func (f *fake) asked() any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.chats) == 0 {
+		return nil
+	}
+	return f.chats[len(f.chats)-1]
+}
+
+func (f *fake) Send(_ context.Context, m *chat.Message) (*chat.Accepted, error) {
+	if err := f.note(*m); err != nil {
+		return nil, err
+	}
+	if m.Text == "/send off" {
+		return &chat.Accepted{Status: "ok", Reply: "off now"}, nil
+	}
+	return &chat.Accepted{RunID: "r_1", Status: "accepted"}, nil
+}
+
+func (f *fake) StartAgent(_ context.Context, r *chat.AgentRequest) (*chat.Accepted, error) {
+	return &chat.Accepted{RunID: "r_2", Status: "accepted"}, f.note(*r)
+}
+
+func (f *fake) PatchSession(_ context.Context, p *chat.Patch) (*abi.Session, error) {
+	return &abi.Session{Key: p.Key, AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l"}, f.note(*p)
+}
+
+// WaitRun answers by the run's id.
+func (f *fake) WaitRun(ctx context.Context, c abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
+	if err := f.note(waitAsked{c, id, timeout}); err != nil {
+		return nil, err
+	}
+	r := &store.Run{ID: id, Status: id, EndedAt: 5, Reply: "hi"}
+	switch id {
+	case abi.RunFailed:
+		r.Error = "it broke"
+	case abi.RunQueued:
+		r.EndedAt = 0
+		f.started <- struct{}{}
+		select {
+		case <-f.gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return r, nil
+}
 
 func (f *fake) Tools() []abi.Tool {
 	out := []byte(`{"type":"object"}`)
@@ -67,12 +138,26 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		return nil, abi.NewError(abi.Limit, "step: secret detail")
 	case "fail":
 		return nil, errors.New("secret detail")
+	case "parked":
+		return nil, abi.NewError(abi.Limit, "flow f_1 is parked")
+	case "dropped":
+		return nil, abi.NewError(abi.Conflict, "flow f_1 was dropped")
 	case "refuse":
 		return nil, abi.NewError(abi.InvalidArgs, "the arguments are too long")
 	case "unsupported":
 		return nil, abi.NewError(abi.Unsupported, "this host runs read-only tools")
 	case "panic":
 		panic("secret detail")
+	case "exchange": // goes on without its caller, and the same id joins it
+		f.mu.Lock()
+		if !f.flows[c.ID] {
+			f.flows[c.ID] = true
+			f.begun++
+		}
+		f.mu.Unlock()
+		c.Waiting(true)
+		defer c.Waiting(false)
+		fallthrough
 	case "wait":
 		f.started <- struct{}{}
 		select {
@@ -82,6 +167,9 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 			f.ended <- ctx.Err()
 			return nil, ctx.Err()
 		}
+	}
+	if f.code != "" {
+		return result(f.code, "error", "the tool says "+string(f.code))
 	}
 	who := "operator"
 	if !c.Caller.Operator {
@@ -102,8 +190,16 @@ func (f *fake) last() host.Call {
 	return f.calls[len(f.calls)-1]
 }
 
-// newAPI makes an API with a token for the operator, "op", and one for the
-// sandboxed session agent:ops:home, "ops".
+// runs are the tokens of runs.
+type runs map[string]abi.Caller
+
+func (r runs) Identify(token string) (abi.Caller, bool) {
+	c, ok := r[token]
+	return c, ok
+}
+
+// newAPI makes an API with a token for the operator, "op", one for the sandboxed
+// session agent:ops:home, "ops", and one for a run there, "run".
 func newAPI(t *testing.T, f *fake) *API {
 	t.Helper()
 	tokens, _, err := auth.New([]config.Token{
@@ -113,8 +209,9 @@ func newAPI(t *testing.T, f *fake) *API {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tokens.AcceptRuns(runs{"run": {SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}})
 	a, err := New(&Options{
-		Tools: f, Tokens: tokens, Name: "parley", Version: "1.2.3",
+		Tools: f, Chat: f, Tokens: tokens, Name: "parley", Version: "1.2.3",
 		Keys:   func() sessionkey.Settings { return sessionkey.Settings{MainKey: "home"} },
 		Logger: slog.New(slog.DiscardHandler),
 	})

@@ -2,25 +2,44 @@
 //
 // To the network (New), every request but /healthz with a bearer token:
 //
-//	POST /tools/invoke  one tool call, in OpenClaw's shape (package invoke)
-//	     /mcp           the tools over MCP, streamable HTTP (package mcp)
-//	GET  /healthz       {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
+//	POST /tools/invoke       one tool call, in OpenClaw's shape (package invoke)
+//	     /mcp                the tools over MCP, streamable HTTP (package mcp)
+//	POST /v1/chat/send       a message from a chat channel; the operator's
+//	POST /v1/chat/history    {"sessionKey", "limit"?} → the result of sessions_history
+//	POST /v1/agent           a message for one run of an agent; the operator's
+//	POST /v1/agent/wait      {"runId", "timeoutMs"?} → {"runId", "status", "reply"?, "error"?}
+//	POST /v1/sessions/patch  a session's settings; the operator's
+//	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
 // To the processes of one user, over the socket of the database's owner, which
 // its file mode guards (Socket):
 //
-//	POST /v1/call       {"tool", "args"?, "caller"?, "callId"?} → {"callId", "result", "code"?}
-//	GET  /v1/tools      the plugin's tools, as describe gives them
+//	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
+//	GET  /v1/tools                  the plugin's tools, as describe gives them
+//	POST /v1/sessions/patch         as above
+//	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
+//	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
+//	GET  /v1/flows/{id}/end         the flow, when it has ended or is parked
+//	GET  /v1/runs                   {"runs": […]}, queried as flows are
+//	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
+//	POST /v1/deliveries/{id}/resend makes it pending again
 //
 // Every answer that is not an MCP message is JSON, errors included. Nothing in a
 // request can make the process stop: bodies, headers and the time to send them
 // are bounded, and a panic is one request's alone.
+//
+// A request may wait for an hour, for an agent's answer. It has no deadline, and
+// takes no place among the calls under way (package waiting). A client that goes
+// away, or that TCP's keepalive finds dead, ends its own waiting and nothing else:
+// the same call with the same id goes on with it (S4.4).
 package httpapi
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,6 +51,7 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
+	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/openclaw/invoke"
 )
 
@@ -45,7 +65,9 @@ var _ Tools = (*host.Host)(nil)
 
 // Options of an API. Tools, Tokens and Keys are required.
 type Options struct {
-	Tools  Tools
+	Tools Tools
+	// Chat takes messages from outside; nil: the routes that need it are not there.
+	Chat   Chat
 	Tokens *auth.Tokens
 	// Keys gives the settings of session keys in force.
 	Keys func() sessionkey.Settings
@@ -55,8 +77,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// maxCalls is how many calls of /tools/invoke may be under way: few of them run,
-// the others wait with their bodies in memory.
+// maxCalls is how many requests of /tools/invoke and /v1 may be under way: few of
+// them run, the others are queued with their bodies in memory. Those that wait for
+// agents do not count.
 const maxCalls = 256
 
 // API serves the network. It is safe for concurrent use; who made it closes it.
@@ -67,7 +90,8 @@ type API struct {
 	handler http.Handler
 
 	bodyTimeout time.Duration // to receive a body
-	calls       chan struct{} // a place for each call of /tools/invoke under way
+	calls       chan struct{} // a place for each request under way
+	waits       *waiting.Group
 }
 
 // route is what a path answers to.
@@ -75,6 +99,8 @@ type route struct {
 	methods []string
 	handler func(http.ResponseWriter, *http.Request, *auth.Identity)
 	open    bool // needs no token
+	// operator is what the route does, if it is for the operator alone.
+	operator string
 }
 
 // New makes an API. It fails when a required option is missing or a tool's
@@ -83,7 +109,7 @@ func New(o *Options) (*API, error) {
 	if o == nil || o.Tools == nil || o.Tokens == nil || o.Keys == nil {
 		return nil, errors.New("httpapi: Options.Tools, Tokens and Keys are required")
 	}
-	a := &API{options: *o, bodyTimeout: 30 * time.Second, calls: make(chan struct{}, maxCalls)}
+	a := &API{options: *o, bodyTimeout: 30 * time.Second, calls: make(chan struct{}, maxCalls), waits: waiting.NewGroup()}
 	if a.options.Logger == nil {
 		a.options.Logger = slog.Default()
 	}
@@ -93,9 +119,13 @@ func New(o *Options) (*API, error) {
 		return nil, err
 	}
 	a.routes = map[string]route{
-		"/tools/invoke": {methods: []string{http.MethodPost}, handler: a.invoke},
-		"/mcp":          {methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete}, handler: a.serveMCP(a.mcp.Handler())},
-		"/healthz":      {methods: []string{http.MethodGet, http.MethodHead}, handler: a.health, open: true},
+		"/tools/invoke":    {methods: []string{http.MethodPost}, handler: a.invoke},
+		"/mcp":             {methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete}, handler: a.serveMCP(a.mcp.Handler())},
+		"/v1/chat/history": {methods: []string{http.MethodPost}, handler: a.exchange(history(o.Tools))},
+		"/healthz":         {methods: []string{http.MethodGet, http.MethodHead}, handler: a.health, open: true},
+	}
+	if o.Chat != nil {
+		a.addChat(o.Chat)
 	}
 	a.handler = logged(a.options.Logger, recovered(a.options.Logger, a.timed(guarded(http.HandlerFunc(a.route)))))
 	return a, nil
@@ -106,13 +136,17 @@ var _ http.Handler = (*API)(nil)
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Close ends the MCP sessions, and with them the streams that clients hold open.
-func (a *API) Close() { a.mcp.Close() }
+// Close ends what requests wait for, and the MCP sessions with the streams that
+// clients hold open.
+func (a *API) Close() {
+	a.waits.Close()
+	a.mcp.Close()
+}
 
 func (a *API) route(w http.ResponseWriter, r *http.Request) {
 	to, ok := a.routes[r.URL.Path]
 	if !ok {
-		write(w, invoke.Failure(http.StatusNotFound, invoke.NotFound, "there is nothing here; this gateway serves POST /tools/invoke, /mcp and /healthz"))
+		write(w, invoke.Failure(http.StatusNotFound, invoke.NotFound, "there is nothing here; this gateway serves "+strings.Join(slices.Sorted(maps.Keys(a.routes)), ", ")))
 		return
 	}
 	if !slices.Contains(to.methods, r.Method) {
@@ -129,6 +163,11 @@ func (a *API) route(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		write(w, invoke.Failure(http.StatusUnauthorized, invoke.Unauthorized, err.Error()))
+		return
+	}
+	if to.operator != "" && !who.Caller.Operator {
+		forbid(w, fmt.Sprintf("%s is for the operator alone, and this token stands for the session %s; use the operator's token, or the session tools at /tools/invoke",
+			to.operator, who.Caller.SessionKey))
 		return
 	}
 	to.handler(w, r, who)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"unicode"
@@ -12,48 +13,62 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
+	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/openclaw/invoke"
 )
 
-// HeaderIdempotency names a call over /tools/invoke (S4.4).
+// HeaderIdempotency names a call or a message, so that it can be sent again
+// (S4.4).
 const HeaderIdempotency = "Idempotency-Key"
 
 // HeaderSession is how an MCP client with the operator's token speaks as a
 // session; over /tools/invoke the body says it.
 const HeaderSession = "X-Openclaw-Session-Key"
 
+// invoke answers one tool call. Its context is the request's: a client that goes
+// away ends the waiting, not the call.
 func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
-	select {
-	case a.calls <- struct{}{}:
-		defer func() { <-a.calls }()
-	default:
-		w.Header().Set("Retry-After", "1")
-		write(w, invoke.Failure(http.StatusTooManyRequests, invoke.TooManyRequests, "too many calls are under way; try again in a second"))
+	p := a.take(w)
+	if p == nil {
 		return
 	}
+	defer p.leave()
 	body, failure := a.body(w, r)
 	if failure != nil {
 		write(w, *failure)
 		return
 	}
-	if reply, ok := a.run(r, who, body); ok {
+	ctx, call := a.waits.Track(r.Context(), p.leave)
+	defer call.Done()
+	reply, err := a.run(r.WithContext(ctx), who, body, call.Waiting)
+	finish(ctx, w, reply, err)
+}
+
+// finish writes the reply to a request whose wait may have ended early, with err:
+// by the end of the gateway, or of the client, which needs none.
+func finish(ctx context.Context, w http.ResponseWriter, reply invoke.Reply, err error) {
+	switch {
+	case err == nil || ctx.Err() == nil:
 		write(w, reply)
+	case waiting.CutOff(ctx):
+		cutOff(w)
 	}
 }
 
-// run answers a request body. It reports false when the client has gone.
-func (a *API) run(r *http.Request, who *auth.Identity, body []byte) (invoke.Reply, bool) {
+// run answers a request body. The error is why the call got no answer; the reply
+// says it to the client.
+func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func(bool)) (invoke.Reply, error) {
 	req, err := invoke.Parse(body)
 	if err != nil {
-		return invoke.Fault(err), true
+		return invoke.Fault(err), err
 	}
-	id := strings.TrimSpace(r.Header.Get(HeaderIdempotency))
-	if err := callid.Check(id); err != nil {
-		return invoke.Fault(err), true
+	id, err := requestID(r)
+	if err != nil {
+		return invoke.Fault(err), err
 	}
 	tool := a.tool(req.Tool)
 	if tool == nil {
-		return invoke.Unavailable(req.Tool), true
+		return invoke.Unavailable(req.Tool), nil
 	}
 	name := req.SessionKey
 	if name == "" && who.Caller.Operator {
@@ -61,21 +76,24 @@ func (a *API) run(r *http.Request, who *auth.Identity, body []byte) (invoke.Repl
 	}
 	caller, err := a.caller(r, who, name)
 	if err != nil {
-		return invoke.Fault(err), true
+		return invoke.Fault(err), err
 	}
 	args := req.Merged(tool.InputSchema)
 	if req.DryRun {
-		return invoke.Dry(tool.Name, args, &caller), true
+		return invoke.Dry(tool.Name, args, &caller), nil
 	}
-	answer, err := a.options.Tools.Call(r.Context(), &host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id})
-	switch {
-	case r.Context().Err() != nil:
-		return invoke.Reply{}, false
-	case err != nil:
+	answer, err := a.options.Tools.Call(r.Context(), &host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id, Waiting: waiting})
+	if err != nil {
 		a.options.Logger.Info("httpapi: a call got no answer", "tool", tool.Name, "session", caller.SessionKey, "error", err)
-		return invoke.Fault(err), true
+		return callFailure(tool, err), err
 	}
-	return invoke.Answer(answer.Result, answer.Code), true
+	return invoke.Answer(answer.Result, answer.Code), nil
+}
+
+// requestID is the caller's name for the request, or empty (S4.4).
+func requestID(r *http.Request) (string, error) {
+	id := strings.TrimSpace(r.Header.Get(HeaderIdempotency))
+	return id, callid.Check(id)
 }
 
 func (a *API) tool(name string) *abi.Tool {

@@ -72,7 +72,7 @@ func TestInvokeCall(t *testing.T) {
 	headers := []string{"Authorization: Bearer op", "Idempotency-Key: call-7"}
 	request{"POST", "/tools/invoke", headers, strings.NewReader(`{"tool":"act","action":"go","args":{"n": 1.50}}`)}.send(t, url)
 	want := host.Call{Tool: "act", Args: []byte(`{"action":"go","n":1.50}`), Caller: abi.Caller{SessionKey: "agent:main:home", AgentID: "main"}, ID: "call-7"}
-	if d := cmp.Diff(want, f.last()); d != "" {
+	if d := cmp.Diff(want, f.last(), ignoreWaiting); d != "" {
 		t.Error(d)
 	}
 	r := request{"POST", "/tools/invoke", headers, strings.NewReader(`{"tool":"echo","action":"go","args":{"n": 1},"dryRun":true}`)}.send(t, url)
@@ -113,6 +113,8 @@ func TestInvokeFailures(t *testing.T) {
 		{"refused by the host", nil, do("refuse"), 400, "invalid_request", "the arguments are too long", true},
 		{"unsupported", nil, do("unsupported"), 404, "not_found", "this host runs read-only tools", true},
 		{"limit", nil, do("limit"), 500, "tool_error", "tool execution failed", true},
+		{"limit of a tool that writes", nil, `{"tool":"act","args":{"do":"parked"}}`, 500, "tool_error", "flow f_1 is parked", true},
+		{"conflict", nil, `{"tool":"act","args":{"do":"dropped"}}`, 409, "conflict", "flow f_1 was dropped", true},
 		{"internal", nil, do("fail"), 500, "tool_error", "tool execution failed", true},
 		{"panic", nil, do("panic"), 500, "internal", "something failed here", true},
 	} {

@@ -18,9 +18,15 @@ const (
 	grace         = 10 * time.Second // for the requests under way, when the server stops
 )
 
-// Serve answers requests on l until ctx is done. Then it accepts no more, ends
-// the streams, and lets the requests under way finish for up to ten seconds. It
-// closes l, but not the API.
+// keepalive finds dead clients within a minute and a half: while a request waits
+// for an agent, nothing else would.
+var keepalive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 6}
+
+// Serve answers requests on l until ctx is done. Then it accepts no more, closes
+// the API, so that nothing waits any longer, and lets the requests under way finish
+// for up to ten seconds. It closes l.
+//
+// There is no deadline for answers: one may come after an hour.
 func (a *API) Serve(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler:           a,
@@ -28,8 +34,14 @@ func (a *API) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if tcp, ok := c.(*net.TCPConn); ok {
+				_ = tcp.SetKeepAliveConfig(keepalive) // it stays as the system has it
+			}
+			return ctx
+		},
 	}
-	s.RegisterOnShutdown(a.mcp.Close)
+	s.RegisterOnShutdown(a.Close)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	select {

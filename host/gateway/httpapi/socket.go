@@ -1,40 +1,61 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/callid"
+	"github.com/parley-wasm/parley/host/gateway/waiting"
 )
 
 // maxSocketBody bounds a body of the local API: arguments and what is around them.
 const maxSocketBody = host.MaxArgs + 64<<10
 
-// socket is the API for processes of the same user. Whoever reaches it may call
-// as anybody: the socket's mode is the guard.
-type socket struct{ tools Tools }
+// Owner is what the owner of a database lets the processes of its user do.
+type Owner interface {
+	Tools
+	Chat
+	Work
+}
 
-// Socket returns the API of the owner's socket. A call without a caller is the
-// operator's; a caller has the members of abi.Caller, its sessionKey canonical.
-// A failure that is no tool's answer is {"error": {"code", "message"}}, with a
-// status that fits the code. logger may be nil.
-func Socket(tools Tools, logger *slog.Logger) http.Handler {
+var _ Owner = (*host.Host)(nil)
+
+// Socket is the API of the owner's socket, for processes of the same user. Whoever
+// reaches it may call as anybody: the socket's mode is the guard. A call without a
+// caller is the operator's; a caller has the members of abi.Caller, its sessionKey
+// canonical. A failure that is no tool's answer is {"error": {"code", "message"}},
+// with a status that fits the code.
+//
+// It is safe for concurrent use; who made it closes it.
+type Socket struct {
+	owner   Owner
+	waits   *waiting.Group
+	handler http.Handler
+}
+
+// NewSocket makes the API. logger may be nil.
+func NewSocket(o Owner, logger *slog.Logger) *Socket {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	s := &socket{tools}
+	s := &Socket{owner: o, waits: waiting.NewGroup()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/tools", s.list)
-	mux.HandleFunc("POST /v1/call", s.call)
-	for path, method := range map[string]string{"/v1/tools": http.MethodGet, "/v1/call": http.MethodPost} {
+	methods := map[string]string{}
+	for _, r := range append(s.work(), []endpoint{
+		{http.MethodGet, "/v1/tools", s.list},
+		{http.MethodPost, "/v1/call", s.call},
+		{http.MethodPost, "/v1/sessions/patch", s.operation(patchSession(o))},
+	}...) {
+		mux.HandleFunc(r.method+" "+r.path, s.answered(r.do))
+		methods[r.path] = r.method
+	}
+	for path, method := range methods {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", method)
 			fail(w, http.StatusMethodNotAllowed, abi.NewError(abi.Unsupported, "use "+method))
@@ -43,128 +64,109 @@ func Socket(tools Tools, logger *slog.Logger) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound, abi.NewError(abi.Unsupported, "the owner of the database does not know this path; it may be of another version"))
 	})
-	return logged(logger, recovered(logger, mux))
+	s.handler = logged(logger, recovered(logger, mux))
+	return s
 }
 
-func (s *socket) list(w http.ResponseWriter, _ *http.Request) {
-	d := abi.Description{ABI: abi.Version, Tools: s.tools.Tools()}
-	send(w, http.StatusOK, d.AppendJSON(nil))
+var _ http.Handler = (*Socket)(nil)
+
+// ServeHTTP answers one request.
+func (s *Socket) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends what requests wait for: they are answered with 503, so that their
+// clients ask the next owner.
+func (s *Socket) Close() { s.waits.Close() }
+
+// endpoint is one path of the socket.
+type endpoint struct {
+	method, path string
+	do           func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error)
 }
 
-func (s *socket) call(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSocketBody))
-	if err != nil {
-		status := http.StatusBadRequest
-		if errors.As(err, new(*http.MaxBytesError)) {
-			status = http.StatusRequestEntityTooLarge
+// answered writes what an endpoint returns.
+func (s *Socket) answered(do func(context.Context, *http.Request, func(bool)) ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, call := s.waits.Track(r.Context(), nil)
+		defer call.Done()
+		r.Body = http.MaxBytesReader(w, r.Body, maxSocketBody)
+		doc, err := do(ctx, r, call.Waiting)
+		switch {
+		case err == nil:
+			send(w, http.StatusOK, doc)
+		case waiting.CutOff(ctx):
+			fail(w, http.StatusServiceUnavailable, waiting.ErrClosing)
+		case errors.As(err, new(*http.MaxBytesError)):
+			fail(w, http.StatusRequestEntityTooLarge, err)
+		default:
+			fail(w, 0, err)
 		}
-		fail(w, status, abi.NewError(abi.InvalidArgs, "the body could not be read: "+err.Error()))
-		return
+	}
+}
+
+func readAll(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, &abi.Error{Code: abi.InvalidArgs, Message: "the body could not be read: " + err.Error(), Cause: err}
+	}
+	return body, nil
+}
+
+// operation serves to the user what the network's operator may do.
+func (s *Socket) operation(do operation) func(context.Context, *http.Request, func(bool)) ([]byte, error) {
+	return func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
+		body, err := readAll(r)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, &input{body: body, caller: abi.Caller{Operator: true}, waiting: waits})
+	}
+}
+
+func (s *Socket) list(context.Context, *http.Request, func(bool)) ([]byte, error) {
+	d := abi.Description{ABI: abi.Version, Tools: s.owner.Tools()}
+	return d.AppendJSON(nil), nil
+}
+
+func (s *Socket) call(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
+	body, err := readAll(r)
+	if err != nil {
+		return nil, err
 	}
 	c, err := parseCall(body)
 	if err != nil {
-		fail(w, 0, err)
-		return
+		return nil, err
 	}
-	answer, err := s.tools.Call(r.Context(), c)
+	c.Waiting = waits
+	answer, err := s.owner.Call(ctx, c)
 	if err != nil {
-		fail(w, 0, err)
-		return
+		return nil, err
 	}
 	o := jsonappend.Open(make([]byte, 0, len(answer.Result)+128))
 	o.String("callId", answer.CallID)
+	o.OptString("flowId", answer.FlowID)
 	o.Raw("result", answer.Result)
 	o.OptString("code", string(answer.Code))
-	send(w, http.StatusOK, o.Close())
+	return o.Close(), nil
 }
 
 func parseCall(body []byte) (*host.Call, error) {
-	if err := jsonstrict.Check(body); err != nil {
-		return nil, abi.NewError(abi.InvalidArgs, "the body is not strict JSON: "+err.Error())
-	}
 	c := &host.Call{Caller: abi.Caller{Operator: true}}
-	err := members(gjson.ParseBytes(body), "the body", func(name string, v gjson.Result) (known, ok bool) {
-		switch name {
-		case "tool":
-			return true, text(v, &c.Tool)
-		case "callId":
-			return true, text(v, &c.ID)
-		case "args":
-			c.Args = []byte(v.Raw)
-			return true, true
-		case "caller":
-			c.Caller = abi.Caller{}
-			return true, v.IsObject()
-		}
-		return false, false
+	err := readBody(body, fields{
+		"tool": text(&c.Tool), "callId": text(&c.ID), "args": anyJSON(&c.Args),
+		"caller": object(callerFields(&c.Caller), func() { c.Caller = abi.Caller{} }),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if caller := gjson.GetBytes(body, "caller"); caller.Exists() {
-		if err := parseCaller(caller, &c.Caller); err != nil {
-			return nil, err
-		}
-	}
 	return c, callid.Check(c.ID)
 }
 
-func parseCaller(v gjson.Result, c *abi.Caller) error {
-	return members(v, "caller", func(name string, v gjson.Result) (known, ok bool) {
-		switch name {
-		case "sessionKey":
-			return true, text(v, &c.SessionKey)
-		case "agentId":
-			return true, text(v, &c.AgentID)
-		case "channel":
-			return true, text(v, &c.Channel)
-		case "to":
-			return true, text(v, &c.To)
-		case "accountId":
-			return true, text(v, &c.AccountID)
-		case "threadId":
-			return true, text(v, &c.ThreadID)
-		case "sandboxed":
-			c.Sandboxed = v.Bool()
-			return true, v.IsBool()
-		case "operator":
-			c.Operator = v.Bool()
-			return true, v.IsBool()
-		case "depth":
-			return true, count(v, &c.Depth)
-		case "hops":
-			return true, count(v, &c.Hops)
-		}
-		return false, false
-	})
-}
-
-// members calls each for the members of an object. One that is not known, or not
-// ok, is abi.InvalidArgs.
-func members(v gjson.Result, what string, each func(name string, v gjson.Result) (known, ok bool)) (err error) {
-	if !v.IsObject() {
-		return abi.NewError(abi.InvalidArgs, what+" must be a JSON object")
+func callerFields(c *abi.Caller) fields {
+	return fields{
+		"sessionKey": text(&c.SessionKey), "agentId": text(&c.AgentID), "channel": text(&c.Channel), "to": text(&c.To),
+		"accountId": text(&c.AccountID), "threadId": text(&c.ThreadID), "sandboxed": flag(&c.Sandboxed),
+		"operator": flag(&c.Operator), "depth": count(&c.Depth), "hops": count(&c.Hops), "runId": text(&c.RunID),
 	}
-	v.ForEach(func(name, v gjson.Result) bool {
-		switch known, ok := each(name.String(), v); {
-		case !known:
-			err = abi.NewError(abi.InvalidArgs, what+" has an unknown member "+name.Raw)
-		case !ok:
-			err = abi.NewError(abi.InvalidArgs, what+" has a member of the wrong type: "+name.Raw)
-		}
-		return err == nil
-	})
-	return err
-}
-
-func text(v gjson.Result, to *string) bool {
-	*to = v.Str
-	return v.Type == gjson.String
-}
-
-func count(v gjson.Result, to *int) bool {
-	*to = int(v.Int())
-	return v.Type == gjson.Number && float64(*to) == v.Num && *to >= 0
 }
 
 // fail writes an error. Client and owner are one user, so that texts need

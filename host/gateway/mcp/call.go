@@ -14,6 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/callid"
+	"github.com/parley-wasm/parley/host/gateway/waiting"
 )
 
 // Tools answers tool calls: a host of this process, or a client of another.
@@ -44,6 +45,8 @@ func callerOf(r *sdk.CallToolRequest) (abi.Caller, bool) {
 	return c, ok
 }
 
+// call answers one tool call. A request that is cancelled, or whose connection is
+// lost, ends its waiting and nothing else.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	caller, ok := callerOf(r)
 	if !ok {
@@ -57,8 +60,15 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	if string(bytes.TrimSpace(args)) == "null" {
 		args = nil
 	}
-	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id})
-	if err != nil {
+	ctx, call := s.waits.Track(ctx, nil)
+	defer call.Done()
+	stop := s.progress(ctx, r)
+	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id, Waiting: call.Waiting})
+	stop()
+	switch {
+	case err != nil && waiting.CutOff(ctx):
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: waiting.ErrClosing.Error()}
+	case err != nil:
 		return nil, protocolError(err)
 	}
 	var text bytes.Buffer
@@ -97,7 +107,7 @@ func protocolError(err error) error {
 	case !errors.As(err, &e):
 	case e.Code == abi.InvalidArgs, e.Code == abi.NotFound, e.Code == abi.Unsupported:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
-	case e.Code == abi.Limit:
+	case e.Code == abi.Limit, e.Code == abi.Conflict, e.Code == abi.Forbidden:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Message}
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call failed; the gateway's log has the details"}

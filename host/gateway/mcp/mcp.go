@@ -8,18 +8,23 @@
 // arguments that are no strict JSON, an internal error for the rest.
 //
 // Arguments reach the plugin byte for byte, which checks them. _meta.callId of a
-// request is the call's id (S4.4); _meta.callId of a result says which it had.
+// request is the call's id (S4.4): with it a call is picked up again after its
+// connection was lost. _meta.callId of a result says which it had.
+//
+// While a call takes its time, a request with a progress token is sent progress.
 package mcp
 
 import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway/waiting"
 )
 
 // MaxMessage bounds one JSON-RPC message, in bytes.
@@ -39,6 +44,9 @@ type Server struct {
 	sdk    *sdk.Server
 	tools  Tools
 	logger *slog.Logger
+	waits  *waiting.Group
+
+	first, next time.Duration // between a call's begin and its reports of progress
 }
 
 // New makes a Server of the tools. It fails when the SDK refuses a tool's
@@ -48,7 +56,10 @@ func New(tools Tools, o *Options) (*Server, error) {
 	if o != nil {
 		opts = *o
 	}
-	s := &Server{tools: tools, logger: cmp.Or(opts.Logger, slog.Default())}
+	s := &Server{
+		tools: tools, logger: cmp.Or(opts.Logger, slog.Default()), waits: waiting.NewGroup(),
+		first: firstProgress, next: nextProgress,
+	}
 	about := &sdk.Implementation{Name: cmp.Or(opts.Name, "parley"), Version: cmp.Or(opts.Version, "0")}
 	s.sdk = sdk.NewServer(about, &sdk.ServerOptions{
 		Logger:       s.logger,
@@ -73,7 +84,7 @@ func (s *Server) add(t abi.Tool) (err error) {
 		Name:        t.Name,
 		Description: t.Description,
 		InputSchema: rawJSON(t.InputSchema),
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: new(bool)},
+		Annotations: annotations(t),
 	}
 	if gjson.ValidBytes(t.OutputSchema) {
 		tool.OutputSchema = rawJSON(t.OutputSchema)
@@ -82,8 +93,21 @@ func (s *Server) add(t abi.Tool) (err error) {
 	return nil
 }
 
-// Close ends every client's session.
+// annotations are what clients may show before they let a tool be called. One that
+// writes adds messages and takes nothing away; called again, it adds again; and
+// what it causes may reach chat channels.
+func annotations(t abi.Tool) *sdk.ToolAnnotations {
+	writes := !t.ReadOnly
+	a := &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: &writes}
+	if writes {
+		a.DestructiveHint = new(bool)
+	}
+	return a
+}
+
+// Close ends what calls wait for, and every client's session.
 func (s *Server) Close() {
+	s.waits.Close()
 	for session := range s.sdk.Sessions() {
 		if err := session.Close(); err != nil {
 			s.logger.Debug("mcp: closing a session", "error", err)

@@ -22,6 +22,9 @@ type fake struct {
 	mu    sync.Mutex
 	calls []host.Call
 	gate  chan struct{} // when set, a call of "wait" blocks until it is closed
+
+	began map[string]bool // ids of the calls of "wait"
+	waits chan string     // the id of each call that begins to wait, when set
 }
 
 var _ Tools = (*fake)(nil)
@@ -43,6 +46,17 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		id = "made"
 	}
 	if c.Tool == "wait" {
+		f.mu.Lock()
+		if f.began == nil {
+			f.began = map[string]bool{}
+		}
+		f.began[id] = true
+		f.mu.Unlock()
+		c.Waiting(true)
+		defer c.Waiting(false)
+		if f.waits != nil {
+			f.waits <- id
+		}
 		select {
 		case <-f.gate:
 		case <-ctx.Done():
@@ -56,6 +70,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		return nil, abi.NewError(abi.Limit, "the step took too long")
 	case `{"n":3}`:
 		return nil, errors.New("secret detail")
+	case `{"n":5}`:
+		return nil, abi.NewError(abi.Conflict, "flow f_1 was ended by the operator")
 	case `{"n":4}`:
 		return nil, abi.NewError(abi.InvalidArgs, "args: wrong")
 	}
@@ -92,6 +108,9 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 	}
 	if len(tools.Tools) != 2 || tools.Tools[0].Name != "echo" || tools.Tools[0].Description != "Echoes." || !tools.Tools[0].Annotations.ReadOnlyHint || tools.Tools[1].Annotations.ReadOnlyHint {
 		t.Errorf("tools: %+v", tools.Tools)
+	}
+	if a := tools.Tools[1].Annotations; *a.DestructiveHint || a.IdempotentHint || !*a.OpenWorldHint || *tools.Tools[0].Annotations.OpenWorldHint {
+		t.Errorf("annotations: %+v and %+v", tools.Tools[0].Annotations, a)
 	}
 	want := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "number"}}, "additionalProperties": false}
 	if d := cmp.Diff(want, tools.Tools[0].InputSchema); d != "" {
@@ -140,6 +159,7 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 		"unknown tool":     {sdk.CallToolParams{Name: "none"}, jsonrpc.CodeInvalidParams, `unknown tool "none"`},
 		"wrong arguments":  {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 4}}, jsonrpc.CodeInvalidParams, "args: wrong"},
 		"limit":            {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 2}}, jsonrpc.CodeInternalError, "the step took too long"},
+		"conflict":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 5}}, jsonrpc.CodeInternalError, "flow f_1 was ended by the operator"},
 		"internal":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 3}}, jsonrpc.CodeInternalError, "the call failed; the gateway's log has the details"},
 		"call id no text":  {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": 5}}, jsonrpc.CodeInvalidParams, "_meta.callId must be a string"},
 		"call id too long": {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": strings.Repeat("x", 300)}}, jsonrpc.CodeInvalidParams, "longer than 256 bytes"},

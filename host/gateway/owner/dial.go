@@ -42,10 +42,11 @@ func Dial(ctx context.Context, database string, o *Options) (*Peer, error) {
 
 // Join makes this process the owner of the database, or reaches the one that
 // is: exactly one of lock and peer is not nil. While an owner is on its way in
-// or out it looks again, for at most the time-out.
+// it looks again, for at most the time-out; for one on its way out it has
+// Options.Patience.
 func Join(ctx context.Context, database string, o *Options) (lock *Lock, peer *Peer, err error) {
 	opts := o.orDefault()
-	deadline := time.Now().Add(opts.Timeout)
+	start, patience, state := time.Now(), opts.Timeout, "which nobody can reach: no socket"
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		var owned *Error
 		if lock, err = Acquire(ctx, database, &opts); err == nil || !errors.As(err, &owned) {
@@ -54,9 +55,12 @@ func Join(ctx context.Context, database string, o *Options) (lock *Lock, peer *P
 		if peer, err = Dial(ctx, database, &opts); !errors.Is(err, ErrFree) {
 			return nil, peer, err
 		}
-		if time.Now().After(deadline) {
+		if owned.Owner.Ending { // until it is gone, although the file is emptied before
+			patience, state = opts.Patience, "which is ending: it is not over"
+		}
+		if time.Since(start) > patience {
 			return nil, nil, &Error{Kind: ErrHung, Database: owned.Database, Owner: owned.Owner, text: fmt.Sprintf(
-				"is owned by %s, which nobody can reach: no socket after %s: stop that process and try again; nothing was changed", &owned.Owner, opts.Timeout)}
+				"is owned by %s, %s after %s: stop that process and try again; nothing was changed", &owned.Owner, state, patience)}
 		}
 		select {
 		case <-ctx.Done():

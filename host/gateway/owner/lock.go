@@ -62,7 +62,7 @@ func Acquire(ctx context.Context, database string, o *Options) (*Lock, error) {
 // start opens the socket and publishes it. previous is what the last owner left
 // in the lock file.
 func (l *Lock) start(p paths, previous *Info, log *slog.Logger) error {
-	if err := l.publish(); err != nil {
+	if err := l.publish(&l.info); err != nil {
 		return err
 	}
 	removeStale(p, previous)
@@ -71,7 +71,7 @@ func (l *Lock) start(p paths, previous *Info, log *slog.Logger) error {
 		return err
 	}
 	l.info.Socket, l.clean = socket.Addr().String(), clean
-	if err := l.publish(); err != nil {
+	if err := l.publish(&l.info); err != nil {
 		socket.Close()
 		clean()
 		return err
@@ -110,6 +110,10 @@ func (l *Lock) Info() Info { return l.info }
 // waiting go on. It may be called again.
 func (l *Lock) Handle(h http.Handler) { l.gate.open(h) }
 
+// OnShutdown lets fn be called, in a goroutine of its own, when Shutdown has
+// begun: nobody finds the socket any more, and running requests are waited for.
+func (l *Lock) OnShutdown(fn func()) { l.server.RegisterOnShutdown(fn) }
+
 // Shutdown ends the service to other processes: it removes the socket, lets
 // running requests end and refuses those that still wait for Handle with 503.
 // When ctx ends first, requests are cut off. None is running when it returns.
@@ -117,6 +121,9 @@ func (l *Lock) Handle(h http.Handler) { l.gate.open(h) }
 func (l *Lock) Shutdown(ctx context.Context) error {
 	l.stop.Do(func() {
 		// The socket's name goes first: whoever looks from now on finds nobody.
+		ending := l.info
+		ending.Ending, ending.Socket = true, ""
+		_ = l.publish(&ending) // it only explains
 		l.clean()
 		l.gate.refuse()
 		if l.stopped = l.server.Shutdown(ctx); l.stopped != nil {
@@ -142,8 +149,8 @@ func (l *Lock) Close() error {
 }
 
 // publish writes the lock file in place: replacing it would lose the lock.
-func (l *Lock) publish() error {
-	text, err := json.Marshal(l.info)
+func (l *Lock) publish(i *Info) error {
+	text, err := json.Marshal(i)
 	if err != nil {
 		return fmt.Errorf("owner: %w", err)
 	}

@@ -10,6 +10,8 @@
 //	free      nobody holds the lock: Acquire succeeds, whatever files lie around
 //	starting  the lock is held, GET /v1/owner answers, other requests wait
 //	owned     the lock is held and every request is answered
+//	ending    the lock is held, and its file says so: nobody is served any more,
+//	          but what was begun is not over yet
 //	hung      the lock is held, but GET /v1/owner is not answered in time
 //
 // Invariants: the kernel drops the lock with the process, however it ends, so a
@@ -57,7 +59,8 @@ type Info struct {
 	Command  string    `json:"command"` // what it does, such as "serve"
 	Started  time.Time `json:"started"`
 	Database string    `json:"database"` // absolute, links resolved
-	Socket   string    `json:"socket"`   // empty until the socket is there
+	Socket   string    `json:"socket"`   // empty until the socket is there, and when the owner is ending
+	Ending   bool      `json:"ending,omitempty"`
 }
 
 // String names the process, for errors.
@@ -91,7 +94,9 @@ type Options struct {
 	Version string        // of this program, for others to read
 	Command string        // what this process does, for others to read
 	Timeout time.Duration // how long an owner may take to answer; 0 = DefaultTimeout
-	Logger  *slog.Logger  // nil = discard
+	// Patience is how long Join waits for an owner that is ending; 0 = Timeout.
+	Patience time.Duration
+	Logger   *slog.Logger // nil = discard
 }
 
 func (o *Options) orDefault() Options {
@@ -101,6 +106,9 @@ func (o *Options) orDefault() Options {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.Patience <= 0 {
+		c.Patience = c.Timeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

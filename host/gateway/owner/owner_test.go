@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/parley-wasm/parley/host/gateway/owner"
 )
@@ -216,6 +217,37 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 		t.Error(err)
 	}
 	acquire(t, db)
+}
+
+// Whoever joins while an owner ends waits for it, for as long as it was told.
+func TestJoinWaitsForTheEnd(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	called := make(chan bool)
+	l.OnShutdown(func() { close(called) })
+	l.Handle(http.NotFoundHandler())
+	if err := l.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	_, _, err := owner.Join(t.Context(), db, &owner.Options{Timeout: 1, Patience: 2})
+	if !errors.Is(err, owner.ErrHung) || !strings.Contains(err.Error(), "which is ending: it is not over after 2ns") {
+		t.Errorf("no patience: %v", err)
+	}
+	joined := make(chan error)
+	go func() {
+		next, _, err := owner.Join(t.Context(), db, &owner.Options{Patience: time.Hour})
+		if next != nil {
+			err = next.Close()
+		}
+		joined <- err
+	}()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-joined; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCloseCutsRequestsOff(t *testing.T) {

@@ -27,6 +27,7 @@ import (
 // Status says under what the owner answers.
 type Status struct {
 	PID    int                 `json:"pid"`
+	Stays  bool                `json:"stays"`  // it runs until it is told to end, and does what is accepted
 	Config string              `json:"config"` // the file; empty = none
 	Plugin Plugin              `json:"plugin"`
 	Keys   sessionkey.Settings `json:"keys"`

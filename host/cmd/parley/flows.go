@@ -1,0 +1,254 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// flowsCmd holds what can be done with flows.
+type flowsCmd struct {
+	List  flowsListCmd `cmd:"" default:"withargs" help:"List flows, newest first (the default)."`
+	Show  flowShowCmd  `cmd:"" help:"Show a flow with its runs and deliveries."`
+	Retry flowRetryCmd `cmd:"" help:"Try the failed step of a parked flow again."`
+	Drop  flowDropCmd  `cmd:"" help:"End a flow: no further step follows."`
+}
+
+func (*flowsCmd) Help() string {
+	return `A flow is one call of a tool that writes, such as sessions_send: its answer, and what follows it. It waits for runs of agents, is parked when one of its steps failed twice, and ends as done or dropped. Ids may be shortened.
+
+parley flows [--failed | --all] [--limit N] lists them; see parley flows list --help.`
+}
+
+// flowsListCmd lists flows.
+type flowsListCmd struct {
+	Failed bool `xor:"which" help:"Only parked ones: they wait for retry or drop."`
+	All    bool `xor:"which" help:"Ended ones too, however old."`
+	Limit  int  `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
+}
+
+func (*flowsListCmd) Help() string {
+	return "Without --failed and --all: the flows that have not ended, and those of the last 24 hours."
+}
+
+// Validate checks the limit.
+func (c *flowsListCmd) Validate() error { return checkLimit(c.Limit) }
+
+func checkLimit(n int) error {
+	if n < 1 {
+		return fmt.Errorf("--limit %d: give a number from 1", n)
+	}
+	return nil
+}
+
+// recent is how long ended flows are listed.
+const recent = 24 * time.Hour
+
+// Run lists the flows.
+func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		rows, err := c.list(ctx, db, time.Now())
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.printValue(map[string]any{"count": len(rows), "flows": rows})
+		}
+		if len(rows) == 0 {
+			a.note("no flows in %s", db.Path())
+			return nil
+		}
+		a.flowsTable(rows, time.Now())
+		return nil
+	})
+}
+
+// list asks for open and for recent flows apart: an old one that waits must not
+// be lost behind many new ones.
+func (c *flowsListCmd) list(ctx context.Context, db *database, now time.Time) ([]*store.Flow, error) {
+	open := store.Filter{Statuses: []string{store.FlowWaiting, store.FlowParked}, Limit: c.Limit}
+	switch {
+	case c.Failed:
+		open.Statuses = []string{store.FlowParked}
+		return orEmpty(db.Flows(ctx, &open))
+	case c.All:
+		return orEmpty(db.Flows(ctx, &store.Filter{Limit: c.Limit}))
+	}
+	rows, err := db.Flows(ctx, &open)
+	if err != nil {
+		return nil, err
+	}
+	late, err := db.Flows(ctx, &store.Filter{
+		Statuses: []string{store.FlowDone, store.FlowDropped}, Since: now.Add(-recent).UnixMilli(), Limit: c.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, late...)
+	slices.SortStableFunc(rows, func(a, b *store.Flow) int { return cmp.Compare(b.AcceptedAt, a.AcceptedAt) })
+	return orEmpty(rows[:min(len(rows), c.Limit)], nil)
+}
+
+// orEmpty makes no rows an empty list, which JSON does not write as null.
+func orEmpty[T any](rows []T, err error) ([]T, error) {
+	if rows == nil {
+		rows = []T{}
+	}
+	return rows, err
+}
+
+func flowID(f *store.Flow) string { return f.ID }
+
+func (a *app) flowsTable(rows []*store.Flow, now time.Time) {
+	short := shortIDs(idsOf(rows, flowID))
+	cells := make([][]string, len(rows))
+	for i, f := range rows {
+		cells[i] = []string{
+			terminal.Line(short[f.ID]), terminal.Line(f.Tool), a.status(f.Status), terminal.Line(callerName(&f.Caller)),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Note)),
+		}
+	}
+	a.out.Table([]string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"}, cells)
+}
+
+func callerName(c *abi.Caller) string {
+	if c.Operator {
+		return "operator"
+	}
+	return c.SessionKey
+}
+
+// flowArg names a flow.
+type flowArg struct {
+	ID string `arg:"" help:"The flow's id, or as much of it as tells it apart."`
+}
+
+// find returns the flow.
+func (c *flowArg) find(ctx context.Context, db *database) (*store.Flow, error) {
+	f, err := db.Flow(ctx, c.ID)
+	if !errors.Is(err, abi.NotFound) {
+		return f, err
+	}
+	rows, err := db.Flows(ctx, &store.Filter{Limit: maxSearch})
+	if err != nil {
+		return nil, err
+	}
+	id, err := completeID(c.ID, idsOf(rows, flowID))
+	if err != nil {
+		return nil, err
+	}
+	if f, err = db.Flow(ctx, id); errors.Is(err, abi.NotFound) {
+		return nil, fmt.Errorf("%s: there is no such flow: see parley flows --all", c.ID)
+	}
+	return f, err
+}
+
+// maxSearch is among how many of the newest rows a short id is looked for.
+const maxSearch = 500
+
+// flowShowCmd shows a flow.
+type flowShowCmd struct{ flowArg }
+
+// Run shows the flow.
+func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		f, err := c.find(ctx, db)
+		if err != nil {
+			return err
+		}
+		of := &store.Filter{FlowID: f.ID, Limit: maxSearch}
+		runs, err := orEmpty(db.Runs(ctx, of))
+		if err != nil {
+			return err
+		}
+		deliveries, err := orEmpty(db.Deliveries(ctx, of))
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.printValue(map[string]any{"flow": f, "runs": runs, "deliveries": deliveries})
+		}
+		a.flow(f)
+		if len(runs) > 0 {
+			a.out.Println("")
+			slices.Reverse(runs)
+			a.runsTable(runs, time.Now())
+		}
+		if len(deliveries) > 0 {
+			a.out.Println("")
+			slices.Reverse(deliveries)
+			a.deliveriesTable(deliveries, time.Now())
+		}
+		return nil
+	})
+}
+
+// flow prints a flow's fields.
+func (a *app) flow(f *store.Flow) {
+	a.out.Println(a.out.Bold(terminal.Line("flow " + f.ID)))
+	fields := [][2]string{
+		{"tool", terminal.Line(f.Tool)}, {"status", a.status(f.Status)}, {"from", terminal.Line(callerName(&f.Caller))},
+		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
+		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
+		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
+		{"note", terminal.Line(f.Note)}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
+	}
+	a.out.Fields(slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })...)
+}
+
+// flowRetryCmd tries a parked flow again.
+type flowRetryCmd struct{ flowArg }
+
+// Run makes the flow go on.
+func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, (*database).RetryFlow, "is tried again")
+}
+
+// flowDropCmd ends a flow.
+type flowDropCmd struct{ flowArg }
+
+func (*flowDropCmd) Help() string {
+	return "Runs and deliveries that the flow has queued stay. Who waits for its answer is told that it was ended."
+}
+
+// Run ends the flow.
+func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, (*database).DropFlow, "was ended")
+}
+
+// change does something with the flow and says so.
+func (c *flowArg) change(ctx context.Context, a *app, do func(*database, context.Context, string) error, done string) error {
+	return a.with(ctx, func(db *database) error {
+		f, err := c.find(ctx, db)
+		if err != nil {
+			return err
+		}
+		if err := do(db, ctx, f.ID); err != nil {
+			return err
+		}
+		if f, err = db.Flow(ctx, f.ID); err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.printValue(map[string]any{"flow": f})
+		}
+		a.out.Println(terminal.Line("flow " + f.ID + " " + done))
+		a.noteWork(db, f.Ended())
+		return nil
+	})
+}
+
+// noteWork says who goes on, where nobody does yet.
+func (a *app) noteWork(db *database, over bool) {
+	if !over && !db.Status().Stays {
+		a.note("nobody is at work on this database: it goes on with its next owner, such as parley serve")
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// runsCmd lists runs.
+type runsCmd struct {
+	Failed  bool   `help:"Only those that failed, were killed or took too long."`
+	Session string `placeholder:"KEY" help:"Only of this session: main, or a key."`
+	Limit   int    `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
+}
+
+func (*runsCmd) Help() string {
+	return "A run is one answer of an agent to one message. It is queued behind the runs of its session, runs, and ends as done, failed, killed or timeout. A run whose process died is tried again, at most runs.maxAttempts times in all."
+}
+
+// Validate checks the limit.
+func (c *runsCmd) Validate() error { return checkLimit(c.Limit) }
+
+// Run lists the runs.
+func (c *runsCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		f := &store.Filter{Limit: c.Limit}
+		if c.Failed {
+			f.Statuses = []string{abi.RunFailed, abi.RunKilled, abi.RunTimeout}
+		}
+		if c.Session != "" {
+			keys := db.Keys()
+			var err error
+			if f.SessionKey, err = keys.Canonical(c.Session, keys.Agent()); err != nil {
+				return usage(fmt.Errorf("--session %s: the key %w", c.Session, err))
+			}
+		}
+		rows, err := orEmpty(db.Runs(ctx, f))
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.printValue(map[string]any{"count": len(rows), "runs": rows})
+		}
+		if len(rows) == 0 {
+			a.note("no runs in %s", db.Path())
+			return nil
+		}
+		a.runsTable(rows, time.Now())
+		return nil
+	})
+}
+
+func (a *app) runsTable(rows []*store.Run, now time.Time) {
+	short := shortIDs(idsOf(rows, func(r *store.Run) string { return r.ID }))
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = []string{
+			terminal.Line(short[r.ID]), terminal.Line(r.SessionKey), a.status(r.Status), terminal.Line(r.Group),
+			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(orElse(r.Error, r.Reply)),
+		}
+	}
+	a.out.Table([]string{"RUN", "SESSION", "STATUS", "GROUP", "ATTEMPT", "QUEUED", "TOOK", "REPLY/ERROR"}, cells)
+}
+
+// took is how long a run has been, or was, executed.
+func took(r *store.Run, now time.Time) string {
+	end := r.EndedAt
+	switch {
+	case r.StartedAt == 0:
+		return ""
+	case end == 0:
+		end = now.UnixMilli()
+	}
+	d := time.Duration(max(end-r.StartedAt, 0)) * time.Millisecond
+	if d >= time.Second {
+		d = d.Round(100 * time.Millisecond)
+	}
+	return d.String()
+}

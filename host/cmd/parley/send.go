@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/gateway/callid"
+)
+
+// sendCmd is sessions_send for people.
+type sendCmd struct {
+	Key        string        `arg:"" help:"Session: main, a key, or a sessionId."`
+	Message    string        `arg:"" help:"The text, or - for standard input."`
+	Timeout    time.Duration `default:"30s" help:"How long to wait for the answer, such as 5m; 0 = not at all (default ${default})."`
+	NoAnnounce bool          `help:"Nothing is posted to the session's chat channel in the end."`
+	exchangeFlags
+	callerFlags
+}
+
+func (*sendCmd) Help() string {
+	return `Prints the answer's text; with --json the result of sessions_send. The exit code is 1 when there is no answer: it was refused, the agent failed, or the time was over, and then the message is answered all the same.
+
+The answer comes from the session's agent, as agents.list configures it. Without an owner of the database that stays, such as parley serve, this command stays until the exchange is over; an interrupt, like --detach, leaves the rest to the next owner.`
+}
+
+// Validate checks what the tool would clamp in silence.
+func (c *sendCmd) Validate() error {
+	if c.Timeout < 0 || c.Timeout > time.Hour {
+		return fmt.Errorf("--timeout %s: give a duration from 0 to 1h", c.Timeout)
+	}
+	return checkCallID(c.CallID)
+}
+
+// Run sends the message.
+func (c *sendCmd) Run(ctx context.Context, a *app) error {
+	if err := c.read(a.stdin); err != nil {
+		return usage(err)
+	}
+	return a.with(ctx, func(db *database) error {
+		caller, err := c.caller(db.Keys())
+		if err != nil {
+			return err
+		}
+		call := &host.Call{Tool: abi.ToolSend, Args: c.arguments(), Caller: caller, ID: orElse(c.CallID, rand.Text())}
+		return a.exchange(ctx, db, call, c.Detach, a.showSent, unanswered)
+	})
+}
+
+func (c *sendCmd) read(stdin io.Reader) error {
+	if c.Message != "-" {
+		return nil
+	}
+	text, err := readLimited(stdin)
+	c.Message = string(text)
+	return err
+}
+
+func (c *sendCmd) arguments() []byte {
+	o := jsonappend.Open(nil)
+	o.String("sessionKey", c.Key)
+	o.String("message", c.Message)
+	o.Int("timeoutSeconds", int64(math.Ceil(c.Timeout.Seconds())))
+	if c.NoAnnounce {
+		o.String("announce", "none")
+	}
+	return o.Close()
+}
+
+// showSent prints the answer, or why there is none.
+func (a *app) showSent(answer *host.Answer) error {
+	if a.JSON {
+		return a.printJSON(answer.Result)
+	}
+	r := gjson.ParseBytes(answer.Result)
+	switch r.Get("status").Str {
+	case "ok":
+		a.out.Println(terminal.Text(r.Get("reply").Str))
+	case "accepted":
+		a.note("accepted: run %s", terminal.Line(r.Get("runId").Str))
+	default:
+		report(a.err, a.command, errors.New(r.Get("error").Str))
+	}
+	return nil
+}
+
+// unanswered reports whether there is no answer, although one was waited for.
+func unanswered(answer *host.Answer) bool {
+	status := gjson.GetBytes(answer.Result, "status").Str
+	return status != "ok" && status != "accepted"
+}
+
+func checkCallID(id string) error {
+	if err := callid.Check(id); err != nil {
+		return fmt.Errorf("--call-id: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Flows, Runs and Deliveries list what the database holds, newest first.
+
+func (d *database) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
+	return tried(ctx, d, func(b backend) ([]*store.Flow, error) { return b.Flows(ctx, f) })
+}
+
+func (d *database) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error) {
+	return tried(ctx, d, func(b backend) ([]*store.Run, error) { return b.Runs(ctx, f) })
+}
+
+func (d *database) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
+	return tried(ctx, d, func(b backend) ([]*store.Delivery, error) { return b.Deliveries(ctx, f) })
+}
+
+// Flow returns a flow, or abi.NotFound.
+func (d *database) Flow(ctx context.Context, id string) (*store.Flow, error) {
+	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.Flow(ctx, id) })
+}
+
+// WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
+// It needs work, or an owner that does it.
+func (d *database) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.WaitFlow(ctx, id) })
+}
+
+// RetryFlow, DropFlow and ResendDelivery change a row. What they make due is done
+// by an owner that works.
+
+func (d *database) RetryFlow(ctx context.Context, id string) error {
+	return d.try(ctx, func(b backend) error { return b.RetryFlow(ctx, id) })
+}
+
+func (d *database) DropFlow(ctx context.Context, id string) error {
+	return d.try(ctx, func(b backend) error { return b.DropFlow(ctx, id) })
+}
+
+func (d *database) ResendDelivery(ctx context.Context, id string) error {
+	return d.try(ctx, func(b backend) error { return b.ResendDelivery(ctx, id) })
+}
+
+func tried[T any](ctx context.Context, d *database, ask func(backend) (T, error)) (answer T, err error) {
+	err = d.try(ctx, func(b backend) error {
+		answer, err = ask(b)
+		return err
+	})
+	return answer, err
+}

@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Flows lists the owner's flows, newest first.
+func (c *Client) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
+	var doc struct{ Flows []*store.Flow }
+	err := c.decode(ctx, "/v1/flows"+ownerapi.Query(f), &doc)
+	return doc.Flows, err
+}
+
+// Runs lists the owner's runs, newest first.
+func (c *Client) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error) {
+	var doc struct{ Runs []*store.Run }
+	err := c.decode(ctx, "/v1/runs"+ownerapi.Query(f), &doc)
+	return doc.Runs, err
+}
+
+// Deliveries lists the owner's deliveries, newest first.
+func (c *Client) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
+	var doc struct{ Deliveries []*store.Delivery }
+	err := c.decode(ctx, "/v1/deliveries"+ownerapi.Query(f), &doc)
+	return doc.Deliveries, err
+}
+
+// Flow returns a flow, or abi.NotFound.
+func (c *Client) Flow(ctx context.Context, id string) (*store.Flow, error) {
+	return c.flow(ctx, flowPath(id))
+}
+
+// WaitFlow returns the flow when it and its deliveries have ended, or it is
+// parked.
+func (c *Client) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	return c.flow(ctx, flowPath(id)+"/end")
+}
+
+// RetryFlow lets a parked flow go on.
+func (c *Client) RetryFlow(ctx context.Context, id string) error {
+	return c.change(ctx, flowPath(id)+"/retry")
+}
+
+// DropFlow ends a flow.
+func (c *Client) DropFlow(ctx context.Context, id string) error {
+	return c.change(ctx, flowPath(id)+"/drop")
+}
+
+// ResendDelivery tries a failed delivery again.
+func (c *Client) ResendDelivery(ctx context.Context, id string) error {
+	return c.change(ctx, "/v1/deliveries/"+url.PathEscape(id)+"/resend")
+}
+
+// PatchSession changes a session's settings.
+func (c *Client) PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, error) {
+	o := jsonappend.Open(nil)
+	o.String("key", p.Key)
+	for _, s := range []struct {
+		name  string
+		value *string
+	}{
+		{"sendPolicy", p.SendPolicy}, {"label", p.Label}, {"displayName", p.DisplayName}, {"model", p.Model},
+		{"thinkingLevel", p.ThinkingLevel}, {"verboseLevel", p.VerboseLevel},
+	} {
+		if s.value != nil {
+			o.String(s.name, *s.value)
+		}
+	}
+	if p.Archived != nil {
+		o.Bool("archived", *p.Archived)
+	}
+	doc, err := c.ask(ctx, http.MethodPost, "/v1/sessions/patch", o.Close())
+	if err != nil {
+		return nil, err
+	}
+	s := new(abi.Session)
+	return s, unmarshal("/v1/sessions/patch", doc.Raw, s)
+}
+
+func flowPath(id string) string { return "/v1/flows/" + url.PathEscape(id) }
+
+func (c *Client) flow(ctx context.Context, path string) (*store.Flow, error) {
+	f := new(store.Flow)
+	if err := c.decode(ctx, path, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (c *Client) change(ctx context.Context, path string) error {
+	_, err := c.ask(ctx, http.MethodPost, path, []byte("{}"))
+	return err
+}
+
+func (c *Client) decode(ctx context.Context, path string, into any) error {
+	doc, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	return unmarshal(path, doc.Raw, into)
+}
+
+func unmarshal(path, doc string, into any) error {
+	if err := json.Unmarshal([]byte(doc), into); err != nil {
+		return fmt.Errorf("client: %s: the owner's answer is not as expected: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/gateway/client"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
+	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// kept is an owner that has one row of each kind, with every field set that the
+// wire must not lose.
+type kept struct {
+	filter  store.Filter
+	changed string
+	patch   chat.Patch
+	waits   chan bool // receives when WaitFlow begins to wait; it does so for ever
+}
+
+var (
+	number, yes = int64(7), true
+
+	flowRow = &store.Flow{
+		ID: "f_1", Call: store.CallKey{Scope: "operator", ID: "c"}, Digest: "d", Tool: "sessions_send",
+		Caller: abi.Caller{SessionKey: "agent:a:main", AgentID: "a", Sandboxed: true, Hops: 2, RunID: "r_0"}, Plugin: "parley 1",
+		Step: 2, Status: store.FlowParked, State: json.RawMessage(`{"n":1}`), StateVersion: 3, WaitRun: "r_1", WaitUntil: 5,
+		Sessions: []string{"agent:b:main"}, Answer: json.RawMessage(`{"status":"ok"}`), Code: abi.Forbidden,
+		Failures: 2, Error: "trap", Note: "turn 1", AcceptedAt: 1, AnsweredAt: 2, UpdatedAt: 3, EndedAt: 4,
+	}
+	runRow = &store.Run{
+		ID: "r_1", Seq: 9, SessionKey: "agent:b:main", AgentID: "b", Group: abi.GroupNested, FlowID: "f_1", Scope: "operator",
+		Message: "hi", Provenance: json.RawMessage(`{"kind":"inter_session"}`), Status: abi.RunDone, Attempt: 2, Reply: "ok",
+		Usage: &abi.Usage{Input: &number}, QueuedAt: 1, StartedAt: 2, EndedAt: 3,
+	}
+	deliveryRow = &store.Delivery{
+		ID: "d_1", SessionKey: "agent:b:main", RunID: "r_1", FlowID: "f_1", Text: "t",
+		Target: abi.Target{Channel: "telegram", To: "1", ThreadID: "2"}, Status: store.DeliveryFailed, Attempts: 4, Error: "401", CreatedAt: 1, UpdatedAt: 2, EndedAt: 3,
+	}
+	sessionRow = &abi.Session{
+		Key: "agent:a:x", AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l", DisplayName: "d", Subject: "u", ChatType: "direct",
+		Channel: "c", DeliveryContext: abi.Target{Channel: "telegram", To: "1", AccountID: "2", ThreadID: "3"}, LastChannel: "lc", LastTo: "lt",
+		LastAccountID: "la", LastThreadID: "lh", Model: "m", ModelOverride: "o", ContextTokens: &number, TotalTokens: &number, ThinkingLevel: "high",
+		VerboseLevel: "off", SystemSent: &yes, AbortedLastRun: &yes, SendPolicy: "deny", SpawnedBy: "agent:a:main", Status: "done", ArchivedAt: 5, TranscriptPath: "/p",
+	}
+)
+
+func (k *kept) one(id, want string) error {
+	if id != want {
+		return abi.NewError(abi.NotFound, "there is no "+id)
+	}
+	return nil
+}
+
+func (k *kept) Tools() []abi.Tool {
+	return []abi.Tool{{Name: "t", InputSchema: []byte("{}"), OutputSchema: []byte("{}")}}
+}
+
+func (k *kept) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
+	return &host.Answer{CallID: c.ID, FlowID: "f_1", Result: []byte(`{"who":"` + c.Caller.RunID + `"}`)}, nil
+}
+
+func (k *kept) Flows(_ context.Context, f *store.Filter) ([]*store.Flow, error) {
+	k.filter = *f
+	return []*store.Flow{flowRow}, nil
+}
+
+func (k *kept) Runs(context.Context, *store.Filter) ([]*store.Run, error) {
+	return []*store.Run{runRow}, nil
+}
+
+func (k *kept) Deliveries(context.Context, *store.Filter) ([]*store.Delivery, error) {
+	return []*store.Delivery{deliveryRow}, nil
+}
+func (k *kept) Flow(_ context.Context, id string) (*store.Flow, error) {
+	return flowRow, k.one(id, "f_1")
+}
+
+func (k *kept) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	if k.waits == nil {
+		return flowRow, k.one(id, "f_1")
+	}
+	k.waits <- true
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (k *kept) RetryFlow(_ context.Context, id string) error {
+	k.changed = "retry"
+	return k.one(id, "f_1")
+}
+
+func (k *kept) DropFlow(_ context.Context, id string) error {
+	k.changed = "drop"
+	return k.one(id, "f_1")
+}
+
+func (k *kept) ResendDelivery(_ context.Context, id string) error {
+	k.changed = "resend"
+	return k.one(id, "d_1")
+}
+
+func (k *kept) PatchSession(_ context.Context, p *chat.Patch) (*abi.Session, error) {
+	k.patch = *p
+	return sessionRow, nil
+}
+
+func (k *kept) Send(context.Context, *chat.Message) (*chat.Accepted, error) {
+	return nil, errors.New("not over the socket")
+}
+
+func (k *kept) StartAgent(context.Context, *chat.AgentRequest) (*chat.Accepted, error) {
+	return nil, errors.New("not over the socket")
+}
+
+func (k *kept) WaitRun(context.Context, abi.Caller, string, time.Duration) (*store.Run, error) {
+	return nil, errors.New("not over the socket")
+}
+
+// serveKept owns a database of its own with the real API of the socket.
+func serveKept(t *testing.T, k *kept) (*owner.Lock, *httpapi.Socket, *client.Client) {
+	t.Helper()
+	db := filepath.Join(t.TempDir(), "a.db")
+	lock, err := owner.Acquire(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	socket := httpapi.NewSocket(k, nil)
+	s := &ownerapi.Service{Status: func() *ownerapi.Status { return &status }, Tools: socket}
+	lock.Handle(s.Handler())
+	peer, err := owner.Dial(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(t.Context(), peer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return lock, socket, c
+}
+
+func same(t *testing.T, want, got any, err error) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
+func TestWork(t *testing.T) {
+	k := &kept{}
+	_, _, c := serveKept(t, k)
+	ctx := t.Context()
+
+	filter := store.Filter{Statuses: []string{"waiting", "parked"}, SessionKey: "agent:a:x y&z", FlowID: "f/1", Since: 5, Limit: 6}
+	flows, err := c.Flows(ctx, &filter)
+	same(t, []*store.Flow{flowRow}, flows, err)
+	same(t, filter, k.filter, nil)
+	_, err = c.Flows(ctx, nil)
+	same(t, store.Filter{}, k.filter, err)
+	runs, err := c.Runs(ctx, nil)
+	same(t, []*store.Run{runRow}, runs, err)
+	deliveries, err := c.Deliveries(ctx, &store.Filter{})
+	same(t, []*store.Delivery{deliveryRow}, deliveries, err)
+	flow, err := c.Flow(ctx, "f_1")
+	same(t, flowRow, flow, err)
+	flow, err = c.WaitFlow(ctx, "f_1")
+	same(t, flowRow, flow, err)
+
+	for what, do := range map[string]func(context.Context, string) error{"retry": c.RetryFlow, "drop": c.DropFlow, "resend": c.ResendDelivery} {
+		id := "f_1"
+		if what == "resend" {
+			id = "d_1"
+		}
+		same(t, nil, nil, do(ctx, id))
+		same(t, what, k.changed, nil)
+		if err := do(ctx, "../"+id+"?x#y"); !errors.Is(err, abi.NotFound) || err.Error() != "there is no ../"+id+"?x#y" {
+			t.Errorf("%s of another: %v", what, err)
+		}
+	}
+	if f, err := c.Flow(ctx, "no"); f != nil || !errors.Is(err, abi.NotFound) {
+		t.Errorf("another flow: %v, %v", f, err)
+	}
+
+	answer, err := c.Call(ctx, &host.Call{Tool: "t", ID: "c", Caller: abi.Caller{SessionKey: "agent:a:main", RunID: "r_9"}})
+	same(t, &host.Answer{CallID: "c", FlowID: "f_1", Result: []byte(`{"who":"r_9"}`)}, answer, err)
+}
+
+func TestPatchSession(t *testing.T) {
+	k := &kept{}
+	_, _, c := serveKept(t, k)
+	label, unset, archived := "new", "", false
+	want := chat.Patch{
+		Key: "main", SendPolicy: &unset, Label: &label, DisplayName: &label, Model: &label, ThinkingLevel: &label, VerboseLevel: &unset, Archived: &archived,
+	}
+	got, err := c.PatchSession(t.Context(), &want)
+	same(t, sessionRow, got, err)
+	same(t, want, k.patch, nil)
+	_, err = c.PatchSession(t.Context(), &chat.Patch{Key: "main"})
+	same(t, chat.Patch{Key: "main"}, k.patch, err)
+}
+
+// Who waits for a flow is sent to the next owner when this one ends.
+func TestOwnerEndsDuringAWait(t *testing.T) {
+	k := &kept{waits: make(chan bool)}
+	lock, socket, c := serveKept(t, k)
+	got := make(chan error)
+	go func() {
+		_, err := c.WaitFlow(t.Context(), "f_1")
+		got <- err
+	}()
+	<-k.waits
+	lock.OnShutdown(socket.Close)
+	if err := lock.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-got; !errors.Is(err, owner.ErrFree) {
+		t.Errorf("the wait ended with %v", err)
+	}
+}

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// work knows one flow, run and delivery each.
+type work struct {
+	filter  store.Filter // the last one
+	changed []string
+}
+
+func known(id, want string) error {
+	if id != want {
+		return abi.NewError(abi.NotFound, "there is no "+id)
+	}
+	return nil
+}
+
+func (w *work) Flows(_ context.Context, f *store.Filter) ([]*store.Flow, error) {
+	w.filter = *f
+	return []*store.Flow{{ID: "f_1", Status: store.FlowParked, Caller: abi.Caller{Operator: true}}}, nil
+}
+
+func (w *work) Runs(_ context.Context, f *store.Filter) ([]*store.Run, error) {
+	w.filter = *f
+	return []*store.Run{{ID: "r_1", SessionKey: "agent:a:main", Status: abi.RunDone}}, nil
+}
+
+func (w *work) Deliveries(_ context.Context, f *store.Filter) ([]*store.Delivery, error) {
+	w.filter = *f
+	return nil, nil
+}
+
+func (w *work) Flow(_ context.Context, id string) (*store.Flow, error) {
+	return &store.Flow{ID: id}, known(id, "f_1")
+}
+
+func (w *work) RetryFlow(_ context.Context, id string) error { return w.change("retry "+id, id, "f_1") }
+func (w *work) DropFlow(_ context.Context, id string) error  { return w.change("drop "+id, id, "f_1") }
+func (w *work) ResendDelivery(_ context.Context, id string) error {
+	return w.change("resend "+id, id, "d_1")
+}
+
+func (w *work) change(what, id, want string) error {
+	w.changed = append(w.changed, what)
+	return known(id, want)
+}
+
+// WaitFlow returns f_1 at once; f_waiting never ends.
+func (w *work) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	if id == "f_waiting" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &store.Flow{ID: id, Status: store.FlowDone}, known(id, "f_1")
+}
+
+func TestSocketWork(t *testing.T) {
+	f := newFake()
+	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
+	for _, c := range []struct {
+		method, path string
+		status       int
+		want         string // in the answer
+	}{
+		{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&since=7&limit=9", 200, `{"flows":[{"id":"f_1",`},
+		{"GET", "/v1/runs", 200, `{"runs":[{"id":"r_1",`},
+		{"GET", "/v1/deliveries", 200, `{"deliveries":[]}`},
+		{"GET", "/v1/flows?limit=many", 400, `"message":"the query's limit=many is wrong"`},
+		{"GET", "/v1/flows?limit=-1", 400, `"message":"the query's limit=-1 is wrong"`},
+		{"GET", "/v1/runs?state=done", 400, `"message":"the query's state=done is wrong"`},
+		{"GET", "/v1/flows/f_1", 200, `{"id":"f_1",`},
+		{"GET", "/v1/flows/f%2F..", 404, `"code":"not_found","message":"there is no f/.."`},
+		{"GET", "/v1/flows/f_1/end", 200, `"status":"done"`},
+		{"POST", "/v1/flows/f_1/retry", 200, `{}`},
+		{"POST", "/v1/flows/f_2/retry", 404, `"code":"not_found"`},
+		{"POST", "/v1/flows/f_1/drop", 200, `{}`},
+		{"POST", "/v1/deliveries/d_1/resend", 200, `{}`},
+		{"GET", "/v1/flows/f_1/retry", 405, `use POST`},
+		{"POST", "/v1/flows", 405, `use GET`},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			r := request{c.method, c.path, nil, nil}.send(t, url)
+			if r.status != c.status || !strings.Contains(r.body, c.want) {
+				t.Errorf("status %d, %s; want %d, %s", r.status, r.body, c.status, c.want)
+			}
+		})
+	}
+	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1"}, f.changed); d != "" {
+		t.Error(d)
+	}
+	request{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&flow=f&since=7&limit=9", nil, nil}.send(t, url)
+	want := store.Filter{Statuses: []string{"waiting", "parked"}, SessionKey: "agent:a:main", FlowID: "f", Since: 7, Limit: 9}
+	if d := cmp.Diff(want, f.filter); d != "" {
+		t.Error(d)
+	}
+}
+
+// The end of the socket's API sends those away who wait, so that they ask the
+// next owner, and lets the others end.
+func TestSocketClose(t *testing.T) {
+	f := newFake()
+	s := NewSocket(f, slog.New(slog.DiscardHandler))
+	url := newServer(t, s)
+	call := func(do string) <-chan response {
+		answer := make(chan response, 1)
+		go func() {
+			answer <- request{"POST", "/v1/call", nil, strings.NewReader(`{"tool":"echo","args":{"do":"` + do + `"},"callId":"c"}`)}.send(t, url)
+		}()
+		<-f.started
+		return answer
+	}
+	waits, works := call("exchange"), call("wait")
+	s.Close()
+	if r := <-waits; r.status != 503 {
+		t.Errorf("the call that waits: %d %s", r.status, r.body)
+	}
+	if r := (request{"GET", "/v1/flows/f_waiting/end", nil, nil}).send(t, url); r.status != 503 {
+		t.Errorf("a wait for a flow: %d %s", r.status, r.body)
+	}
+	close(f.gate)
+	if r := <-works; r.status != 200 {
+		t.Errorf("the call that works: %d %s", r.status, r.body)
+	}
+}
+
+func TestSocketPatch(t *testing.T) {
+	f := newFake()
+	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
+	r := request{"POST", "/v1/sessions/patch", nil, strings.NewReader(`{"key":"main","label":"x"}`)}.send(t, url)
+	if r.status != 200 || !strings.HasPrefix(r.body, `{"key":"main",`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
