@@ -14,7 +14,8 @@ usage: ./build.sh VERB
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
   conform  talk to Parley with the official MCP clients for TypeScript
-  bench    generate stores and measure; prints ratios, requests per second and memory
+  bench    generate stores and measure; prints ratios, requests per second, overhead of sends and memory
+  crash    kill Parley at every commit and outside effect, and 500 times at random under load (--kills N)
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   help     this text
 TEXT
@@ -40,9 +41,13 @@ conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/par
 bench() {
   echo "== a step with and without the engine's deadline"
   go test -run '^$' -bench 'BenchmarkStep' ./host/engine
-  echo "== a gateway over HTTP, a small store and a big one"
+  echo "== commits with and without group commit"
+  go test -run '^$' -bench 'BenchmarkUpdate' ./host/store/sqlite
+  echo "== a gateway over HTTP, a small store and a big one; sends"
   go run ./host/bench "$@"
 }
+
+crash() { go run ./host/crashtest "$@"; }
 
 fuzz() {
   local seconds=${1:-20} pkg name
@@ -80,7 +85,7 @@ check() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-demo | wasm | repro | conform | bench | fuzz | check) "$verb" "$@" ;;
+demo | wasm | repro | conform | bench | crash | fuzz | check) "$verb" "$@" ;;
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)

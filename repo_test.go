@@ -61,6 +61,7 @@ var layers = []struct {
 }{
 	{"host/cmd", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
 	{"host/bench", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
+	{"host/crashtest", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
 	{"host/gateway", []string{"host", "host/chat", "host/config/...", "host/openclaw/...", "host/store", "abi/..."}},
 	{"host/openclaw", []string{"host/store/...", "host/config/...", "abi/..."}},
 	{"host/flow", []string{"host/step", "host/work", "host/store", "abi/..."}},
@@ -238,7 +239,7 @@ func TestReadmeCommands(t *testing.T) {
 // TestVerbs asks build.sh for help and for a verb that it does not have.
 func TestVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
-	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "fuzz", "help"} {
+	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "fuzz", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
 			t.Errorf("build.sh help does not explain %s", verb)
 		}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+)
+
+// outside is the world that no crash of the gateway touches: a model's endpoint,
+// and the receivers of four kinds of sinks. Receivers that honour keys drop what
+// they have seen, as the real ones do; what arrives is counted either way.
+type outside struct {
+	server *httptest.Server
+	think  time.Duration // how long the model takes
+
+	mu       sync.Mutex
+	asked    int
+	arrived  map[string]map[string]int // receiver → text → posts that arrived
+	accepted map[string]map[string]int // receiver → text → messages that a reader sees
+	keys     map[string]bool
+}
+
+func newOutside(think time.Duration) *outside {
+	o := &outside{think: think, arrived: map[string]map[string]int{}, accepted: map[string]map[string]int{}, keys: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", o.model)
+	mux.HandleFunc("POST /webhook", func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ Text string }
+		read(r, &m)
+		o.take("webhook", m.Text, r.Header.Get("Idempotency-Key"))
+		reply(w, `{}`)
+	})
+	mux.HandleFunc("POST /discord/", func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ Content, Nonce string }
+		read(r, &m)
+		o.take("discord", m.Content, m.Nonce)
+		reply(w, `{"id":"1"}`)
+	})
+	mux.HandleFunc("POST /telegram/", func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ Text string }
+		read(r, &m)
+		o.take("telegram", m.Text, "")
+		reply(w, `{"ok":true,"result":{"message_id":1}}`)
+	})
+	mux.HandleFunc("POST /slack/", func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ Text string }
+		read(r, &m)
+		o.take("slack", m.Text, "")
+		reply(w, `{"ok":true,"ts":"1.1"}`)
+	})
+	o.server = httptest.NewServer(mux)
+	return o
+}
+
+func read(r *http.Request, into any) {
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func reply(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, body)
+}
+
+// take counts a post; key is empty for receivers that honour none.
+func (o *outside) take(receiver, text, key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	count(o.arrived, receiver, text)
+	if key != "" {
+		if key = receiver + " " + key; o.keys[key] {
+			return
+		}
+		o.keys[key] = true
+	}
+	count(o.accepted, receiver, text)
+}
+
+func count(in map[string]map[string]int, receiver, text string) {
+	if in[receiver] == nil {
+		in[receiver] = map[string]int{}
+	}
+	in[receiver][text]++
+}
+
+// posts returns how often a text arrived at a receiver, and how often a reader
+// sees it.
+func (o *outside) posts(receiver, text string) (arrived, accepted int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.arrived[receiver][text], o.accepted[receiver][text]
+}
+
+// model answers a chat completion, as a stream.
+func (o *outside) model(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Model    string
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	read(r, &q)
+	o.mu.Lock()
+	o.asked++
+	o.mu.Unlock()
+	select {
+	case <-time.After(o.think):
+	case <-r.Context().Done():
+		return
+	}
+	text := ""
+	if n := len(q.Messages); n > 0 {
+		text = answer(plain(q.Messages[n-1].Content))
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, chunk := range []string{
+		fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":%q,"choices":[{"index":0,"delta":{"role":"assistant","content":%q},"finish_reason":null}]}`, q.Model, text),
+		fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":%q,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, q.Model),
+		fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":%q,"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`, q.Model),
+		"[DONE]",
+	} {
+		_, _ = io.WriteString(w, "data: "+chunk+"\n\n")
+	}
+}
+
+// plain is the text of a message's content, which is a string or a list of parts.
+func plain(content json.RawMessage) string {
+	var s string
+	if json.Unmarshal(content, &s) == nil {
+		return s
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(content, &parts) // anything else has no text
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
