@@ -1,7 +1,8 @@
 // Command bench measures a gateway as its clients see it: over HTTP, against
 // stores of different sizes, in one run. It compares two servers request by
 // request, so that what disturbs one disturbs the other, and prints medians and
-// their ratio; no time is ever asserted.
+// their ratio; no time is ever asserted. At last it measures sends in a host of
+// its own process.
 //
 //	go run ./host/bench [-sessions N] [-long N] [-large MB] [-requests N]
 package main
@@ -79,7 +80,10 @@ func run(ctx context.Context) (err error) {
 	if err := compare(ctx, servers, *requests); err != nil {
 		return err
 	}
-	return saturate(ctx, sizes, servers)
+	if err := saturate(ctx, sizes, servers); err != nil {
+		return err
+	}
+	return sends(ctx, dir)
 }
 
 // configuration lets the caller see everything, which is the hardest case: the
