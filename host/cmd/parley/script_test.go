@@ -31,7 +31,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden texts of testdata/script")
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"parley": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"parley": main, "visitor": visitor})
+}
 
 // TestScripts runs testdata/script. Beside testscript's own commands there are:
 //

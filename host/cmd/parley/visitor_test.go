@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
+	"github.com/parley-wasm/parley/host/run/agent/command"
+)
+
+// visitor is an agent that is a program of its own. It asks over MCP what it can
+// see, then tries to be somebody else, and answers with what came back, a line
+// each. It keeps its token in the file that its argument names; one that is there
+// from an earlier run is tried too.
+func visitor() {
+	ctx, token := context.Background(), os.Getenv(command.EnvToken)
+	old, err := os.ReadFile(os.Args[1])
+	if err == nil {
+		err = visit(ctx, string(old), os.Stdout)
+	} else if os.IsNotExist(err) {
+		err = visit(ctx, token, os.Stdout)
+	}
+	if err = errors.Join(err, os.WriteFile(os.Args[1], []byte(token), 0o600)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func visit(ctx context.Context, token string, w io.Writer) error {
+	for _, name := range []string{"", "agent:ops:main"} {
+		seen, err := listOverMCP(ctx, asRun{token, name})
+		if err != nil {
+			seen = err.Error()
+		}
+		fmt.Fprintf(w, "over MCP as %q: %s\n", name, seen)
+	}
+	for _, try := range [][2]string{
+		{"/tools/invoke", `{"tool":"sessions_list"}`},
+		{"/tools/invoke", `{"tool":"sessions_list","sessionKey":"agent:ops:main"}`},
+		{"/tools/invoke", `{"tool":"sessions_history","args":{"sessionKey":"agent:ops:main"}}`},
+		{"/v1/chat/history", `{"sessionKey":"agent:ops:main"}`},
+		{"/v1/chat/send", `{"sessionKey":"agent:ops:main","message":"it is me"}`},
+		{"/v1/agent", `{"sessionKey":"agent:ops:main","message":"work for me"}`},
+		{"/v1/sessions/patch", `{"key":"agent:ops:main","sendPolicy":"deny"}`},
+	} {
+		status, err := asRun{token: token}.post(ctx, try[0], try[1])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s %s: %d\n", try[0], try[1], status)
+	}
+	return nil
+}
+
+// asRun adds a run's token to requests, and the wish to speak as a session.
+type asRun struct{ token, session string }
+
+func (a asRun) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	if a.session != "" {
+		r.Header.Set(httpapi.HeaderSession, a.session)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// listOverMCP returns the keys of the sessions that sessions_list shows.
+func listOverMCP(ctx context.Context, as asRun) (string, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "visitor", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &sdk.StreamableClientTransport{
+		Endpoint: os.Getenv(command.EnvURL) + "/mcp", HTTPClient: &http.Client{Transport: as}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	defer session.Close()
+	result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "sessions_list", Arguments: map[string]any{}})
+	if err != nil {
+		return "", err
+	}
+	var keys []string
+	for _, key := range gjson.Get(result.Content[0].(*sdk.TextContent).Text, "sessions.#.key").Array() {
+		keys = append(keys, key.Str)
+	}
+	return strings.Join(keys, " "), nil
+}
+
+func (a asRun) post(ctx context.Context, path, body string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv(command.EnvURL)+path, bytes.NewBufferString(body))
+	if err != nil {
+		return 0, err
+	}
+	resp, err := a.RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
