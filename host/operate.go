@@ -106,7 +106,9 @@ func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 
 // WaitRun waits until a run has ended, or for a time, and returns it as it then
 // stands. Only the caller that started it, or the operator, may: anybody else
-// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1).
+// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that
+// waits so gives its slot back meanwhile, and does not wait at all for what waits
+// for it (S4.5).
 func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -116,6 +118,7 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 		return look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
 	}
 	r, err := find()
+	by := caller.RunID
 	caller.RunID = ""
 	switch {
 	case err != nil:
@@ -124,6 +127,13 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 		return nil, abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q that you have started", clip(id)))
 	case r.Ended():
 		return r, nil
+	}
+	if by != "" {
+		circle, err := look(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
+		if err != nil || circle {
+			return r, err
+		}
+		defer s.runs.Suspend(by)()
 	}
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -20,6 +20,19 @@ type effect interface {
 	apply(tx store.Tx) error
 }
 
+// freeWait is no write: it finds out whether the calling run can still wait for a
+// session. Two sends that cross, each decided before the other was on disk, would
+// else wait for each other (S4.4).
+type freeWait struct{ session, run string }
+
+func (w *freeWait) apply(tx store.Tx) error {
+	waits, err := tx.Waits(w.session, w.run)
+	if err == nil && waits {
+		err = abi.NewError(abi.Conflict, "step: what runs in session "+w.session+" waits for the caller by now")
+	}
+	return err
+}
+
 // record checks a write and keeps it.
 func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 	name := r.family + "." + r.op

@@ -17,6 +17,7 @@ type functions struct {
 	snapshot store.Snapshot
 	work     store.View // the snapshot, of a store that keeps work
 	effects  []effect
+	checks   []effect // of what the plugin was told and may rely on; they write nothing
 	calls    []HostCall
 	// broken is a failure of the host itself. The step cannot succeed after it,
 	// whatever the plugin makes of the reply.
@@ -163,6 +164,9 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 		return abi.AppendWaitsReply(nil, false), nil
 	}
 	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
+	if err == nil && !waits {
+		f.checks = append(f.checks, &freeWait{key, f.flow.Caller.RunID})
+	}
 	return abi.AppendWaitsReply(nil, waits), err
 }
 

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
@@ -61,16 +62,16 @@ type Flow struct {
 // Result is what a step returned, and the effects it recorded.
 type Result struct {
 	abi.StepResult
-	effects []effect
+	checks, effects []effect
 }
 
 // Effects returns how many effects the step recorded.
 func (r *Result) Effects() int { return len(r.effects) }
 
 // Apply carries the effects out. It fails with abi.Conflict when something has
-// changed that an effect relied on.
+// changed that the step relied on.
 func (r *Result) Apply(tx store.Tx) error {
-	for _, e := range r.effects {
+	for _, e := range slices.Concat(r.checks, r.effects) {
 		if err := e.apply(tx); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (r *Runner) Run(ctx context.Context, in *Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.effects = fns.effects
+	result.checks, result.effects = fns.checks, fns.effects
 	return result, nil
 }
 

@@ -88,6 +88,8 @@ type Tx interface {
 	// Waiting returns the ids of the flows that wait for a run. A parked one does
 	// not.
 	Waiting(runID string) ([]string, error)
+	// Waits is View's, as of this transaction.
+	Waits(sessionKey, runID string) (bool, error)
 
 	// Schedule says when a piece of work is due, in milliseconds. Subscribers
 	// hear of it after the commit.

@@ -134,6 +134,12 @@ func (t *tx) Waiting(runID string) ([]string, error) {
 	return *ids, nil
 }
 
+// Waits reports whether a new run of the session would wait for the run (S4.4).
+func (t *tx) Waits(sessionKey, runID string) (bool, error) {
+	var id string
+	return t.row("look for waits", waits, []any{sessionKey, runID}, &id)
+}
+
 // texts returns the single column of a statement's rows.
 func texts(ctx context.Context, c *conn, s statement, args ...any) ([]string, error) {
 	rows, err := c.bounded(ctx, s, args...)
