@@ -17,6 +17,7 @@ type Caller struct {
 	Hops       int    `json:"hops"`            // how many flows in a row led here (S5.6)
 	RunID      string `json:"runId,omitempty"` // the run that calls, if one does
 	Operator   bool   `json:"operator,omitempty"`
+	Attempt    int    `json:"-"` // which attempt at that run; the host's own, and not sent
 }
 
 // AppendJSON appends the caller's JSON.

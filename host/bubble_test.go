@@ -367,5 +367,3 @@ type taker struct{}
 var _ delivery.Sink = taker{}
 
 func (taker) Post(context.Context, *delivery.Message) error { return nil }
-
-func (taker) HonoursKey() bool { return true }

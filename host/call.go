@@ -12,6 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/flow"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
 )
 
 // Call is one tool call.
@@ -88,12 +89,13 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args, Caller: caller,
 	}
 	if caller.RunID != "" {
-		id, living := h.services.runs.CallID(caller.RunID, c.Tool, flow.Digest(c.Tool, c.Args))
-		if !living {
-			return nil, abi.NewError(abi.Forbidden, "host: the run "+clip(caller.RunID)+" has ended; its calls have too")
+		own := h.services.runs.ToolCall(&caller, c.Tool, flow.Digest(c.Tool, c.Args))
+		if own == nil {
+			return nil, over(caller.RunID)
 		}
+		call.Check = own.Check
 		if call.Key.ID == "" {
-			call.Key.ID = id
+			call.Key.ID = own.ID
 		}
 	}
 	if call.Key.ID == "" {
@@ -101,10 +103,18 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	}
 	call.Waiting = h.waiting(caller.RunID, c.Waiting)
 	answer, err := h.services.flows.Call(ctx, call)
-	if err != nil {
+	switch {
+	case errors.Is(err, work.ErrLost):
+		return nil, over(caller.RunID)
+	case err != nil:
 		return nil, err
 	}
 	return &Answer{CallID: call.Key.ID, FlowID: answer.FlowID, Result: answer.Result, Code: answer.Code}, nil
+}
+
+// over is what a call of an attempt gets that has ended.
+func over(runID string) error {
+	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
 }
 
 // waiting is what is to be told when a call waits: the run that makes it, if one
@@ -139,7 +149,11 @@ func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
 			return nil, c.Caller, &abi.Error{Code: abi.InvalidArgs, Message: "the arguments are not strict JSON: " + err.Error(), Cause: err}
 		}
 	}
-	caller, err := checkCaller(c.Caller, h.Config().Keys())
+	settings := h.Config()
+	caller, err := checkCaller(c.Caller, settings.Keys())
+	if err == nil && !caller.Operator {
+		caller.Sandboxed = caller.Sandboxed || settings.Sandboxes(caller.AgentID, caller.SessionKey)
+	}
 	return tool, caller, err
 }
 
@@ -193,7 +207,7 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the call goes on with the next one, and the same call id gets its answer", Cause: err}
 	}
 	var e *abi.Error
-	if errors.As(err, &e) && e.Code != abi.Internal {
+	if err = noRoom(err); errors.As(err, &e) && e.Code != abi.Internal {
 		return e
 	}
 	code := abi.Internal
@@ -208,6 +222,14 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 		message = err.Error()
 	}
 	return &abi.Error{Code: code, Message: message, Cause: err}
+}
+
+// noRoom says of an error that the store is full what that means for who asked.
+func noRoom(err error) error {
+	if !errors.Is(err, store.ErrFull) {
+		return err
+	}
+	return &abi.Error{Code: abi.Limit, Message: "the database cannot grow, the disk is full: nothing was accepted; make room, and send it again", Cause: err}
 }
 
 func clip(s string) string {

@@ -84,10 +84,10 @@ func (h *Host) load(ctx context.Context, wasm []byte) (err error) {
 	return err
 }
 
-// Close ends the waiting of callers, begins nothing more, and waits for the runs,
-// posts and steps under way until ctx ends; then they are cut off, and the next
-// Host on this store goes on with them. At last it releases the sandbox. The
-// store stays open.
+// Close begins nothing more and waits for the runs under way, then ends the
+// waiting of callers, and waits for the posts and steps under way. When ctx ends
+// before that, all of them are cut off, and the next Host on this store goes on
+// with them. At last it releases the sandbox. The store stays open.
 func (h *Host) Close(ctx context.Context) error {
 	var err error
 	if h.services != nil {

@@ -152,7 +152,8 @@ func (h *Host) Send(ctx context.Context, m *chat.Message) (*chat.Accepted, error
 	if err != nil {
 		return nil, err
 	}
-	return s.chat.Send(ctx, m)
+	accepted, err := s.chat.Send(ctx, m)
+	return accepted, noRoom(err)
 }
 
 // StartAgent starts one run of a session's agent (chat.Service.StartAgent).
@@ -161,7 +162,8 @@ func (h *Host) StartAgent(ctx context.Context, r *chat.AgentRequest) (*chat.Acce
 	if err != nil {
 		return nil, err
 	}
-	return s.chat.StartAgent(ctx, r)
+	accepted, err := s.chat.StartAgent(ctx, r)
+	return accepted, noRoom(err)
 }
 
 // PatchSession changes a session's settings (chat.Service.Patch).
@@ -170,7 +172,8 @@ func (h *Host) PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, e
 	if err != nil {
 		return nil, err
 	}
-	return s.chat.Patch(ctx, p)
+	session, err := s.chat.Patch(ctx, p)
+	return session, noRoom(err)
 }
 
 // Identify returns whom a run's token stands for, while its attempt lives.

@@ -48,7 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// NewID makes the ids of calls whose caller gave none; nil: random ones.
+	// NewID makes the ids of calls whose caller gave none, of flows, and of runs and
+	// sessions that messages from outside begin; nil: random ones.
 	NewID func() string
 	// Observe is called with the conversation of every step, for recording; it
 	// must be safe for concurrent use. nil: nothing is recorded.

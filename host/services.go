@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +32,9 @@ type services struct {
 	chat    *chat.Service
 	shared  bool
 	started atomic.Bool
-	stop    context.CancelFunc // of the pruning
+	pruner  *pruner
+
+	draining sync.Once
 
 	runners *runners.Runners // nil when the embedder supplies agents
 	sinks   *sinks.Sinks     // nil when the embedder supplies sinks
@@ -39,7 +42,7 @@ type services struct {
 
 func (h *Host) assemble(db store.Durable) (*services, error) {
 	o := &h.options
-	s := &services{store: db, shared: o.Shared, stop: func() {}}
+	s := &services{store: db, shared: o.Shared}
 	agents, post := o.Agents, o.Sinks
 	if agents == nil {
 		s.runners = runners.New(h.Config(), &runners.Options{Supervisor: o.Supervisor})
@@ -78,10 +81,10 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 // stepSettings are what a step of a tool that writes works under.
 func (h *Host) stepSettings(tool string) *flow.Settings {
 	s := h.settings.Load()
-	f := &flow.Settings{Config: s.tools[tool]}
-	f.Keys = s.config.Keys()
-	f.Receive = func(session *abi.Session) error { return policy.Receive(s.config, session) }
-	return f
+	return &flow.Settings{
+		Config: s.tools[tool], Keys: s.config.Keys(),
+		Receive: func(session *abi.Session) error { return policy.Receive(s.config, session) },
+	}
 }
 
 // callAs is how an agent calls a tool.
@@ -107,7 +110,7 @@ func (s *services) configure(c *config.Config) {
 // called once. Unless Options.Shared is set, the store must be this process's
 // alone: whatever another one was doing there is taken over at once.
 func (h *Host) Start(ctx context.Context) error {
-	s := h.services
+	s, o := h.services, &h.options
 	if s == nil {
 		return abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
 	}
@@ -116,43 +119,30 @@ func (h *Host) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	var pruning context.Context
-	pruning, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go h.prune(pruning)
+	s.pruner = startPruner(s.store, o.Now, o.Logger)
 	s.started.Store(true)
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
 }
 
-func (s *services) close(ctx context.Context) error {
-	s.stop()
-	return errors.Join(s.flows.Close(ctx), s.runs.Close(ctx), s.outbox.Close(ctx), s.worker.Close(context.WithoutCancel(ctx)))
+// Drain lets the attempts at runs under way end and begins no further one; when
+// ctx ends first they are cut off, and it returns ctx's error. Everything else goes
+// on: those who wait for these runs get their answers, and what the agents ask of
+// tools is answered. A gateway drains before it stops serving; Close drains too.
+func (h *Host) Drain(ctx context.Context) error {
+	if h.services == nil {
+		return nil
+	}
+	return h.services.drain(ctx)
 }
 
-const (
-	keepWork   = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
-	pruneEvery = time.Hour
-	pruneBatch = 500 // rows of a kind that one commit removes
-)
+func (s *services) drain(ctx context.Context) (err error) {
+	s.draining.Do(func() { err = s.runs.Close(ctx) })
+	return err
+}
 
-// prune removes what ended long ago, a little at a time.
-func (h *Host) prune(ctx context.Context) {
-	tick := time.NewTicker(pruneEvery)
-	defer tick.Stop()
-	for {
-		for more := true; more; {
-			err := h.services.store.Update(ctx, func(tx store.Tx) (err error) {
-				more, err = tx.Prune(h.options.Now().Add(-keepWork).UnixMilli(), pruneBatch)
-				return err
-			})
-			if err != nil {
-				h.options.Logger.Warn("host: old work could not be removed", "error", err)
-				break
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+// close ends the runs first: an agent that waits in a tool must not take the end
+// of the wait for its answer.
+func (s *services) close(ctx context.Context) error {
+	s.pruner.close()
+	return errors.Join(s.drain(ctx), s.flows.Close(ctx), s.outbox.Close(ctx), s.worker.Close(context.WithoutCancel(ctx)))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/route"
 )
 
 // HostFunctions answer one request to an import family. A refusal is a reply
@@ -195,9 +196,12 @@ func (h *Host) Receive(m *Inbound) Answer {
 		return Answer{Err: abi.NewError(abi.NotFound, "there is no session "+m.SessionKey)}
 	}
 	override, command := commands[strings.TrimSpace(m.Text)]
-	if command && (m.From == "" || h.settings.owns(m.Target.Channel, m.From)) {
+	if command && (m.From == "" && m.Target.Channel == "" || h.settings.owns(m.Target.Channel, m.From)) {
 		s.SendPolicy = override
 		return Answer{Result: []byte(`{"status":"ok"}`)}
+	}
+	if known := route.Context(s); m.Target.To == "" && m.Target.Channel == known.Channel {
+		m.Target.To = known.To
 	}
 	if m.Target.Channel != "" {
 		s.LastChannel, s.LastTo = m.Target.Channel, m.Target.To

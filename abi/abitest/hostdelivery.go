@@ -16,11 +16,17 @@ const (
 )
 
 // deliver posts a text to the channel of a session, with the target and the
-// policy as they are then (S4.7, S8.3, S9).
-func (h *Host) deliver(d *DeliveryOutcome) {
+// policy as they are then (S4.7, S8.3, S9). The flow that it belongs to, if there
+// is one, tells what became of it.
+func (h *Host) deliver(d *DeliveryOutcome, f *hostFlow) {
 	d.Status = deliveryPending
 	h.deliveries = append(h.deliveries, d)
 	h.plan(h.now, orderRun, func() {
+		defer func() {
+			if f != nil {
+				f.note += ": " + d.Status
+			}
+		}()
 		session := h.session(d.SessionKey)
 		if session == nil {
 			d.Status, d.Error = deliverySkipped, "the session does not exist"

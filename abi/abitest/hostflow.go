@@ -34,13 +34,16 @@ type hostFlow struct {
 
 // call makes a tool call; answer is told what came of it.
 func (h *Host) call(c *Call, answer func(Answer)) {
-	id := c.ID
+	id, caller := c.ID, c.Caller
 	if id == "" {
 		id = h.newID("call")
 	}
+	if !caller.Operator {
+		caller.Sandboxed = caller.Sandboxed || h.settings.sandboxed(caller.SessionKey, caller.AgentID)
+	}
 	f := &hostFlow{
-		id: h.newID("flow"), tool: c.Tool, callID: id, digest: digest(c), caller: c.Caller,
-		scope: scopeOf(&c.Caller), step: 1, acceptedAt: h.now, status: flowWaiting,
+		id: h.newID("flow"), tool: c.Tool, callID: id, digest: digest(c), caller: caller,
+		scope: scopeOf(&caller), step: 1, acceptedAt: h.now, status: flowWaiting,
 	}
 	writes := false
 	if t, known := h.tools[c.Tool]; known {
@@ -59,7 +62,7 @@ func (h *Host) call(c *Call, answer func(Answer)) {
 	}
 	input := abi.CallInput{
 		FlowID: f.id, Step: f.step, CallID: id, Now: h.now, AcceptedAt: f.acceptedAt,
-		Tool: c.Tool, Args: c.Args, Caller: c.Caller, Config: h.configOf(c.Tool),
+		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.configOf(c.Tool),
 	}
 	s := &hostStep{host: h, flow: f, store: NewStore(&Contents{Sessions: h.sessions}), writes: writes}
 	result, err := s.run(abi.ExportCall, input.AppendJSON(nil))
@@ -201,7 +204,26 @@ func digest(c *Call) string {
 	if err != nil {
 		return c.Tool + " " + strconv.Quote(string(c.Args))
 	}
-	return c.Tool + " " + string(Compact(v))
+	return c.Tool + " " + string(Compact(asNumbers(v)))
+}
+
+// asNumbers replaces the spelling of numbers by what they are.
+func asNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Float64(); err == nil {
+			return n + 0 // which is 0 for -0 too
+		}
+	case []any:
+		for i := range v {
+			v[i] = asNumbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = asNumbers(v[name])
+		}
+	}
+	return v
 }
 
 // readStep takes the output of an export apart, strictly.

@@ -99,7 +99,7 @@ func (s *hostSettings) passes(session *abi.Session, channel string) error {
 		decision, _ = v.(string)
 	}
 	if decision == deny {
-		return abi.NewError(abi.Forbidden, "session.sendPolicy closes session "+session.Key)
+		return abi.NewError(abi.Forbidden, "session.sendPolicy closes the session")
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (h *Host) end(r *hostRun, status, reply, problem string) {
 		h.remember(r.SessionKey, map[string]any{"role": "assistant", "content": []any{textBlock(reply)}, "timestamp": number(h.now), "stopReason": "stop"})
 	}
 	if r.deliver && reply != "" {
-		h.deliver(&DeliveryOutcome{SessionKey: r.SessionKey, Text: reply})
+		h.deliver(&DeliveryOutcome{SessionKey: r.SessionKey, Text: reply}, nil)
 	}
 	h.wakeFor(r)
 	h.plan(h.now, orderRun, func() { h.startNext(r.SessionKey) })

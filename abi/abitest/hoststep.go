@@ -124,8 +124,8 @@ func (s *hostStep) start(f *fields) ([]byte, error) {
 	f.required("group", &r.Group)
 	f.flag("noTools", &r.NoTools)
 	f.int("timeoutSeconds", &r.TimeoutSeconds)
-	if !slices.Contains([]string{abi.GroupMain, abi.GroupSubagent, abi.GroupNested}, r.Group) {
-		f.wrong("group", "a group")
+	if r.Group != abi.GroupNested {
+		f.wrong("group", "a group that tools start runs in")
 	}
 	if err := f.done(); err != nil {
 		return nil, err
@@ -192,6 +192,6 @@ func (s *hostStep) send(f *fields) ([]byte, error) {
 	if !s.party(d.SessionKey) {
 		return nil, abi.NewError(abi.Forbidden, "session "+d.SessionKey+" takes no part in this flow")
 	}
-	s.effects = append(s.effects, func() { s.host.deliver(d) })
+	s.effects = append(s.effects, func() { s.host.deliver(d, s.flow) })
 	return abi.AppendDeliveryIDReply(nil, s.host.newID("delivery")), nil
 }

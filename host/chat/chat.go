@@ -84,7 +84,7 @@ func (s *Service) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	if r.target, err = target(m.Target); err != nil {
 		return nil, err
 	}
-	if r.from == "" || Owns(c, r.target.Channel, r.from) {
+	if r.from == "" && r.target.Channel == "" || Owns(c, r.target.Channel, r.from) {
 		r.command = parseCommand(r.text)
 	}
 	return s.accept(ctx, c, r)
@@ -102,7 +102,7 @@ func (s *Service) StartAgent(ctx context.Context, a *AgentRequest) (*Accepted, e
 }
 
 func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Accepted, error) {
-	id, now := s.options.NewID(), s.options.Now().UnixMilli()
+	id, now := "r_"+s.options.NewID(), s.options.Now().UnixMilli()
 	var accepted *Accepted
 	err := s.options.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
@@ -116,7 +116,10 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 		if r.command != nil {
 			accepted = &Accepted{Status: StatusOK, Reply: r.command.reply}
 			session.SendPolicy = r.command.override
-			return tx.PutSession(session)
+			if err := tx.PutSession(session); err != nil || r.id == "" {
+				return err
+			}
+			return tx.PutRun(r.done(id, now))
 		}
 		accepted = &Accepted{RunID: id, Status: StatusAccepted}
 		session.UpdatedAt = max(session.UpdatedAt, now)

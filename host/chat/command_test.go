@@ -49,6 +49,7 @@ func TestCommands(t *testing.T) {
 		{"by an owner", chat.Message{Text: "/send on", From: "123", Target: owner}, "deny", "allow", false},
 		{"by an owner, from a channel in upper case", chat.Message{Text: "/send on", From: "123", Target: abi.Target{Channel: "TELEGRAM"}}, "deny", "allow", false},
 
+		{"by somebody on a channel", chat.Message{Text: "/send on", Target: owner}, "deny", "deny", true},
 		{"by a stranger", chat.Message{Text: "/send on", From: "124", Target: owner}, "deny", "deny", true},
 		{"by an owner of another channel", chat.Message{Text: "/send on", From: "123", Target: abi.Target{Channel: "signal", To: "5"}}, "deny", "deny", true},
 		{"by an owner without a channel", chat.Message{Text: "/send on", From: "123"}, "deny", "deny", true},
@@ -107,6 +108,31 @@ func TestCommandDecides(t *testing.T) {
 	}
 }
 
+// S4.4: a command that is sent again under its id changes nothing.
+func TestCommandAgain(t *testing.T) {
+	f := newFixture(t, `{}`)
+	send := func(id, text, want string) {
+		t.Helper()
+		a, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: text, RequestID: id})
+		if err != nil || a.Status != chat.StatusOK || a.RunID != "" || a.Reply == "" {
+			t.Fatalf("%s %s: %+v, %v", id, text, a, err)
+		}
+		if got := f.session("agent:main:main").SendPolicy; got != want {
+			t.Fatalf("%s %s: the override is %q, want %q", id, text, got, want)
+		}
+	}
+	send("1", "/send off", "deny")
+	send("2", "/send on", "allow")
+	send("1", "/send off", "allow")
+	_, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: "/send inherit", RequestID: "2"})
+	f.refused(err, abi.InvalidArgs, "belongs to another request")
+	for _, r := range f.runs() {
+		if r.Status != abi.RunDone || r.Group != "" || r.EndedAt == 0 {
+			t.Errorf("recorded %+v", r)
+		}
+	}
+}
+
 // S9: where a message came from is where the session's replies go.
 func TestTarget(t *testing.T) {
 	known := abi.Target{Channel: "telegram", To: "1", AccountID: "bot", ThreadID: "9"}
@@ -120,6 +146,8 @@ func TestTarget(t *testing.T) {
 		{"the same chat without its thread", abi.Target{Channel: "telegram", To: "1"}, abi.Target{Channel: "telegram", To: "1"}},
 		{"another channel", abi.Target{Channel: "signal", To: "2", ThreadID: "3"}, abi.Target{Channel: "signal", To: "2", ThreadID: "3"}},
 		{"the channel alone", abi.Target{Channel: "telegram"}, known},
+		{"another thread of the chat", abi.Target{Channel: "telegram", ThreadID: "10"}, abi.Target{Channel: "telegram", To: "1", AccountID: "bot", ThreadID: "10"}},
+		{"by another account", abi.Target{Channel: "telegram", AccountID: "two"}, abi.Target{Channel: "telegram", To: "1", AccountID: "two", ThreadID: "9"}},
 		{"another channel alone", abi.Target{Channel: "signal"}, abi.Target{Channel: "signal"}},
 		{"internal", abi.Target{Channel: "internal", To: "x"}, known},
 		{"unknown", abi.Target{Channel: "Unknown"}, known},

@@ -95,6 +95,9 @@ func (r *request) earlier(tx store.Tx) (*Accepted, error) {
 	if run.Digest != r.digest() {
 		return nil, invalid("the request id %q belongs to another request; use a new one", shorten(r.id))
 	}
+	if run.Group == "" {
+		return &Accepted{Status: StatusOK, Reply: run.Reply}, nil
+	}
 	return &Accepted{RunID: run.ID, Status: StatusAccepted}, nil
 }
 
@@ -120,6 +123,15 @@ func (r *request) run(id string, now int64) *store.Run {
 	if r.id != "" {
 		run.Request, run.Digest = r.callKey(), r.digest()
 	}
+	return run
+}
+
+// done is the record of a command that came with an id, so that the same request
+// does not change the session again. No agent had a part in it: it has no group.
+func (r *request) done(id string, now int64) *store.Run {
+	run := r.run(id, now)
+	run.Group, run.Deliver = "", false
+	run.Status, run.StartedAt, run.EndedAt, run.Reply = abi.RunDone, now, now, r.command.reply
 	return run
 }
 

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
@@ -61,15 +62,15 @@ func target(t abi.Target) (abi.Target, error) {
 }
 
 // heard records where a message came from: that is where the session's replies
-// go (S9). A channel that is no chat is no such place, and a bare channel adds
-// nothing to what is known of a chat on it.
+// go (S9). A channel that is no chat is no such place, and what does not say
+// whom on the channel leaves that as it is known.
 func heard(s *abi.Session, t abi.Target) {
 	switch t.Channel {
 	case "", route.Internal, route.Unknown:
 		return
 	}
-	if t == (abi.Target{Channel: t.Channel}) && t.Channel == route.Context(s).Channel {
-		return
+	if known := route.Context(s); t.To == "" && t.Channel == known.Channel {
+		t.To, t.AccountID, t.ThreadID = known.To, cmp.Or(t.AccountID, known.AccountID), cmp.Or(t.ThreadID, known.ThreadID)
 	}
 	s.LastChannel, s.LastTo, s.LastAccountID, s.LastThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
 	s.DeliveryContext = t

@@ -151,6 +151,18 @@ func (a *Agents) IDs() []string {
 	return ids
 }
 
+// Sandboxes reports whether a session of the agent is sandboxed, whoever speaks as
+// it (S7.3).
+func (c *Config) Sandboxes(agentID, sessionKey string) bool {
+	mode := c.Agents.Sandbox
+	for i := range c.Agents.List {
+		if l := &c.Agents.List[i]; l.ID == agentID && l.Sandbox != "" {
+			mode = l.Sandbox
+		}
+	}
+	return mode == SandboxAlways || mode == SandboxNonMain && sessionKey != c.Keys().MainOf(agentID)
+}
+
 // RunnerOf returns what executes the runs of an agent, or nil.
 func (a *Agents) RunnerOf(id string) *Runner {
 	for i := range a.List {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -109,7 +111,7 @@ func (b *Outbox) sink(channel string) (Sink, error) {
 
 // post posts a delivery. A sink that panics has failed for now.
 func (b *Outbox) post(claim *work.Claim, sink Sink, d *store.Delivery) (err error) {
-	ctx, cancel := context.WithTimeout(claim.Context(), b.o.Timeout)
+	ctx, cancel := context.WithTimeout(claim.Context(), postTimeout)
 	defer cancel()
 	defer context.AfterFunc(b.ctx, cancel)()
 	defer func() {
@@ -163,8 +165,31 @@ func (b *Outbox) conclude(claim *work.Claim, t *ticket, d *store.Delivery, statu
 	now := b.o.Now().UnixMilli()
 	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, brief(why), now, now
 	return b.record(t, d, func(ctx context.Context) error {
-		return claim.Finish(ctx, func(tx store.Tx) error { return tx.PutDelivery(d) })
+		return claim.Finish(ctx, func(tx store.Tx) error {
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+			return note(tx, d)
+		})
 	})
+}
+
+// note adds to the note of a flow that has ended what became of its delivery (S9).
+func note(tx store.Tx, d *store.Delivery) error {
+	if d.FlowID == "" {
+		return nil
+	}
+	f, err := tx.Flow(d.FlowID)
+	if err != nil || f == nil || !f.Ended() {
+		return err
+	}
+	for _, more := range []string{d.Status, d.Error} {
+		if more != "" {
+			f.Note += ": " + more
+		}
+	}
+	f.Note = strings.ToValidUTF8(f.Note[:min(len(f.Note), abi.MaxNote)], "")
+	return tx.PutFlow(f)
 }
 
 // record writes, whatever becomes of the outbox meanwhile. When that fails, the
@@ -175,7 +200,7 @@ func (b *Outbox) record(t *ticket, d *store.Delivery, write func(context.Context
 	}
 	t.stuck = 0
 	if d != nil && d.Ended() {
-		b.endings.tell(d.ID)
+		b.watch.Tell(d.ID)
 		if d.Status == store.DeliveryFailed {
 			b.o.Logger.Error("delivery: failed", "delivery", d.ID, "channel", d.Target.Channel, "attempts", d.Attempts, "error", d.Error)
 		}

@@ -142,6 +142,15 @@ func (o *office) row(id string) *store.Delivery {
 	return d
 }
 
+func (o *office) flow(id string) (f *store.Flow) {
+	o.t.Helper()
+	o.update(func(tx store.Tx) (err error) {
+		f, err = tx.Flow(id)
+		return err
+	})
+	return f
+}
+
 // expect compares status, attempts and error (a part of it) of a delivery, and
 // what they say of its schedule.
 func (o *office) expect(id, status string, attempts int, text string) *store.Delivery {
@@ -185,8 +194,6 @@ type sink struct {
 }
 
 var _ delivery.Sink = (*sink)(nil)
-
-func (s *sink) HonoursKey() bool { return false }
 
 func (s *sink) Post(ctx context.Context, m *delivery.Message) error {
 	s.mu.Lock()

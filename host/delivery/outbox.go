@@ -1,9 +1,9 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,11 +13,12 @@ import (
 	"github.com/parley-wasm/parley/host/work"
 )
 
-// Defaults of Options.
+// DefaultMaxAge is how long a delivery is tried where Options say nothing.
+const DefaultMaxAge = 24 * time.Hour
+
 const (
-	DefaultMaxAge      = 24 * time.Hour
-	DefaultConcurrency = 16
-	DefaultTimeout     = 30 * time.Second
+	concurrency = 16 // posts at once, a share of them to one channel
+	postTimeout = 30 * time.Second
 )
 
 // Options are the settings of an Outbox.
@@ -33,11 +34,9 @@ type Options struct {
 	// everything is allowed.
 	Allowed func(s *abi.Session, t abi.Target) error
 	// MaxAge is how long a delivery is tried (S10.3); nil: DefaultMaxAge.
-	MaxAge      func() time.Duration
-	Concurrency int              // posts at once, a quarter of them to one channel; 0: DefaultConcurrency
-	Timeout     time.Duration    // of one post; 0: DefaultTimeout
-	Logger      *slog.Logger     // nil: slog.Default
-	Now         func() time.Time // the clock of the times that are stored; nil: time.Now
+	MaxAge func() time.Duration
+	Logger *slog.Logger     // nil: slog.Default
+	Now    func() time.Time // the clock of the times that are stored; nil: time.Now
 }
 
 func (o *Options) validate() (Options, error) {
@@ -48,10 +47,6 @@ func (o *Options) validate() (Options, error) {
 		return Options{}, errors.New("delivery: Options.Worker is missing")
 	case o.Sink == nil:
 		return Options{}, errors.New("delivery: Options.Sink is missing")
-	case o.Concurrency < 0:
-		return Options{}, fmt.Errorf("delivery: Options.Concurrency is %d; it must not be negative", o.Concurrency)
-	case o.Timeout < 0:
-		return Options{}, fmt.Errorf("delivery: Options.Timeout is %s; it must not be negative", o.Timeout)
 	}
 	v := *o
 	if v.Allowed == nil {
@@ -59,12 +54,6 @@ func (o *Options) validate() (Options, error) {
 	}
 	if v.MaxAge == nil {
 		v.MaxAge = func() time.Duration { return DefaultMaxAge }
-	}
-	if v.Concurrency == 0 {
-		v.Concurrency = DefaultConcurrency
-	}
-	if v.Timeout == 0 {
-		v.Timeout = DefaultTimeout
 	}
 	if v.Logger == nil {
 		v.Logger = slog.Default()
@@ -81,7 +70,7 @@ type Outbox struct {
 	o       Options
 	agenda  *work.Agenda
 	slots   *slots
-	endings endings
+	watch   work.Watch      // of deliveries
 	ctx     context.Context // of posts
 	cancel  context.CancelFunc
 	stop    chan struct{} // closed: no attempt begins any more
@@ -102,7 +91,7 @@ func New(o *Options) (*Outbox, error) {
 		return nil, err
 	}
 	b := &Outbox{
-		o: options, stop: make(chan struct{}), slots: newSlots(options.Concurrency),
+		o: options, stop: make(chan struct{}), slots: newSlots(concurrency),
 		lanes: map[place]*lane{}, tickets: map[string]*ticket{},
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
@@ -121,19 +110,6 @@ func (b *Outbox) Start(ctx context.Context) error { return b.agenda.Start(ctx) }
 // What is pending stays so.
 func (b *Outbox) Close(ctx context.Context) error {
 	b.once.Do(func() { close(b.stop) })
-	defer b.cancel()
 	err := b.agenda.Close(ctx)
-	idle := make(chan struct{})
-	go func() {
-		b.running.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-		return err
-	case <-ctx.Done():
-		b.cancel()
-		<-idle
-		return ctx.Err()
-	}
+	return cmp.Or(work.Drain(ctx, &b.running, b.cancel), err)
 }

@@ -131,6 +131,34 @@ func TestSkips(t *testing.T) {
 	})
 }
 
+// S9: the flow that a delivery belongs to records what became of it.
+func TestFlowRecordsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t)
+		o.sink("chat", nil)
+		o.session("agent:main:nowhere", "internal", "x")
+		for id, f := range map[string]store.Flow{
+			sessionKey: {Status: store.FlowDone, Note: "done"}, "agent:main:nowhere": {Status: store.FlowDone, Note: strings.Repeat("é", abi.MaxNote/2-10)},
+			"agent:main:gone": {Status: store.FlowWaiting, Note: "waiting"},
+		} {
+			f.ID = "f " + id
+			o.update(func(tx store.Tx) error {
+				d := &store.Delivery{ID: "d " + id, SessionKey: id, FlowID: f.ID, Text: "x", Status: store.DeliveryPending, CreatedAt: time.Now().UnixMilli()}
+				return errors.Join(tx.PutFlow(&f), work.QueueDelivery(tx, d))
+			})
+		}
+		o.start()
+		synctest.Wait()
+		for id, want := range map[string]string{
+			sessionKey: "done: delivered", "agent:main:nowhere": strings.Repeat("é", abi.MaxNote/2-10) + ": skipped: the sessi", "agent:main:gone": "waiting",
+		} {
+			if got := o.flow("f " + id).Note; got != want {
+				t.Errorf("%s: %q, want %q", id, got, want)
+			}
+		}
+	})
+}
+
 // TestPolicyIsAskedAgain changes the policy between two attempts.
 func TestPolicyIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -302,11 +330,9 @@ func TestOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, options := range map[string]*delivery.Options{
-			"Store":       {Worker: w, Sink: o.o.Sink},
-			"Worker":      {Store: o.store, Sink: o.o.Sink},
-			"Sink":        {Store: o.store, Worker: w},
-			"Concurrency": {Store: o.store, Worker: w, Sink: o.o.Sink, Concurrency: -1},
-			"Timeout":     {Store: o.store, Worker: w, Sink: o.o.Sink, Timeout: -1},
+			"Store":  {Worker: w, Sink: o.o.Sink},
+			"Worker": {Store: o.store, Sink: o.o.Sink},
+			"Sink":   {Store: o.store, Worker: w},
 		} {
 			if _, err := delivery.New(options); err == nil || !strings.Contains(err.Error(), "delivery: Options."+name+" is") {
 				t.Errorf("%s: %v", name, err)

@@ -14,10 +14,6 @@ type Sink interface {
 	// no use, and with *Later when the other side says when to try again; every
 	// other failure is tried again with backoff.
 	Post(ctx context.Context, m *Message) error
-	// HonoursKey reports whether the other side drops a message whose key it has
-	// seen: such a sink posts once even if the process dies between posting and
-	// recording it (S10.3).
-	HonoursKey() bool
 }
 
 // Message is what a sink posts.

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,6 +20,9 @@ type Call struct {
 	Tool   string
 	Args   []byte
 	Caller abi.Caller
+	// Check, unless nil, fails in the transaction that accepts the call when its
+	// caller may not make it any more.
+	Check func(store.Tx) error
 	// Waiting, unless nil, is told when the call begins to wait for others, and
 	// when that is over.
 	Waiting func(bool)
@@ -74,18 +76,30 @@ func (m *Manager) Call(ctx context.Context, c *Call) (*Answer, error) {
 // Digest identifies tool and arguments: the same JSON, however it is written,
 // has the same one.
 func Digest(tool string, args []byte) string {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	if len(args) == 0 || d.Decode(&v) != nil {
-		v = map[string]any{}
-	}
-	canonical, err := json.Marshal(v) // sorts members
-	if err != nil {
-		canonical = args
+	var v any = map[string]any{}
+	canonical := args
+	if len(args) == 0 || json.Unmarshal(args, &v) == nil {
+		canonical, _ = json.Marshal(unsigned(v)) // sorts members; what was JSON can be written as JSON
 	}
 	sum := sha256.Sum256(append([]byte(tool+"\n"), canonical...))
 	return hex.EncodeToString(sum[:16])
+}
+
+// unsigned makes every zero the same.
+func unsigned(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return v + 0 // -0 + 0 is 0
+	case []any:
+		for i := range v {
+			v[i] = unsigned(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = unsigned(v[name])
+		}
+	}
+	return v
 }
 
 // known returns the flow that a call id began, unless it is too old to count.
@@ -109,7 +123,7 @@ func (m *Manager) forgotten(f *store.Flow) bool {
 // nor a wait has refused the call: it is answered, and nothing is stored.
 func (m *Manager) begin(ctx context.Context, c *Call, digest string) (*store.Flow, *Answer, error) {
 	now := m.now()
-	f := &store.Flow{
+	f := store.Flow{
 		ID: "f_" + m.options.NewID(), Call: c.Key, Digest: digest, Tool: c.Tool, Caller: c.Caller,
 		Plugin: m.options.Plugin, AcceptedAt: now,
 	}
@@ -119,45 +133,50 @@ func (m *Manager) begin(ctx context.Context, c *Call, digest string) (*store.Flo
 			FlowID: f.ID, Step: 1, CallID: c.Key.ID, Now: m.now(), AcceptedAt: now,
 			Tool: c.Tool, Args: c.Args, Caller: c.Caller, Config: s.Config,
 		}
-		result, err := m.options.Steps.Run(ctx, m.input(abi.ExportCall, in.AppendJSON(nil), f, s))
-		if err == nil {
-			if result.Effects() == 0 && result.Wait == nil {
-				return nil, &Answer{Result: result.Result, Code: result.Code}, nil
-			}
-			err = m.options.Store.Update(ctx, func(tx store.Tx) error { return m.insert(tx, f, result) })
+		result, err := m.options.Steps.Run(ctx, m.input(abi.ExportCall, in.AppendJSON(nil), &f, s))
+		if err != nil {
+			return nil, nil, err
 		}
+		if result.Effects() == 0 && result.Wait == nil {
+			return nil, &Answer{Result: result.Result, Code: result.Code}, nil
+		}
+		var row *store.Flow
+		err = m.options.Store.Update(ctx, func(tx store.Tx) (err error) {
+			if c.Check != nil {
+				if err := c.Check(tx); err != nil {
+					return err
+				}
+			}
+			row, err = m.insert(tx, f, result)
+			return err
+		})
 		switch {
 		case err == nil:
 			m.changed(f.ID)
-			return f, nil, nil
+			return row, nil, nil
 		case !errors.Is(err, abi.Conflict) || try == maxTries:
 			return nil, nil, err
 		}
 	}
 }
 
-// insert commits a first step. The row takes the call's id from one that is too
-// old to count.
-func (m *Manager) insert(tx store.Tx, f *store.Flow, result *step.Result) error {
+// insert commits a first step and returns the flow as it then stands. The row
+// takes the call's id from one that is too old to count.
+func (m *Manager) insert(tx store.Tx, f store.Flow, result *step.Result) (*store.Flow, error) {
 	other, err := tx.FlowOf(f.Call)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if other != nil {
 		if !m.forgotten(other) {
-			return errJoined
+			return nil, errJoined
 		}
 		other.Call = store.CallKey{}
 		if err := tx.PutFlow(other); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	row := *f
-	if err := m.advance(tx, &row, result); err != nil {
-		return err
-	}
-	*f = row
-	return nil
+	return &f, m.advance(tx, &f, result)
 }
 
 // answer waits until the flow has its answer.
@@ -179,7 +198,7 @@ func (m *Manager) answer(ctx context.Context, c *Call, f *store.Flow) (*Answer, 
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("the call was accepted, but a step of flow %s failed and it is parked: %s; "+
 			"do not send it again: parley flows --failed shows it, parley flows retry %s goes on", f.ID, f.Error, f.ID))
 	case f.Status == store.FlowDropped:
-		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer")
+		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; what it had sent was received and is answered all the same: do not send it again")
 	}
 	return nil, abi.NewError(abi.Internal, "flow "+f.ID+" ended without an answer")
 }

@@ -23,16 +23,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
 
-// Options of a Manager. Store, Steps and Settings are required.
+// Options of a Manager. Store, Steps, Settings and NewID are required. Without Now
+// it is time.Now, without Logger slog.Default.
 type Options struct {
 	Store store.Durable
 	Steps interface {
@@ -48,8 +49,9 @@ type Options struct {
 
 // Settings are what a step works under.
 type Settings struct {
-	Config    []byte // the input's member config
-	step.Flow        // Keys and Receive
+	Config  []byte // the input's member config
+	Keys    sessionkey.Settings
+	Receive func(*abi.Session) error // step.Flow's
 }
 
 // Manager runs the flows of a store. It is safe for concurrent use; who made it
@@ -60,8 +62,7 @@ type Manager struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	mu       sync.Mutex
-	watchers map[string]map[chan struct{}]struct{} // by flow
+	watch work.Watch // of flows
 }
 
 // New makes a Manager. Nothing runs before Start.
@@ -69,7 +70,7 @@ func New(o *Options) (*Manager, error) {
 	if o == nil || o.Store == nil || o.Steps == nil || o.Settings == nil || o.NewID == nil {
 		return nil, errors.New("flow: Options.Store, Steps, Settings and NewID are required")
 	}
-	m := &Manager{options: *o, watchers: map[string]map[chan struct{}]struct{}{}}
+	m := &Manager{options: *o}
 	if m.options.Now == nil {
 		m.options.Now = time.Now
 	}
@@ -100,47 +101,25 @@ var ErrClosing = errors.New("flow: the host is closing; the call goes on with th
 func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
 
 // changed lets those look again who wait for the flow.
-func (m *Manager) changed(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for w := range m.watchers[id] {
-		select {
-		case w <- struct{}{}:
-		default: // it has not looked since the last change
-		}
-	}
-}
+func (m *Manager) changed(id string) { m.watch.Tell(id) }
 
 // await returns the flow once good says so of it. It ends early with ctx's
 // error, or ErrClosing.
-func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) bool) (*store.Flow, error) {
-	w := make(chan struct{}, 1)
-	m.mu.Lock()
-	if m.watchers[id] == nil {
-		m.watchers[id] = map[chan struct{}]struct{}{}
+func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) bool) (f *store.Flow, err error) {
+	open, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.closing, cancel)()
+	err = m.watch.Await(open, id, func() (bool, error) {
+		f, err = m.Get(ctx, id)
+		return err == nil && good(f), err
+	})
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, context.Canceled) && ctx.Err() == nil:
+		return nil, ErrClosing
 	}
-	m.watchers[id][w] = struct{}{}
-	m.mu.Unlock()
-	defer func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if delete(m.watchers[id], w); len(m.watchers[id]) == 0 {
-			delete(m.watchers, id)
-		}
-	}()
-	for {
-		f, err := m.Get(ctx, id)
-		if err != nil || good(f) {
-			return f, err
-		}
-		select {
-		case <-w:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-m.closing.Done():
-			return nil, ErrClosing
-		}
-	}
+	return nil, err
 }
 
 // Get returns the flow with this id, or abi.NotFound.
@@ -170,18 +149,6 @@ func (m *Manager) Retry(ctx context.Context, id string) error {
 		}
 		f.Status, f.Failures, f.Error = store.FlowWaiting, 0, ""
 		return tx.Schedule(store.KindFlow, id, m.now())
-	})
-}
-
-// Drop ends a flow: no further step follows, and a caller that waits is told so.
-// Runs and deliveries that it has queued stay.
-func (m *Manager) Drop(ctx context.Context, id string) error {
-	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
-		if f.Ended() {
-			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s already", id, f.Status))
-		}
-		f.Status, f.EndedAt = store.FlowDropped, m.now()
-		return tx.Unschedule(store.KindFlow, id)
 	})
 }
 

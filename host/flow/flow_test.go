@@ -56,12 +56,12 @@ func TestRefusedCallIsNotStored(t *testing.T) {
 func TestCallIDs(t *testing.T) {
 	w := newWorld(t, sending(0))
 	gone, leave := context.WithCancel(t.Context())
-	first := w.call(gone, "1", `{"a":1,"b":[2.0]}`)
+	first := w.call(gone, "1", `{"a":1,"b":[2.0],"c":[{"d":-0}]}`)
 	leave()
 	if r := <-first; !errors.Is(r.err, context.Canceled) {
 		t.Fatalf("a caller that went away got %+v, %v", r.answer, r.err)
 	}
-	second := w.call(t.Context(), "1", ` {"b":[2.0],"a":1}`)
+	second := w.call(t.Context(), "1", ` {"c":[{"d":0.0}],"b":[2e0],"a":1.0}`)
 	if r := <-w.call(t.Context(), "1", `{"a":2}`); !errors.Is(r.err, abi.InvalidArgs) {
 		t.Fatalf("other arguments got %+v, %v", r.answer, r.err)
 	}
@@ -71,7 +71,7 @@ func TestCallIDs(t *testing.T) {
 	w.end(w.allRuns()[0].ID, "hi")
 	joined := <-second
 	w.later(23 * time.Hour)
-	again := <-w.call(t.Context(), "1", `{"a":1,"b":[2.0]}`)
+	again := <-w.call(t.Context(), "1", `{"a":1,"b":[2],"c":[{"d":0}]}`)
 	if joined.err != nil || again.err != nil || string(joined.answer.Result) != string(again.answer.Result) || joined.answer.FlowID != again.answer.FlowID {
 		t.Fatalf("answers %+v %v, %+v %v", joined.answer, joined.err, again.answer, again.err)
 	}
@@ -137,21 +137,36 @@ func TestConflictRunsTheStepAgain(t *testing.T) {
 }
 
 func TestConflictsEnd(t *testing.T) {
-	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
-		ask("agent", begin)
-		code := ask("store", `{"op":"get","sessionKey":"`+target+`"}`).Get("error.code").Str
-		return `{"error":{"code":"` + code + `","message":"read after write"}}`
-	}}
-	w := newWorld(t, p)
-	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, abi.Conflict) {
-		t.Fatalf("answered %+v, %v", r.answer, r.err)
+	p := sending(0)
+	var w *world
+	archived := func(at int64) {
+		w.update(func(tx store.Tx) error {
+			return tx.PutSession(&abi.Session{Key: target, SessionID: target, UpdatedAt: 1, ArchivedAt: at})
+		})
+	}
+	tries, call := 0, p.call
+	p.call = func(ask func(string, string) gjson.Result, in gjson.Result) string {
+		archived(0)
+		defer archived(5)
+		tries++
+		return call(ask, in)
+	}
+	w = newWorld(t, p)
+	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, abi.Conflict) || tries != 5 || len(w.allFlows()) != 0 {
+		t.Fatalf("answered %+v, %v after %d tries; flows %+v", r.answer, r.err, tries, w.allFlows())
 	}
 }
 
 func TestParkedFlow(t *testing.T) {
+	t.Run("wrong output", func(t *testing.T) { testParked(t, `{"result":5}`) })
+	// A conflict of the plugin's own would come again for ever.
+	t.Run("conflict", func(t *testing.T) { testParked(t, `{"error":{"code":"conflict","message":"read after write"}}`) })
+}
+
+func testParked(t *testing.T, output string) {
 	p := sending(0)
 	good := p.resume
-	p.resume = func(func(string, string) gjson.Result, gjson.Result) string { return `{"result":5}` }
+	p.resume = func(func(string, string) gjson.Result, gjson.Result) string { return output }
 	w := newWorld(t, p)
 	done := w.call(t.Context(), "1", `{}`)
 	w.end(w.allRuns()[0].ID, "hi")
@@ -175,22 +190,44 @@ func TestParkedFlow(t *testing.T) {
 	}
 }
 
+// A flow that is dropped gets one last step, which answers its caller.
 func TestDroppedFlow(t *testing.T) {
-	w := newWorld(t, sending(0))
-	done := w.call(t.Context(), "1", `{}`)
-	id := w.allFlows()[0].ID
-	if err := w.flows.Drop(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-done; !errors.Is(r.err, abi.Conflict) {
-		t.Fatalf("answered %+v, %v", r.answer, r.err)
-	}
-	w.end(w.allRuns()[0].ID, "too late")
-	if f, err := w.flows.Wait(t.Context(), id); err != nil || f.Status != store.FlowDropped || f.Step != 1 {
-		t.Fatalf("the flow is %+v, %v", f, err)
-	}
-	if err := w.flows.Drop(t.Context(), id); !errors.Is(err, abi.Conflict) {
-		t.Fatalf("a second drop: %v", err)
+	for _, tt := range []struct {
+		name   string
+		output string // of the last step; empty: as always
+		steps  int
+		note   string
+		answer bool
+	}{
+		{"answers", "", 2, "over", true},
+		{"wants to go on", `{"result":{"type":"cancel"},"note":"wait","wait":{"until":1,"state":{},"stateVersion":1}}`, 2, "wait", true},
+		{"fails", `{"error":{"code":"internal","message":"no"}}`, 1, "dropped by the operator; what it had queued goes on", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := sending(0)
+			if tt.output != "" {
+				p.resume = func(func(string, string) gjson.Result, gjson.Result) string { return tt.output }
+			}
+			w := newWorld(t, p)
+			done := w.call(t.Context(), "1", `{}`)
+			id := w.allFlows()[0].ID
+			if err := w.flows.Drop(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			switch r := <-done; {
+			case tt.answer && (r.err != nil || gjson.GetBytes(r.answer.Result, "type").Str != abi.EventCancel),
+				!tt.answer && !errors.Is(r.err, abi.Conflict):
+				t.Fatalf("answered %+v, %v", r.answer, r.err)
+			}
+			w.end(w.allRuns()[0].ID, "too late")
+			f, err := w.flows.Wait(t.Context(), id)
+			if err != nil || f.Status != store.FlowDropped || f.Step != tt.steps || f.Note != tt.note || f.WaitRun != "" || f.WaitUntil != 0 || f.State != nil {
+				t.Fatalf("the flow is %+v, %v", f, err)
+			}
+			if err := w.flows.Drop(t.Context(), id); !errors.Is(err, abi.Conflict) {
+				t.Fatalf("a second drop: %v", err)
+			}
+		})
 	}
 }
 

@@ -16,10 +16,10 @@ const maxFailures = 2
 
 // input makes a step's input of an export's JSON.
 func (m *Manager) input(export string, doc []byte, f *store.Flow, s *Settings) *step.Input {
-	in := &step.Input{Export: export, JSON: doc, Flow: &s.Flow}
-	in.Flow.ID, in.Flow.Step, in.Flow.Tool = f.ID, f.Step+1, f.Tool
-	in.Flow.Caller, in.Flow.Sessions, in.Flow.Now = &f.Caller, f.Sessions, m.now()
-	return in
+	return &step.Input{Export: export, JSON: doc, Flow: &step.Flow{
+		ID: f.ID, Step: f.Step + 1, Tool: f.Tool, Caller: &f.Caller, Sessions: f.Sessions, Now: m.now(),
+		Keys: s.Keys, Receive: s.Receive,
+	}}
 }
 
 // resume runs the step of a flow that is due. An error means: try again later.
@@ -35,7 +35,7 @@ func (m *Manager) resume(ctx context.Context, id string) error {
 		switch {
 		case errors.Is(err, step.ErrHost) || ctx.Err() != nil:
 			return err
-		case errors.Is(err, abi.Conflict):
+		case errors.Is(err, abi.Conflict) && !errors.As(err, new(*breach)):
 			if try >= maxTries {
 				return err
 			}
@@ -73,14 +73,23 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 	return f, nil, nil
 }
 
-// run runs one step and commits it.
-func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) error {
+// wake runs the step that an event wakes. It fails with step.ErrHost, or a breach.
+func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*step.Result, error) {
 	s := m.options.Settings(f.Tool)
 	in := &abi.ResumeInput{
 		FlowID: f.ID, Step: f.Step + 1, Now: m.now(), AcceptedAt: f.AcceptedAt,
 		State: f.State, StateVersion: f.StateVersion, Event: event.AppendJSON(nil), Caller: f.Caller, Config: s.Config,
 	}
 	result, err := m.options.Steps.Run(ctx, m.input(abi.ExportResume, in.AppendJSON(nil), f, s))
+	if err != nil && !errors.Is(err, step.ErrHost) {
+		err = &breach{err}
+	}
+	return result, err
+}
+
+// run runs one step and commits it.
+func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) error {
+	result, err := m.wake(ctx, f, event)
 	if err != nil {
 		return err
 	}
@@ -111,7 +120,8 @@ func (m *Manager) stillAt(tx store.Tx, f *store.Flow) (*store.Flow, error) {
 	return row, nil
 }
 
-// breach is a result that the flow cannot take.
+// breach is the plugin's fault: a step that failed, or a result that the flow
+// cannot take.
 type breach struct{ error }
 
 func (b *breach) Unwrap() error { return b.error }

@@ -3,6 +3,7 @@ package flow_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -40,6 +41,24 @@ func (p *plugin) Run(ctx context.Context, export string, input []byte, h engine.
 		fn = p.resume
 	}
 	return []byte(fn(ask, gjson.ParseBytes(input))), nil
+}
+
+// twice is a store that undoes every update and carries it out again, as a store
+// may do when another member of a commit fails.
+type twice struct{ *sqlite.DB }
+
+func (t twice) Update(ctx context.Context, fn func(store.Tx) error) error {
+	undone := errors.New("undone")
+	err := t.DB.Update(ctx, func(tx store.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return undone
+	})
+	if !errors.Is(err, undone) {
+		return err
+	}
+	return t.DB.Update(ctx, fn)
 }
 
 // world is a store with two sessions, and a manager on it.
@@ -86,11 +105,9 @@ func (w *world) open(p *plugin) {
 		}
 	}
 	flows, err := flow.New(&flow.Options{
-		Store: w.db, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
+		Store: twice{w.db}, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
 		Settings: func(string) *flow.Settings {
-			s := &flow.Settings{Config: []byte(`{}`)}
-			s.Receive = w.receive
-			return s
+			return &flow.Settings{Config: []byte(`{}`), Receive: w.receive}
 		},
 		Plugin: "test 1", NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -18,14 +18,14 @@ import (
 )
 
 // Receive reports whether a message may enter the session: nil, or an *abi.Error
-// with abi.Forbidden that names the session and the setting that decides.
+// with abi.Forbidden that names the setting that decides. It leaves out the key,
+// which is another one for everybody who reads it (S1.2).
 func Receive(c *config.Config, s *abi.Session) error {
-	keys := c.Keys()
-	reason := denied(c, s, route.Channel(s, keys.KindOf(s.Key)))
+	reason := denied(c, s, route.Channel(s, c.Keys().KindOf(s.Key)))
 	if reason == "" {
 		return nil
 	}
-	return forbidden("session %q takes no messages: %s", keys.Display(s.Key, s.AgentID), reason)
+	return forbidden("the session takes no messages: %s", reason)
 }
 
 // Deliver reports whether a text may leave for the target on behalf of the

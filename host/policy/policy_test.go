@@ -190,11 +190,11 @@ func TestTexts(t *testing.T) {
 		want string
 	}{
 		{policy.Receive(settings("allow", allow(everything), deny(narrow)), group),
-			`session "agent:ops:discord:group:1" takes no messages: session.sendPolicy rule 2 denies channel "discord", chatType "group", keyPrefix "discord:"`},
+			`the session takes no messages: session.sendPolicy rule 2 denies channel "discord", chatType "group", keyPrefix "discord:"`},
 		{policy.Receive(settings("allow", deny(everything)), group),
-			`session "agent:ops:discord:group:1" takes no messages: session.sendPolicy rule 1 denies every session`},
-		{policy.Receive(settings("allow"), main), `session "main" takes no messages: the session's own sendPolicy is "deny"`},
-		{policy.Receive(global, &abi.Session{Key: "global", AgentID: "ops"}), `session "main" takes no messages: session.sendPolicy.default is "deny"`},
+			`the session takes no messages: session.sendPolicy rule 1 denies every session`},
+		{policy.Receive(settings("allow"), main), `the session takes no messages: the session's own sendPolicy is "deny"`},
+		{policy.Receive(global, &abi.Session{Key: "global", AgentID: "ops"}), `the session takes no messages: session.sendPolicy.default is "deny"`},
 		{policy.Deliver(settings("deny"), group, abi.Target{Channel: "telegram", To: "5"}),
 			`nothing is delivered to channel "telegram" for session "agent:ops:discord:group:1": session.sendPolicy.default is "deny"`},
 	} {

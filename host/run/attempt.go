@@ -75,11 +75,15 @@ func (a *attempt) leave() {
 	a.silence()
 }
 
+// settled reports whether there is nothing to do for a run, which may be nil: it
+// has ended, and so has its agent.
+func settled(r *store.Run) bool { return r == nil || r.Ended() && len(r.Process) == 0 }
+
 // hasEnded reports whether a run that could not be claimed needs none.
 func (m *Manager) hasEnded(id string) (ended bool) {
 	err := m.view(m.ctx, func(v store.View) error {
 		r, err := v.Run(m.ctx, id)
-		ended = err == nil && (r == nil || r.Ended())
+		ended = err == nil && settled(r)
 		return err
 	})
 	if err != nil && m.ctx.Err() == nil {
@@ -99,9 +103,9 @@ func (a *attempt) perform() (ended bool) {
 		a.abandon()
 		return false
 	case a.verdict != nil:
-		return a.end(a.verdict)
+		return a.end(a.verdict, false)
 	case err != nil:
-		return a.end(&verdict{status: abi.RunFailed, reason: err.Error()})
+		return a.end(&verdict{status: abi.RunFailed, reason: err.Error()}, false)
 	}
 	return a.execute(ag)
 }
@@ -152,14 +156,14 @@ func (a *attempt) execute(ag agent.Agent) (ended bool) {
 	}
 	if got == nil {
 		if v := a.judge(nil); v != nil {
-			ended = a.end(v)
+			ended = a.end(v, true)
 			a.outlast(answered)
-			return ended
+			return ended && a.release()
 		}
 		got = a.outlast(answered)
 	}
 	if v := a.judge(got); v != nil {
-		return a.end(v)
+		return a.end(v, false)
 	}
 	a.abandon()
 	return false

@@ -15,14 +15,14 @@ import (
 )
 
 // begin is what happens with the claim, in the same transaction: the run starts,
-// or its next attempt does, or it is found to be at its end.
+// or its next attempt does, or it is found to be at its end, or beyond.
 func (a *attempt) begin(tx store.Tx) error {
 	a.run, a.verdict = nil, nil
 	r, err := tx.Run(a.ticket.id)
 	switch {
 	case err != nil:
 		return err
-	case r == nil || r.Ended():
+	case settled(r):
 		return tx.Unschedule(store.KindRun, a.ticket.id)
 	}
 	s, err := tx.Session(r.SessionKey)
@@ -36,6 +36,7 @@ func (a *attempt) begin(tx store.Tx) error {
 	}
 	a.caller, a.model = callerOf(c, r, s), modelOf(c, r, s)
 	r.Attempt++
+	a.caller.Attempt = r.Attempt
 	if r.Status == abi.RunQueued {
 		r.Status, r.StartedAt = abi.RunRunning, now.UnixMilli()
 		if err := tx.Append(s.Key, userMessage(r)); err != nil {
@@ -58,6 +59,8 @@ func (a *attempt) foregone(c *config.Config, now time.Time) *verdict {
 	kept := a.ticket.unsaved
 	started := r.Status == abi.RunRunning
 	switch {
+	case r.Ended(): // what its agent left is to be reaped
+		return &verdict{status: r.Status, reason: r.Error}
 	case started && kept != nil && kept.attempt == r.Attempt:
 		return kept.verdict // nobody has tried since
 	case r.Abort != "":

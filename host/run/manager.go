@@ -13,12 +13,14 @@
 //   - Every write of an attempt names its claim. One that has lost it writes
 //     nothing, whatever its agent still does.
 //   - A run whose host died is claimed by another, as the next attempt, up to
-//     runs.maxAttempts (S10.2). What its process left running is ended first.
+//     runs.maxAttempts (S10.2). What its process left running is ended first, and
+//     so is what a run left that had ended before its agent.
 //   - Its deadline counts from the start of the first attempt.
 //   - An outcome that the store refuses is kept and tried again.
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -58,7 +60,7 @@ type Manager struct {
 	ctx       context.Context // ends when attempts are interrupted
 	interrupt context.CancelCauseFunc
 	executing sync.WaitGroup
-	watch     watch
+	watch     work.Watch // of runs
 
 	reading sync.Mutex // held by who looks for new runs
 	known   int64      // runs accepted up to this number have been seen; guarded by reading
@@ -132,20 +134,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	m.open = false
 	m.mu.Unlock()
 	closing := m.agenda.Close(ctx)
-	idle := make(chan struct{})
-	go func() {
-		m.executing.Wait()
-		close(idle)
-	}()
-	defer m.interrupt(errStopping)
-	select {
-	case <-idle:
-		return closing
-	case <-ctx.Done():
-		m.interrupt(errStopping)
-		<-idle
-		return ctx.Err()
-	}
+	return cmp.Or(work.Drain(ctx, &m.executing, func() { m.interrupt(errStopping) }), closing)
 }
 
 func (m *Manager) millis() int64 { return m.o.Now().UnixMilli() }

@@ -422,7 +422,7 @@ func TestDelivery(t *testing.T) {
 		t.Fatalf("%d deliveries", len(list))
 	}
 	d := list[0]
-	if !strings.HasPrefix(d.ID, "d_") || d.ID != strings.ToLower(d.ID) || len(d.ID) != 54 {
+	if !strings.HasPrefix(d.ID, "d_") || d.ID != strings.ToLower(d.ID) || len(d.ID) != 28 {
 		t.Errorf("id: %q", d.ID)
 	}
 	if d.SessionKey != key("a") || d.RunID != "r1" || d.FlowID != "f1" || d.Text != "an answer" || d.Status != store.DeliveryPending || d.CreatedAt != row.EndedAt || !d.Target.IsZero() {

@@ -3,9 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"strings"
 	"time"
@@ -32,15 +29,16 @@ type unsaved struct {
 	verdict *verdict
 }
 
-// end commits the outcome. What the store refuses is tried again until it is
-// stored, the claim is lost, or the host stops; it reports whether it is stored.
-func (a *attempt) end(v *verdict) (ended bool) {
+// end commits the outcome, with which the claim ends. What the store refuses is
+// tried again until it is stored, the claim is lost, or the host stops; it reports
+// whether it is stored. running says that the agent has not returned.
+func (a *attempt) end(v *verdict, running bool) (ended bool) {
 	for failures := 1; ; failures++ {
-		err := a.claim.Finish(context.Background(), func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, v) })
+		err := a.claim.GiveBack(context.Background(), func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, v, running) })
 		var refused *abi.Error
 		switch {
 		case err == nil:
-			a.m.watch.ended(a.run.ID)
+			a.m.watch.Tell(a.run.ID)
 			a.m.o.Logger.Debug("run: ended", "run", a.run.ID, "status", v.status, "reason", v.reason)
 			return true
 		case a.claim.Err() != nil:
@@ -64,24 +62,52 @@ func (a *attempt) end(v *verdict) (ended bool) {
 	}
 }
 
-// finish writes how a run ends: its row, the answer in the transcript, the
-// session's state, the delivery, and that the flows that wait for it are due.
-func (m *Manager) finish(tx store.Tx, id string, v *verdict) error {
+// release forgets what the agent of a run that had ended before has left: it has
+// returned. What the store refuses is left to another attempt, which reaps.
+func (a *attempt) release() (released bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), lateAfter)
+	defer cancel()
+	err := a.m.o.Store.Update(ctx, func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, nil, false) })
+	if err != nil {
+		a.m.o.Logger.Warn("run: that its agent has returned cannot be stored", "run", a.run.ID, "error", err)
+	}
+	return err == nil
+}
+
+// finish writes how a run has ended, if it has not before, and that it is no work
+// any more. While its agent runs on and would leave something behind, it stays
+// scheduled with that: if this host dies, whoever claims it finds what to reap.
+func (m *Manager) finish(tx store.Tx, id string, v *verdict, running bool) error {
 	r, err := tx.Run(id)
 	if err != nil || r == nil {
 		return err
 	}
+	if !r.Ended() {
+		if err := m.conclude(tx, r, v); err != nil {
+			return err
+		}
+	}
+	if !running {
+		r.Process = nil
+	}
+	if err := tx.PutRun(r); err != nil || len(r.Process) > 0 {
+		return err
+	}
+	return tx.Unschedule(store.KindRun, id)
+}
+
+// conclude makes r a run that has ended, and writes what follows from that: the
+// answer in the transcript, the session's state, the delivery, and that the flows
+// that wait for it are due.
+func (m *Manager) conclude(tx store.Tx, r *store.Run, v *verdict) error {
 	if r.Abort != "" { // accepted, whatever the agent has made of it
 		v = &verdict{status: abi.RunKilled, reason: r.Abort}
 	}
-	r.Status, r.Error, r.EndedAt, r.Process = v.status, v.reason, m.millis(), nil
+	r.Status, r.Error, r.EndedAt = v.status, v.reason, m.millis()
 	if o := v.outcome; o != nil {
 		r.Reply = strings.TrimSpace(strings.ToValidUTF8(o.Text, "\uFFFD"))
 		r.UsedModel = o.Model
 		r.Usage = priced(m.o.Config(), cmp.Or(o.Model, v.asked), o.Usage)
-	}
-	if err := tx.PutRun(r); err != nil {
-		return err
 	}
 	if r.StartedAt != 0 {
 		if err := record(tx, r); err != nil {
@@ -147,11 +173,8 @@ func assistantMessage(r *store.Run) *store.Message {
 // delivery is the reply on its way to the session's channel. Its id is the same
 // whenever the outcome is committed.
 func (m *Manager) delivery(r *store.Run) *store.Delivery {
-	mac := hmac.New(sha256.New, m.o.Store.Secret())
-	mac.Write([]byte("delivery of run " + r.ID))
-	id := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
 	return &store.Delivery{
-		ID: "d_" + strings.ToLower(id), SessionKey: r.SessionKey, RunID: r.ID, FlowID: r.FlowID, Text: r.Reply,
+		ID: store.DeriveID(m.o.Store.Secret(), "d_", "delivery of run", r.ID), SessionKey: r.SessionKey, RunID: r.ID, FlowID: r.FlowID, Text: r.Reply,
 		Status: store.DeliveryPending, CreatedAt: r.EndedAt, UpdatedAt: r.EndedAt,
 	}
 }

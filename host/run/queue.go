@@ -17,7 +17,7 @@ var unended = []string{abi.RunQueued, abi.RunRunning}
 // firstPage is how many runs are asked for first when new ones are looked for.
 const firstPage = 16
 
-// load queues all runs that have not ended.
+// load queues all runs that are work still.
 func (m *Manager) load(ctx context.Context) error {
 	m.reading.Lock()
 	defer m.reading.Unlock()
@@ -94,7 +94,7 @@ func (m *Manager) accepted(ctx context.Context, v store.View) ([]*store.Run, err
 
 // queue gives a run that is not known its place. m.reading is held.
 func (m *Manager) queue(r *store.Run) {
-	if r == nil || r.Ended() {
+	if settled(r) {
 		return
 	}
 	m.known = max(m.known, r.Seq)

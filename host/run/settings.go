@@ -48,19 +48,9 @@ func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 	return abi.Caller{
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
-		Sandboxed: r.Sandboxed || sandboxed(c, r),
+		Sandboxed: r.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
 		Depth:     r.Depth, Hops: r.Hops, RunID: r.ID,
 	}
-}
-
-func sandboxed(c *config.Config, r *store.Run) bool {
-	switch cmp.Or(settingsOf(c, r.AgentID).Sandbox, c.Agents.Sandbox) {
-	case config.SandboxAlways:
-		return true
-	case config.SandboxNonMain:
-		return r.SessionKey != c.Keys().MainOf(r.AgentID)
-	}
-	return false
 }
 
 // priced returns usage with what it costs, if both are known.

@@ -101,34 +101,26 @@ func (m *Manager) Identify(text string) (abi.Caller, bool) {
 	return a.caller, true
 }
 
-// CallID names a tool call of a run that is executed here: the n-th one with this
-// tool and these arguments in this attempt has the same name in every attempt, so
-// that it is made once (S10.2). It reports false for any other run.
-func (m *Manager) CallID(runID, tool, digest string) (string, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := m.attempts[runID]
-	if a == nil || a.calls == nil {
-		return "", false
-	}
-	name := runID + "/" + tool + "/" + digest + "/"
-	a.calls[name]++
-	return name + strconv.Itoa(a.calls[name]), true
+// ToolCall is a tool call of an attempt that is executed here.
+type ToolCall struct {
+	// ID names the call: the n-th one with this tool and these arguments in an
+	// attempt has the same name in every attempt, so that it is made once (S10.2).
+	ID string
+	// Check fails, in the transaction that stores what the call does, when the
+	// attempt is no longer the newest one.
+	Check func(store.Tx) error
 }
 
-// Caller returns whom the calls of a run come from. It fails with abi.NotFound
-// when its session is not stored.
-func (m *Manager) Caller(ctx context.Context, r *store.Run) (c abi.Caller, err error) {
-	err = m.view(ctx, func(v store.View) error {
-		s, err := v.Get(ctx, r.SessionKey)
-		if err != nil {
-			return err
-		}
-		if s == nil {
-			return abi.NewError(abi.NotFound, "there is no session "+r.SessionKey)
-		}
-		c = callerOf(m.o.Config(), r, s)
+// ToolCall returns what a call of the caller's attempt is, or nil when no such
+// attempt is executed here.
+func (m *Manager) ToolCall(c *abi.Caller, tool, digest string) *ToolCall {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.attempts[c.RunID]
+	if a == nil || a.calls == nil || a.run.Attempt != c.Attempt {
 		return nil
-	})
-	return c, err
+	}
+	name := c.RunID + "/" + tool + "/" + digest + "/"
+	a.calls[name]++
+	return &ToolCall{ID: name + strconv.Itoa(a.calls[name]), Check: a.claim.Check}
 }

@@ -3,7 +3,6 @@ package run_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -43,9 +42,12 @@ func TestTools(t *testing.T) {
 			t.Errorf("Identify: %+v %t", c, ok)
 		}
 		for i, want := range []string{"r1/t/d/1", "r1/t/d/2", "r1/t/e/1"} {
-			if id, ok := r.CallID("r1", "t", []string{"d", "d", "e"}[i]); !ok || id != want {
-				t.Errorf("CallID: %q %t, want %q", id, ok, want)
+			if call := r.ToolCall(&c, "t", []string{"d", "d", "e"}[i]); call == nil || call.ID != want {
+				t.Errorf("ToolCall: %+v, want %q", call, want)
 			}
+		}
+		if call := r.ToolCall(&abi.Caller{RunID: "r1", Attempt: 2}, "t", "d"); call != nil {
+			t.Errorf("another attempt makes the call %+v", call)
 		}
 		an, err := turn.Tools.Call(ctx, abi.ToolList, json.RawMessage(`{}`))
 		if err != nil {
@@ -58,7 +60,7 @@ func TestTools(t *testing.T) {
 	})
 	r.queue("r1", "a", func(q *store.Run) { q.Depth, q.Hops, q.Sandboxed = 1, 3, true })
 	r.ends("r1", abi.RunDone, `sessions_list {} {"sessionKey":"agent:main:a","agentId":"main","channel":"telegram","to":"5","accountId":"acc","threadId":"9","sandboxed":true,"depth":1,"hops":3,"runId":"r1"}`)
-	if _, ok := r.CallID("r1", "t", "d"); ok {
+	if r.ToolCall(&abi.Caller{RunID: "r1", Attempt: 1}, "t", "d") != nil {
 		t.Error("a run that has ended counts calls")
 	}
 	for _, text := range []string{token, "", "x"} {
@@ -134,9 +136,6 @@ func TestNoTools(t *testing.T) {
 }
 
 func TestCaller(t *testing.T) {
-	r := newRig(t, says("")).start()
-	r.session("main")
-	r.session("group", func(s *abi.Session) { s.LastChannel, s.LastTo = "slack", "C1" })
 	for _, c := range []struct {
 		defaults, own, session string
 		sandboxed              bool
@@ -148,19 +147,28 @@ func TestCaller(t *testing.T) {
 		{config.SandboxAlways, config.SandboxOff, "group", false},
 		{config.SandboxOff, config.SandboxAlways, "main", true},
 	} {
-		r.config = config.Default()
+		r := newRig(t, agentFunc(func(ctx context.Context, turn *agent.Turn) (*agent.Outcome, error) {
+			_, err := turn.Tools.Call(ctx, abi.ToolList, json.RawMessage(`{}`))
+			return &agent.Outcome{Text: "ok"}, err
+		})).withTools()
+		var got abi.Caller
+		r.o.Call = func(_ context.Context, c abi.Caller, _ string, _ []byte) (*agent.Answer, error) {
+			got = c
+			return &agent.Answer{}, nil
+		}
 		r.config.Agents.Sandbox = c.defaults
 		r.config.Agents.List = []config.Agent{{ID: "main", Sandbox: c.own}}
-		got, err := r.Caller(t.Context(), newRun("r1", c.session))
-		if err != nil || got.Sandboxed != c.sandboxed || got.RunID != "r1" || got.SessionKey != key(c.session) || got.Operator {
-			t.Errorf("%+v: %+v, %v", c, got, err)
+		r.session("main")
+		r.session("group", func(s *abi.Session) { s.LastChannel, s.LastTo = "slack", "C1" })
+		r.queue("r1", c.session)
+		r.start()
+		r.ends("r1", abi.RunDone, "ok")
+		if got.Sandboxed != c.sandboxed || got.RunID != "r1" || got.SessionKey != key(c.session) || got.Operator {
+			t.Errorf("%+v: %+v", c, got)
 		}
 		if c.session == "group" && (got.Channel != "slack" || got.To != "C1") {
 			t.Errorf("target: %+v", got)
 		}
-	}
-	if _, err := r.Caller(t.Context(), newRun("r1", "none")); !errors.Is(err, abi.NotFound) {
-		t.Errorf("Caller in no session: %v", err)
 	}
 }
 

@@ -2,40 +2,25 @@ package run
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// askAgain is when who waits looks for himself: a run may end in another host.
-const askAgain = 30 * time.Second
-
 // Wait returns the run when it has ended. It fails with abi.NotFound when there is
 // none.
-func (m *Manager) Wait(ctx context.Context, id string) (*store.Run, error) {
-	ended, forget := m.watch.on(id)
-	defer forget()
-	again := time.NewTicker(askAgain)
-	defer again.Stop()
-	for {
-		r, err := m.read(ctx, id)
-		switch {
-		case err != nil:
-			return nil, err
-		case r == nil:
-			return nil, errNotFound(id)
-		case r.Ended():
-			return r, nil
+func (m *Manager) Wait(ctx context.Context, id string) (r *store.Run, err error) {
+	err = m.watch.Await(ctx, id, func() (bool, error) {
+		r, err = m.read(ctx, id)
+		if err == nil && r == nil {
+			err = errNotFound(id)
 		}
-		select {
-		case <-ended:
-		case <-again.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return err == nil && r.Ended(), err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return r, nil
 }
 
 func (m *Manager) read(ctx context.Context, id string) (r *store.Run, err error) {
@@ -71,10 +56,7 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 			return err
 		}
 		if queued = r.Status == abi.RunQueued; queued {
-			if err := m.finish(tx, id, nil); err != nil {
-				return err
-			}
-			return tx.Unschedule(store.KindRun, id)
+			return m.finish(tx, id, nil, false)
 		}
 		return tx.Schedule(store.KindRun, id, m.millis()) // whoever executes it hears of that
 	})
@@ -82,7 +64,7 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		return nil, err
 	}
 	if queued {
-		m.watch.ended(id)
+		m.watch.Tell(id)
 		m.forget(id)
 	} else {
 		m.abort(id)
@@ -120,47 +102,5 @@ func (m *Manager) forget(id string) {
 	if t := m.lanes.tickets[id]; t != nil && t.state != active {
 		m.lanes.remove(t)
 		m.dispatch()
-	}
-}
-
-// watch tells those who wait for a run that it has ended. The zero value is ready.
-type watch struct {
-	mu   sync.Mutex
-	runs map[string]*watched
-}
-
-type watched struct {
-	ended   chan struct{}
-	waiting int
-}
-
-// on returns a channel that is closed when the run ends from now on.
-func (w *watch) on(id string) (ended <-chan struct{}, forget func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.runs == nil {
-		w.runs = map[string]*watched{}
-	}
-	e := w.runs[id]
-	if e == nil {
-		e = &watched{ended: make(chan struct{})}
-		w.runs[id] = e
-	}
-	e.waiting++
-	return e.ended, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if e.waiting--; e.waiting == 0 && w.runs[id] == e {
-			delete(w.runs, id)
-		}
-	}
-}
-
-func (w *watch) ended(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e := w.runs[id]; e != nil {
-		close(e.ended)
-		delete(w.runs, id)
 	}
 }

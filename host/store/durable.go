@@ -2,9 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/parley-wasm/parley/abi"
 )
+
+// ErrFull is among the causes of an error when the store has no room: nothing of
+// the change was kept.
+var ErrFull = errors.New("store: no room")
 
 // Durable is a Store that keeps flows, runs and deliveries too, and changes all
 // of them together. Tools that write need one.
@@ -100,23 +105,27 @@ type Tx interface {
 	// returns a number that grows with every claim of it, until it is unscheduled.
 	// It returns 0 when the work is not scheduled, when another worker with a live
 	// lease has it, or when this worker has no live lease. A lease is alive up to
-	// and including its last millisecond.
+	// and including its last millisecond; another worker that has the work for
+	// longer than that is ended, as by TakeOver, and loses all it has.
 	Claim(kind, id, worker string, now int64) (fence int64, err error)
 	// Holds reports whether the claim with this fence is still the newest, and
 	// the worker has not been taken over.
 	Holds(kind, id, worker string, fence int64) (bool, error)
 	// Unclaim gives a piece of work back, unless somebody else has claimed it.
 	Unclaim(kind, id, worker string, fence int64) error
-	// Lease makes a worker's lease last until a time. It reports false when the
-	// worker had one and it has ended: the worker must not go on under this name.
-	Lease(worker string, now, until int64) (bool, error)
+	// Lease makes a worker's lease last until a time. A lease that has run out can
+	// be renewed as long as nobody has claimed what the worker has: clocks are set,
+	// and machines sleep. It reports false when the worker was ended meanwhile: it
+	// must not go on under this name.
+	Lease(worker string, until int64) (bool, error)
 	// TakeOver ends the leases of all workers but this one at once. Only the sole
 	// owner of a store may call it.
 	TakeOver(worker string) error
 	// Prune removes flows, runs and deliveries that ended before a time, and the
 	// workers whose leases ended before it, at most limit rows of each kind. It
 	// reports whether there are more. What belongs to a flow that has not ended
-	// stays, and so do a worker that a claim names, and the messages of runs.
+	// stays, and so do the newest run, a worker that a claim names, and the messages
+	// of runs.
 	Prune(before int64, limit int) (more bool, err error)
 }
 

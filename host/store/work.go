@@ -48,13 +48,14 @@ func (f *Flow) Answered() bool { return f.AnsweredAt != 0 }
 func (f *Flow) Ended() bool { return f.Status == FlowDone || f.Status == FlowDropped }
 
 // Run is one execution of an agent for one user message. Its states are those of
-// abi.Run; queued and running ones are scheduled work.
+// abi.Run; queued and running ones are scheduled work, and so is one that has
+// ended and still has a Process.
 type Run struct {
 	ID         string  `json:"id"`
 	Seq        int64   `json:"seq"` // order of acceptance, given by the store
 	SessionKey string  `json:"sessionKey"`
 	AgentID    string  `json:"agentId"`
-	Group      string  `json:"group"` // one of the abi.Group constants
+	Group      string  `json:"group"` // one of the abi.Group constants; empty: a command, which no agent executed
 	Request    CallKey `json:"request,omitzero"`
 	Digest     string  `json:"digest,omitempty"` // of the request
 	FlowID     string  `json:"flowId,omitempty"`

@@ -11,7 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// DefaultPoll is how often the store is asked what is scheduled, behind the hints.
+// DefaultPoll is how often the store is asked what is scheduled, behind the hints,
+// and what has become of a row that somebody waits for.
 const DefaultPoll = 10 * time.Second
 
 // AgendaOptions are the settings of an Agenda.
@@ -102,20 +103,7 @@ func (a *Agenda) Close(ctx context.Context) error {
 		}
 	}
 	a.loop.Wait()
-	idle := make(chan struct{})
-	go func() {
-		a.handing.Wait()
-		close(idle)
-	}()
-	defer a.cancel()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		a.cancel()
-		<-idle
-		return ctx.Err()
-	}
+	return Drain(ctx, &a.handing, a.cancel)
 }
 
 // hint hears of what a commit has scheduled.

@@ -44,23 +44,27 @@ func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 	}
 	stale := false
 	err := c.worker.o.Store.Update(ctx, func(tx store.Tx) error {
-		if err := c.Err(); err != nil {
+		err := c.Check(tx)
+		if stale = errors.Is(err, ErrLost); err != nil || fn == nil {
 			return err
-		}
-		holds, err := tx.Holds(c.kind, c.id, c.lease.name, c.fence)
-		if err != nil {
-			return err
-		}
-		if stale = !holds; stale {
-			return ErrLost
-		}
-		if fn == nil {
-			return nil
 		}
 		return fn(tx)
 	})
 	if stale && err != nil {
 		c.drop(ErrLost)
+	}
+	return err
+}
+
+// Check fails, in whoever's transaction, with ErrLost when the claim is not the
+// newest, and with another error when it was given up.
+func (c *Claim) Check(tx store.Tx) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	holds, err := tx.Holds(c.kind, c.id, c.lease.name, c.fence)
+	if err == nil && !holds {
+		err = ErrLost
 	}
 	return err
 }

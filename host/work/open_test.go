@@ -37,7 +37,19 @@ func openFile(t testing.TB, path string) store.Durable {
 
 func newWorker(t testing.TB, s store.Durable, name string) *work.Worker {
 	t.Helper()
-	w, err := work.NewWorker(&work.WorkerOptions{Store: s, Name: name, Logger: slog.New(slog.DiscardHandler)})
+	return openWorker(t, &work.WorkerOptions{Store: s, Name: name})
+}
+
+// newWorkerAt returns a worker whose stored times are so far ahead.
+func newWorkerAt(t testing.TB, s store.Durable, ahead *atomic.Int64) *work.Worker {
+	t.Helper()
+	return openWorker(t, &work.WorkerOptions{Store: s, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+}
+
+func openWorker(t testing.TB, o *work.WorkerOptions) *work.Worker {
+	t.Helper()
+	o.Logger = slog.New(slog.DiscardHandler)
+	w, err := work.NewWorker(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +162,9 @@ type watchedTx struct {
 	s *watched
 }
 
-func (tx *watchedTx) Lease(worker string, now, until int64) (bool, error) {
+func (tx *watchedTx) Lease(worker string, until int64) (bool, error) {
 	tx.s.mu.Lock()
 	tx.s.leases[worker] = true
 	tx.s.mu.Unlock()
-	return tx.Tx.Lease(worker, now, until)
+	return tx.Tx.Lease(worker, until)
 }

@@ -8,9 +8,9 @@
 // changes nothing.
 //
 // A worker has one lease for all its claims. It is renewed while there are
-// claims, and ends them locally before it runs out: a process that slept past it
-// has lost everything it held, whatever it does next. Then it begins anew under
-// another name.
+// claims, and ends them locally before it runs out: a process that was stopped
+// for longer has lost everything it held, whatever it does next. Then it begins
+// anew under another name.
 //
 // Steps of flows need no claim: they have no effect but their commit, and that
 // one names the step it follows.

@@ -31,7 +31,12 @@ type WorkerOptions struct {
 // A lease lasts, here, a fifth shorter than the store was told, from the moment
 // before it was written: whoever finds the lease ended in the store may be sure
 // that this side has given up too. That is measured with the clock that nobody
-// sets, so that a process that slept knows it at once.
+// sets, so that a process that was stopped knows it at once.
+//
+// The clock of the stored times is another one. When it is set, or runs on while
+// the machine sleeps, a lease may be over in the store alone. Then it is renewed,
+// unless another worker has come for any of the work meanwhile, which the next
+// heartbeat learns, and every write of a claim.
 type Worker struct {
 	o WorkerOptions
 
@@ -182,7 +187,7 @@ func (w *Worker) transact(ctx context.Context, l *lease, fn func(tx store.Tx, no
 		}
 		began = time.Now()
 		now := w.o.Now().UnixMilli()
-		alive, err := tx.Lease(l.name, now, now+w.o.Lease.Milliseconds())
+		alive, err := tx.Lease(l.name, now+w.o.Lease.Milliseconds())
 		switch {
 		case err != nil:
 			return err

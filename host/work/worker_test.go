@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,39 +272,6 @@ func TestHeartbeatIsTriedAgain(t *testing.T) {
 			t.Error(c.Err())
 		}
 	})
-}
-
-// The times that are stored come from the injected clock; whether a lease has
-// ended here does not.
-func TestInjectedClock(t *testing.T) {
-	s := open(t)
-	now := time.UnixMilli(5_000_000)
-	at := func() time.Time { return now }
-	var workers []*work.Worker
-	for range 2 {
-		w, err := work.NewWorker(&work.WorkerOptions{Store: s, Now: at, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close(context.Background())
-		workers = append(workers, w)
-	}
-	schedule(t, s, "d", 0)
-	c := claim(t, workers[0], "d")
-	now = now.Add(work.DefaultLease - time.Millisecond)
-	if claim(t, workers[1], "d") != nil {
-		t.Fatal("the lease ended early")
-	}
-	now = now.Add(2 * time.Millisecond)
-	if claim(t, workers[1], "d") == nil {
-		t.Fatal("the lease does not end")
-	}
-	if c.Err() != nil {
-		t.Error("the clock of the store ended a lease here")
-	}
-	if err := c.Update(t.Context(), done("d")); !errors.Is(err, work.ErrLost) || times(t, s, "d") != 0 {
-		t.Errorf("Update of the lost claim: %v", err)
-	}
 }
 
 func TestWorkerOptions(t *testing.T) {

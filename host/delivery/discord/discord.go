@@ -128,6 +128,3 @@ func (s *Sink) send(ctx context.Context, url string, r *request) error {
 	}
 	return s.refusal(a, &answer)
 }
-
-// HonoursKey reports true: see the package's comment for how long.
-func (s *Sink) HonoursKey() bool { return true }

@@ -21,7 +21,7 @@ var (
 	accept  = sinktest.Answer(200, `{"id":"334385199974967042","channel_id":"290926798999357250","content":"x","nonce":"y"}`)
 	subject = sinktest.Subject{
 		New: open, Accept: accept, Target: abi.Target{Channel: "discord", To: "290926798999357250"}, Secrets: []string{token},
-		HonoursKey: true, Key: func(_ http.Header, body []byte) string { return decode(body).Nonce },
+		Key: func(_ http.Header, body []byte) string { return decode(body).Nonce },
 	}
 )
 

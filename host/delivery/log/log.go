@@ -69,6 +69,3 @@ func (s *Sink) Post(ctx context.Context, m *delivery.Message) error {
 	_, err = s.o.Writer.Write(append(b, '\n'))
 	return err
 }
-
-// HonoursKey reports false.
-func (s *Sink) HonoursKey() bool { return false }

@@ -48,9 +48,6 @@ func TestWriter(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	if sink.HonoursKey() {
-		t.Error("a log honours no key")
-	}
 }
 
 type broken struct{}

@@ -115,6 +115,3 @@ func (s *Sink) send(ctx context.Context, r *request) error {
 	}
 	return s.refusal(a, answer.Error)
 }
-
-// HonoursKey reports false.
-func (s *Sink) HonoursKey() bool { return false }

@@ -146,6 +146,3 @@ func (s *Sink) refusal(a *post.Answer, r *response) error {
 	}
 	return a.Classify(err)
 }
-
-// HonoursKey reports false.
-func (s *Sink) HonoursKey() bool { return false }

@@ -102,7 +102,3 @@ func (s *Sink) Post(ctx context.Context, m *delivery.Message) error {
 	}
 	return a.Classify(s.client.Errorf("answered %d: %s", a.Status, s.client.Excerpt(a)))
 }
-
-// HonoursKey reports true: the receiver gets the key and is to drop what it has
-// seen.
-func (s *Sink) HonoursKey() bool { return true }

@@ -33,9 +33,9 @@ func TestSuite(t *testing.T) {
 			return sink(t, &webhook.Options{URL: strings.Replace(base, "://", "://me:passwordpassword@", 1) + "/in?token=querytoken", Secret: "signaturesecret"})
 		},
 		Accept: accept, Target: abi.Target{Channel: "webchat", To: "7"},
-		Secrets:    []string{"signaturesecret", "passwordpassword", "token=querytoken"},
-		HonoursKey: true, StatusDecides: true,
-		Key: func(h http.Header, _ []byte) string { return h.Get("Idempotency-Key") },
+		Secrets:       []string{"signaturesecret", "passwordpassword", "token=querytoken"},
+		StatusDecides: true,
+		Key:           func(h http.Header, _ []byte) string { return h.Get("Idempotency-Key") },
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // applicationID marks a database as Parley's; migration 1 sets it.
@@ -99,6 +101,7 @@ func explain(path string, err error) error {
 		advice = "cannot be written; check the permissions of the file and its folder"
 	case sqlite3.SQLITE_FULL:
 		advice = "cannot grow, the disk is full; nothing of this change was kept"
+		err = fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		advice = "is locked by another process; wait for it or end it"
 	case sqlite3.SQLITE_IOERR:

@@ -150,7 +150,7 @@ func TestGroupFull(t *testing.T) {
 		if errs[0] != nil || errs[2] != nil {
 			t.Errorf("those that fit: %v, %v", errs[0], errs[2])
 		}
-		if err := errs[1]; err == nil || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), db.path) {
+		if err := errs[1]; !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), db.path) {
 			t.Errorf("the one that does not fit: %v", err)
 		}
 		if got := scheduled(t, db); got != "a c" {

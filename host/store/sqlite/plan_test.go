@@ -87,6 +87,7 @@ func workIndexes() map[statement]string {
 		waits:         "flows_by_caller_run (caller_run=?)",
 		due:           "work_due (kind=?)",
 		claim:         "sqlite_autoindex_work_1 (kind=? AND id=?)",
+		overdue:       "sqlite_autoindex_workers_1 (id=?)",
 		holds:         "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unclaim:       "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unschedule:    "sqlite_autoindex_work_1 (kind=? AND id=?)",

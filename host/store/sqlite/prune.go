@@ -2,12 +2,13 @@ package sqlite
 
 // prunable is what may be removed of a table: rows whose column says that they
 // ended before $1. A run or delivery stays while its flow goes on, which may want
-// to know of it; so does a worker whose name is on a claim.
+// to know of it; so does a worker whose name is on a claim, and the newest run,
+// from which the next one gets its number.
 type prunable struct{ table, key, ended, unless string }
 
 var prunables = []prunable{
 	{"flows", "seq", "ended_at", ""},
-	{"runs", "seq", "ended_at", " AND NOT EXISTS (SELECT 1 FROM flows WHERE flows.id = runs.flow_id AND flows.ended_at IS NULL)"},
+	{"runs", "seq", "ended_at", " AND NOT EXISTS (SELECT 1 FROM flows WHERE flows.id = runs.flow_id AND flows.ended_at IS NULL) AND seq < (SELECT max(seq) FROM runs)"},
 	{"deliveries", "seq", "ended_at", " AND NOT EXISTS (SELECT 1 FROM flows WHERE flows.id = deliveries.flow_id AND flows.ended_at IS NULL)"},
 	{"workers", "id", "lease_until", " AND NOT EXISTS (SELECT 1 FROM work WHERE owner = workers.id)"},
 }

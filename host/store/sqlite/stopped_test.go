@@ -47,7 +47,7 @@ func sleepsOver(path string) error {
 	var fence int64
 	err = db.Update(ctx, func(tx store.Tx) error {
 		now := time.Now().UnixMilli()
-		if _, err := tx.Lease("sleeper", now, now+stoppedLease.Milliseconds()); err != nil {
+		if _, err := tx.Lease("sleeper", now+stoppedLease.Milliseconds()); err != nil {
 			return err
 		}
 		fence, err = tx.Claim(store.KindRun, "x", "sleeper", now)
@@ -68,8 +68,7 @@ func sleepsOver(path string) error {
 		if held {
 			return tx.PutRun(&store.Run{ID: "x", Reply: "from the sleeper"})
 		}
-		now := time.Now().UnixMilli()
-		leased, err = tx.Lease("sleeper", now, now+time.Hour.Milliseconds())
+		leased, err = tx.Lease("sleeper", time.Now().Add(time.Hour).UnixMilli())
 		return err
 	})
 	fmt.Println("holds", held, "leased", leased)
@@ -128,7 +127,7 @@ func TestStopped(t *testing.T) {
 	for ours == 0 && t.Context().Err() == nil { // until the lease is over, as the store sees it
 		err := db.Update(ctx, func(tx store.Tx) error {
 			now := time.Now().UnixMilli()
-			if _, err := tx.Lease("waker", now, now+time.Hour.Milliseconds()); err != nil {
+			if _, err := tx.Lease("waker", now+time.Hour.Milliseconds()); err != nil {
 				return err
 			}
 			ours, err = tx.Claim(store.KindRun, "x", "waker", now)

@@ -37,6 +37,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"work: what is due", testDue},
 		{"work: claims and fences", testClaims},
 		{"work: leases", testLeases},
+		{"work: late leases", testLateLease},
 		{"work: taking over", testTakeOver},
 		{"work: a claim by many at once", testClaimAtOnce},
 		{"subscribers hear of what was committed", testSubscribe},

@@ -21,7 +21,7 @@ func everything(tx store.Tx, name string) error {
 	if err := tx.Append(key, &store.Message{Role: "user", RunID: name, JSON: []byte(`{"content":"x"}`)}); err != nil {
 		return err
 	}
-	if _, err := tx.Lease("w", 0, 1000); err != nil {
+	if _, err := tx.Lease("w", 1000); err != nil {
 		return err
 	}
 	if err := putAll(tx, &store.Flow{ID: name, Call: store.CallKey{Scope: "s", ID: name}, Status: store.FlowDone}, &store.Run{ID: name, SessionKey: key},

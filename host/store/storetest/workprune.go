@@ -41,12 +41,12 @@ func testPrune(t *testing.T, s store.Durable) {
 	key := "agent:main:x"
 	update(t, s, func(tx store.Tx) error {
 		err := errors.Join(tx.PutSession(&abi.Session{Key: key}), tx.Append(key, &store.Message{Role: "user", RunID: "1", JSON: []byte(`{"content":"kept"}`)}))
-		for i := range 6 {
+		for i := 5; i >= 0; i-- {
 			id, at := fmt.Sprint(i), int64(i*10) // 0 has not ended
-			_, err2 := tx.Lease("w"+id, 0, at)
+			_, err2 := tx.Lease("w"+id, at)
 			err = errors.Join(err, err2, putAll(tx, &store.Flow{ID: id, Status: store.FlowDone, EndedAt: at}, &store.Run{ID: id, EndedAt: at}, &store.Delivery{ID: id, EndedAt: at}))
 		}
-		return err
+		return errors.Join(err, tx.TakeOver("w0"))
 	})
 	prune := func(before int64, limit int, wantMore bool, want ...string) {
 		t.Helper()
@@ -66,7 +66,7 @@ func testPrune(t *testing.T, s store.Durable) {
 	prune(1000, 100, false, "0")
 	for _, rows := range [][]any{
 		{&store.Flow{ID: "x", Status: store.FlowDone, EndedAt: 1}, &store.Flow{ID: "y", Status: store.FlowDone, EndedAt: 1}},
-		{&store.Run{ID: "x", EndedAt: 1}, &store.Run{ID: "y", EndedAt: 1}},
+		{&store.Run{ID: "x", EndedAt: 1}, &store.Run{ID: "y", EndedAt: 1}, &store.Run{ID: "newest"}},
 		{&store.Delivery{ID: "x", EndedAt: 1}, &store.Delivery{ID: "y", EndedAt: 1}},
 	} {
 		putWork(t, s, rows...)
@@ -80,31 +80,35 @@ func testPrune(t *testing.T, s store.Durable) {
 		t.Errorf("the messages of a pruned run: %q", got)
 	}
 	w := workers{t, s}
-	w.lease("w1", 2000, 3000, true) // nothing is known of it any more
-	w.lease("w2", 0, 3000, true)
+	w.lease("w1", 3000, true) // nothing is known of it any more
 }
 
 func testPruneKeeps(t *testing.T, s store.Durable) {
 	putWork(t, s, &store.Flow{ID: "parked", Status: store.FlowParked}, &store.Run{ID: "its", FlowID: "parked", EndedAt: 1}, &store.Delivery{ID: "its", FlowID: "parked", EndedAt: 1},
-		&store.Flow{ID: "done", Status: store.FlowDone, EndedAt: 1000}, &store.Run{ID: "other", FlowID: "done", EndedAt: 1}, &store.Delivery{ID: "other", FlowID: "gone", EndedAt: 1})
+		&store.Flow{ID: "done", Status: store.FlowDone, EndedAt: 1000}, &store.Run{ID: "other", FlowID: "done", EndedAt: 1}, &store.Delivery{ID: "other", FlowID: "gone", EndedAt: 1},
+		&store.Run{ID: "newest", EndedAt: 1})
+	newest := seqOf(t, s, "newest")
 	w := workers{t, s}
-	w.lease("owner", 0, 10, true)
+	w.lease("owner", 10, true)
 	w.schedule(0)
-	fence := w.claim("owner", 0, true)
+	w.claim("owner", 0, true)
+	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
 	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(100, 100) }); more {
 		t.Error("there is more, which never can be pruned")
 	}
-	if got, want := fmt.Sprint(rowIDs(t, s)), "[[done parked] [its] [its]]"; got != want {
+	if got, want := fmt.Sprint(rowIDs(t, s)), "[[done parked] [its newest] [its]]"; got != want {
 		t.Errorf("left are %s; want %s", got, want)
 	}
-	w.lease("owner", 50, 100, false) // it still has a claim, and must not go on with it
-	w.holds("owner", fence, true)
+	putWork(t, s, &store.Run{ID: "next"})
+	if next := seqOf(t, s, "next"); next <= newest {
+		t.Errorf("the next run has the number %d, the one before %d", next, newest)
+	}
+	w.lease("owner", 100, false) // a claim names it still, and it must not go on with that
 	update(t, s, func(tx store.Tx) error { return tx.Unschedule(store.KindRun, "x") })
-	w.lease("old", 0, 10, true)
-	w.lease("new", 0, 10, true)
+	w.lease("old", 10, true)
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
 	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(5, 100) }); more {
 		t.Error("there is more")
 	}
-	w.lease("old", 0, 100, false) // it was taken over, and is remembered while its lease would last
+	w.lease("old", 100, false) // it was taken over, and is remembered while its lease would last
 }

@@ -52,7 +52,9 @@ func runAnswer(run *abi.Run) *answer {
 	if run.Error != "" {
 		a.problem += ": " + transcript.Excerpt(run.Error, maxError)
 	}
-	a.problem += "; sessions_history shows how far it came"
+	if run.StartedAt != 0 {
+		a.problem += "; sessions_history shows how far it came"
+	}
 	return a
 }
 

@@ -106,7 +106,7 @@ func (d *driver) ends(status, text string) *driver {
 	if d.last.Wait == nil {
 		d.t.Fatalf("the flow waits for no run: %s", d.last.Note)
 	}
-	r := &abi.Run{ID: d.last.Wait.Run, Status: status}
+	r := &abi.Run{ID: d.last.Wait.Run, Status: status, StartedAt: 1}
 	if status == abi.RunDone {
 		r.Reply = text
 	} else {

@@ -36,8 +36,8 @@ func announceContext(f *flow) string {
 // announceRequest asks the target for what is posted to its channel.
 func announceRequest(f *flow) string {
 	f.shorten()
-	text := "An exchange with another agent is over. Write what is to be posted about it to this session's channel " + f.channel(f.to) +
-		", for the people there, and nothing else. If nothing needs to be posted, answer exactly " + AnnounceSkip + "." +
+	text := "An exchange with another agent is over. Write what is to be posted about it to this session's channel, " +
+		"for the people there, and nothing else. If nothing needs to be posted, answer exactly " + AnnounceSkip + "." +
 		section("Original request of "+f.name(f.from, f.to), f.request) +
 		section("Your first reply", f.reply)
 	switch {

@@ -24,7 +24,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("run %d:\n got %s\nwant %s", i+1, r.Context, want[i])
 		}
 	}
-	const request = "An exchange with another agent is over. Write what is to be posted about it to this session's channel discord, for the people there, and nothing else. " +
+	const request = "An exchange with another agent is over. Write what is to be posted about it to this session's channel, for the people there, and nothing else. " +
 		"If nothing needs to be posted, answer exactly ANNOUNCE_SKIP.\n\n" +
 		"Original request of agent:main:main:\nquestion\n\nYour first reply:\nanswer\n\n"
 	if got := d.work.Runs[4].Message; got != request+"Latest reply, yours:\nmore" {

@@ -37,6 +37,16 @@ func TestExchange(t *testing.T) {
 }
 
 // S4.3: what the end of the first run answers, and what follows it.
+// A run that never began has left nothing in the history.
+func TestFirstRunNeverBegins(t *testing.T) {
+	d := drive(t, mainCaller).must(send)
+	err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-1", Status: abi.RunFailed, Error: "session x was archived before its turn"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.wantResult(`{"runId":"run-1","status":"error","error":"the message was received, but the run that answers it failed: session x was archived before its turn",` + skipped)
+}
+
 func TestFirstRunEnds(t *testing.T) {
 	long := strings.Repeat("é", 3000)
 	failed := func(what string) string {

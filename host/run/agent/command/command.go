@@ -39,7 +39,7 @@ import (
 type Options struct {
 	Argv           []string
 	Dir            string            // working directory; empty: the host's
-	Env            map[string]string // added to the small environment that Environment describes
+	Env            map[string]string // added to the small environment that environment describes; values of 8 bytes and more are shown in no error
 	MaxOutputBytes int               // of standard output: 1 MiB
 
 	HistoryMessages int // how much of the transcript a prompt carries: 50; below 0: none of it
@@ -115,7 +115,8 @@ func (a *Agent) run(ctx context.Context, t *agent.Turn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p, err := a.start(a.o.environment(t), prompt)
+	env, secrets := a.o.environment(t)
+	p, err := a.start(env, secrets, prompt)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +138,5 @@ func (a *Agent) run(ctx context.Context, t *agent.Turn) (string, error) {
 	if err := ended.err(a.o.Argv[0], p.stderr.String()); err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(utf8(p.stdout.String())), nil
+	return strings.TrimSpace(agent.Text(p.stdout.String())), nil
 }
-
-func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -25,9 +25,12 @@ const (
 // Whatever else the host knows, its secrets above all, is not for programs.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL"}
 
+// minSecret is the length from which on a configured value is taken for a secret.
+const minSecret = 8
+
 // environment returns the host's few variables, the configured ones, and the
-// turn's, each over the ones before.
-func (o *Options) environment(t *agent.Turn) []string {
+// turn's, each over the ones before, and what of that is not to be shown.
+func (o *Options) environment(t *agent.Turn) (list, secrets []string) {
 	env := make(map[string]string)
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -42,13 +45,18 @@ func (o *Options) environment(t *agent.Turn) []string {
 	if t.Tools != nil {
 		if url, token := t.Tools.Access(); url != "" && token != "" {
 			env[EnvURL], env[EnvToken] = url, token
+			secrets = append(secrets, token)
 		}
 	}
-	var list []string
+	for _, value := range o.Env {
+		if len(value) >= minSecret {
+			secrets = append(secrets, value)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
 	}
-	return list
+	return list, secrets
 }
 
 // checkEnv refuses what no environment can hold, and what is the host's to say.

@@ -23,3 +23,12 @@ func Left(pid int) (left, restarted, rebooted json.RawMessage, err error) {
 	rebooted, _ = json.Marshal(&id)
 	return left, restarted, rebooted, nil
 }
+
+// Tail returns what is shown of standard error.
+func Tail(secrets []string, printed ...string) string {
+	t := tail{secrets: secrets}
+	for _, p := range printed {
+		_, _ = t.Write([]byte(p))
+	}
+	return t.String()
+}

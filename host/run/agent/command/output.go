@@ -3,6 +3,8 @@ package command
 import (
 	"strings"
 	"sync"
+
+	"github.com/parley-wasm/parley/host/run/agent"
 )
 
 // output keeps what a program prints, up to a limit. What comes after is read and
@@ -44,21 +46,31 @@ func (o *output) String() string {
 // maxTail is how much of standard error an error shows.
 const maxTail = 4 << 10
 
-// tail keeps the last maxTail bytes.
+// tail keeps the last maxTail bytes, and so many before them that a secret which
+// is cut does not begin there.
 type tail struct {
+	secrets []string // that String conceals
+
 	mu   sync.Mutex
 	kept []byte
 	cut  bool
 }
 
+// margin is the length of the longest secret.
+func (t *tail) margin() (longest int) {
+	for _, s := range t.secrets {
+		longest = max(longest, len(s))
+	}
+	return longest
+}
+
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p[max(0, len(p)-maxTail):]...)
-	if over := len(t.kept) - maxTail; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-		t.cut = true
-	}
+	limit := maxTail + t.margin()
+	t.cut = t.cut || len(t.kept)+len(p) > limit
+	t.kept = append(t.kept, p[max(0, len(p)-limit):]...)
+	t.kept = append(t.kept[:0], t.kept[max(0, len(t.kept)-limit):]...)
 	return len(p), nil
 }
 
@@ -66,11 +78,14 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := t.kept
+	kept := agent.Conceal(string(t.kept), t.secrets...)
+	over := max(0, len(kept)-maxTail)
 	if t.cut {
-		for len(kept) > 0 && kept[0]&0xC0 == 0x80 {
-			kept = kept[1:]
-		}
+		over = min(max(over, t.margin()), len(kept))
 	}
-	return strings.TrimSpace(utf8(string(kept)))
+	kept = kept[over:]
+	for len(kept) > 0 && kept[0]&0xC0 == 0x80 {
+		kept = kept[1:]
+	}
+	return strings.TrimSpace(agent.Text(kept))
 }

@@ -36,7 +36,7 @@ type process struct {
 }
 
 // start starts the supervisor, which waits for release.
-func (a *Agent) start(env []string, prompt string) (*process, error) {
+func (a *Agent) start(env, secrets []string, prompt string) (*process, error) {
 	childControl, control, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -52,6 +52,7 @@ func (a *Agent) start(env []string, prompt string) (*process, error) {
 	p := &process{control: control, report: report, patience: a.o.Grace + a.patience}
 	p.gone, p.hasGone = context.WithCancel(context.Background())
 	p.stdout.limit, p.stdout.exceeded = a.o.MaxOutputBytes, p.end
+	p.stderr.secrets = secrets
 	p.cmd = a.o.supervisor()
 	p.cmd.Args = append(append(p.cmd.Args, a.o.Grace.String()), a.o.Argv...)
 	p.cmd.Env, p.cmd.Dir = env, a.o.Dir

@@ -44,7 +44,7 @@ func (a *Agent) prompt(ctx context.Context, t *agent.Turn) (string, error) {
 	}
 	b.WriteString(t.Message)
 	b.WriteByte('\n')
-	return utf8(b.String()), nil
+	return agent.Text(b.String()), nil
 }
 
 func said(history []json.RawMessage) string {

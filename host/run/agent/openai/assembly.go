@@ -8,6 +8,7 @@ import (
 	openai "github.com/openai/openai-go/v3"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/run/agent/conversation"
 )
 
@@ -103,12 +104,12 @@ func (s *assembly) call(d *openai.ChatCompletionChunkChoiceDeltaToolCall) *parti
 func (s *assembly) message() (*conversation.Message, error) {
 	m := &conversation.Message{
 		Role:  conversation.Assistant,
-		Text:  withoutThinking(utf8(s.text.String())),
-		Model: utf8(s.model),
+		Text:  withoutThinking(agent.Text(s.text.String())),
+		Model: agent.Text(s.model),
 		Usage: s.usage,
 	}
 	if m.Text == "" {
-		m.Text = utf8(s.refusal.String())
+		m.Text = agent.Text(s.refusal.String())
 	}
 	switch {
 	case s.finish == "":
@@ -125,12 +126,12 @@ func (s *assembly) message() (*conversation.Message, error) {
 		if p.name == "" {
 			return nil, broken("called a tool without a name")
 		}
-		id := utf8(p.id)
+		id := agent.Text(p.id)
 		if id == "" || ids[id] {
 			id = "call_" + rand.Text()
 		}
 		ids[id] = true
-		m.Calls = append(m.Calls, conversation.Call{ID: id, Tool: utf8(p.name), Args: conversation.Arguments(p.args.String())})
+		m.Calls = append(m.Calls, conversation.Call{ID: id, Tool: agent.Text(p.name), Args: conversation.Arguments(p.args.String())})
 	}
 	return m, nil
 }

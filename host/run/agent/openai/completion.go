@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"strings"
 	"time"
 
 	openai "github.com/openai/openai-go/v3"
 
+	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/run/agent/conversation"
 )
 
 const (
+	maxTries   = 5 // for one completion
 	firstPause = 500 * time.Millisecond
 	// maxPause is how long an endpoint may ask to be left alone.
 	maxPause = 2 * time.Minute
@@ -48,12 +49,12 @@ func (a *Agent) complete(ctx context.Context, p *prompt) (*conversation.Message,
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		f := asFailure(err)
+		f := a.asFailure(err)
 		text := a.describe(f.text)
 		if f.final {
 			return nil, errors.New(text)
 		}
-		if try >= a.o.MaxTries {
+		if try >= maxTries {
 			return nil, fmt.Errorf("%s (try %d of %d)", text, try, try)
 		}
 		d := f.after
@@ -89,12 +90,12 @@ func (a *Agent) try(ctx context.Context, p *prompt) (*conversation.Message, erro
 
 // asFailure tells what the SDK's errors mean. What is not known better, the
 // connection's failures among them, is tried again.
-func asFailure(err error) *failure {
+func (a *Agent) asFailure(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
 		return f
 	}
-	if f := streamed(err); f != nil {
+	if f := a.streamed(err); f != nil {
 		return f
 	}
 	var u *url.Error
@@ -106,11 +107,7 @@ func asFailure(err error) *failure {
 
 // describe says which endpoint it was, and keeps the key out.
 func (a *Agent) describe(text string) string {
-	text = a.endpoint + ": " + utf8(text)
-	if a.o.APIKey != "" {
-		text = strings.ReplaceAll(text, a.o.APIKey, "[key]")
-	}
-	return text
+	return agent.Conceal(a.endpoint+": "+agent.Text(text), a.o.APIKey)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

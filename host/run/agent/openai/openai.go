@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	openai "github.com/openai/openai-go/v3"
@@ -39,18 +38,18 @@ type Options struct {
 	APIKey      string // empty: none is sent
 	APIKeyUnset string // the environment variable that should hold the key, if it is not set: named when the endpoint wants one
 	Model       string // for turns that name none
-	System      string // what the system message begins with
 
 	HistoryMessages int // how much of the transcript a prompt carries: 50; below 0: none of it
 	HistoryBytes    int // 256 KiB
 
-	MaxRounds        int // of tool calls in a run: 20
-	MaxTries         int // for one completion: 5
 	MaxOutputBytes   int // of an answer, thinking included: 1 MiB
 	MaxResponseBytes int // of one response of the endpoint: 16 MiB
 
 	Client *http.Client // nil: http.DefaultClient
 }
+
+// maxRounds is how often in a row the model may call tools in a run.
+const maxRounds = 20
 
 // Agent asks an endpoint.
 type Agent struct {
@@ -79,8 +78,6 @@ func New(o *Options) (*Agent, error) {
 	}{
 		{&a.o.HistoryMessages, 50},
 		{&a.o.HistoryBytes, 256 << 10},
-		{&a.o.MaxRounds, 20},
-		{&a.o.MaxTries, 5},
 		{&a.o.MaxOutputBytes, 1 << 20},
 		{&a.o.MaxResponseBytes, 16 << 20},
 	} {
@@ -144,7 +141,7 @@ func (a *Agent) run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) 
 		if len(m.Calls) == 0 {
 			return &agent.Outcome{Text: m.Text, Model: m.Model, Usage: known(&total)}, nil
 		}
-		if n := len(run.Rounds); n >= a.o.MaxRounds {
+		if n := len(run.Rounds); n >= maxRounds {
 			return nil, fmt.Errorf("the model called tools %d times in a row without an answer", n)
 		}
 		r, err := run.Begin(ctx, *m)
@@ -185,5 +182,3 @@ func known(u *abi.Usage) *abi.Usage {
 	}
 	return u
 }
-
-func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

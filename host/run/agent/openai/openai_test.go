@@ -94,7 +94,7 @@ func wantError(t *testing.T, a *openai.Agent, parts ...string) {
 
 func TestPrompt(t *testing.T) {
 	e := serve(t, answer("fine"))
-	a, _ := open(t, e, openai.Options{System: "Be brief.", APIKey: "sk-secret-key"})
+	a, _ := open(t, e, openai.Options{APIKey: "sk-secret-key"})
 	s := agenttest.NewSession()
 	s.Add("user", "first")
 	s.AddRaw(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"let me see"},{"type":"toolCall","id":"a","name":"sessions_list","arguments":{"limit":1}},{"type":"toolCall","id":"b","name":"lost","arguments":{}}]}`)
@@ -108,7 +108,7 @@ func TestPrompt(t *testing.T) {
 	run(t, a, turn)
 
 	body := e.asked()[0]
-	want := `[{"content":"Be brief.\n\nYou talk to main.","role":"system"},` +
+	want := `[{"content":"You talk to main.","role":"system"},` +
 		`{"content":"first","role":"user"},` +
 		`{"content":"let me see","tool_calls":[{"id":"a","function":{"arguments":"{\"limit\":1}","name":"sessions_list"},"type":"function"}],"role":"assistant"},` +
 		`{"content":"{}","tool_call_id":"a","role":"tool"},` +

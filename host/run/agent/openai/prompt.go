@@ -38,8 +38,8 @@ func (a *Agent) prompt(ctx context.Context, t *agent.Turn) (*prompt, error) {
 	if err := p.offer(t.Tools); err != nil {
 		return nil, err
 	}
-	if system := strings.TrimSpace(a.o.System + "\n\n" + t.Context); system != "" {
-		p.Messages = append(p.Messages, openai.SystemMessage(utf8(system)))
+	if system := strings.TrimSpace(t.Context); system != "" {
+		p.Messages = append(p.Messages, openai.SystemMessage(agent.Text(system)))
 	}
 	if a.o.HistoryMessages > 0 {
 		history, err := t.Transcript.History(ctx, a.o.HistoryMessages, a.o.HistoryBytes)
@@ -50,7 +50,7 @@ func (a *Agent) prompt(ctx context.Context, t *agent.Turn) (*prompt, error) {
 			p.add(r)
 		}
 	}
-	p.Messages = append(p.Messages, openai.UserMessage(utf8(t.Message)))
+	p.Messages = append(p.Messages, openai.UserMessage(agent.Text(t.Message)))
 	return p, nil
 }
 
@@ -97,6 +97,6 @@ func (p *prompt) add(r *conversation.Round) {
 	}
 	p.Messages = append(p.Messages, openai.ChatCompletionMessageParamUnion{OfAssistant: m})
 	for i, result := range r.Results {
-		p.Messages = append(p.Messages, openai.ToolMessage(utf8(result.Text), r.Calls[i].ID))
+		p.Messages = append(p.Messages, openai.ToolMessage(agent.Text(result.Text), r.Calls[i].ID))
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/host/run/agent"
 )
 
 const (
@@ -44,7 +46,7 @@ func (a *Agent) inspect(req *http.Request, next option.MiddlewareNext) (*http.Re
 func (a *Agent) refused(res *http.Response) *failure {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	f := &failure{
-		text:  strings.TrimSpace(fmt.Sprintf("%d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), errorText(body))),
+		text:  strings.TrimSpace(fmt.Sprintf("%d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), a.errorText(body))),
 		final: !retryable(res.StatusCode),
 		after: retryAfter(res.Header),
 	}
@@ -60,7 +62,8 @@ func retryable(status int) bool {
 }
 
 // errorText finds the message in an error's body: endpoints disagree where it is.
-func errorText(body []byte) string {
+// The key is concealed before the text is cut, which might leave a part of it.
+func (a *Agent) errorText(body []byte) string {
 	text := string(body)
 	if gjson.ValidBytes(body) {
 		for _, path := range []string{"error.message", "error", "message", "detail"} {
@@ -70,7 +73,7 @@ func errorText(body []byte) string {
 			}
 		}
 	}
-	text = strings.Join(strings.Fields(utf8(text)), " ")
+	text = strings.Join(strings.Fields(agent.Text(agent.Conceal(text, a.o.APIKey))), " ")
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + " …"
 	}
@@ -100,14 +103,14 @@ func seconds(s float64) time.Duration {
 
 // streamed is the failure that an endpoint reported in the middle of a stream,
 // or nil.
-func streamed(err error) *failure {
+func (a *Agent) streamed(err error) *failure {
 	var s *ssestream.StreamError
 	if !errors.As(err, &s) {
 		return nil
 	}
 	status := int(gjson.GetBytes(s.Event.Data, "error.code").Int())
 	return &failure{
-		text:  "reported while it was answering: " + errorText(s.Event.Data),
+		text:  "reported while it was answering: " + a.errorText(s.Event.Data),
 		final: status >= 400 && status < 500 && !retryable(status),
 	}
 }

@@ -170,10 +170,10 @@ func TestMaxRounds(t *testing.T) {
 		n++
 		events(call(fmt.Sprintf(`{"index":0,"id":"a%d","function":{"name":"one","arguments":"{}"}}`, n)), endTools)(w, r, body)
 	})
-	a, _ := open(t, e, openai.Options{MaxRounds: 3})
+	a, _ := open(t, e, openai.Options{})
 	s := agenttest.NewSession()
 	out, err := a.Run(t.Context(), s.Turn("hello"))
-	if err == nil || !strings.Contains(err.Error(), "3 times") || len(s.Calls()) != 3 {
+	if err == nil || !strings.Contains(err.Error(), "20 times") || len(s.Calls()) != 20 {
 		t.Errorf("%+v, %v; %d calls", out, err, len(s.Calls()))
 	}
 }

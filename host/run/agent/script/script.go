@@ -75,10 +75,10 @@ func (a *Agent) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) 
 		return nil, fmt.Errorf("script: %w", err)
 	}
 	if reply.Error != "" {
-		return nil, errors.New(utf8(reply.Error))
+		return nil, errors.New(agent.Text(reply.Error))
 	}
 	text := strings.NewReplacer("{{message}}", t.Message, "{{result}}", result).Replace(reply.Text)
-	return &agent.Outcome{Text: utf8(text)}, nil
+	return &agent.Outcome{Text: agent.Text(text)}, nil
 }
 
 // earlierRuns counts no further than the last reply.
@@ -138,5 +138,3 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
-
-func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,118 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// An attempt whose run another worker has claimed, while a tool of it was in its
+// first step, changes nothing (S10.2).
+func TestLostAttemptCallsNothing(t *testing.T) {
+	db := stocked(t, file(t))
+	var once sync.Once
+	answered := make(chan string, 2)
+	h := alive(t, db, everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.Attempt > 1 {
+			return "again", nil
+		}
+		status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
+		answered <- fmt.Sprint(status, err)
+		return status, err
+	}, func(o *host.Options) {
+		o.Observe = func(*step.Record) { once.Do(func() { steal(t, db) }) }
+	})
+	begin(t, h, "agent:main:a", "send")
+	if got := <-answered; !strings.Contains(got, "another attempt") {
+		t.Errorf("the call of a lost attempt was answered %s", got)
+	}
+	flows, err := h.Flows(t.Context(), &store.Filter{})
+	if err != nil || len(flows) != 0 {
+		t.Errorf("it left %d flows, %v", len(flows), err)
+	}
+}
+
+// steal takes over the only run, as another worker does.
+func steal(t *testing.T, db store.Durable) {
+	err := db.Update(t.Context(), func(tx store.Tx) error {
+		now := time.Now().UnixMilli()
+		if _, err := tx.Lease("thief", now+60_000); err != nil {
+			return err
+		}
+		if err := tx.TakeOver("thief"); err != nil {
+			return err
+		}
+		view, err := db.View(t.Context())
+		if err != nil {
+			return err
+		}
+		defer view.Close()
+		due, err := view.Due(t.Context(), store.KindRun)
+		if err != nil {
+			return err
+		}
+		fence, err := tx.Claim(store.KindRun, due[0].ID, "thief", now)
+		if err == nil && fence == 0 {
+			err = errors.New("the run cannot be claimed")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The end of the host is no answer to an agent that waits in a tool: the next host
+// tries its run again, and that attempt gets the answer (S4.8).
+func TestStopWhileAnAgentWaits(t *testing.T) {
+	waits, heard := make(chan struct{}), make(chan struct{})
+	act := func(ctx context.Context, turn *agent.Turn) (string, error) {
+		switch turn.Message {
+		case "hello":
+			waits <- struct{}{}
+			select {
+			case <-heard:
+				return "the answer", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		case "send":
+			answer, err := turn.Tools.Call(ctx, abi.ToolSend, []byte(`{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":60,"announce":"none"}`))
+			if err != nil {
+				return "", err
+			}
+			return gjson.GetBytes(answer.Result, "reply").Str, nil
+		}
+		return "REPLY_SKIP", nil
+	}
+	db := stocked(t, file(t))
+	first := alive(t, db, everybody, act)
+	id := begin(t, first, "agent:main:a", "send")
+	<-waits
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.Close(now); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(heard)
+	next := alive(t, db, everybody, act)
+	<-waits
+	if got := reply(t, next, id); got != "the answer" {
+		t.Errorf("the next attempt answered %q", got)
+	}
+	if n := count(t, next, "agent:main:b"); n != 1 {
+		t.Errorf("%d messages were sent, want one", n)
+	}
+}

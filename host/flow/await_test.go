@@ -1,0 +1,57 @@
+package flow_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+// Another host on the same store ends a flow, and tells nobody here.
+func TestWaitForAnotherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &plugin{})
+		f := &store.Flow{ID: "f", Status: store.FlowWaiting}
+		w.update(func(tx store.Tx) error { return tx.PutFlow(f) })
+		began, got := time.Now(), make(chan error)
+		go func() {
+			f, err := w.flows.Wait(t.Context(), "f")
+			if err == nil && f.Status != store.FlowDone {
+				err = errors.New("it is " + f.Status)
+			}
+			got <- err
+		}()
+		synctest.Wait()
+		w.update(func(tx store.Tx) error {
+			f.Status, f.EndedAt = store.FlowDone, 1
+			return tx.PutFlow(f)
+		})
+		if err := <-got; err != nil || time.Since(began) != work.DefaultPoll {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// Close ends the waiting of callers.
+func TestWaitIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &plugin{})
+		w.update(func(tx store.Tx) error { return tx.PutFlow(&store.Flow{ID: "f", Status: store.FlowWaiting}) })
+		got := make(chan error)
+		go func() {
+			_, err := w.flows.Wait(t.Context(), "f")
+			got <- err
+		}()
+		synctest.Wait()
+		if err := w.flows.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-got; !errors.Is(err, flow.ErrClosing) {
+			t.Errorf("the wait ended with %v", err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+const (
+	keepWork   = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
+	pruneEvery = time.Hour
+	pruneBatch = 500 // rows of a kind that one commit removes
+)
+
+// pruner removes what ended long ago, a little at a time.
+type pruner struct {
+	store store.Durable
+	now   func() time.Time
+	log   *slog.Logger
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+func startPruner(db store.Durable, now func() time.Time, log *slog.Logger) *pruner {
+	p := &pruner{store: db, now: now, log: log, done: make(chan struct{})}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(context.Background())
+	go p.run(ctx)
+	return p
+}
+
+// close returns when nothing is written any more. Of a pruner that was never
+// started there is nothing to wait for.
+func (p *pruner) close() {
+	if p != nil {
+		p.stop()
+		<-p.done
+	}
+}
+
+func (p *pruner) run(ctx context.Context) {
+	defer close(p.done)
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		if err := p.prune(ctx); err != nil && ctx.Err() == nil {
+			p.log.Warn("host: old work could not be removed", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *pruner) prune(ctx context.Context) error {
+	for more := true; more; {
+		err := p.store.Update(ctx, func(tx store.Tx) (err error) {
+			more, err = tx.Prune(p.now().Add(-keepWork).UnixMilli(), pruneBatch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

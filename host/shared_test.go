@@ -1,0 +1,71 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+)
+
+// Two hosts on one store: whichever of them executes a run or takes a step, it
+// happens once, and the caller is answered by the host that it asked.
+func TestTwoHostsOnOneStore(t *testing.T) {
+	shared := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		turns := map[string]int{} // by run
+		by := map[*host.Options]int{}
+		var hosts []*host.Host
+		for range 2 {
+			hosts = append(hosts, alive(t, stocked(t, shared), everybody, nil, func(o *host.Options) {
+				o.Shared = true
+				o.Agents = func(string) (agent.Agent, error) {
+					return acting(func(_ context.Context, turn *agent.Turn) (string, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						turns[turn.RunID]++
+						by[o]++
+						return "done", nil
+					}), nil
+				}
+			}))
+		}
+		const calls = 24
+		answers := make(chan string, calls)
+		for i := range calls {
+			go func() {
+				answer, err := hosts[i%2].Call(t.Context(), &host.Call{
+					Tool: abi.ToolSend, Caller: operator,
+					Args: fmt.Appendf(nil, `{"sessionKey":"agent:main:%c","message":"hello","timeoutSeconds":600,"announce":"none"}`, 'a'+i%4),
+				})
+				if err != nil {
+					answers <- err.Error()
+					return
+				}
+				answers <- gjson.GetBytes(answer.Result, "status").Str
+			}()
+		}
+		for range calls {
+			if got := <-answers; got != "ok" {
+				t.Errorf("answered %s", got)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for id, n := range turns {
+			if n != 1 {
+				t.Errorf("run %s was executed %d times", id, n)
+			}
+		}
+		if len(turns) != calls || len(by) != 2 {
+			t.Errorf("%d runs were executed by %d hosts, want %d by both", len(turns), len(by), calls)
+		}
+	})
+}

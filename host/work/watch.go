@@ -1,0 +1,79 @@
+package work
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Watch lets those look again who wait for a row of the store, when somebody in
+// this process says that it has changed. It is safe for concurrent use. The zero
+// value is ready.
+type Watch struct {
+	mu   sync.Mutex
+	rows map[string]*watched
+}
+
+// watched is a row that somebody waits for.
+type watched struct {
+	changed chan struct{}
+	waiting int
+}
+
+// Await calls look until it says that it is done, or fails: at once, whenever the
+// row was told of, and every DefaultPoll, because other processes tell nothing. It
+// fails with ctx's error when ctx ends while there is nothing to look at.
+func (w *Watch) Await(ctx context.Context, id string, look func() (done bool, err error)) error {
+	again := time.NewTicker(DefaultPoll)
+	defer again.Stop()
+	for {
+		changed, forget := w.on(id)
+		done, err := look()
+		if done || err != nil {
+			forget()
+			return err
+		}
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		forget()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Tell says that a row has changed.
+func (w *Watch) Tell(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if row := w.rows[id]; row != nil {
+		close(row.changed)
+		delete(w.rows, id)
+	}
+}
+
+// on returns a channel that is closed when the row is told of from now on.
+func (w *Watch) on(id string) (changed <-chan struct{}, forget func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	row := w.rows[id]
+	if row == nil {
+		row = &watched{changed: make(chan struct{})}
+		if w.rows == nil {
+			w.rows = map[string]*watched{}
+		}
+		w.rows[id] = row
+	}
+	row.waiting++
+	return row.changed, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if row.waiting--; row.waiting == 0 && w.rows[id] == row {
+			delete(w.rows, id)
+		}
+	}
+}
