@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -24,15 +23,14 @@ import (
 // services are what works on a durable store: flows, runs, deliveries, messages
 // from outside.
 type services struct {
-	store   store.Durable
-	worker  *work.Worker
-	flows   *flow.Manager
-	runs    *run.Manager
-	outbox  *delivery.Outbox
-	chat    *chat.Service
-	shared  bool
-	started atomic.Bool
-	pruner  *pruner
+	store  store.Durable
+	worker *work.Worker
+	flows  *flow.Manager
+	runs   *run.Manager
+	outbox *delivery.Outbox
+	chat   *chat.Service
+	shared bool
+	pruner *pruner
 
 	draining sync.Once
 
@@ -120,7 +118,6 @@ func (h *Host) Start(ctx context.Context) error {
 		}
 	}
 	s.pruner = startPruner(s.store, o.Now, o.Logger)
-	s.started.Store(true)
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
 }
 

@@ -3,8 +3,9 @@
 //
 // An agent is made when its first run asks for it, and kept until the
 // configuration changes; a run that has begun keeps the one that it has. So a
-// runner that cannot work, because a variable with its key is not set, fails the
-// runs of its own agent and nothing else.
+// runner that cannot work, because a variable of its environment is not set, fails
+// the runs of its own agent and nothing else. One without its key is tried: local
+// endpoints want none, and others say so.
 package runners
 
 import (
@@ -96,12 +97,9 @@ func (o *Options) build(c *config.Runner) (agent.Agent, error) {
 }
 
 func (o *Options) openai(c *config.Runner) (agent.Agent, error) {
-	if c.APIKeyUnset != "" {
-		return nil, unset(c.APIKeyUnset, "runner.apiKey")
-	}
 	messages, bytes := history(c)
 	return openai.New(&openai.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: c.Model,
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), APIKeyUnset: c.APIKeyUnset, Model: c.Model,
 		HistoryMessages: messages, HistoryBytes: bytes,
 		Client: o.Client,
 	})
@@ -109,7 +107,7 @@ func (o *Options) openai(c *config.Runner) (agent.Agent, error) {
 
 func (o *Options) command(c *config.Runner) (agent.Agent, error) {
 	if len(c.EnvUnset) > 0 {
-		return nil, unset(strings.Join(c.EnvUnset, ", "), "runner.env")
+		return nil, fmt.Errorf("the environment variable %s is not set; runner.env needs it", strings.Join(c.EnvUnset, ", "))
 	}
 	env := make(map[string]string, len(c.Env))
 	for name, value := range c.Env {
@@ -129,10 +127,6 @@ func scripted(c *config.Runner) (agent.Agent, error) {
 		replies[i] = script.Reply{Text: r.Text, After: r.After, Error: r.Error, Tool: r.Tool, Args: r.Args}
 	}
 	return script.New(&script.Options{Replies: replies})
-}
-
-func unset(name, path string) error {
-	return fmt.Errorf("the environment variable %s is not set; %s needs it", name, path)
 }
 
 // history returns how much of the transcript a prompt carries, in the agents' way:

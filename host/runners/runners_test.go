@@ -79,14 +79,12 @@ func TestErrors(t *testing.T) {
 	t.Setenv("RUNNERS_TEST_UNSET", "")
 	r := runners.New(parse(t, `{agents: {list: [
 		{id: "none"},
-		{id: "key", runner: {kind: "openai", baseUrl: "http://127.0.0.1:1", apiKey: {env: "RUNNERS_TEST_UNSET"}}},
 		{id: "env", runner: {kind: "command", argv: ["x"], env: {KEY: {env: "RUNNERS_TEST_UNSET"}}}},
 		{id: "good", runner: {kind: "script", replies: ["x"]}}]}}`), nil)
 	for id, want := range map[string]string{
 		"none":  `agent "none" has no runner: set agents.list[].runner, or agents.defaults.runner`,
-		"key":   `agent "key": the environment variable RUNNERS_TEST_UNSET is not set; runner.apiKey needs it`,
 		"env":   `agent "env": the environment variable RUNNERS_TEST_UNSET is not set; runner.env needs it`,
-		"other": `agent "other" is not configured; configured: none, key, env, good`,
+		"other": `agent "other" is not configured; configured: none, env, good`,
 	} {
 		if a, err := r.Agent(id); a != nil || err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v\nwant %s", id, a, err, want)
@@ -148,6 +146,24 @@ func TestOpenAI(t *testing.T) {
 		if got := strings.Contains(string(body), "the history"); got != c.history {
 			t.Errorf("with %q: a history is %v", c.settings, got)
 		}
+	}
+}
+
+// A key that is not set is not asked for: local endpoints want none. One that
+// wants it has the variable named.
+func TestOpenAIWithoutKey(t *testing.T) {
+	t.Setenv("RUNNERS_TEST_UNSET", "")
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = r.Header.Values("Authorization")
+		http.Error(w, `{"error": {"message": "who are you?"}}`, http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	r := runners.New(parse(t, `{agents: {defaults: {runner: {kind: "openai", baseUrl: "`+server.URL+`/v1",
+		apiKey: {env: "RUNNERS_TEST_UNSET"}, model: "tiny"}}}}`), &runners.Options{Client: server.Client()})
+	_, err := ask(t, get(t, r, "main"), "hello")
+	if err == nil || !strings.Contains(err.Error(), "who are you?; the environment variable RUNNERS_TEST_UNSET") || len(keys) != 0 {
+		t.Errorf("failed with %v, and sent %q", err, keys)
 	}
 }
 

@@ -24,7 +24,7 @@ type callCmd struct {
 func (*callCmd) Help() string {
 	return `Prints the tool's result as JSON. The exit code is 1 when its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are no JSON object.
 
-A tool that writes, such as sessions_send, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over; an interrupt, like --detach, leaves the rest to the next owner.
+A tool that writes, such as sessions_send, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.
 
 Examples:
   parley call sessions_list '{"kinds": ["cron"], "limit": 5}'

@@ -46,7 +46,8 @@ type database struct {
 
 	mu      sync.Mutex
 	backend backend
-	works   bool // whether this process does the database's work when it owns it
+	leaves  bool // see leave
+	works   bool // whether this process does the database's work as soon as it owns it
 }
 
 // open joins the database: as its owner, or as a client of the owner.
@@ -108,7 +109,7 @@ func (d *database) possess(ctx context.Context, lock *owner.Lock) (backend, erro
 		return nil, err
 	}
 	if d.works {
-		if err := o.start(ctx); err != nil {
+		if err := o.start(); err != nil {
 			return nil, errors.Join(err, o.Close(ctx))
 		}
 	}
@@ -117,12 +118,12 @@ func (d *database) possess(ctx context.Context, lock *owner.Lock) (backend, erro
 
 // work lets this process do the work that the database holds, now or as soon as
 // it owns it.
-func (d *database) work(ctx context.Context) error {
+func (d *database) work() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.works = true
 	if o, ok := d.backend.(*possession); ok {
-		return o.start(ctx)
+		return o.start()
 	}
 	return nil
 }
@@ -198,9 +199,19 @@ func (d *database) Status() *ownerapi.Status { return d.now().Status() }
 // Path returns the database's file.
 func (d *database) Path() string { return d.place.database }
 
-// Close gives up the database. The owner waits for what other processes have
-// asked of it.
-func (d *database) Close(ctx context.Context) error { return d.now().Close(ctx) }
+// leave lets Close end as after an interrupt: what is under way has closeGrace, and
+// the next owner goes on with the rest.
+func (d *database) leave() { d.leaves = true }
+
+// Close gives up the database. An owner stays until the agents at work have ended.
+func (d *database) Close(ctx context.Context) error {
+	if d.leaves {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		cancel()
+	}
+	return d.now().Close(ctx)
+}
 
 func (d *database) now() backend {
 	d.mu.Lock()

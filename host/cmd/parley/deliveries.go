@@ -40,19 +40,11 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 		if c.Failed {
 			f.Statuses = []string{store.DeliveryFailed}
 		}
-		rows, err := orEmpty(db.Deliveries(ctx, f))
+		rows, err := db.Deliveries(ctx, f)
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"count": len(rows), "deliveries": rows})
-		}
-		if len(rows) == 0 {
-			a.note("no deliveries in %s", db.Path())
-			return nil
-		}
-		a.deliveriesTable(rows, time.Now())
-		return nil
+		return showRows(a, db, "deliveries", rows, a.deliveriesTable)
 	})
 }
 
@@ -75,9 +67,7 @@ func (a *app) deliveriesTable(rows []*store.Delivery, now time.Time) {
 }
 
 // resendCmd posts a delivery again.
-type resendCmd struct {
-	ID string `arg:"" help:"The delivery's id, or as much of it as tells it apart."`
-}
+type resendCmd struct{ idArg }
 
 func (*resendCmd) Help() string {
 	return "It is posted under the same idempotency key: a sink that honours the key drops what it has posted before."
@@ -86,11 +76,7 @@ func (*resendCmd) Help() string {
 // Run makes the delivery pending again.
 func (c *resendCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *database) error {
-		rows, err := db.Deliveries(ctx, &store.Filter{Limit: maxSearch})
-		if err != nil {
-			return err
-		}
-		id, err := completeID(c.ID, idsOf(rows, deliveryID))
+		id, err := complete(ctx, c.ID, db.Deliveries, deliveryID)
 		if err != nil {
 			return err
 		}

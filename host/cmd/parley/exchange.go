@@ -23,9 +23,6 @@ type exchangeFlags struct {
 // one, it and this one stay until the exchange is over. show prints the answer;
 // failed says whether the exit code is that of a failure.
 func (a *app) exchange(ctx context.Context, db *database, call *host.Call, detach bool, show func(*host.Answer) error, failed func(*host.Answer) bool) error {
-	if err := db.work(ctx); err != nil {
-		return err
-	}
 	answer, err := a.await(ctx, db, call)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -71,6 +68,7 @@ func (a *app) stay(ctx context.Context, db *database, id string, detach bool) er
 		return err
 	}
 	if detach {
+		db.leave()
 		a.leave(f)
 		return nil
 	}

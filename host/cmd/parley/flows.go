@@ -42,13 +42,6 @@ func (*flowsListCmd) Help() string {
 // Validate checks the limit.
 func (c *flowsListCmd) Validate() error { return checkLimit(c.Limit) }
 
-func checkLimit(n int) error {
-	if n < 1 {
-		return fmt.Errorf("--limit %d: give a number from 1", n)
-	}
-	return nil
-}
-
 // recent is how long ended flows are listed.
 const recent = 24 * time.Hour
 
@@ -59,15 +52,7 @@ func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"count": len(rows), "flows": rows})
-		}
-		if len(rows) == 0 {
-			a.note("no flows in %s", db.Path())
-			return nil
-		}
-		a.flowsTable(rows, time.Now())
-		return nil
+		return showRows(a, db, "flows", rows, a.flowsTable)
 	})
 }
 
@@ -78,9 +63,9 @@ func (c *flowsListCmd) list(ctx context.Context, db *database, now time.Time) ([
 	switch {
 	case c.Failed:
 		open.Statuses = []string{store.FlowParked}
-		return orEmpty(db.Flows(ctx, &open))
+		return db.Flows(ctx, &open)
 	case c.All:
-		return orEmpty(db.Flows(ctx, &store.Filter{Limit: c.Limit}))
+		return db.Flows(ctx, &store.Filter{Limit: c.Limit})
 	}
 	rows, err := db.Flows(ctx, &open)
 	if err != nil {
@@ -94,15 +79,7 @@ func (c *flowsListCmd) list(ctx context.Context, db *database, now time.Time) ([
 	}
 	rows = append(rows, late...)
 	slices.SortStableFunc(rows, func(a, b *store.Flow) int { return cmp.Compare(b.AcceptedAt, a.AcceptedAt) })
-	return orEmpty(rows[:min(len(rows), c.Limit)], nil)
-}
-
-// orEmpty makes no rows an empty list, which JSON does not write as null.
-func orEmpty[T any](rows []T, err error) ([]T, error) {
-	if rows == nil {
-		rows = []T{}
-	}
-	return rows, err
+	return rows[:min(len(rows), c.Limit)], nil
 }
 
 func flowID(f *store.Flow) string { return f.ID }
@@ -127,32 +104,20 @@ func callerName(c *abi.Caller) string {
 }
 
 // flowArg names a flow.
-type flowArg struct {
-	ID string `arg:"" help:"The flow's id, or as much of it as tells it apart."`
-}
+type flowArg struct{ idArg }
 
 // find returns the flow.
 func (c *flowArg) find(ctx context.Context, db *database) (*store.Flow, error) {
-	f, err := db.Flow(ctx, c.ID)
-	if !errors.Is(err, abi.NotFound) {
-		return f, err
-	}
-	rows, err := db.Flows(ctx, &store.Filter{Limit: maxSearch})
+	id, err := complete(ctx, c.ID, db.Flows, flowID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := completeID(c.ID, idsOf(rows, flowID))
-	if err != nil {
-		return nil, err
-	}
-	if f, err = db.Flow(ctx, id); errors.Is(err, abi.NotFound) {
+	f, err := db.Flow(ctx, id)
+	if errors.Is(err, abi.NotFound) {
 		return nil, fmt.Errorf("%s: there is no such flow: see parley flows --all", c.ID)
 	}
 	return f, err
 }
-
-// maxSearch is among how many of the newest rows a short id is looked for.
-const maxSearch = 500
 
 // flowShowCmd shows a flow.
 type flowShowCmd struct{ flowArg }
@@ -165,16 +130,16 @@ func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		of := &store.Filter{FlowID: f.ID, Limit: maxSearch}
-		runs, err := orEmpty(db.Runs(ctx, of))
+		runs, err := db.Runs(ctx, of)
 		if err != nil {
 			return err
 		}
-		deliveries, err := orEmpty(db.Deliveries(ctx, of))
+		deliveries, err := db.Deliveries(ctx, of)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			return a.printValue(map[string]any{"flow": f, "runs": runs, "deliveries": deliveries})
+			return a.printValue(map[string]any{"flow": f, "runs": orEmpty(runs), "deliveries": orEmpty(deliveries)})
 		}
 		a.flow(f)
 		if len(runs) > 0 {

@@ -1,9 +1,39 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/parley-wasm/parley/host/store"
 )
+
+// idArg names a flow or a delivery.
+type idArg struct {
+	ID string `arg:"" help:"The id, or as much of it as tells it apart."`
+}
+
+// Validate refuses no id at all, which every id begins with.
+func (c *idArg) Validate() error {
+	if strings.TrimSpace(c.ID) == "" {
+		return errors.New("the id is blank: write it, or as much of it as tells it apart")
+	}
+	return nil
+}
+
+// maxSearch is among how many of the newest rows a short id is looked for.
+const maxSearch = 500
+
+// complete returns the id of the one of the newest rows that begins so, or the text
+// as it is (see completeID).
+func complete[T any](ctx context.Context, text string, list func(context.Context, *store.Filter) ([]T, error), id func(T) string) (string, error) {
+	rows, err := list(ctx, &store.Filter{Limit: maxSearch})
+	if err != nil {
+		return "", err
+	}
+	return completeID(text, idsOf(rows, id))
+}
 
 // shortID is how much of an id a table shows at least.
 const shortID = 10

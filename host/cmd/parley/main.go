@@ -19,8 +19,9 @@
 // that one over a socket and shows the same. See package owner.
 //
 // The owner does the work that the database holds, such as the answers of agents:
-// "serve" and "mcp" always, "call" and "send" until the exchange that they began is
-// over. What an owner leaves, the next one goes on with.
+// "serve" and "mcp" always, every other command as soon as somebody calls a tool that
+// writes, and then until the agents at work have ended. What an owner leaves, the next one goes
+// on with.
 package main
 
 import (

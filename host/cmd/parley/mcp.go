@@ -22,7 +22,7 @@ func (c *mcpCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := db.work(ctx); err != nil {
+		if err := db.work(); err != nil {
 			return err
 		}
 		plugin := db.Status().Plugin

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,11 @@ import (
 //
 //	idle     tools that read are answered; nothing else is done
 //	working  from start on: tools that write, flows, runs and deliveries too
+//	draining no further run begins, and those under way may end; all else goes on
 //	closing  nobody is served and nothing begun; what is under way may end
+//
+// Work begins when this process is one that stays (serve, mcp), or with the first
+// request, of this process or another, that cannot do without.
 type possession struct {
 	*host.Host
 	app     *app
@@ -36,8 +41,11 @@ type possession struct {
 	store   *sqlite.DB
 	socket  *httpapi.Socket
 	address atomic.Pointer[string] // where HTTP is served; nil = nowhere
-	working bool
+	start   func() error           // begins the work that the database holds, once
+	working atomic.Bool
 }
+
+var _ httpapi.Owner = (*possession)(nil)
 
 // possess opens what the lock protects and starts to serve other processes. It
 // closes the lock if it fails.
@@ -66,7 +74,11 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 		}
 		return nil, errors.Join(err, db.Close())
 	}
-	o.socket = httpapi.NewSocket(o.Host, a.log)
+	o.start = sync.OnceValue(func() error {
+		o.working.Store(true)
+		return o.Start(context.Background()) // not the end of whoever happens to be first
+	})
+	o.socket = httpapi.NewSocket(o, a.log)
 	service := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: o.socket}
 	lock.Handle(service.Handler())
 	return o, nil
@@ -89,13 +101,39 @@ func (o *possession) url() string {
 	return ""
 }
 
-// start begins the work that the database holds. Again it does nothing.
-func (o *possession) start(ctx context.Context) error {
-	if o.working {
-		return nil
+// Call answers a tool call. The work begins when one is accepted: one that is
+// refused lets nothing begin.
+func (o *possession) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	call := *c
+	call.Waiting = func(waits bool) {
+		if waits {
+			if failed = o.start(); failed != nil {
+				cancel() // nobody would end the wait
+			}
+		}
+		if c.Waiting != nil {
+			c.Waiting(waits)
+		}
 	}
-	o.working = true
-	return o.Start(ctx)
+	answer, err := o.Host.Call(ctx, &call)
+	if err == nil && answer.FlowID != "" {
+		failed = o.start()
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return answer, err
+}
+
+// WaitFlow waits for a flow, which needs the work to end.
+func (o *possession) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+	if err := o.start(); err != nil {
+		return nil, err
+	}
+	return o.Host.WaitFlow(ctx, id)
 }
 
 // Status says under what this process answers.
@@ -120,23 +158,30 @@ func (o *possession) Import(ctx context.Context, dir string, progress func(impor
 const (
 	// closeNotice is how long an owner waits for others before it says so.
 	closeNotice = time.Second
-	// closeGrace is how long what is under way may take when the owner ends.
+	// closeGrace is how long what is under way may take when the owner is told to end.
 	closeGrace = 10 * time.Second
 )
 
-// Close ends the service to other processes, lets their requests end, and gives
-// up the database. When ctx has ended already, requests and work under way have
-// closeGrace together; else requests have all the time they need, and the work has
-// closeGrace. The end of ctx cuts off both. Requests that wait for agents are cut
-// off as soon as ctx has ended: their clients ask the next owner.
-func (o *possession) Close(ctx context.Context) error {
-	told := ctx
-	if told.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-		defer cancel()
+// Close gives up the database. An agent at work may take its time, and others are
+// served meanwhile: a run that is cut off has used up one of its attempts, and it
+// may be anybody's. Then it retires. When ctx ends meanwhile, what is under way is
+// cut off; when it has ended already, it retires at once.
+func (o *possession) Close(ctx context.Context) (err error) {
+	if ctx.Err() == nil {
+		err = o.end(ctx, o.Drain)
 	}
-	o.lock.OnShutdown(func() { context.AfterFunc(told, o.socket.Close) })
+	err = errors.Join(err, o.retire(ctx))
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	return errors.Join(err, o.end(ctx, o.Host.Close), o.store.Close(), o.lock.Close())
+}
+
+// retire sends other processes that wait for something to the next owner, and
+// lets every other request of theirs and the agents at work end.
+func (o *possession) retire(ctx context.Context) error {
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	o.lock.OnShutdown(o.socket.Close)
 	notice := time.AfterFunc(closeNotice, func() {
 		o.app.note("waiting for the requests of other processes; interrupt to cut them off")
 	})
@@ -146,22 +191,27 @@ func (o *possession) Close(ctx context.Context) error {
 		o.app.note("requests of other processes were cut off")
 		err = nil
 	}
-	err = errors.Join(err, o.endWork(ctx))
-	return errors.Join(err, o.store.Close(), o.lock.Close())
+	return errors.Join(err, o.end(ctx, o.Drain))
 }
 
-// endWork lets the work under way end, and releases the sandbox.
-func (o *possession) endWork(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closeGrace)
-	defer cancel()
-	if !o.working {
-		return o.Host.Close(ctx)
+// withGrace returns ctx, or, when it has ended already, one for what is left to do.
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+}
+
+// end lets work end, until ctx does, and tells what it waits for.
+func (o *possession) end(ctx context.Context, work func(context.Context) error) error {
+	if !o.working.Load() {
+		return work(ctx)
 	}
 	what := o.underWay(ctx)
 	notice := time.AfterFunc(closeNotice, func() {
-		o.app.note("waiting up to %s for %s; interrupt to leave it to the next owner", closeGrace, what)
+		o.app.note("waiting for %s; interrupt to leave it to the next owner", what)
 	})
-	err := o.Host.Close(ctx)
+	err := work(ctx)
 	notice.Stop()
 	if ended(err) {
 		o.app.note("%s was cut off; the next owner of the database goes on with it, such as parley serve", what)

@@ -39,19 +39,11 @@ func (c *runsCmd) Run(ctx context.Context, a *app) error {
 				return usage(fmt.Errorf("--session %s: the key %w", c.Session, err))
 			}
 		}
-		rows, err := orEmpty(db.Runs(ctx, f))
+		rows, err := db.Runs(ctx, f)
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"count": len(rows), "runs": rows})
-		}
-		if len(rows) == 0 {
-			a.note("no runs in %s", db.Path())
-			return nil
-		}
-		a.runsTable(rows, time.Now())
-		return nil
+		return showRows(a, db, "runs", rows, a.runsTable)
 	})
 }
 

@@ -1,28 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
-	"golang.org/x/sys/unix"
 
 	"github.com/parley-wasm/parley/host/engine/wasmtest"
 
@@ -126,7 +119,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "until REGEXP PROGRAM ARGS…")
-	for want := regexp.MustCompile(args[0]); ; {
+	want, tick := regexp.MustCompile(args[0]), time.NewTicker(look)
+	for ; ; <-tick.C {
 		ts.Check(ts.Exec(args[1], args[2:]...))
 		if want.MatchString(ts.ReadFile("stdout")) {
 			return
@@ -145,167 +139,12 @@ func jsonMember(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// running is a parley in the background.
-type running struct {
-	*exec.Cmd
-	stderr *bufio.Reader
-	ended  bool
-}
-
-type runningKey struct{}
-
-func processes(ts *testscript.TestScript) map[string]*running {
-	return ts.Value(runningKey{}).(map[string]*running)
-}
-
-func process(ts *testscript.TestScript, name string) *running {
-	r := processes(ts)[name]
-	if r == nil {
-		ts.Fatalf("there is no process %s", name)
-	}
-	return r
-}
-
-func start(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "start NAME ARGS…")
-	parley, err := exec.LookPath(filepath.Join(strings.SplitN(ts.Getenv("PATH"), string(os.PathListSeparator), 2)[0], "parley"))
-	ts.Check(err)
-	cmd := exec.Command(parley, append(args[1:], "--json")...)
-	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ", "PARLEY_TOKEN", "PARLEY_DB", "PARLEY_CONFIG"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
-	stdout, err := cmd.StdoutPipe()
-	ts.Check(err)
-	read, write, err := os.Pipe()
-	ts.Check(err)
-	cmd.Stderr = write
-	ts.Check(cmd.Start())
-	write.Close()
-	r := &running{Cmd: cmd, stderr: bufio.NewReader(read)}
-	processes(ts)[args[0]] = r
-	ts.Defer(func() {
-		if !r.ended {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-		read.Close()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		rest, _ := io.ReadAll(r.stderr)
-		ts.Fatalf("%v: %s", err, rest)
-	}
-	for variable, member := range map[string]string{"URL": "url", "TOKEN": "token", "PID": "pid"} {
-		if v := gjson.Get(line, member); v.Exists() {
-			ts.Setenv(variable, v.String())
-		}
-	}
-}
-
-func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "signal NAME SIGNAL")
-	r := process(ts, args[0])
-	s := map[string]syscall.Signal{
-		"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
-	}[args[1]]
-	ts.Check(r.Process.Signal(s))
-	if s == syscall.SIGSTOP {
-		_, err := unix.Wait4(r.Process.Pid, nil, unix.WUNTRACED, nil)
-		ts.Check(err)
-	}
-}
-
-func ends(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "ends NAME N")
-	r := process(ts, args[0])
-	r.ended = true
-	_ = r.Wait()
-	if got := strconv.Itoa(r.ProcessState.ExitCode()); got != args[1] {
-		rest, _ := io.ReadAll(r.stderr)
-		ts.Fatalf("%s ended with %s, want %s: %s", args[0], got, args[1], rest)
-	}
-}
-
-func says(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 2, "says NAME REGEXP")
-	want := regexp.MustCompile(args[1])
-	for {
-		line, err := process(ts, args[0]).stderr.ReadString('\n')
-		if want.MatchString(line) {
-			return
-		}
-		ts.Logf("%s", line)
-		ts.Check(err)
-	}
-}
-
-func post(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3, "post PATH STATUS BODY")
-	req, err := http.NewRequest(http.MethodPost, ts.Getenv("URL")+args[0], strings.NewReader(args[2]))
-	ts.Check(err)
-	req.Header.Set("Authorization", "Bearer "+ts.Getenv("TOKEN"))
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	_, err = io.Copy(ts.Stdout(), resp.Body)
-	ts.Check(err)
-	if strconv.Itoa(resp.StatusCode) != args[1] {
-		ts.Fatalf("status is %s, want %s", resp.Status, args[1])
-	}
-}
-
 func execSQL(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "sql FILE STATEMENT")
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
 	ts.Check(err)
 	_, err = db.Exec(args[1])
 	ts.Check(errors.Join(err, db.Close()))
-}
-
-// webhook is what agents' messages are posted to.
-type webhook struct {
-	status atomic.Int64
-	posts  chan string
-}
-
-type webhookKey struct{}
-
-func hook(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "hook STATUS")
-	status, err := strconv.ParseInt(args[0], 10, 64)
-	ts.Check(err)
-	h, ok := ts.Value(webhookKey{}).(*webhook)
-	if !ok {
-		ts.Fatalf("there is no webhook")
-	}
-	h.status.Store(status)
-}
-
-// startHook starts the webhook of a script.
-func startHook(e *testscript.Env) {
-	h := &webhook{posts: make(chan string, 64)}
-	h.status.Store(http.StatusOK)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.WriteHeader(int(h.status.Load()))
-		h.posts <- string(body)
-	}))
-	e.Defer(s.Close)
-	e.Setenv("HOOK", s.URL)
-	e.Values[webhookKey{}] = h
-}
-
-func hooked(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "hooked REGEXP")
-	want := regexp.MustCompile(args[0])
-	for body := range ts.Value(webhookKey{}).(*webhook).posts {
-		if want.MatchString(body) {
-			return
-		}
-		ts.Logf("%s", body)
-	}
 }
 
 func expand(ts *testscript.TestScript, neg bool, args []string) {

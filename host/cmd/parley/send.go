@@ -31,7 +31,7 @@ type sendCmd struct {
 func (*sendCmd) Help() string {
 	return `Prints the answer's text; with --json the result of sessions_send. The exit code is 1 when there is no answer: it was refused, the agent failed, or the time was over, and then the message is answered all the same.
 
-The answer comes from the session's agent, as agents.list configures it. Without an owner of the database that stays, such as parley serve, this command stays until the exchange is over; an interrupt, like --detach, leaves the rest to the next owner.`
+The answer comes from the session's agent, as agents.list configures it. Without an owner of the database that stays, such as parley serve, this command stays until the exchange is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.`
 }
 
 // Validate checks what the tool would clamp in silence.
@@ -62,6 +62,9 @@ func (c *sendCmd) read(stdin io.Reader) error {
 		return nil
 	}
 	text, err := readLimited(stdin)
+	if len(text) > abi.MaxText { // perhaps not all of it was read
+		return fmt.Errorf("the message on standard input is longer than %d bytes: send less, or send where the rest can be found", abi.MaxText)
+	}
 	c.Message = string(text)
 	return err
 }
@@ -90,6 +93,9 @@ func (a *app) showSent(answer *host.Answer) error {
 		a.note("accepted: run %s", terminal.Line(r.Get("runId").Str))
 	default:
 		report(a.err, a.command, errors.New(r.Get("error").Str))
+		if answer.Code == abi.NotFound {
+			a.note("parley sessions lists the sessions there are; parley import openclaw DIR brings some")
+		}
 	}
 	return nil
 }
@@ -101,8 +107,5 @@ func unanswered(answer *host.Answer) bool {
 }
 
 func checkCallID(id string) error {
-	if err := callid.Check(id); err != nil {
-		return fmt.Errorf("--call-id: %w", err)
-	}
-	return nil
+	return callid.Check("--call-id", id)
 }

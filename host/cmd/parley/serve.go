@@ -25,7 +25,7 @@ type serveCmd struct {
 func (*serveCmd) Help() string {
 	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/chat/history and /v1/sessions/patch are for messages from outside. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
 
-When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on.`
+When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on. But an answer of an agent that is cut off counts as one of its attempts, of which a run has runs.maxAttempts (2 by default) in all: then it fails as interrupted.`
 }
 
 // ready is what --json prints when requests are answered.
@@ -75,14 +75,23 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	defer api.Close()
-	if err := o.start(ctx); err != nil {
+	if err := o.start(); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer a.reconfigureOnHangup(o)()
 	if err := a.sayReady(&ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, made, os.Getpid()}); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	return api.Serve(ctx, l)
+	// An agent that is a program has its tools until it has ended.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		defer stop()
+		if err := o.retire(ctx); err != nil {
+			a.log.Error("serve: what was under way did not end as it should", "error", err)
+		}
+	})()
+	return api.Serve(serving, l)
 }
 
 // reachable is the address under which this machine reaches a listener.
@@ -103,10 +112,11 @@ func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error)
 		if !errors.As(err, &owned) {
 			return lock, err
 		}
-		if owned.Owner.Ending {
+		ending := owned.Owner.Ending || gone(owned.Owner.PID)
+		if ending {
 			patience = a.patience()
 		}
-		if stays(owned.Owner.Command) && !owned.Owner.Ending || time.Since(start) > patience {
+		if stays(owned.Owner.Command) && !ending || time.Since(start) > patience {
 			return nil, err
 		}
 		select {
@@ -116,6 +126,10 @@ func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error)
 		}
 	}
 }
+
+// gone reports whether a process has ended. One that was killed may have left a
+// child that is not a program of its own yet, and holds the lock until it is.
+func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // stays reports whether a command runs until it is told to end.
 func stays(command string) bool { return command == "serve" || command == "mcp" }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
@@ -19,20 +21,43 @@ import (
 
 // visitor is an agent that is a program of its own. It asks over MCP what it can
 // see, then tries to be somebody else, and answers with what came back, a line
-// each. It keeps its token in the file that its argument names; one that is there
-// from an earlier run is tried too.
+// each. It keeps its token in the file that its first argument names; one that is
+// there from an earlier run is tried instead. It begins when there is the file that
+// its second argument names.
 func visitor() {
-	ctx, token := context.Background(), os.Getenv(command.EnvToken)
-	old, err := os.ReadFile(os.Args[1])
-	if err == nil {
-		err = visit(ctx, string(old), os.Stdout)
-	} else if os.IsNotExist(err) {
-		err = visit(ctx, token, os.Stdout)
-	}
-	if err = errors.Join(err, os.WriteFile(os.Args[1], []byte(token), 0o600)); err != nil {
+	if err := visitAfter(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func visitAfter(tokenFile, goFile string) error {
+	own := os.Getenv(command.EnvToken)
+	token, err := os.ReadFile(tokenFile)
+	if os.IsNotExist(err) {
+		token, err = []byte(own), nil
+	}
+	if err == nil {
+		err = os.WriteFile(tokenFile, []byte(own), 0o600)
+	}
+	if err == nil {
+		err = untilExists(goFile)
+	}
+	if err == nil {
+		err = visit(context.Background(), string(token), os.Stdout)
+	}
+	return err
+}
+
+func untilExists(file string) error {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for range look.C {
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func visit(ctx context.Context, token string, w io.Writer) error {
@@ -52,11 +77,11 @@ func visit(ctx context.Context, token string, w io.Writer) error {
 		{"/v1/agent", `{"sessionKey":"agent:ops:main","message":"work for me"}`},
 		{"/v1/sessions/patch", `{"key":"agent:ops:main","sendPolicy":"deny"}`},
 	} {
-		status, err := asRun{token: token}.post(ctx, try[0], try[1])
+		answer, err := asRun{token: token}.post(ctx, try[0], try[1])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s %s: %d\n", try[0], try[1], status)
+		fmt.Fprintf(w, "%s %s: %s\n", try[0], try[1], answer)
 	}
 	return nil
 }
@@ -94,14 +119,20 @@ func listOverMCP(ctx context.Context, as asRun) (string, error) {
 	return strings.Join(keys, " "), nil
 }
 
-func (a asRun) post(ctx context.Context, path, body string) (status int, err error) {
+// post returns the status of the answer, and of the tool's result if there is one.
+func (a asRun) post(ctx context.Context, path, body string) (answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv(command.EnvURL)+path, bytes.NewBufferString(body))
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	resp, err := a.RoundTrip(req)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	return resp.StatusCode, resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	answer = strconv.Itoa(resp.StatusCode)
+	if status := gjson.GetBytes(text, "result.details.status"); status.Exists() {
+		answer += " " + status.Str
+	}
+	return answer, errors.Join(err, resp.Body.Close())
 }

@@ -8,14 +8,15 @@ import "github.com/parley-wasm/parley/abi"
 const MaxLen = 256
 
 // Check refuses ids that are no visible ASCII of at most MaxLen bytes, with
-// abi.InvalidArgs. An empty id is none: the host makes one.
-func Check(id string) error {
+// abi.InvalidArgs and a text about name, which is where the id was given. An empty
+// id is none: the host makes one.
+func Check(name, id string) error {
 	if len(id) > MaxLen {
-		return abi.NewError(abi.InvalidArgs, "the call id is longer than 256 bytes")
+		return abi.NewError(abi.InvalidArgs, name+" is longer than 256 bytes")
 	}
 	for i := 0; i < len(id); i++ {
 		if id[i] <= ' ' || id[i] > '~' {
-			return abi.NewError(abi.InvalidArgs, "the call id has characters other than visible ASCII")
+			return abi.NewError(abi.InvalidArgs, name+" has characters other than visible ASCII")
 		}
 	}
 	return nil

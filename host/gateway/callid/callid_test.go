@@ -13,7 +13,7 @@ func TestCheck(t *testing.T) {
 		"": true, "call_1": true, "{a/b}~": true, strings.Repeat("x", MaxLen): true,
 		strings.Repeat("x", MaxLen+1): false, "a b": false, "a\n": false, "é": false, "\x7f": false,
 	} {
-		if err := Check(id); (err == nil) != ok || err != nil && !errors.Is(err, abi.InvalidArgs) {
+		if err := Check("callId", id); (err == nil) != ok || err != nil && (!errors.Is(err, abi.InvalidArgs) || !strings.HasPrefix(err.Error(), "callId ")) {
 			t.Errorf("Check(%q) = %v", id, err)
 		}
 	}

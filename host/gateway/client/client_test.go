@@ -20,6 +20,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 const tools = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},"outputSchema":{},"readOnly":true,"needs":["session"]}]}`
@@ -83,6 +84,7 @@ func TestCall(t *testing.T) {
 		"tool's error":   {200, `{"callId":"c1","result":{"status":"forbidden"},"code":"forbidden"}`, &host.Answer{CallID: "c1", Result: []byte(`{"status":"forbidden"}`), Code: abi.Forbidden}, nil},
 		"no tool":        {404, `{"error":{"code":"not_found","message":"there is no tool"}}`, nil, abi.NotFound},
 		"limit":          {500, `{"error":{"code":"limit","message":"too long"}}`, nil, abi.Limit},
+		"full disk":      {507, `{"error":{"code":"limit","message":"no room"}}`, nil, store.ErrFull},
 		"unknown code":   {500, `{"error":{"code":"new","message":"?"}}`, nil, abi.Internal},
 		"no JSON":        {500, `oops`, nil, abi.Internal},
 		"stopping":       {503, `bye`, nil, owner.ErrFree},

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // maxAnswer bounds an answer, in bytes; the engine's own bound is lower.
@@ -72,5 +73,9 @@ func wireError(status int, doc gjson.Result) error {
 	if message == "" {
 		message = fmt.Sprintf("the owner answers with HTTP status %d", status)
 	}
-	return abi.NewError(code, message)
+	e := &abi.Error{Code: code, Message: message}
+	if status == http.StatusInsufficientStorage {
+		e.Cause = store.ErrFull
+	}
+	return e
 }

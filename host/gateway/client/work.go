@@ -7,9 +7,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -59,32 +56,6 @@ func (c *Client) DropFlow(ctx context.Context, id string) error {
 // ResendDelivery tries a failed delivery again.
 func (c *Client) ResendDelivery(ctx context.Context, id string) error {
 	return c.change(ctx, "/v1/deliveries/"+url.PathEscape(id)+"/resend")
-}
-
-// PatchSession changes a session's settings.
-func (c *Client) PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, error) {
-	o := jsonappend.Open(nil)
-	o.String("key", p.Key)
-	for _, s := range []struct {
-		name  string
-		value *string
-	}{
-		{"sendPolicy", p.SendPolicy}, {"label", p.Label}, {"displayName", p.DisplayName}, {"model", p.Model},
-		{"thinkingLevel", p.ThinkingLevel}, {"verboseLevel", p.VerboseLevel},
-	} {
-		if s.value != nil {
-			o.String(s.name, *s.value)
-		}
-	}
-	if p.Archived != nil {
-		o.Bool("archived", *p.Archived)
-	}
-	doc, err := c.ask(ctx, http.MethodPost, "/v1/sessions/patch", o.Close())
-	if err != nil {
-		return nil, err
-	}
-	s := new(abi.Session)
-	return s, unmarshal("/v1/sessions/patch", doc.Raw, s)
 }
 
 func flowPath(id string) string { return "/v1/flows/" + url.PathEscape(id) }

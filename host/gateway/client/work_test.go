@@ -6,13 +6,11 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/gateway/client"
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
@@ -25,12 +23,11 @@ import (
 type kept struct {
 	filter  store.Filter
 	changed string
-	patch   chat.Patch
 	waits   chan bool // receives when WaitFlow begins to wait; it does so for ever
 }
 
 var (
-	number, yes = int64(7), true
+	number = int64(7)
 
 	flowRow = &store.Flow{
 		ID: "f_1", Call: store.CallKey{Scope: "operator", ID: "c"}, Digest: "d", Tool: "sessions_send",
@@ -47,12 +44,6 @@ var (
 	deliveryRow = &store.Delivery{
 		ID: "d_1", SessionKey: "agent:b:main", RunID: "r_1", FlowID: "f_1", Text: "t",
 		Target: abi.Target{Channel: "telegram", To: "1", ThreadID: "2"}, Status: store.DeliveryFailed, Attempts: 4, Error: "401", CreatedAt: 1, UpdatedAt: 2, EndedAt: 3,
-	}
-	sessionRow = &abi.Session{
-		Key: "agent:a:x", AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l", DisplayName: "d", Subject: "u", ChatType: "direct",
-		Channel: "c", DeliveryContext: abi.Target{Channel: "telegram", To: "1", AccountID: "2", ThreadID: "3"}, LastChannel: "lc", LastTo: "lt",
-		LastAccountID: "la", LastThreadID: "lh", Model: "m", ModelOverride: "o", ContextTokens: &number, TotalTokens: &number, ThinkingLevel: "high",
-		VerboseLevel: "off", SystemSent: &yes, AbortedLastRun: &yes, SendPolicy: "deny", SpawnedBy: "agent:a:main", Status: "done", ArchivedAt: 5, TranscriptPath: "/p",
 	}
 )
 
@@ -109,23 +100,6 @@ func (k *kept) DropFlow(_ context.Context, id string) error {
 func (k *kept) ResendDelivery(_ context.Context, id string) error {
 	k.changed = "resend"
 	return k.one(id, "d_1")
-}
-
-func (k *kept) PatchSession(_ context.Context, p *chat.Patch) (*abi.Session, error) {
-	k.patch = *p
-	return sessionRow, nil
-}
-
-func (k *kept) Send(context.Context, *chat.Message) (*chat.Accepted, error) {
-	return nil, errors.New("not over the socket")
-}
-
-func (k *kept) StartAgent(context.Context, *chat.AgentRequest) (*chat.Accepted, error) {
-	return nil, errors.New("not over the socket")
-}
-
-func (k *kept) WaitRun(context.Context, abi.Caller, string, time.Duration) (*store.Run, error) {
-	return nil, errors.New("not over the socket")
 }
 
 // serveKept owns a database of its own with the real API of the socket.
@@ -196,20 +170,6 @@ func TestWork(t *testing.T) {
 
 	answer, err := c.Call(ctx, &host.Call{Tool: "t", ID: "c", Caller: abi.Caller{SessionKey: "agent:a:main", RunID: "r_9"}})
 	same(t, &host.Answer{CallID: "c", FlowID: "f_1", Result: []byte(`{"who":"r_9"}`)}, answer, err)
-}
-
-func TestPatchSession(t *testing.T) {
-	k := &kept{}
-	_, _, c := serveKept(t, k)
-	label, unset, archived := "new", "", false
-	want := chat.Patch{
-		Key: "main", SendPolicy: &unset, Label: &label, DisplayName: &label, Model: &label, ThinkingLevel: &label, VerboseLevel: &unset, Archived: &archived,
-	}
-	got, err := c.PatchSession(t.Context(), &want)
-	same(t, sessionRow, got, err)
-	same(t, want, k.patch, nil)
-	_, err = c.PatchSession(t.Context(), &chat.Patch{Key: "main"})
-	same(t, chat.Patch{Key: "main"}, k.patch, err)
 }
 
 // Who waits for a flow is sent to the next owner when this one ends.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/gateway/auth"
@@ -45,18 +46,18 @@ func (a *API) addChat(c Chat) {
 	post := []string{http.MethodPost}
 	a.routes["/v1/chat/send"] = route{methods: post, handler: a.exchange(sendMessage(c)), operator: "sending messages as a channel does"}
 	a.routes["/v1/agent"] = route{methods: post, handler: a.exchange(startAgent(c)), operator: "starting runs in any session"}
-	a.routes["/v1/sessions/patch"] = route{methods: post, handler: a.exchange(patchSession(c)), operator: "changing the settings of sessions"}
+	a.routes["/v1/sessions/patch"] = route{methods: post, handler: a.exchange(patchSession(c, a.options.Keys)), operator: "changing the settings of sessions"}
 	a.routes["/v1/agent/wait"] = route{methods: post, handler: a.exchange(waitRun(c))}
 }
 
-// exchange serves an operation to the network, in a place of its own.
+// exchange serves an operation to the network, in a slot of its own.
 func (a *API) exchange(do operation) func(http.ResponseWriter, *http.Request, *auth.Identity) {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
-		p := a.take(w)
-		if p == nil {
+		s := a.take(w)
+		if s == nil {
 			return
 		}
-		defer p.leave()
+		defer s.leave()
 		body, no := a.body(w, r)
 		if no != nil {
 			write(w, *no)
@@ -67,12 +68,12 @@ func (a *API) exchange(do operation) func(http.ResponseWriter, *http.Request, *a
 			write(w, failure(err))
 			return
 		}
-		ctx, call := a.waits.Track(r.Context(), p.leave)
+		ctx, call := a.waits.Track(r.Context(), s.leave)
 		defer call.Done()
 		doc, err := do(ctx, &input{body, id, who.Caller, call.Waiting})
 		reply := invoke.Reply{Status: http.StatusOK, Body: doc}
 		if err != nil {
-			a.options.Logger.Info("httpapi: a request was not done", "path", r.URL.Path, "session", who.Caller.SessionKey, "error", err)
+			a.options.Logger.Log(ctx, severity(err), "httpapi: a request was not done", "path", r.URL.Path, "session", who.Caller.SessionKey, "error", err)
 			reply = failure(err)
 		}
 		finish(ctx, w, reply, err)
@@ -89,9 +90,6 @@ func sendMessage(c Chat) operation {
 			"channel": text(&m.Target.Channel), "to": text(&m.Target.To),
 			"accountId": text(&m.Target.AccountID), "threadId": thread(&m.Target.ThreadID),
 		})
-		if err == nil {
-			err = addressed(m.SessionKey, m.Text)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -109,10 +107,7 @@ func startAgent(c Chat) operation {
 			"deliver": flag(&q.Deliver), "idempotencyKey": text(&q.RequestID),
 		})
 		if err == nil {
-			err = addressed(q.SessionKey, q.Message)
-		}
-		if err == nil {
-			err = callid.Check(q.RequestID)
+			err = callid.Check("idempotencyKey", q.RequestID)
 		}
 		switch {
 		case err != nil:
@@ -124,19 +119,6 @@ func startAgent(c Chat) operation {
 		}
 		return accepted(c.StartAgent(ctx, q))
 	}
-}
-
-// errTooLong refuses a message that no run could carry.
-var errTooLong = &abi.Error{Code: abi.InvalidArgs, Message: fmt.Sprintf("message is longer than %d bytes", abi.MaxText)}
-
-func addressed(key, message string) error {
-	if err := required("sessionKey", key); err != nil {
-		return err
-	}
-	if len(message) > abi.MaxText {
-		return errTooLong
-	}
-	return required("message", message)
 }
 
 func accepted(a *chat.Accepted, err error) ([]byte, error) {
@@ -224,8 +206,8 @@ func history(tools Tools) operation {
 }
 
 // patchSession is sessions.patch: {"key", SETTING…} → the session. An absent
-// setting stays; null unsets it.
-func patchSession(c Chat) operation {
+// setting stays; null unsets it. The kind is S1.6's, not the stored one.
+func patchSession(c Chat, keys func() sessionkey.Settings) operation {
 	return func(ctx context.Context, r *input) ([]byte, error) {
 		p := &chat.Patch{}
 		err := readBody(r.body, fields{
@@ -244,6 +226,7 @@ func patchSession(c Chat) operation {
 		if err != nil {
 			return nil, err
 		}
+		s.Kind = keys().KindOf(s.Key)
 		return s.AppendJSON(nil), nil
 	}
 }

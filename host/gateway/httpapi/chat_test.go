@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 func TestChat(t *testing.T) {
@@ -45,9 +48,9 @@ func TestChat(t *testing.T) {
 			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}, "done", 30 * time.Second}},
 		{"/v1/agent/wait", `{"runId":"done"}`, []string{run}, `{"runId":"done","status":"ok","reply":"hi"}`,
 			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}, "done", 30 * time.Second}},
-		{"/v1/sessions/patch", `{"key":"main","sendPolicy":"deny","label":" big ","displayName":null,"model":"","archived":true}`, []string{op},
-			`{"key":"main","agentId":"a","kind":"other","sessionId":"s","updatedAt":1,"label":"l"}`,
-			chat.Patch{Key: "main", SendPolicy: &off, Label: &label, DisplayName: &unset, Model: &unset, Archived: &archived}},
+		{"/v1/sessions/patch", `{"key":"agent:a:home","sendPolicy":"deny","label":" big ","displayName":null,"model":null,"archived":true}`, []string{op},
+			`{"key":"agent:a:home","agentId":"a","kind":"main","sessionId":"s","updatedAt":1,"label":"l"}`,
+			chat.Patch{Key: "agent:a:home", SendPolicy: &off, Label: &label, DisplayName: &unset, Model: &unset, Archived: &archived}},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			r := request{"POST", c.path, c.headers, strings.NewReader(c.body)}.send(t, url)
@@ -60,6 +63,9 @@ func TestChat(t *testing.T) {
 		})
 	}
 }
+
+// errFull is how the store refuses to grow.
+var errFull = fmt.Errorf("chat: %w", &abi.Error{Code: abi.Limit, Message: "secret.db: the disk is full", Cause: store.ErrFull})
 
 func TestChatFailures(t *testing.T) {
 	f := newFake()
@@ -80,24 +86,23 @@ func TestChatFailures(t *testing.T) {
 		{"wrong type", "/v1/agent", message(`,"deliver":"yes"`), "", nil, 400, "invalid_request", "deliver must be true or false"},
 		{"wrong type of a text", "/v1/chat/send", `{"sessionKey":5}`, "", nil, 400, "invalid_request", "sessionKey must be a string"},
 		{"wrong thread", "/v1/chat/send", message(`,"threadId":1.5`), "", nil, 400, "invalid_request", "threadId must be a string"},
-		{"no key", "/v1/agent", `{"message":"x"}`, "", nil, 400, "invalid_request", "sessionKey is required"},
-		{"blank message", "/v1/chat/send", `{"sessionKey":"m","message":" \n"}`, "", nil, 400, "invalid_request", "message is required"},
-		{"long message", "/v1/agent", `{"sessionKey":"m","message":"` + strings.Repeat("x", abi.MaxText+1) + `"}`, "", nil, 413, "payload_too_large", "message is longer than 1048576 bytes"},
 		{"long body", "/v1/agent", strings.Repeat(" ", 3<<20), "", nil, 413, "payload_too_large", "longer than 2097152 bytes"},
-		{"bad key", "/v1/agent", message(`,"idempotencyKey":"a b"`), "", nil, 400, "invalid_request", "the call id has characters"},
-		{"bad header", "/v1/chat/send", message(""), strings.Repeat("x", 300), nil, 400, "invalid_request", "the call id is longer"},
+		{"bad key", "/v1/agent", message(`,"idempotencyKey":"a b"`), "", nil, 400, "invalid_request", "idempotencyKey has characters"},
+		{"bad header", "/v1/chat/send", message(""), strings.Repeat("x", 300), nil, 400, "invalid_request", "the header Idempotency-Key is longer than 256 bytes"},
 		{"two keys", "/v1/agent", message(`,"idempotencyKey":"a"`), "b", nil, 400, "invalid_request", "idempotencyKey and the header Idempotency-Key differ"},
 		{"no run", "/v1/agent/wait", `{}`, "", nil, 400, "invalid_request", "runId is required"},
 		{"negative", "/v1/agent/wait", `{"runId":"done","timeoutMs":-1}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
 		{"time as text", "/v1/agent/wait", `{"runId":"done","timeoutMs":"5"}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
 		{"no session", "/v1/sessions/patch", `{"label":"x"}`, "", nil, 400, "invalid_request", "key is required"},
 		{"archived is null", "/v1/sessions/patch", `{"key":"x","archived":null}`, "", nil, 400, "invalid_request", "archived must be true or false"},
+		{"blank policy", "/v1/sessions/patch", `{"key":"x","sendPolicy":" "}`, "", nil, 400, "invalid_request", "sendPolicy is blank; null unsets it"},
 		{"policy is a number", "/v1/sessions/patch", `{"key":"x","sendPolicy":1}`, "", nil, 400, "invalid_request", "sendPolicy must be a string"},
 		{"invalid", "/v1/agent", message(""), "", abi.NewError(abi.InvalidArgs, "no such form"), 400, "invalid_request", "no such form"},
 		{"not found", "/v1/chat/send", message(""), "", abi.NewError(abi.NotFound, "no session m"), 404, "not_found", "no session m"},
 		{"forbidden", "/v1/chat/send", message(""), "", abi.NewError(abi.Forbidden, "send policy"), 403, "forbidden", "send policy"},
 		{"conflict", "/v1/agent", message(""), "", fmt.Errorf("x: %w", abi.NewError(abi.Conflict, "used before")), 409, "conflict", "used before"},
 		{"limit", "/v1/agent", message(""), "", abi.NewError(abi.Limit, "too many queued"), 429, "too_many_requests", "too many queued"},
+		{"full disk", "/v1/agent", message(""), "", errFull, 507, "insufficient_storage", "disk is full and nothing was accepted: send it again when there is room, with the same Idempotency-Key"},
 		{"internal", "/v1/agent", message(""), "", abi.NewError(abi.Internal, "secret detail"), 500, "tool_error", "the gateway's log has the details"},
 		{"broken", "/v1/sessions/patch", `{"key":"x"}`, "", errors.New("secret detail"), 500, "tool_error", "the gateway's log has the details"},
 		{"not yours", "/v1/agent/wait", `{"runId":"done"}`, "", abi.NewError(abi.Forbidden, "another started it"), 403, "forbidden", "another started it"},
@@ -207,4 +212,25 @@ func TestNoChat(t *testing.T) {
 		t.Errorf("status %d", r.status)
 	}
 	isFailure(t, r, "not_found", "this gateway serves /healthz, /mcp, /tools/invoke, /v1/chat/history")
+}
+
+// What the client can change is its own business; what only the operator of the
+// gateway can change is an error in the log.
+func TestSeverity(t *testing.T) {
+	for want, errs := range map[string][]error{
+		"INFO":  {abi.NewError(abi.Forbidden, "send policy"), abi.NewError(abi.Limit, "too many"), context.Canceled},
+		"ERROR": {errors.New("io error"), abi.NewError(abi.Internal, "x"), errFull},
+	} {
+		for _, err := range errs {
+			f := newFake()
+			f.refuse = err
+			var log strings.Builder
+			a := newAPI(t, f)
+			a.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			request{"POST", "/v1/agent", []string{"Authorization: Bearer op"}, strings.NewReader(`{"sessionKey":"m","message":"x"}`)}.send(t, newServer(t, a))
+			if !strings.Contains(log.String(), "level="+want+` msg="httpapi: a request was not done"`) {
+				t.Errorf("%v: the log says %q", err, &log)
+			}
+		}
+	}
 }

@@ -42,7 +42,10 @@ func newFake() *fake {
 	return &fake{started: make(chan struct{}, 8), gate: make(chan struct{}), ended: make(chan error, 8), flows: map[string]bool{}}
 }
 
-var _ Owner = (*fake)(nil)
+var (
+	_ Owner = (*fake)(nil)
+	_ Chat  = (*fake)(nil)
+)
 
 // waitAsked is what WaitRun got.
 type waitAsked struct {
@@ -136,6 +139,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		return result(abi.Forbidden, "forbidden", "tools.sessions.visibility is tree")
 	case "limit":
 		return nil, abi.NewError(abi.Limit, "step: secret detail")
+	case "full":
+		return nil, errFull
 	case "fail":
 		return nil, errors.New("secret detail")
 	case "parked":

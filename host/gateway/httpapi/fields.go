@@ -128,12 +128,19 @@ func object(known fields, before func()) field {
 	}
 }
 
-// setting takes a string that changes something; null unsets it.
+// setting takes a string that changes something; null unsets it. A blank one may
+// be an accident, such as a variable that is not set.
 func setting(to **string) field {
 	return func(name string, v gjson.Result) error {
 		var s string
 		*to = &s
-		return text(&s)(name, v)
+		if err := text(&s)(name, v); err != nil || v.Type == gjson.Null {
+			return err
+		}
+		if strings.TrimSpace(s) == "" {
+			return invalid("%s is blank; null unsets it", name)
+		}
+		return nil
 	}
 }
 

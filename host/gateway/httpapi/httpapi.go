@@ -4,11 +4,11 @@
 //
 //	POST /tools/invoke       one tool call, in OpenClaw's shape (package invoke)
 //	     /mcp                the tools over MCP, streamable HTTP (package mcp)
-//	POST /v1/chat/send       a message from a chat channel; the operator's
+//	POST /v1/chat/send       {"sessionKey", "message", "from"?, "channel"?, "to"?, …} → {"runId"?, "status", "reply"?}; the operator's
 //	POST /v1/chat/history    {"sessionKey", "limit"?} → the result of sessions_history
-//	POST /v1/agent           a message for one run of an agent; the operator's
+//	POST /v1/agent           {"sessionKey", "message", "deliver"?, "idempotencyKey"?} → {"runId", "status"}; the operator's
 //	POST /v1/agent/wait      {"runId", "timeoutMs"?} → {"runId", "status", "reply"?, "error"?}
-//	POST /v1/sessions/patch  a session's settings; the operator's
+//	POST /v1/sessions/patch  {"key", SETTING…} → the session; the operator's
 //	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
 // To the processes of one user, over the socket of the database's owner, which
@@ -16,7 +16,6 @@
 //
 //	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
 //	GET  /v1/tools                  the plugin's tools, as describe gives them
-//	POST /v1/sessions/patch         as above
 //	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
 //	GET  /v1/flows/{id}/end         the flow, when it has ended or is parked
@@ -29,7 +28,7 @@
 // are bounded, and a panic is one request's alone.
 //
 // A request may wait for an hour, for an agent's answer. It has no deadline, and
-// takes no place among the calls under way (package waiting). A client that goes
+// takes no slot among the calls under way (package waiting). A client that goes
 // away, or that TCP's keepalive finds dead, ends its own waiting and nothing else:
 // the same call with the same id goes on with it (S4.4).
 package httpapi
@@ -90,7 +89,7 @@ type API struct {
 	handler http.Handler
 
 	bodyTimeout time.Duration // to receive a body
-	calls       chan struct{} // a place for each request under way
+	calls       chan struct{} // a slot for each request under way
 	waits       *waiting.Group
 }
 

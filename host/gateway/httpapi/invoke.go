@@ -28,17 +28,17 @@ const HeaderSession = "X-Openclaw-Session-Key"
 // invoke answers one tool call. Its context is the request's: a client that goes
 // away ends the waiting, not the call.
 func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
-	p := a.take(w)
-	if p == nil {
+	s := a.take(w)
+	if s == nil {
 		return
 	}
-	defer p.leave()
+	defer s.leave()
 	body, failure := a.body(w, r)
 	if failure != nil {
 		write(w, *failure)
 		return
 	}
-	ctx, call := a.waits.Track(r.Context(), p.leave)
+	ctx, call := a.waits.Track(r.Context(), s.leave)
 	defer call.Done()
 	reply, err := a.run(r.WithContext(ctx), who, body, call.Waiting)
 	finish(ctx, w, reply, err)
@@ -84,7 +84,7 @@ func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func
 	}
 	answer, err := a.options.Tools.Call(r.Context(), &host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id, Waiting: waiting})
 	if err != nil {
-		a.options.Logger.Info("httpapi: a call got no answer", "tool", tool.Name, "session", caller.SessionKey, "error", err)
+		a.options.Logger.Log(r.Context(), severity(err), "httpapi: a call got no answer", "tool", tool.Name, "session", caller.SessionKey, "error", err)
 		return callFailure(tool, err), err
 	}
 	return invoke.Answer(answer.Result, answer.Code), nil
@@ -93,7 +93,7 @@ func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func
 // requestID is the caller's name for the request, or empty (S4.4).
 func requestID(r *http.Request) (string, error) {
 	id := strings.TrimSpace(r.Header.Get(HeaderIdempotency))
-	return id, callid.Check(id)
+	return id, callid.Check("the header "+HeaderIdempotency, id)
 }
 
 func (a *API) tool(name string) *abi.Tool {

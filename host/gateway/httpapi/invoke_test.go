@@ -107,7 +107,7 @@ func TestInvokeFailures(t *testing.T) {
 		{"key of 10 kB", nil, `{"tool":"echo","sessionKey":"` + strings.Repeat("x", 10_000) + `"}`, 400, "invalid_request", "sessionKey is longer than 512 bytes", false},
 		{"key with ..", nil, `{"tool":"echo","sessionKey":"agent:../x:main"}`, 400, "invalid_request", "invalid agent id", false},
 		{"current", nil, `{"tool":"echo","sessionKey":"current"}`, 400, "invalid_request", "reserved word", false},
-		{"long call id", []string{"Authorization: Bearer op", "Idempotency-Key: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "call id is longer", false},
+		{"long call id", []string{"Authorization: Bearer op", "Idempotency-Key: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "the header Idempotency-Key is longer", false},
 		{"long channel", []string{"Authorization: Bearer op", "x-openclaw-message-channel: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "must be a short text", false},
 		{"wrong argument", nil, do("wrong argument"), 400, "tool_error", "limit: must be a number", true},
 		{"refused by the host", nil, do("refuse"), 400, "invalid_request", "the arguments are too long", true},
@@ -115,6 +115,7 @@ func TestInvokeFailures(t *testing.T) {
 		{"limit", nil, do("limit"), 500, "tool_error", "tool execution failed", true},
 		{"limit of a tool that writes", nil, `{"tool":"act","args":{"do":"parked"}}`, 500, "tool_error", "flow f_1 is parked", true},
 		{"conflict", nil, `{"tool":"act","args":{"do":"dropped"}}`, 409, "conflict", "flow f_1 was dropped", true},
+		{"full disk", nil, `{"tool":"act","args":{"do":"full"}}`, 507, "insufficient_storage", "disk is full and nothing was accepted: send it again when there is room, with the same Idempotency-Key", true},
 		{"internal", nil, do("fail"), 500, "tool_error", "tool execution failed", true},
 		{"panic", nil, do("panic"), 500, "internal", "something failed here", true},
 	} {

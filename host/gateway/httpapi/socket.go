@@ -12,6 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // maxSocketBody bounds a body of the local API: arguments and what is around them.
@@ -20,7 +21,6 @@ const maxSocketBody = host.MaxArgs + 64<<10
 // Owner is what the owner of a database lets the processes of its user do.
 type Owner interface {
 	Tools
-	Chat
 	Work
 }
 
@@ -50,7 +50,6 @@ func NewSocket(o Owner, logger *slog.Logger) *Socket {
 	for _, r := range append(s.work(), []endpoint{
 		{http.MethodGet, "/v1/tools", s.list},
 		{http.MethodPost, "/v1/call", s.call},
-		{http.MethodPost, "/v1/sessions/patch", s.operation(patchSession(o))},
 	}...) {
 		mux.HandleFunc(r.method+" "+r.path, s.answered(r.do))
 		methods[r.path] = r.method
@@ -111,17 +110,6 @@ func readAll(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// operation serves to the user what the network's operator may do.
-func (s *Socket) operation(do operation) func(context.Context, *http.Request, func(bool)) ([]byte, error) {
-	return func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
-		body, err := readAll(r)
-		if err != nil {
-			return nil, err
-		}
-		return do(ctx, &input{body: body, caller: abi.Caller{Operator: true}, waiting: waits})
-	}
-}
-
 func (s *Socket) list(context.Context, *http.Request, func(bool)) ([]byte, error) {
 	d := abi.Description{ABI: abi.Version, Tools: s.owner.Tools()}
 	return d.AppendJSON(nil), nil
@@ -158,7 +146,7 @@ func parseCall(body []byte) (*host.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, callid.Check(c.ID)
+	return c, callid.Check("callId", c.ID)
 }
 
 func callerFields(c *abi.Caller) fields {
@@ -177,7 +165,11 @@ func fail(w http.ResponseWriter, status int, err error) {
 	if errors.As(err, &e) {
 		code = e.Code
 	}
-	if status == 0 {
+	switch {
+	case status != 0:
+	case errors.Is(err, store.ErrFull):
+		status = http.StatusInsufficientStorage
+	default:
 		status = statusOf(code)
 	}
 	send(w, status, abi.AppendError(nil, code, err.Error()))

@@ -132,12 +132,3 @@ func TestSocketClose(t *testing.T) {
 		t.Errorf("the call that works: %d %s", r.status, r.body)
 	}
 }
-
-func TestSocketPatch(t *testing.T) {
-	f := newFake()
-	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
-	r := request{"POST", "/v1/sessions/patch", nil, strings.NewReader(`{"key":"main","label":"x"}`)}.send(t, url)
-	if r.status != 200 || !strings.HasPrefix(r.body, `{"key":"main",`) {
-		t.Errorf("%d %s", r.status, r.body)
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // Tools answers tool calls: a host of this process, or a client of another.
@@ -94,7 +95,7 @@ func idOf(meta sdk.Meta) (string, error) {
 		return "", abi.NewError(abi.InvalidArgs, "_meta.callId must be a string")
 	}
 	id = strings.TrimSpace(id)
-	return id, callid.Check(id)
+	return id, callid.Check("_meta.callId", id)
 }
 
 // protocolError makes err a JSON-RPC error. Only what the client can change is
@@ -104,6 +105,8 @@ func protocolError(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case errors.Is(err, store.ErrFull):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the gateway's disk is full and nothing was accepted: call again when there is room, with the same _meta.callId"}
 	case !errors.As(err, &e):
 	case e.Code == abi.InvalidArgs, e.Code == abi.NotFound, e.Code == abi.Unsupported:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}

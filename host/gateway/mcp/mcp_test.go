@@ -15,6 +15,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // fake answers with what it was asked.
@@ -70,6 +71,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		return nil, abi.NewError(abi.Limit, "the step took too long")
 	case `{"n":3}`:
 		return nil, errors.New("secret detail")
+	case `{"n":6}`:
+		return nil, &abi.Error{Code: abi.Limit, Message: "secret.db: the disk is full", Cause: store.ErrFull}
 	case `{"n":5}`:
 		return nil, abi.NewError(abi.Conflict, "flow f_1 was ended by the operator")
 	case `{"n":4}`:
@@ -160,6 +163,7 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 		"wrong arguments":  {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 4}}, jsonrpc.CodeInvalidParams, "args: wrong"},
 		"limit":            {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 2}}, jsonrpc.CodeInternalError, "the step took too long"},
 		"conflict":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 5}}, jsonrpc.CodeInternalError, "flow f_1 was ended by the operator"},
+		"full disk":        {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 6}}, jsonrpc.CodeInternalError, "the gateway's disk is full and nothing was accepted: call again when there is room, with the same _meta.callId"},
 		"internal":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 3}}, jsonrpc.CodeInternalError, "the call failed; the gateway's log has the details"},
 		"call id no text":  {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": 5}}, jsonrpc.CodeInvalidParams, "_meta.callId must be a string"},
 		"call id too long": {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": strings.Repeat("x", 300)}}, jsonrpc.CodeInvalidParams, "longer than 256 bytes"},

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tidwall/gjson"
 )
 
 // When progress is sent: soon enough to show that something happens, and then
@@ -15,12 +14,8 @@ const (
 	nextProgress  = 5 * time.Second
 )
 
-// maxTimeout is what timeoutSeconds is clamped to (S4.1).
-const maxTimeout = 3600
-
 // progress tells the client of a call under way, if it has asked for it, how many
-// seconds have passed, and of how many if that is known. stop returns when no more
-// is sent.
+// seconds have passed. stop returns when no more is sent.
 func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil || r.Session == nil {
@@ -28,7 +23,7 @@ func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop fun
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	total, start := timeout(r.Params.Arguments), time.Now()
+	start := time.Now()
 	go func() {
 		defer close(ended)
 		timer := time.NewTimer(s.first)
@@ -40,9 +35,6 @@ func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop fun
 			case <-timer.C:
 			}
 			p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: time.Since(start).Round(time.Second).Seconds(), Message: "waiting for the answer"}
-			if p.Progress <= total {
-				p.Total = total
-			}
 			if err := r.Session.NotifyProgress(ctx, p); err != nil {
 				return // the client has gone, or takes none
 			}
@@ -53,13 +45,4 @@ func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop fun
 		cancel()
 		<-ended
 	}
-}
-
-// timeout returns how many seconds the call may take by its own argument, or 0.
-func timeout(args []byte) float64 {
-	v := gjson.GetBytes(args, "timeoutSeconds")
-	if v.Type != gjson.Number || v.Num < 0 {
-		return 0
-	}
-	return min(v.Num, maxTimeout)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 )
@@ -33,8 +34,13 @@ func (s *Server) ServeStdio(ctx context.Context, caller abi.Caller, in io.Reader
 	return nil
 }
 
-// methodListen is answered when the session ends, so nothing waits for it.
-const methodListen = "subscriptions/listen"
+const (
+	// methodListen is answered when the session ends, so nothing waits for it.
+	methodListen = "subscriptions/listen"
+	// methodCancelled takes a call back: its client wants no answer any more. The SDK
+	// answers all the same.
+	methodCancelled = "notifications/cancelled"
+)
 
 // stdio is the transport of ServeStdio.
 type stdio struct {
@@ -57,7 +63,7 @@ func (t *stdio) Connect(context.Context) (sdk.Connection, error) {
 		stdio:    t,
 		incoming: make(chan line),
 		closed:   make(chan struct{}),
-		waiting:  map[jsonrpc.ID]struct{}{},
+		waiting:  map[jsonrpc.ID]bool{},
 		answered: make(chan struct{}, 1),
 	}
 	go c.scan()
@@ -81,8 +87,8 @@ type stdioConn struct {
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	waiting  map[jsonrpc.ID]struct{}
-	answered chan struct{} // something was taken out of waiting
+	waiting  map[jsonrpc.ID]bool // calls under way; true: cancelled
+	answered chan struct{}       // something was taken out of waiting
 }
 
 func (c *stdioConn) scan() {
@@ -165,13 +171,24 @@ func (c *stdioConn) accept(l line) (jsonrpc.Message, *refusal) {
 	}
 	if r, ok := m.(*jsonrpc.Request); ok {
 		r.Extra = &sdk.RequestExtra{TokenInfo: c.who}
-		if r.IsCall() && r.Method != methodListen {
-			c.mu.Lock()
-			c.waiting[r.ID] = struct{}{}
-			c.mu.Unlock()
-		}
+		c.note(r)
 	}
 	return m, nil
+}
+
+// note keeps account of calls that begin and are cancelled.
+func (c *stdioConn) note(r *jsonrpc.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case r.IsCall() && r.Method != methodListen:
+		c.waiting[r.ID] = false
+	case r.Method == methodCancelled:
+		id, err := jsonrpc.MakeID(gjson.GetBytes(r.Params, "requestId").Value())
+		if _, under := c.waiting[id]; err == nil && under {
+			c.waiting[id] = true
+		}
+	}
 }
 
 // drain waits until every call is answered.
@@ -193,23 +210,37 @@ func (c *stdioConn) drain() {
 	}
 }
 
-// Write writes a message as one line.
+// Write writes a message as one line, unless it answers a call that was cancelled.
 func (c *stdioConn) Write(_ context.Context, m jsonrpc.Message) error {
+	r, ok := m.(*jsonrpc.Response)
+	if ok {
+		defer c.done(r.ID)
+		if c.cancelled(r.ID) {
+			return nil
+		}
+	}
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	err = c.write(text)
-	if r, ok := m.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		delete(c.waiting, r.ID)
-		c.mu.Unlock()
-		select {
-		case c.answered <- struct{}{}:
-		default:
-		}
+	return c.write(text)
+}
+
+func (c *stdioConn) cancelled(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting[id]
+}
+
+// done takes a call out of the account.
+func (c *stdioConn) done(id jsonrpc.ID) {
+	c.mu.Lock()
+	delete(c.waiting, id)
+	c.mu.Unlock()
+	select {
+	case c.answered <- struct{}{}:
+	default:
 	}
-	return err
 }
 
 func (c *stdioConn) write(text []byte) error {

@@ -52,6 +52,39 @@ const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
+// A call that was cancelled gets no answer, and the end of the input does not wait
+// for one.
+func TestStdioCancelled(t *testing.T) {
+	for _, id := range []string{`1`, `"one"`} {
+		f := &fake{waits: make(chan string)}
+		fromClient, toServer := io.Pipe()
+		fromServer, toClient := io.Pipe()
+		s := newServer(t, f)
+		go func() {
+			_ = s.ServeStdio(t.Context(), sandboxed, fromClient, toClient)
+			toClient.Close()
+		}()
+		go func() {
+			io.WriteString(toServer, hello+`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"wait","arguments":{}}}`+"\n")
+			<-f.waits
+			io.WriteString(toServer, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`+"\n")
+			io.WriteString(toServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}`+"\n")
+			toServer.Close()
+		}()
+		var answered []any
+		for out := bufio.NewScanner(fromServer); out.Scan(); {
+			var m rpc
+			if err := json.Unmarshal(out.Bytes(), &m); err != nil {
+				t.Fatal(err)
+			}
+			answered = append(answered, m.ID)
+		}
+		if len(answered) != 2 || answered[0] != 0.0 || answered[1] != 2.0 {
+			t.Errorf("the calls %v were answered, with %s cancelled", answered, id)
+		}
+	}
+}
+
 // Lines that are no messages are answered and passed over, and the end of the
 // input waits for answers.
 func TestStdioBadLines(t *testing.T) {

@@ -7,17 +7,17 @@ import (
 	"github.com/parley-wasm/parley/host/openclaw/invoke"
 )
 
-// place is one of the maxCalls places for calls under way.
-type place struct {
+// slot is one of the maxCalls slots for calls under way.
+type slot struct {
 	calls chan struct{}
 	once  sync.Once
 }
 
-// take gives the request a place, or refuses it: then there is none.
-func (a *API) take(w http.ResponseWriter) *place {
+// take gives the request a slot, or refuses it: then there is none.
+func (a *API) take(w http.ResponseWriter) *slot {
 	select {
 	case a.calls <- struct{}{}:
-		return &place{calls: a.calls}
+		return &slot{calls: a.calls}
 	default:
 		w.Header().Set("Retry-After", "1")
 		write(w, invoke.Failure(http.StatusTooManyRequests, invoke.TooManyRequests, "too many calls are under way; try again in a second"))
@@ -25,6 +25,6 @@ func (a *API) take(w http.ResponseWriter) *place {
 	}
 }
 
-// leave gives the place back: at the request's end, or as soon as it waits for
+// leave gives the slot back: at the request's end, or as soon as it waits for
 // others and needs nothing of this machine.
-func (p *place) leave() { p.once.Do(func() { <-p.calls }) }
+func (s *slot) leave() { s.once.Do(func() { <-s.calls }) }
