@@ -17,11 +17,10 @@ type event struct {
 }
 
 // Order of what is due at one instant: a run that ends is known before a wait for
-// it is over (the run wins, S4.3), and both before anybody goes away.
+// it is over (the run wins, S4.3).
 const (
 	orderRun = iota
 	orderFlow
-	orderClient
 )
 
 // plan makes something due at a time.
