@@ -15,7 +15,7 @@ usage: ./build.sh VERB
   repro    compile twice in different directories and compare with the committed module
   conform  talk to Parley with the official MCP clients for TypeScript
   bench    generate stores and measure; prints ratios, requests per second, overhead of sends and memory
-  crash    kill Parley at every commit and outside effect, and 500 times at random under load (--kills N)
+  crash    kill and stop Parley at every commit and outside effect, and kill it 500 times at random under load (--kills N)
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   help     this text
 TEXT

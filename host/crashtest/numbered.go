@@ -1,194 +1,141 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
-	"time"
-
-	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// numbered runs an exchange once and counts its commits and outside effects;
-// then again for each of them, killed before and after it, and finished by
-// another process.
-func numbered(ctx context.Context, dir, receiver, agent string, onlyPosts bool) (*tally, error) {
-	t := &tally{}
-	o := newOutside(0)
-	defer o.server.Close()
-	first := &place{dir: filepath.Join(dir, "count"), receiver: receiver, agent: agent}
-	killed, err := t.exchange(ctx, first, o, 0, false)
-	if err != nil || killed {
-		return nil, errors.Join(fmt.Errorf("the exchange without a kill: killed %v", killed), err)
-	}
-	trace, err := os.ReadFile(filepath.Join(first.dir, "trace"))
-	if err != nil {
-		return nil, err
-	}
-	points := strings.Fields(string(trace)) // number, what, number, what …
-	total, kills := len(points)/2, 0
-	for n := 1; n <= total; n++ {
-		if what := points[2*n-1]; onlyPosts && what != "post" {
-			continue
+// tries is how often a point is looked for: what a process does at once has no
+// order, and so no number for sure.
+const tries = 3
+
+// kills runs an exchange for each of the points, killed before and after it, and
+// finished by another process.
+func (s *scenario) kills(ctx context.Context, points []string, t *tally) error {
+	want := 0
+	for _, o := range s.orders(points) {
+		if err := t.kill(ctx, s, o); err != nil {
+			return fmt.Errorf("killed %s: %w", o, err)
 		}
-		for _, after := range []bool{false, true} {
-			o := newOutside(0)
-			p := &place{dir: filepath.Join(dir, fmt.Sprintf("%d-%v", n, after)), receiver: receiver, agent: agent}
-			killed, err := t.exchange(ctx, p, o, n, after)
-			o.server.Close()
-			if err != nil {
-				return nil, fmt.Errorf("point %d, after %v: %w", n, after, err)
+		want++
+	}
+	if s.agent == "cmd" {
+		for _, waits := range []bool{false, true} {
+			if err := t.killAtWork(ctx, s, waits); err != nil {
+				return fmt.Errorf("killed while the command was at work: %w", err)
 			}
-			if killed {
-				kills++
-			}
-			if err := os.RemoveAll(p.dir); err != nil {
-				return nil, err
-			}
+			want++
 		}
 	}
-	if agent == "cmd" {
-		o := newOutside(0)
-		p := &place{dir: filepath.Join(dir, "working"), receiver: receiver, agent: agent, think: "300ms"}
-		_, err := t.exchange(ctx, p, o, 0, false)
-		if o.server.Close(); err != nil {
-			return nil, fmt.Errorf("killed while the command was at work: %w", err)
-		}
-		kills++
+	if t.kills != want {
+		t.fail("%d kills, want %d", t.kills, want)
 	}
+	t.ofInterest(s)
 	fmt.Printf("%-8s %-8s %3d points, %3d kills, %d second attempts, %d posted again, %d seen twice, %d problems\n",
-		receiver, agent, total, kills, t.attempts, t.reposts, t.repeats, len(t.problems))
-	return t, nil
-}
-
-// exchange runs one, with a kill unless n is 0, and verifies how it ended.
-func (t *tally) exchange(ctx context.Context, p *place, o *outside, n int, after bool) (killed bool, err error) {
-	if err := p.make(ctx, o, 1, 2); err != nil {
-		return false, err
-	}
-	first := func() (bool, error) { return p.run(ctx, n, after) }
-	if p.think != "" {
-		first = func() (bool, error) { return p.interrupt(ctx) }
-	}
-	if killed, err = first(); err != nil {
-		return killed, err
-	}
-	if killed {
-		// The caller comes again with its call id, as one that lost its connection.
-		if again, err := p.run(ctx, 0, false); err != nil || again {
-			return killed, errors.Join(errors.New("the second process did not finish"), err)
-		}
-	}
-	if err := p.gone(ctx); err != nil {
-		return killed, err
-	}
-	db, err := sqlite.Open(ctx, p.database(), nil)
-	if err != nil {
-		return killed, err
-	}
-	f, err := only(ctx, db)
-	if err == nil {
-		err = t.verify(ctx, db, f, o, p.receiver, "#x#", 2)
-	}
-	return killed, errors.Join(err, db.Close())
-}
-
-// interrupt runs a child and kills it while its command is at work.
-func (p *place) interrupt(ctx context.Context) (killed bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd, out, err := p.child(ctx, 0, false)
-	if err != nil {
-		return false, err
-	}
-	if err := cmd.Start(); err != nil {
-		return false, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for {
-		select {
-		case err := <-ended:
-			return false, fmt.Errorf("the command was never at work: %w: %s", err, out.Bytes())
-		case <-time.After(time.Millisecond):
-		}
-		if files, err := filepath.Glob(filepath.Join(p.left(), "*.pid")); err != nil {
-			return false, err
-		} else if len(files) > 0 {
-			err := cmd.Process.Kill()
-			<-ended
-			return err == nil, err
-		}
-	}
-}
-
-// child is the command that runs one.
-func (p *place) child(ctx context.Context, kill int, after bool) (*exec.Cmd, *bytes.Buffer, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	cmd := exec.CommandContext(ctx, self, "child", "-dir", p.dir, "-agent", p.agent, "-kill", strconv.Itoa(kill), "-after="+strconv.FormatBool(after))
-	out := &bytes.Buffer{}
-	cmd.Stdout, cmd.Stderr = out, out
-	return cmd, out, nil
-}
-
-// run runs a child and reports whether it was killed.
-func (p *place) run(ctx context.Context, kill int, after bool) (killed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	cmd, out, err := p.child(ctx, kill, after)
-	if err != nil {
-		return false, err
-	}
-	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && ctx.Err() == nil && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("%w: %s", err, out.Bytes())
-	}
-	return false, nil
-}
-
-// gone waits until no process of the command agent is alive, and fails when one
-// stays.
-func (p *place) gone(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(p.left(), "*.pid"))
-	if err != nil {
-		return err
-	}
-	deadline := time.Now().Add(20 * time.Second)
-	for _, file := range files {
-		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(file), ".pid"))
-		if err != nil {
-			return err
-		}
-		for alive(pid) {
-			if time.Now().After(deadline) {
-				return fmt.Errorf("process %d of an attempt is still alive", pid)
-			}
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
+		s.receiver, s.agent, len(points), t.kills, t.attempts, t.reposts, t.repeats, len(t.problems))
 	return nil
 }
 
-// alive reports whether the process exists and is still this program.
-func alive(pid int) bool {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && strings.Contains(string(line), "\x00agent\x00")
+// orders returns where the processes of a scenario halt: before and after each
+// point.
+func (s *scenario) orders(points []string) (all []*order) {
+	for i, what := range points {
+		if s.onlyPosts && what != pointPost {
+			continue
+		}
+		for _, after := range []bool{false, true} {
+			all = append(all, &order{at: strconv.Itoa(i + 1), after: after})
+		}
+	}
+	return all
+}
+
+// ofInterest fails when nothing was disturbed between a post and its record. Each
+// scenario halts after the post, and most before its record too.
+func (t *tally) ofInterest(s *scenario) {
+	want := 2
+	if s.onlyPosts {
+		want = 1
+	}
+	if t.between < want {
+		t.fail("%s, %s: %d processes were halted between the post and its record, want %d", s.receiver, s.agent, t.between, want)
+	}
+}
+
+func (t *tally) kill(ctx context.Context, s *scenario, o *order) error {
+	for range tries {
+		e, err := s.begin(ctx, "kill", false)
+		if err != nil {
+			return err
+		}
+		c, err := e.place.start(ctx, "first", o)
+		killed := false
+		if err == nil {
+			killed, err = c.wait()
+		}
+		if err == nil && killed {
+			err = t.resume(ctx, e, "killed "+o.String())
+		}
+		if err = errors.Join(err, e.end()); err != nil || killed {
+			return err
+		}
+	}
+	t.fail("%s, %s: no process came to be killed %s", s.receiver, s.agent, o)
+	return nil
+}
+
+// killAtWork kills a gateway whose command hangs. With waits, the next one begins
+// when the command has ended by itself: a gateway that is dead lets nothing go on.
+// Without, the next one must end the command.
+func (t *tally) killAtWork(ctx context.Context, s *scenario, waits bool) error {
+	e, err := s.begin(ctx, "working", true)
+	if err != nil {
+		return err
+	}
+	c, err := e.place.start(ctx, "first", &order{})
+	if err == nil {
+		err = e.atWork(ctx, c)
+	}
+	if err == nil {
+		err = c.cmd.Process.Kill()
+	}
+	if err == nil {
+		_, err = c.wait()
+	}
+	if err == nil && waits {
+		err = e.gone(ctx)
+	}
+	if err == nil {
+		err = t.resume(ctx, e, "killed at work")
+	}
+	return errors.Join(err, e.end())
+}
+
+// resume lets a second process finish what a killed one left, and verifies it. Its
+// caller comes again with its call id, as one that lost its connection.
+func (t *tally) resume(ctx context.Context, e *exchange, how string) error {
+	e.tally.kills++
+	defer t.merge(e, how)
+	before, err := e.look(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := e.place.start(ctx, "second", &order{})
+	if err != nil {
+		return err
+	}
+	if err := c.finish(); err != nil {
+		return err
+	}
+	return e.verify(ctx, before, false)
+}
+
+// merge adds what was found about an exchange.
+func (t *tally) merge(e *exchange, how string) {
+	for i, p := range e.problems {
+		e.problems[i] = fmt.Sprintf("%s, %s, %s: %s", e.scenario.receiver, e.scenario.agent, how, p)
+	}
+	t.add(&e.tally)
 }

@@ -17,6 +17,7 @@ import (
 type outside struct {
 	server *httptest.Server
 	think  time.Duration // how long the model takes
+	hold   chan struct{} // unless nil, the model answers when it is closed
 
 	mu       sync.Mutex
 	asked    int
@@ -97,6 +98,18 @@ func (o *outside) posts(receiver, text string) (arrived, accepted int) {
 	return o.arrived[receiver][text], o.accepted[receiver][text]
 }
 
+// counts returns how often the model was asked, and how many posts arrived.
+func (o *outside) counts() (asked, posts int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, texts := range o.arrived {
+		for _, n := range texts {
+			posts += n
+		}
+	}
+	return o.asked, posts
+}
+
 // model answers a chat completion, as a stream.
 func (o *outside) model(w http.ResponseWriter, r *http.Request) {
 	var q struct {
@@ -114,6 +127,9 @@ func (o *outside) model(w http.ResponseWriter, r *http.Request) {
 	case <-time.After(o.think):
 	case <-r.Context().Done():
 		return
+	}
+	if o.hold != nil {
+		<-o.hold
 	}
 	text := ""
 	if n := len(q.Messages); n > 0 {

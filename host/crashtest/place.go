@@ -20,12 +20,15 @@ type place struct {
 	dir      string
 	receiver string // the channel of the sessions
 	agent    string // of the target sessions: "ops" asks the model, "cmd" runs a command
-	think    string // how long the command takes
+	hangs    bool   // the first command that is run, for ever
 }
 
 func (p *place) database() string { return filepath.Join(p.dir, "parley.db") }
 func (p *place) config() string   { return filepath.Join(p.dir, "parley.json5") }
 func (p *place) cache() string    { return filepath.Join(p.dir, "..", "cache") }
+
+// trace is where a child says what it passes.
+func (p *place) trace(name string) string { return filepath.Join(p.dir, name+".trace") }
 
 // left is where the command agent leaves what outlives a crash of the gateway.
 func (p *place) left() string { return filepath.Join(p.dir, "left") }
@@ -44,6 +47,10 @@ func (p *place) make(ctx context.Context, o *outside, targets, attempts int) err
 	if err != nil {
 		return err
 	}
+	manner := "answers"
+	if p.hangs {
+		manner = hang
+	}
 	url := o.server.URL
 	model := map[string]any{"kind": "openai", "baseUrl": url + "/v1", "apiKey": "none", "model": "test"}
 	doc, err := json.MarshalIndent(map[string]any{
@@ -52,7 +59,7 @@ func (p *place) make(ctx context.Context, o *outside, targets, attempts int) err
 		"agents": map[string]any{"list": []any{
 			map[string]any{"id": "main", "default": true, "runner": model},
 			map[string]any{"id": "ops", "runner": model},
-			map[string]any{"id": "cmd", "runner": map[string]any{"kind": "command", "argv": []string{self, "agent", p.left(), p.think}}},
+			map[string]any{"id": "cmd", "runner": map[string]any{"kind": "command", "argv": []string{self, "agent", p.left(), manner}}},
 		}},
 		"delivery": map[string]any{"channels": map[string]any{
 			"webhook":  map[string]any{"sink": "webhook", "url": url + "/webhook", "secret": "whsec_dGVzdA=="},

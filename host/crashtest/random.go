@@ -33,16 +33,16 @@ const (
 
 // random kills a gateway under load at random moments, so many times, and starts
 // it again at once. Clients send until then, each call until it has an answer.
-func random(ctx context.Context, dir string, kills int) (*tally, error) {
+func random(ctx context.Context, dir string, kills int, t *tally) error {
 	o := newOutside(15 * time.Millisecond)
 	defer o.server.Close()
 	p := &place{dir: filepath.Join(dir, "random"), receiver: "webhook", agent: "ops"}
 	if err := p.make(ctx, o, targets, maxAttempts); err != nil {
-		return nil, err
+		return err
 	}
 	program := filepath.Join(dir, "parley")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/parley-wasm/parley/host/cmd/parley").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
+		return fmt.Errorf("build: %w: %s", err, out)
 	}
 	g := &gateway{program: program, place: p}
 	stop := make(chan struct{})
@@ -59,37 +59,42 @@ func random(ctx context.Context, dir string, kills int) (*tally, error) {
 	start := time.Now()
 	for n := range kills {
 		if err := g.start(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		select {
 		case <-time.After(time.Duration(rand.ExpFloat64() * float64(60*time.Millisecond))):
 		case err := <-failures:
-			return nil, errors.Join(err, g.kill())
+			return errors.Join(err, g.kill())
 		}
 		if err := g.kill(); err != nil {
-			return nil, err
+			return err
 		}
 		if n%50 == 49 {
 			fmt.Printf("  %d kills, %d messages accepted, %s\n", n+1, sent.Load(), time.Since(start).Round(time.Second))
 		}
 	}
 	if err := g.start(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	close(stop)
 	wg.Wait()
 	close(failures)
 	err := errors.Join(<-failures, g.settle(ctx), g.end())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t := &tally{}
 	if err := t.verifyAll(ctx, p, o, int(sent.Load())); err != nil {
-		return nil, err
+		return err
+	}
+	if t.repeats > 0 {
+		t.fail("random: %d messages were seen twice", t.repeats)
+	}
+	if kills >= 100 && t.attempts == 0 {
+		t.fail("random: none of %d kills fell into a run", kills)
 	}
 	fmt.Printf("%d random kills in %s: %d messages accepted, %d further attempts, %d runs interrupted for good, %d posted again, %d seen twice, %d problems\n",
 		kills, time.Since(start).Round(time.Second), t.exchanges, t.attempts, t.interrupted, t.reposts, t.repeats, len(t.problems))
-	return t, nil
+	return nil
 }
 
 // verifyAll verifies every flow, and that there are as many as clients were told
@@ -100,19 +105,16 @@ func (t *tally) verifyAll(ctx context.Context, p *place, o *outside, accepted in
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	view, err := db.View(ctx)
+	all, err := everything(ctx, db)
 	if err != nil {
 		return err
 	}
-	flows, err := view.Flows(ctx, &store.Filter{Limit: 1 << 20})
-	if err = errors.Join(err, view.Close()); err != nil {
-		return err
+	t.final(all)
+	if len(all.Flows) != accepted {
+		t.fail("%d flows, but %d calls were answered", len(all.Flows), accepted)
 	}
-	if len(flows) != accepted {
-		t.fail("%d flows, but %d calls were answered", len(flows), accepted)
-	}
-	for _, f := range flows {
-		if err := t.verify(ctx, db, f, o, p.receiver, "#"+f.Call.ID+"#", maxAttempts); err != nil {
+	for _, f := range all.Flows {
+		if err := t.verifyFlow(ctx, db, f, o, p.receiver, "#"+f.Call.ID+"#", maxAttempts); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +14,9 @@ import (
 
 // tally adds up what was found.
 type tally struct {
+	kills       int
+	stops       int
+	between     int // of both, those between a post and its record
 	exchanges   int
 	interrupted int // runs that ended as interrupted, with all their attempts used
 	attempts    int // more than one
@@ -27,9 +29,21 @@ func (t *tally) fail(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
-// verify looks at one exchange in the store and outside: every message, turn and
+func (t *tally) add(o *tally) {
+	t.kills += o.kills
+	t.stops += o.stops
+	t.between += o.between
+	t.exchanges += o.exchanges
+	t.interrupted += o.interrupted
+	t.attempts += o.attempts
+	t.reposts += o.reposts
+	t.repeats += o.repeats
+	t.problems = append(t.problems, o.problems...)
+}
+
+// verifyFlow looks at one exchange in the store and outside: every message, turn and
 // announce in its right final state, once.
-func (t *tally) verify(ctx context.Context, db *sqlite.DB, f *store.Flow, o *outside, receiver, tag string, maxAttempts int) error {
+func (t *tally) verifyFlow(ctx context.Context, db *sqlite.DB, f *store.Flow, o *outside, receiver, tag string, maxAttempts int) error {
 	t.exchanges++
 	view, err := db.View(ctx)
 	if err != nil {
@@ -105,21 +119,4 @@ func (t *tally) verify(ctx context.Context, db *sqlite.DB, f *store.Flow, o *out
 	t.reposts += max(arrived-1, 0)
 	t.repeats += max(accepted-1, 0)
 	return nil
-}
-
-// only returns the one flow of a store.
-func only(ctx context.Context, db *sqlite.DB) (f *store.Flow, err error) {
-	view, err := db.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, view.Close()) }()
-	flows, err := view.Flows(ctx, &store.Filter{})
-	if err == nil && len(flows) != 1 {
-		err = fmt.Errorf("%d flows, want one", len(flows))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return flows[0], nil
 }
