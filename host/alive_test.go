@@ -62,6 +62,16 @@ func file(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }
 // alive is a host at work over a database.
 func alive(t *testing.T, db store.Store, settings string, act acting, change ...func(*host.Options)) *host.Host {
 	t.Helper()
+	h := idle(t, db, settings, act, change...)
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// idle is a host that is not started.
+func idle(t *testing.T, db store.Store, settings string, act acting, change ...func(*host.Options)) *host.Host {
+	t.Helper()
 	c, err := config.Parse("test", []byte(settings))
 	if err != nil {
 		t.Fatal(err)
@@ -82,9 +92,6 @@ func alive(t *testing.T, db store.Store, settings string, act acting, change ...
 			t.Error(err)
 		}
 	})
-	if err := h.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return h
 }
 

@@ -41,8 +41,9 @@ type Answer struct {
 // with other arguments before), NotFound (no such tool), Unsupported, Limit (the
 // step went over a limit), Conflict, Internal.
 //
-// A tool that writes may wait for others. When ctx ends, the waiting does, and
-// nothing else: a call with the same id gets the answer.
+// A tool that writes may wait for others, and what it has accepted is worked on
+// from Start on. When ctx ends, the waiting does, and nothing else: a call with the
+// same id gets the answer.
 func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	tool, caller, err := h.check(c)
 	if err != nil {
@@ -104,7 +105,7 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	call.Waiting = h.waiting(caller.RunID, c.Waiting)
 	answer, err := h.services.flows.Call(ctx, call)
 	switch {
-	case errors.Is(err, work.ErrLost):
+	case errors.Is(err, work.ErrLost), errors.Is(err, work.ErrEnded):
 		return nil, over(caller.RunID)
 	case err != nil:
 		return nil, err
@@ -203,7 +204,7 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, flow.ErrClosing) {
+	if errors.Is(err, work.ErrClosing) {
 		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the call goes on with the next one, and the same call id gets its answer", Cause: err}
 	}
 	var e *abi.Error

@@ -9,6 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
 )
 
 // durable returns the services, or abi.Unsupported where there are none.
@@ -107,8 +108,8 @@ func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 // WaitRun waits until a run has ended, or for a time, and returns it as it then
 // stands. Only the caller that started it, or the operator, may: anybody else
 // gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that
-// waits so gives its slot back meanwhile, and does not wait at all for what waits
-// for it (S4.5).
+// waits so gives its slot back meanwhile, and does not wait for what waits for it
+// (S4.5). The end of the host ends the wait too.
 func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -129,21 +130,37 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 		return r, nil
 	}
 	if by != "" {
-		circle, err := look(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
-		if err != nil || circle {
-			return r, err
-		}
 		defer s.runs.Suspend(by)()
 	}
-	waiting, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if ended, err := s.runs.Wait(waiting, id); err == nil {
-		return ended, nil
-	} else if ctx.Err() != nil || waiting.Err() == nil {
-		return nil, err
+	for until := time.Now().Add(timeout); ; {
+		pause := time.Until(until)
+		if by != "" {
+			circle, err := look(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
+			if err != nil || circle {
+				return r, err
+			}
+			pause = min(pause, circlesEvery)
+		}
+		waiting, cancel := context.WithTimeout(ctx, pause)
+		ended, err := s.runs.Wait(waiting, id)
+		cancel()
+		switch {
+		case err == nil:
+			return ended, nil
+		case errors.Is(err, work.ErrClosing):
+			return find()
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return nil, err
+		}
+		if r, err = find(); err != nil || !time.Now().Before(until) {
+			return r, err
+		}
 	}
-	return find()
 }
+
+// circlesEvery is how often a run that waits for another looks whether that has
+// come to wait for it. Its own wait is no row that others could see.
+const circlesEvery = time.Second
 
 // Send takes a message from a chat channel: the session's agent answers it, and
 // the answer is delivered (chat.Service.Send).

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -31,8 +30,6 @@ type services struct {
 	chat   *chat.Service
 	shared bool
 	pruner *pruner
-
-	draining sync.Once
 
 	runners *runners.Runners // nil when the embedder supplies agents
 	sinks   *sinks.Sinks     // nil when the embedder supplies sinks
@@ -121,25 +118,20 @@ func (h *Host) Start(ctx context.Context) error {
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
 }
 
-// Drain lets the attempts at runs under way end and begins no further one; when
-// ctx ends first they are cut off, and it returns ctx's error. Everything else goes
-// on: those who wait for these runs get their answers, and what the agents ask of
-// tools is answered. A gateway drains before it stops serving; Close drains too.
+// Drain lets the attempts at runs under way end and begins no further ones but those
+// that they wait for; when ctx ends first they are cut off, and it returns ctx's
+// error. Everything else goes on: those who wait for these runs get their answers,
+// and what the agents ask of tools is answered. A gateway drains before it stops serving; Close drains too.
 func (h *Host) Drain(ctx context.Context) error {
 	if h.services == nil {
 		return nil
 	}
-	return h.services.drain(ctx)
-}
-
-func (s *services) drain(ctx context.Context) (err error) {
-	s.draining.Do(func() { err = s.runs.Close(ctx) })
-	return err
+	return h.services.runs.Close(ctx)
 }
 
 // close ends the runs first: an agent that waits in a tool must not take the end
 // of the wait for its answer.
 func (s *services) close(ctx context.Context) error {
 	s.pruner.close()
-	return errors.Join(s.drain(ctx), s.flows.Close(ctx), s.outbox.Close(ctx), s.worker.Close(context.WithoutCancel(ctx)))
+	return errors.Join(s.runs.Close(ctx), s.flows.Close(ctx), s.outbox.Close(ctx), s.worker.Close(context.WithoutCancel(ctx)))
 }

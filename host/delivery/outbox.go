@@ -109,6 +109,7 @@ func (b *Outbox) Start(ctx context.Context) error { return b.agenda.Start(ctx) }
 // ends first, it ends their contexts, goes on waiting, and returns ctx's error.
 // What is pending stays so.
 func (b *Outbox) Close(ctx context.Context) error {
+	b.watch.Close()
 	b.once.Do(func() { close(b.stop) })
 	err := b.agenda.Close(ctx)
 	return cmp.Or(work.Drain(ctx, &b.running, b.cancel), err)

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/parley-wasm/parley/host/flow"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -50,7 +49,7 @@ func TestWaitIsCutOff(t *testing.T) {
 		if err := w.flows.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := <-got; !errors.Is(err, flow.ErrClosing) {
+		if err := <-got; !errors.Is(err, work.ErrClosing) {
 			t.Errorf("the wait ended with %v", err)
 		}
 	})

@@ -59,10 +59,7 @@ type Settings struct {
 type Manager struct {
 	options Options
 	agenda  *work.Agenda
-	closing context.Context
-	close   context.CancelFunc
-
-	watch work.Watch // of flows
+	watch   work.Watch // of flows
 }
 
 // New makes a Manager. Nothing runs before Start.
@@ -77,7 +74,6 @@ func New(o *Options) (*Manager, error) {
 	if m.options.Logger == nil {
 		m.options.Logger = slog.Default()
 	}
-	m.closing, m.close = context.WithCancel(context.Background())
 	var err error
 	m.agenda, err = work.NewAgenda(&work.AgendaOptions{
 		Store: o.Store, Kind: store.KindFlow, Handle: m.resume, Now: m.options.Now, Logger: m.options.Logger,
@@ -91,12 +87,9 @@ func (m *Manager) Start(ctx context.Context) error { return m.agenda.Start(ctx) 
 // Close ends the waiting of callers and, when their steps have ended, the work.
 // The flows stay as they are and go on with the next Manager.
 func (m *Manager) Close(ctx context.Context) error {
-	m.close()
+	m.watch.Close()
 	return m.agenda.Close(ctx)
 }
-
-// ErrClosing is what a caller gets whose wait the end of the Manager cut off.
-var ErrClosing = errors.New("flow: the host is closing; the call goes on with the next one, and the same call id gets its answer")
 
 func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
 
@@ -104,22 +97,16 @@ func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
 func (m *Manager) changed(id string) { m.watch.Tell(id) }
 
 // await returns the flow once good says so of it. It ends early with ctx's
-// error, or ErrClosing.
+// error, or work.ErrClosing.
 func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) bool) (f *store.Flow, err error) {
-	open, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(m.closing, cancel)()
-	err = m.watch.Await(open, id, func() (bool, error) {
+	err = m.watch.Await(ctx, id, func() (bool, error) {
 		f, err = m.Get(ctx, id)
 		return err == nil && good(f), err
 	})
-	switch {
-	case err == nil:
-		return f, nil
-	case errors.Is(err, context.Canceled) && ctx.Err() == nil:
-		return nil, ErrClosing
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	return f, nil
 }
 
 // Get returns the flow with this id, or abi.NotFound.

@@ -11,8 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/flow"
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
 )
 
 func TestCallWaitsForItsRun(t *testing.T) {
@@ -259,7 +259,7 @@ func TestNextManagerGoesOn(t *testing.T) {
 	if err := w.flows.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-done; !errors.Is(r.err, flow.ErrClosing) {
+	if r := <-done; !errors.Is(r.err, work.ErrClosing) {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
 	w.end(w.allRuns()[0].ID, "hi") // while nobody works

@@ -108,15 +108,26 @@ func (l *lanes) advance(q *lane) {
 // within their group.
 func (l *lanes) next() []*ticket {
 	var going []*ticket
-	for name, g := range l.groups {
-		bound := l.bound(name)
-		for len(g.ready) > 0 && (bound == 0 || g.used < bound) {
-			t := g.ready[0]
-			l.activate(t)
-			going = append(going, t)
-		}
-		l.tidy(name, g)
+	for name := range l.groups {
+		going = append(going, l.nextOf(name)...)
 	}
+	return going
+}
+
+// nextOf is next for one group.
+func (l *lanes) nextOf(name string) []*ticket {
+	var going []*ticket
+	g := l.groups[name]
+	if g == nil {
+		return nil
+	}
+	bound := l.bound(name)
+	for len(g.ready) > 0 && (bound == 0 || g.used < bound) {
+		t := g.ready[0]
+		l.activate(t)
+		going = append(going, t)
+	}
+	l.tidy(name, g)
 	return going
 }
 

@@ -66,11 +66,21 @@ type Manager struct {
 	known   int64      // runs accepted up to this number have been seen; guarded by reading
 
 	mu       sync.Mutex
-	open     bool // runs may begin
+	phase    phase
 	lanes    *lanes
 	attempts map[string]*attempt // by run
 	tokens   map[digest]*attempt
 }
+
+// phase of a manager. It only goes on.
+type phase int
+
+const (
+	created  phase = iota // nothing begins yet
+	open                  // runs begin
+	draining              // only what those under way wait for begins
+	closed                // nothing begins any more
+)
 
 // Why the context of an attempt ends, besides work.ErrLost.
 var (
@@ -110,7 +120,7 @@ func New(o *Options) (*Manager, error) {
 }
 
 // Start loads the runs that have not ended and begins. ctx is for the loading
-// alone. A manager is started once.
+// alone. A manager is started once; one that is closed already stays so.
 func (m *Manager) Start(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
@@ -118,23 +128,38 @@ func (m *Manager) Start(ctx context.Context) error {
 	if err := m.agenda.Start(ctx); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.open = true
-	m.dispatch()
+	m.enter(open)
 	return nil
 }
 
-// Close begins nothing new and waits for what is executed. When ctx ends first,
-// the attempts are interrupted: they count, and the next owner of the store goes
-// on with theirs. It returns when no agent runs any more, with ctx's error if it
-// had to interrupt.
-func (m *Manager) Close(ctx context.Context) error {
+// enter begins a phase, unless a later one has begun.
+func (m *Manager) enter(p phase) {
 	m.mu.Lock()
-	m.open = false
-	m.mu.Unlock()
-	closing := m.agenda.Close(ctx)
-	return cmp.Or(work.Drain(ctx, &m.executing, func() { m.interrupt(errStopping) }), closing)
+	defer m.mu.Unlock()
+	m.phase = max(m.phase, p)
+	m.dispatch()
+}
+
+// Close begins nothing but what the runs under way wait for in tools, and waits
+// for all of them; then it ends the waiting of others. When ctx ends first, the
+// attempts are interrupted: they count, and the next owner of the store goes on
+// with theirs. It returns when no agent runs any more, with ctx's error if it had
+// to interrupt. It may be called again, with less patience.
+func (m *Manager) Close(ctx context.Context) error {
+	m.enter(draining)
+	interrupted := false
+	err := work.Drain(ctx, &m.executing, func() {
+		m.enter(closed)
+		m.mu.Lock()
+		interrupted = interrupted || len(m.attempts) > 0
+		m.mu.Unlock()
+		m.interrupt(errStopping)
+	})
+	if !interrupted {
+		err = nil
+	}
+	m.watch.Close()
+	return cmp.Or(err, m.agenda.Close(ctx))
 }
 
 func (m *Manager) millis() int64 { return m.o.Now().UnixMilli() }

@@ -115,12 +115,27 @@ func (m *Manager) find(id string) (*attempt, bool) {
 
 // dispatch begins what may begin. m.mu is held.
 func (m *Manager) dispatch() {
-	if !m.open {
-		return
+	var going []*ticket
+	switch {
+	case m.phase == open:
+		going = m.lanes.next()
+	case m.phase == draining && m.waits():
+		going = m.lanes.nextOf(abi.GroupNested)
 	}
-	for _, t := range m.lanes.next() {
+	for _, t := range going {
 		m.executing.Go(func() { m.execute(t) })
 	}
+}
+
+// waits reports whether a run under way waits for something in a tool. m.mu is
+// held.
+func (m *Manager) waits() bool {
+	for _, a := range m.attempts {
+		if a.waits > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // execute makes an attempt at a run that has its lane and a slot. When the run

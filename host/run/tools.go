@@ -117,7 +117,7 @@ func (m *Manager) ToolCall(c *abi.Caller, tool, digest string) *ToolCall {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := m.attempts[c.RunID]
-	if a == nil || a.calls == nil || a.run.Attempt != c.Attempt {
+	if a == nil || a.calls == nil || a.run.Attempt != c.Attempt || a.claim.Err() != nil {
 		return nil
 	}
 	name := c.RunID + "/" + tool + "/" + digest + "/"

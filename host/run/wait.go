@@ -85,7 +85,7 @@ func (m *Manager) abort(id string) {
 		return
 	}
 	t := m.lanes.tickets[id]
-	if t == nil || !m.open {
+	if t == nil || m.phase != open {
 		return
 	}
 	switch t.state {

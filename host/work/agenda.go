@@ -80,6 +80,12 @@ func NewAgenda(o *AgendaOptions) (*Agenda, error) {
 // Start loads what is scheduled and begins. ctx is for the loading alone. An
 // agenda is started once.
 func (a *Agenda) Start(ctx context.Context) error {
+	a.mu.Lock()
+	closed := a.closed
+	a.mu.Unlock()
+	if closed {
+		return nil
+	}
 	a.forget = a.o.Store.Subscribe(a.hint)
 	if err := a.load(ctx); err != nil {
 		a.forget()

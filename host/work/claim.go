@@ -19,7 +19,8 @@ type Claim struct {
 	cancel context.CancelCauseFunc
 }
 
-var errEnded = errors.New("work: the claim has been given up")
+// ErrEnded is what a claim refuses with that was given up.
+var ErrEnded = errors.New("work: the claim has been given up")
 
 // Context ends with the claim. Its cause is ErrLost when the claim was lost: the
 // lease was not renewed in time, or somebody else has the work.
@@ -37,7 +38,7 @@ func (c *Claim) Err() error {
 
 // Update runs fn in a transaction that changes nothing, and does not run fn, when
 // the claim is not the newest: then it fails with ErrLost, and the claim ends. A
-// claim that was given up refuses with another error.
+// claim that was given up refuses with ErrEnded.
 func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 // Check fails, in whoever's transaction, with ErrLost when the claim is not the
-// newest, and with another error when it was given up.
+// newest, and with ErrEnded when it was given up.
 func (c *Claim) Check(tx store.Tx) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -91,14 +92,14 @@ func (c *Claim) last(ctx context.Context, fn, end func(store.Tx) error) error {
 		return end(tx)
 	})
 	if err == nil {
-		c.drop(errEnded)
+		c.drop(ErrEnded)
 	}
 	return err
 }
 
 // Close ends the claim without writing: the work stays claimed until the lease
 // has ended, or until this worker claims it again.
-func (c *Claim) Close() { c.drop(errEnded) }
+func (c *Claim) Close() { c.drop(ErrEnded) }
 
 func (c *Claim) drop(cause error) {
 	c.worker.mu.Lock()

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -10,9 +11,14 @@ import (
 // this process says that it has changed. It is safe for concurrent use. The zero
 // value is ready.
 type Watch struct {
-	mu   sync.Mutex
-	rows map[string]*watched
+	mu     sync.Mutex
+	rows   map[string]*watched
+	closed bool
 }
+
+// ErrClosing is what ends a wait when whoever it waits in is closing. What is
+// waited for goes on elsewhere.
+var ErrClosing = errors.New("work: closing; what is waited for goes on with the next owner of the store")
 
 // watched is a row that somebody waits for.
 type watched struct {
@@ -22,12 +28,16 @@ type watched struct {
 
 // Await calls look until it says that it is done, or fails: at once, whenever the
 // row was told of, and every DefaultPoll, because other processes tell nothing. It
-// fails with ctx's error when ctx ends while there is nothing to look at.
+// fails with ctx's error when ctx ends while there is nothing to look at, and with
+// ErrClosing when the Watch is closed.
 func (w *Watch) Await(ctx context.Context, id string, look func() (done bool, err error)) error {
 	again := time.NewTicker(DefaultPoll)
 	defer again.Stop()
 	for {
-		changed, forget := w.on(id)
+		changed, forget, err := w.on(id)
+		if err != nil {
+			return err
+		}
 		done, err := look()
 		if done || err != nil {
 			forget()
@@ -46,6 +56,17 @@ func (w *Watch) Await(ctx context.Context, id string, look func() (done bool, er
 	}
 }
 
+// Close ends all waits, and those to come at once.
+func (w *Watch) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for id, row := range w.rows {
+		close(row.changed)
+		delete(w.rows, id)
+	}
+}
+
 // Tell says that a row has changed.
 func (w *Watch) Tell(id string) {
 	w.mu.Lock()
@@ -57,9 +78,12 @@ func (w *Watch) Tell(id string) {
 }
 
 // on returns a channel that is closed when the row is told of from now on.
-func (w *Watch) on(id string) (changed <-chan struct{}, forget func()) {
+func (w *Watch) on(id string) (changed <-chan struct{}, forget func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed {
+		return nil, nil, ErrClosing
+	}
 	row := w.rows[id]
 	if row == nil {
 		row = &watched{changed: make(chan struct{})}
@@ -75,5 +99,5 @@ func (w *Watch) on(id string) (changed <-chan struct{}, forget func()) {
 		if row.waiting--; row.waiting == 0 && w.rows[id] == row {
 			delete(w.rows, id)
 		}
-	}
+	}, nil
 }

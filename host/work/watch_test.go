@@ -68,3 +68,21 @@ func TestWatchEnds(t *testing.T) {
 		t.Errorf("the look failed: %v", err)
 	}
 }
+
+// Close ends the waits under way, and those to come.
+func TestWatchClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w work.Watch
+		began, never := time.Now(), func() (bool, error) { return false, nil }
+		done := make(chan error)
+		go func() { done <- w.Await(t.Context(), "a", never) }()
+		synctest.Wait()
+		w.Close()
+		if err := <-done; !errors.Is(err, work.ErrClosing) {
+			t.Errorf("a wait under way: %v", err)
+		}
+		if err := w.Await(t.Context(), "b", never); !errors.Is(err, work.ErrClosing) || time.Now() != began {
+			t.Errorf("a later wait: %v after %s", err, time.Since(began))
+		}
+	})
+}

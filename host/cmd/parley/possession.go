@@ -28,7 +28,6 @@ import (
 //
 //	idle     tools that read are answered; nothing else is done
 //	working  from start on: tools that write, flows, runs and deliveries too
-//	draining no further run begins, and those under way may end; all else goes on
 //	closing  nobody is served and nothing begun; what is under way may end
 //
 // Work begins when this process is one that stays (serve, mcp), or with the first
@@ -162,18 +161,36 @@ const (
 	closeGrace = 10 * time.Second
 )
 
-// Close gives up the database. An agent at work may take its time, and others are
-// served meanwhile: a run that is cut off has used up one of its attempts, and it
-// may be anybody's. Then it retires. When ctx ends meanwhile, what is under way is
-// cut off; when it has ended already, it retires at once.
-func (o *possession) Close(ctx context.Context) (err error) {
-	if ctx.Err() == nil {
-		err = o.end(ctx, o.Drain)
-	}
-	err = errors.Join(err, o.retire(ctx))
+// Close gives up the database. Runs that this process has let begin may take their
+// time, and others are served meanwhile: a run that is cut off has used up one of
+// its attempts, and it may be anybody's. Then it retires. When ctx has ended, it
+// retires at once.
+func (o *possession) Close(ctx context.Context) error {
+	err := errors.Join(o.finish(ctx), o.retire(ctx))
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	return errors.Join(err, o.end(ctx, o.Host.Close), o.store.Close(), o.lock.Close())
+}
+
+// finish waits until there is nothing more to do for agents, or ctx ends.
+func (o *possession) finish(ctx context.Context) error {
+	if !o.working.Load() {
+		return nil
+	}
+	notice := time.AfterFunc(closeNotice, func() {
+		o.app.note("waiting for %s; interrupt to leave it to the next owner", o.underWay(ctx))
+	})
+	defer notice.Stop()
+	for ctx.Err() == nil {
+		runs, err := o.Runs(ctx, &store.Filter{Statuses: []string{abi.RunQueued, abi.RunRunning}, Limit: 1})
+		if err == nil && len(runs) > 0 {
+			_, err = o.WaitRun(ctx, abi.Caller{Operator: true}, runs[0].ID, time.Hour)
+		}
+		if ctx.Err() == nil && (err != nil || len(runs) == 0) {
+			return err
+		}
+	}
+	return nil
 }
 
 // retire sends other processes that wait for something to the next owner, and
@@ -181,6 +198,8 @@ func (o *possession) Close(ctx context.Context) (err error) {
 func (o *possession) retire(ctx context.Context) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
+	drained := make(chan error, 1)
+	go func() { drained <- o.end(ctx, o.Drain) }()
 	o.lock.OnShutdown(o.socket.Close)
 	notice := time.AfterFunc(closeNotice, func() {
 		o.app.note("waiting for the requests of other processes; interrupt to cut them off")
@@ -191,7 +210,7 @@ func (o *possession) retire(ctx context.Context) error {
 		o.app.note("requests of other processes were cut off")
 		err = nil
 	}
-	return errors.Join(err, o.end(ctx, o.Drain))
+	return errors.Join(err, <-drained)
 }
 
 // withGrace returns ctx, or, when it has ended already, one for what is left to do.

@@ -210,3 +210,34 @@ func TestServeAfterAKill(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A process that stays for the work that it let begin is an owner like any other:
+// what others send meanwhile begins.
+func TestOthersAreServedWhileItStays(t *testing.T) {
+	w := newWorld(t, 0)
+	db, notes := w.reader()
+	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
+	c.result(t)
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &c.stderr)
+	}
+	w.question("hello")
+	closed := make(chan error, 1)
+	go func() { closed <- db.Close(t.Context()) }()
+	if note := <-notes; !strings.Contains(note, "agent:ops:main") {
+		t.Errorf("note %s", note)
+	}
+	c = w.call("agent:research:main", `,"announce":"none"`)
+	w.question("hello")
+	w.answer <- "quick"
+	w.answer <- "in the end"
+	if r := c.result(t); r.Get("status").Str != "ok" {
+		t.Errorf("result is %s", r.Raw)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &c.stderr)
+	}
+}

@@ -1,0 +1,139 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/run/agent"
+)
+
+// busy is an agent that works until it may answer, but in session b, where it
+// answers at once.
+func busy(let chan string) acting {
+	return func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.SessionKey == "agent:main:b" {
+			return "quick", nil
+		}
+		select {
+		case text := <-let:
+			if text != "send" {
+				return text, nil
+			}
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":60,"announce":"none"}`)
+		return status, err
+	}
+}
+
+// An agent at work while the host drains gets its answers: what it waits for
+// begins, and nothing else does.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan string)
+		h := alive(t, stocked(t, file(t)), everybody, busy(let))
+		id := begin(t, h, "agent:main:a", "go")
+		synctest.Wait()
+		drained := make(chan error)
+		go func() { drained <- h.Drain(t.Context()) }()
+		synctest.Wait()
+		other := begin(t, h, "agent:main:c", "later")
+		synctest.Wait()
+		let <- "send"
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if got := reply(t, h, id); got != "ok" {
+			t.Errorf("a send while the host drains: %q", got)
+		}
+		if r, err := h.WaitRun(t.Context(), operator, other, 0); err != nil || r.Status != abi.RunQueued {
+			t.Errorf("a run from outside: %+v, %v", r, err)
+		}
+	})
+}
+
+// A Close that may not wait cuts a Drain off that does, and ends every wait.
+func TestCloseCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := alive(t, stocked(t, file(t)), everybody, busy(nil))
+		id := begin(t, h, "agent:main:a", "go")
+		synctest.Wait()
+		drained, waited, began := make(chan error, 1), make(chan error, 1), time.Now()
+		go func() { drained <- h.Drain(context.Background()) }()
+		go func() {
+			_, err := h.WaitRun(context.Background(), operator, id, time.Hour)
+			waited <- err
+		}()
+		synctest.Wait()
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := h.Close(now); !errors.Is(err, context.Canceled) {
+			t.Errorf("Close: %v", err)
+		}
+		if err := <-drained; err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("Drain: %v", err)
+		}
+		if err := <-waited; err != nil || time.Now() != began {
+			t.Errorf("WaitRun: %v, after %s", err, time.Since(began))
+		}
+	})
+}
+
+// A host that is closed begins nothing any more.
+func TestStartAfterDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := stocked(t, file(t))
+		h := idle(t, db, everybody, busy(nil))
+		accepted, err := h.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: "agent:main:b", Message: "hello"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(h.Drain(t.Context()), h.Start(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if r, err := h.WaitRun(t.Context(), operator, accepted.RunID, 0); err != nil || r.Status != abi.RunQueued {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// A run that waits for another stops when that comes to wait for it (S4.4): its
+// wait is no row that a send could see.
+func TestCircleThroughWaitRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host.Host
+		began := time.Now()
+		h = alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+			switch turn.Message {
+			case "go":
+				_, id, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hi","timeoutSeconds":0,"announce":"none"}`)
+				if err != nil {
+					return "", err
+				}
+				r, err := h.WaitRun(ctx, abi.Caller{SessionKey: turn.SessionKey, AgentID: "main", RunID: turn.RunID, Attempt: turn.Attempt}, id, time.Hour)
+				if err != nil {
+					return "", err
+				}
+				return r.Status, nil
+			case "hi":
+				time.Sleep(time.Minute)
+				status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:a","message":"back","timeoutSeconds":600,"announce":"none"}`)
+				return status, err
+			}
+			return "REPLY_SKIP", nil
+		})
+		id := begin(t, h, "agent:main:a", "go")
+		time.Sleep(2 * time.Minute)
+		if got := reply(t, h, id); got != abi.RunRunning {
+			t.Errorf("the run that waited saw %q after %s", got, time.Since(began))
+		}
+	})
+}
