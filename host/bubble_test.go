@@ -250,7 +250,7 @@ func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*s
 	slices.SortStableFunc(deliveries, func(x, y *store.Delivery) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
 	for _, f := range flows {
 		if len(f.Sessions) > 0 {
-			o.Flows = append(o.Flows, abitest.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.Note)})
+			o.Flows = append(o.Flows, abitest.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.Standing())})
 		}
 	}
 	for _, r := range runs {

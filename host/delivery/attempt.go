@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
-	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -169,26 +167,23 @@ func (b *Outbox) conclude(claim *work.Claim, t *ticket, d *store.Delivery, statu
 			if err := tx.PutDelivery(d); err != nil {
 				return err
 			}
-			return note(tx, d)
+			return tell(tx, d)
 		})
 	})
 }
 
-// note adds to the note of a flow that has ended what became of its delivery (S9).
-func note(tx store.Tx, d *store.Delivery) error {
+// tell records in its flow what became of a delivery (S9).
+func tell(tx store.Tx, d *store.Delivery) error {
 	if d.FlowID == "" {
 		return nil
 	}
 	f, err := tx.Flow(d.FlowID)
-	if err != nil || f == nil || !f.Ended() {
+	if err != nil || f == nil {
 		return err
 	}
-	for _, more := range []string{d.Status, d.Error} {
-		if more != "" {
-			f.Note += ": " + more
-		}
+	if f.Delivery = d.Status; d.Error != "" {
+		f.Delivery += ": " + d.Error
 	}
-	f.Note = strings.ToValidUTF8(f.Note[:min(len(f.Note), abi.MaxNote)], "")
 	return tx.PutFlow(f)
 }
 

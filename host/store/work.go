@@ -35,10 +35,19 @@ type Flow struct {
 	Failures     int             `json:"failures,omitempty"` // of the step that is due, in a row
 	Error        string          `json:"error,omitempty"`    // why it is parked
 	Note         string          `json:"note,omitempty"`     // how it stands, in the plugin's words
+	Delivery     string          `json:"delivery,omitempty"` // what became of its last delivery that has ended
 	AcceptedAt   int64           `json:"acceptedAt"`
 	AnsweredAt   int64           `json:"answeredAt,omitempty"`
 	UpdatedAt    int64           `json:"updatedAt"`
 	EndedAt      int64           `json:"endedAt,omitempty"`
+}
+
+// Standing says how the flow stands, and what became of its delivery.
+func (f *Flow) Standing() string {
+	if f.Delivery == "" {
+		return f.Note
+	}
+	return f.Note + ": " + f.Delivery
 }
 
 // Answered reports whether the caller has its answer.

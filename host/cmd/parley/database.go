@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -73,15 +72,15 @@ func (a *app) with(ctx context.Context, fn func(*database) error) error {
 }
 
 // join looks again when an owner, such as another call, ends before it has said
-// under what it answers. owner.Join waits between attempts.
-func (d *database) join(ctx context.Context) (backend, error) {
-	deadline := time.Now().Add(d.app.OwnerTimeout)
-	for {
-		b, err := d.joinOnce(ctx)
-		if !errors.Is(err, owner.ErrFree) || time.Now().After(deadline) {
-			return b, err
+// under what it answers. owner.Join waits for whoever is slow; short commands may
+// be owners one after the other.
+func (d *database) join(ctx context.Context) (b backend, err error) {
+	for range joins {
+		if b, err = d.joinOnce(ctx); !errors.Is(err, owner.ErrFree) || ctx.Err() != nil {
+			break
 		}
 	}
+	return b, err
 }
 
 func (d *database) joinOnce(ctx context.Context) (backend, error) {
@@ -144,8 +143,12 @@ func (d *database) current(ctx context.Context, failed backend) (backend, error)
 	return d.backend, nil
 }
 
-// attempts is how often a call is tried while one owner after the other ends.
-const attempts = 5
+const (
+	// attempts is how often a call is tried while one owner after the other ends.
+	attempts = 5
+	// joins is how often an owner may end that was just found.
+	joins = 500
+)
 
 // Call runs a tool call. An owner that ends under it is replaced: the call's id
 // keeps it from being done twice (S4.4).

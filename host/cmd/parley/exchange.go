@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,6 +30,9 @@ func (a *app) exchange(ctx context.Context, db *database, call *host.Call, detac
 		a.note("what was accepted goes on with the next owner of %s, such as parley serve; the answer is to be had with --call-id %s", db.Path(), call.ID)
 		return err
 	case err != nil:
+		if refused, ok := errors.AsType[*abi.Error](err); !ok || refused.Code == abi.Internal {
+			a.note("whether it was received is not known: the same command with --call-id %s gets the answer, and sends nothing twice", call.ID)
+		}
 		return callError(call.Tool, db.Tools(), err)
 	}
 	if err := show(answer); err != nil {
@@ -98,7 +102,7 @@ func (a *app) stay(ctx context.Context, db *database, id string, detach bool) er
 
 // standing says what a flow waits for.
 func standing(f *store.Flow) string {
-	text := terminal.Line(f.Note)
+	text := terminal.Line(f.Standing())
 	if f.Ended() {
 		return "posting to the chat channel (" + text + ")"
 	}
@@ -116,7 +120,7 @@ func (a *app) left(ctx context.Context, db *database, last, over *store.Flow, er
 	case over.Status == store.FlowParked:
 		return fmt.Errorf("flow %s is parked: %s: see parley flows show %s, and parley flows retry %s", over.ID, over.Error, over.ID, over.ID)
 	case over.Note != "":
-		a.note("%s", terminal.Line(over.Note))
+		a.note("%s", terminal.Line(over.Standing()))
 	}
 	return a.noteFailed(ctx, db, over.ID)
 }

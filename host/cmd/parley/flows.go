@@ -90,7 +90,7 @@ func (a *app) flowsTable(rows []*store.Flow, now time.Time) {
 	for i, f := range rows {
 		cells[i] = []string{
 			terminal.Line(short[f.ID]), terminal.Line(f.Tool), a.status(f.Status), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Note)),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
 		}
 	}
 	a.out.Table([]string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"}, cells)
@@ -164,7 +164,7 @@ func (a *app) flow(f *store.Flow) {
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
-		{"note", terminal.Line(f.Note)}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
+		{"note", terminal.Line(f.Standing())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
 	}
 	a.out.Fields(slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })...)
 }

@@ -100,8 +100,8 @@ func (o *possession) url() string {
 	return ""
 }
 
-// Call answers a tool call. The work begins when one is accepted: one that is
-// refused lets nothing begin.
+// Call answers a tool call. The work begins when one waits for it: one that is
+// refused, or that leaves the rest to the next owner, lets nothing begin.
 func (o *possession) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,9 +118,6 @@ func (o *possession) Call(ctx context.Context, c *host.Call) (*host.Answer, erro
 		}
 	}
 	answer, err := o.Host.Call(ctx, &call)
-	if err == nil && answer.FlowID != "" {
-		failed = o.start()
-	}
 	if failed != nil {
 		return nil, failed
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,12 +49,9 @@ func (w *world) reader() (*database, said) {
 func TestReaderWorksForOthers(t *testing.T) {
 	w := newWorld(t, 0)
 	db, notes := w.reader()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
+	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
-	}
-	if err := c.Wait(); err != nil {
-		t.Errorf("%v: %s", err, &c.stderr)
 	}
 	w.question("hello")
 	closed := make(chan error, 1)
@@ -65,8 +63,8 @@ func TestReaderWorksForOthers(t *testing.T) {
 		t.Errorf("runs: %v: %s", err, out)
 	}
 	w.answer <- "in the end"
-	if err := <-closed; err != nil {
-		t.Error(err)
+	if err := errors.Join(<-closed, c.Wait()); err != nil {
+		t.Errorf("%v: %s", err, &c.stderr)
 	}
 	run := w.flow().Get("runs.0")
 	if run.Get("status").Str != "done" || run.Get("attempt").Int() != 1 {
@@ -216,28 +214,22 @@ func TestServeAfterAKill(t *testing.T) {
 func TestOthersAreServedWhileItStays(t *testing.T) {
 	w := newWorld(t, 0)
 	db, notes := w.reader()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
-	c.result(t)
-	if err := c.Wait(); err != nil {
-		t.Errorf("%v: %s", err, &c.stderr)
-	}
+	first := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+	first.result(t)
 	w.question("hello")
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close(t.Context()) }()
 	if note := <-notes; !strings.Contains(note, "agent:ops:main") {
 		t.Errorf("note %s", note)
 	}
-	c = w.call("agent:research:main", `,"announce":"none"`)
+	c := w.call("agent:research:main", `,"announce":"none"`)
 	w.question("hello")
 	w.answer <- "quick"
 	w.answer <- "in the end"
 	if r := c.result(t); r.Get("status").Str != "ok" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-	if err := c.Wait(); err != nil {
-		t.Errorf("%v: %s", err, &c.stderr)
+	if err := errors.Join(<-closed, first.Wait(), c.Wait()); err != nil {
+		t.Errorf("%v: %s%s", err, &first.stderr, &c.stderr)
 	}
 }

@@ -102,22 +102,24 @@ func reachable(a *net.TCPAddr) *net.TCPAddr {
 	return a
 }
 
-// acquire takes the database, and waits a little for an owner that is about to
-// end: such as a call, or one that was told to.
+// acquire takes the database. It waits for an owner that was told to end, and for
+// a command such as a call, which ends by itself: one that waited for an answer
+// when the last gateway died has become the owner.
 func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error) {
-	start, patience := time.Now(), a.OwnerTimeout
+	start, said := time.Now(), false
 	for {
 		lock, err := owner.Acquire(ctx, database, a.ownerOptions())
 		var owned *owner.Error
 		if !errors.As(err, &owned) {
 			return lock, err
 		}
-		ending := owned.Owner.Ending || gone(owned.Owner.PID)
-		if ending {
-			patience = a.patience()
-		}
-		if stays(owned.Owner.Command) && !ending || time.Since(start) > patience {
+		ending, waited := owned.Owner.Ending || gone(owned.Owner.PID), time.Since(start)
+		switch {
+		case stays(owned.Owner.Command) && !ending, ending && waited > a.patience():
 			return nil, err
+		case !said && waited > closeNotice:
+			said = true
+			a.note("waiting until %s has ended; interrupt that one to let it hand over", &owned.Owner)
 		}
 		select {
 		case <-ctx.Done():
@@ -198,6 +200,6 @@ func (a *app) reconfigure(o *possession) {
 	o.Configure(c)
 	a.note("the configuration was read again: %s", orElse(o.place.configFile, "no file, the defaults"))
 	if !reflect.DeepEqual(old.Gateway, c.Gateway) || old.Store != c.Store || old.Plugins != c.Plugins {
-		a.log.Warn("changes of gateway, store and plugins take effect at the next start")
+		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store and plugins take effect at the next start")
 	}
 }

@@ -50,10 +50,13 @@ func New(configured []config.Token, operator string) (t *Tokens, made string, er
 	t = &Tokens{}
 	for i, c := range configured {
 		if c.Unset != "" {
-			return nil, "", fmt.Errorf("gateway.tokens[%d].token: the environment variable %s is not set, or blank; set it, or remove the token", i, c.Unset)
+			err = errors.Join(err, fmt.Errorf("gateway.tokens[%d].token: the environment variable %s is not set, or blank; set it, or remove the token", i, c.Unset))
 		}
 		id := Identity{Caller: caller(&c), ID: fmt.Sprintf("token %d", i)}
 		t.entries = append(t.entries, entry{sha256.Sum256([]byte(c.Secret.Reveal())), id})
+	}
+	if err != nil {
+		return nil, "", err
 	}
 	if operator = strings.TrimSpace(operator); operator != "" {
 		if strings.ContainsFunc(operator, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -113,7 +113,8 @@ func protocolError(err error) error {
 	case e.Code == abi.Limit, e.Code == abi.Conflict, e.Code == abi.Forbidden:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Message}
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call failed; the gateway's log has the details"}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call failed; the gateway's log has the details. " +
+		"Whether it changed anything is not known: the same _meta.callId gets the answer and does nothing twice; without one, look before you call again"}
 }
 
 // rawJSON keeps JSON text as it is.

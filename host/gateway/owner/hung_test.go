@@ -30,7 +30,7 @@ func TestStoppedOwner(t *testing.T) {
 	if !errors.Is(err, owner.ErrHung) || peer != nil {
 		t.Fatalf("peer %v, error %v; want ErrHung", peer, err)
 	}
-	for _, want := range []string{db, fmt.Sprint(c.Process.Pid), "did not answer within 200ms", "kill -CONT", "nothing was changed"} {
+	for _, want := range []string{db, fmt.Sprint(c.Process.Pid), "did not answer within 200ms", "kill -CONT", "try again"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

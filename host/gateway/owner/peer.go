@@ -77,12 +77,12 @@ func (p *Peer) identify(ctx context.Context) (Info, error) {
 	case absent(err), errors.Is(err, io.EOF):
 		return Info{}, p.Gone()
 	case errors.Is(context.Cause(ctx), ErrHung), errors.Is(err, unix.EAGAIN):
-		return Info{}, p.failure(ErrHung, "which did not answer within %s: if it is stopped, let it go on (kill -CONT %d) or end it (kill -KILL %d), and try again; nothing was changed",
+		return Info{}, p.failure(ErrHung, "which did not answer within %s: if it is stopped, let it go on (kill -CONT %d) or end it (kill -KILL %d), and try again",
 			p.timeout, p.Info.PID, p.Info.PID)
 	case ctx.Err() != nil:
 		return Info{}, ctx.Err()
 	}
-	return Info{}, p.failure(ErrHung, "which answers with an error (%v): end it (kill %d) and try again; nothing was changed", err, p.Info.PID)
+	return Info{}, p.failure(ErrHung, "which answers with an error (%v): end it (kill %d) and try again", err, p.Info.PID)
 }
 
 func (p *Peer) ask(ctx context.Context) (Info, error) {

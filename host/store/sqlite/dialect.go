@@ -31,6 +31,7 @@ const (
 	beginRead  = fixed("BEGIN")
 	endRead    = fixed("COMMIT")
 	beginWrite = fixed("BEGIN IMMEDIATE")
+	checkpoint = fixed("PRAGMA wal_checkpoint(PASSIVE)")
 	commit     = fixed("COMMIT")
 	rollback   = fixed("ROLLBACK")
 	savepoint  = fixed("SAVEPOINT member")

@@ -109,15 +109,25 @@ func (w *writer) lead(first *update) {
 	for _, u := range w.together(group) {
 		w.together([]*update{u})
 	}
+	if w.full {
+		w.makeRoom()
+	}
 	<-w.turn
 	w.db.subscribers.tell()
+}
+
+// makeRoom lets the log's pages be written over, now that the disk is full: what
+// they hold fits into the database but for a few pages, and the log has many.
+func (w *writer) makeRoom() {
+	w.full = false
+	_, _ = w.exec(context.Background(), checkpoint) // if it fails too, nothing is lost
 }
 
 // together carries out updates in one transaction and answers them. It returns
 // those that it has not answered, because one of them ended it for all.
 func (w *writer) together(group []*update) (again []*update) {
 	if _, err := w.exec(context.Background(), beginWrite); err != nil {
-		answer(group, w.db.wrap("update", err))
+		w.answer(group, w.db.wrap("update", err))
 		return nil
 	}
 	var kept []*update
@@ -142,11 +152,12 @@ func (w *writer) together(group []*update) (again []*update) {
 	} else if len(scheduled) > 0 {
 		w.db.subscribers.add(scheduled)
 	}
-	answer(kept, w.db.wrap("commit", err))
+	w.answer(kept, w.db.wrap("commit", err))
 	return nil
 }
 
-func answer(group []*update, err error) {
+func (w *writer) answer(group []*update, err error) {
+	w.full = w.full || errors.Is(err, store.ErrFull)
 	for _, u := range group {
 		u.answer <- err
 	}
@@ -158,7 +169,7 @@ func answer(group []*update, err error) {
 func (w *writer) within(u *update) (_ *tx, goes bool) {
 	ctx := context.Background()
 	if _, err := w.exec(ctx, savepoint); err != nil {
-		u.answer <- w.db.wrap("update", err)
+		w.answer([]*update{u}, w.db.wrap("update", err))
 		return nil, false
 	}
 	t := newTx(w.db)
@@ -170,7 +181,7 @@ func (w *writer) within(u *update) (_ *tx, goes bool) {
 		}
 		err = w.db.wrap("update", err)
 	}
-	u.answer <- err
+	w.answer([]*update{u}, err)
 	if _, err := w.exec(ctx, undo); err != nil {
 		return nil, false
 	}

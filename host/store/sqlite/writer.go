@@ -11,6 +11,7 @@ type writer struct {
 
 	joining chan *update // from updates that wait, to a leader that has the turn
 	most    int          // updates in one commit
+	full    bool         // an update met a full disk
 }
 
 // mostTogether bounds the time that one commit takes: an update that has come
