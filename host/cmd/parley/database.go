@@ -75,7 +75,7 @@ func (a *app) with(ctx context.Context, fn func(*database) error) error {
 // under what it answers. owner.Join waits for whoever is slow; short commands may
 // be owners one after the other.
 func (d *database) join(ctx context.Context) (b backend, err error) {
-	for range joins {
+	for range attempts {
 		if b, err = d.joinOnce(ctx); !errors.Is(err, owner.ErrFree) || ctx.Err() != nil {
 			break
 		}
@@ -143,12 +143,9 @@ func (d *database) current(ctx context.Context, failed backend) (backend, error)
 	return d.backend, nil
 }
 
-const (
-	// attempts is how often a call is tried while one owner after the other ends.
-	attempts = 5
-	// joins is how often an owner may end that was just found.
-	joins = 500
-)
+// attempts is how often an owner may end that was just found, before or while it
+// answers: short commands own the database one after the other.
+const attempts = 500
 
 // Call runs a tool call. An owner that ends under it is replaced: the call's id
 // keeps it from being done twice (S4.4).
