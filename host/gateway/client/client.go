@@ -78,6 +78,10 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, read 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	// Every request may be sent again, calls because they have ids. Without values
+	// the header says so to the transport alone, which else fails when an owner that
+	// ends closes a connection that was idle.
+	req.Header["X-Idempotency-Key"] = nil
 	resp, err := c.peer.Transport.RoundTrip(req)
 	if err == nil {
 		defer resp.Body.Close()
