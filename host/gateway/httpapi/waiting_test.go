@@ -38,7 +38,7 @@ func post(t *testing.T, ctx context.Context, url, path, key, body string) <-chan
 
 // A call that waits for others leaves its place to the next one; one that works
 // keeps it.
-func TestWaitingTakesNoPlace(t *testing.T) {
+func TestWaitingTakesNoSlot(t *testing.T) {
 	f := newFake()
 	a := newAPI(t, f)
 	a.calls = make(chan struct{}, 1)

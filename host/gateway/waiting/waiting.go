@@ -1,6 +1,6 @@
 // Package waiting is about calls that wait for others, such as an agent's answer.
 // Such a call may last an hour, and what it waits for goes on without it: so it
-// takes no place among the calls under way, and when its front end stops it is
+// takes no slot among the calls under way, and when its front end stops it is
 // cut off, while every other call is let end.
 //
 // The host says when a call begins to wait (host.Call.Waiting). A call is
