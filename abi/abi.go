@@ -37,6 +37,9 @@ const (
 	OpResolve = "resolve" // store
 	OpList    = "list"    // store
 	OpHistory = "history" // store
+	OpCreate  = "create"  // store, a write
+	OpArchive = "archive" // store, a write
+	OpDelete  = "delete"  // store, a write
 	OpStatus  = "status"  // agent
 	OpWaits   = "waits"   // agent
 	OpRun     = "run"     // agent, a write
@@ -46,7 +49,7 @@ const (
 // Writes lists, by import, the operations that record an effect. Every other
 // operation reads.
 var Writes = map[string][]string{
-	ImportStore:   {"create", "patch", "archive", "delete"},
+	ImportStore:   {OpCreate, "patch", OpArchive, OpDelete},
 	ImportAgent:   {OpRun, "abort"},
 	ImportDeliver: {OpSend},
 }
@@ -67,6 +70,7 @@ const (
 	ToolHistory = "sessions_history"
 	ToolAgents  = "agents_list"
 	ToolSend    = "sessions_send"
+	ToolSpawn   = "sessions_spawn"
 )
 
 // Limits of version 1, in bytes unless said otherwise.

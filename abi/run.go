@@ -55,9 +55,9 @@ type RunRequest struct {
 	Message        string // of the user message, not blank
 	Context        string // for the agent alone, not kept in the transcript
 	Source         string // the session on whose behalf: one in which this flow started a run, or the caller's, which is the default
-	Group          string
+	Group          string // GroupSubagent for the first run of a session that this step creates, else GroupNested
 	NoTools        bool
-	TimeoutSeconds int // from the run's start; 0: as configured
+	TimeoutSeconds int // from the run's start; 0: as configured, and in GroupSubagent none
 }
 
 // AppendJSON appends the request's JSON.
@@ -84,6 +84,7 @@ type SendRequest struct {
 	SessionKey string
 	Text       string
 	RunID      string // whose answer it is
+	AtCall     bool   // to the caller's session, by its target as it was when the flow was called
 }
 
 // AppendJSON appends the request's JSON.
@@ -92,6 +93,7 @@ func (r *SendRequest) AppendJSON(b []byte) []byte {
 	o.String("sessionKey", r.SessionKey)
 	o.String("text", r.Text)
 	o.OptString("runId", r.RunID)
+	o.OptBool("atCall", r.AtCall)
 	return o.Close()
 }
 

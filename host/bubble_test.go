@@ -102,7 +102,7 @@ func (b *bubble) up() {
 	b.t.Helper()
 	h, err := host.New(b.ctx, wasm.Parley, &host.Options{
 		Store: b.store, Config: b.config, CacheDir: b.cache, Logger: slog.New(slog.DiscardHandler),
-		Now:     func() time.Time { return time.UnixMilli(b.vector.Now).Add(time.Since(b.start)) },
+		Now:     b.now,
 		NewID:   b.newID,
 		Agents:  func(string) (agent.Agent, error) { return actor{b}, nil },
 		Sinks:   func(string) (delivery.Sink, error) { return taker{}, nil },
@@ -126,6 +126,9 @@ func (b *bubble) close() {
 		b.t.Error(err)
 	}
 }
+
+// now is the vector's time.
+func (b *bubble) now() time.Time { return time.UnixMilli(b.vector.Now).Add(time.Since(b.start)) }
 
 func (b *bubble) newID() string {
 	b.mu.Lock()
@@ -223,6 +226,10 @@ func (b *bubble) Finish() *abitest.Outcome {
 // wait waits for something that is under way, if there is anything.
 func (b *bubble) wait(flows []*store.Flow, runs []*store.Run) bool {
 	for _, f := range flows {
+		if f.Status == store.FlowWaiting && f.WaitRun == "" { // for a time alone
+			time.Sleep(time.UnixMilli(f.WaitUntil).Sub(b.now()))
+			return true
+		}
 		if !f.Ended() && f.Status != store.FlowParked {
 			if _, err := b.host.WaitFlow(b.ctx, f.ID); err != nil {
 				b.t.Fatal(err)
@@ -254,6 +261,9 @@ func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*s
 		}
 	}
 	for _, r := range runs {
+		if r.Group == abi.GroupSubagent {
+			o.Children = append(o.Children, b.child(r.SessionKey)...)
+		}
 		if !b.before[r.ID] {
 			o.Runs = append(o.Runs, abitest.RunOutcome{
 				SessionKey: r.SessionKey, AgentID: r.AgentID, Message: r.Message, Context: r.Context, Provenance: r.Provenance, Group: r.Group,
@@ -265,6 +275,23 @@ func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*s
 		o.Deliveries = append(o.Deliveries, abitest.DeliveryOutcome{SessionKey: d.SessionKey, Text: d.Text, Status: d.Status, Target: d.Target, Error: d.Error})
 	}
 	return o
+}
+
+// child returns what is told of a child, if it is stored.
+func (b *bubble) child(key string) []abitest.ChildOutcome {
+	snapshot, err := b.store.Snapshot(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer snapshot.Close()
+	s, err := snapshot.Get(b.ctx, key)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if s == nil {
+		return nil
+	}
+	return []abitest.ChildOutcome{abitest.NewChildOutcome(s)}
 }
 
 // settle puts a conversation into an order that does not depend on which
@@ -321,13 +348,18 @@ func (a actor) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if message := turn.ToolResultMessage(a.b.now().UnixMilli()); message != nil {
+		if err := t.Transcript.Append(ctx, message); err != nil {
+			return nil, err
+		}
+	}
 	switch turn.Status {
 	case abi.RunFailed:
 		return nil, errors.New(turn.Error)
 	case abi.RunKilled:
 		return nil, a.b.abort(t.RunID)
 	}
-	return &agent.Outcome{Text: turn.Reply}, nil
+	return &agent.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
 }
 
 func (a actor) call(ctx context.Context, t *agent.Turn, c *abitest.AgentCall) error {

@@ -49,6 +49,9 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if caller, err = h.complete(ctx, caller); err != nil {
+		return nil, h.protocolError(ctx, c, err)
+	}
 	var answer *Answer
 	if tool.ReadOnly {
 		answer, err = h.read(ctx, c, caller)
@@ -150,11 +153,7 @@ func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
 			return nil, c.Caller, &abi.Error{Code: abi.InvalidArgs, Message: "the arguments are not strict JSON: " + err.Error(), Cause: err}
 		}
 	}
-	settings := h.Config()
-	caller, err := checkCaller(c.Caller, settings.Keys())
-	if err == nil && !caller.Operator {
-		caller.Sandboxed = caller.Sandboxed || settings.Sandboxes(caller.AgentID, caller.SessionKey)
-	}
+	caller, err := checkCaller(c.Caller, h.Config().Keys())
 	return tool, caller, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-wasm/parley/abi/abitest"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -12,10 +13,16 @@ import (
 // tameStore is a database under which a vector's conversation is always the same.
 type tameStore struct{ *sqlite.DB }
 
-var _ store.Durable = (*tameStore)(nil)
+var (
+	_ store.Durable = (*tameStore)(nil)
+	_ store.Located = (*tameStore)(nil)
+)
 
 // Secret is always the same, and with it every id that is derived from it.
 func (*tameStore) Secret() []byte { return bytes.Repeat([]byte("vector--"), 4) }
+
+// TranscriptPath does not depend on where the database is.
+func (*tameStore) TranscriptPath(sessionID string) string { return abitest.TranscriptPath(sessionID) }
 
 // Subscribe tells of flows a moment later than of anything else. So a flow whose
 // run has ended always finds that the next run of the session has begun, and not

@@ -85,6 +85,7 @@ func storedSession(o map[string]any) (StoredSession, error) {
 	f.optFlag("abortedLastRun", &s.AbortedLastRun)
 	f.text("sendPolicy", &s.SendPolicy)
 	f.text("spawnedBy", &s.SpawnedBy)
+	f.flag("sandboxed", &s.Sandboxed)
 	f.text("status", &s.Status)
 	f.int64("archivedAt", &s.ArchivedAt)
 	f.text("transcriptPath", &s.TranscriptPath)

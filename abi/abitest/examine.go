@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 // Caps of a whole answer.
@@ -44,6 +45,9 @@ func examine(tool string, a Answer) (result any, problems []string) {
 	if tool == abi.ToolSend && has(o, "runId") {
 		return result, append(problems, examineSend(o)...)
 	}
+	if tool == abi.ToolSpawn && status == "accepted" {
+		return result, append(problems, examineSpawn(o)...)
+	}
 	failed := status == "error" || status == "forbidden"
 	say(failed == (a.Code != ""), "status %v with code %q: a code stands beside a failure, and only there", status, a.Code)
 	if failed {
@@ -65,6 +69,8 @@ func examine(tool string, a Answer) (result any, problems []string) {
 		problems = append(problems, examineHistory(o)...)
 	case abi.ToolSend:
 		say(false, "a success without a runId (S4.3): %s", brief(o))
+	case abi.ToolSpawn:
+		say(false, "a success that is not accepted (S5.3): %s", brief(o))
 	}
 	return result, problems
 }
@@ -139,5 +145,19 @@ func examineSend(o map[string]any) (problems []string) {
 	say(err == nil, "%v", err)
 	say(slices.Contains(form.message, text(d["message"])), "delivery.message is %s beside %s", brief(d["message"]), brief(o["status"]))
 	say(slices.Contains([]string{"pending", "skipped"}, text(d["announce"])), "delivery.announce is %s", brief(d["announce"]))
+	return problems
+}
+
+// examineSpawn checks a result that says that a child was started.
+func examineSpawn(o map[string]any) (problems []string) {
+	if err := only(o, "status", "runId", "childSessionKey", "model"); err != nil || len(o) != 4 {
+		problems = append(problems, fmt.Sprintf("members %v (S5.3)", names(o)))
+	}
+	if key, _ := o["childSessionKey"].(string); !sessionkey.IsChild(key) {
+		problems = append(problems, fmt.Sprintf("childSessionKey is %s (S5.3)", brief(o["childSessionKey"])))
+	}
+	if id, _ := o["runId"].(string); id == "" {
+		problems = append(problems, "no runId (S5.3)")
+	}
 	return problems
 }

@@ -135,12 +135,15 @@ func (h *Host) Finish() *Outcome {
 	o := &Outcome{Problems: append(h.problems, h.cast.Unused()...)}
 	for _, f := range h.flows {
 		if len(f.sessions) > 0 {
-			o.Flows = append(o.Flows, FlowOutcome{Tool: f.tool, SessionKey: f.caller.SessionKey, Status: f.status, Note: f.note})
+			o.Flows = append(o.Flows, FlowOutcome{Tool: f.tool, SessionKey: f.caller.SessionKey, Status: f.status, Note: f.standing()})
 		}
 	}
 	for _, r := range h.runs {
 		if !r.before {
 			o.Runs = append(o.Runs, r.RunOutcome)
+		}
+		if s := h.session(r.SessionKey); s != nil && r.Group == abi.GroupSubagent {
+			o.Children = append(o.Children, NewChildOutcome(s))
 		}
 	}
 	for _, d := range h.deliveries {

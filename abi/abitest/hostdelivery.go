@@ -15,8 +15,8 @@ const (
 	deliverySkipped   = "skipped"
 )
 
-// deliver posts a text to the channel of a session, with the target and the
-// policy as they are then (S4.7, S8.3, S9). The flow that it belongs to, if there
+// deliver posts a text to the channel of a session, with the policy as it is then,
+// and the target too if it has none yet (S4.7, S8.3, S9). The flow that it belongs to, if there
 // is one, tells what became of it.
 func (h *Host) deliver(d *DeliveryOutcome, f *hostFlow) {
 	d.Status = deliveryPending
@@ -24,7 +24,7 @@ func (h *Host) deliver(d *DeliveryOutcome, f *hostFlow) {
 	h.plan(h.now, orderRun, func() {
 		defer func() {
 			if f != nil {
-				f.note += ": " + d.Status
+				f.delivery = d.Status
 			}
 		}()
 		session := h.session(d.SessionKey)
@@ -32,13 +32,15 @@ func (h *Host) deliver(d *DeliveryOutcome, f *hostFlow) {
 			d.Status, d.Error = deliverySkipped, "the session does not exist"
 			return
 		}
-		target, ok := targetOf(session)
-		if !ok {
-			d.Status, d.Error = deliverySkipped, "the session has no target"
-			return
+		if d.Target.IsZero() {
+			target, ok := targetOf(session)
+			if !ok {
+				d.Status, d.Error = deliverySkipped, "the session has no target"
+				return
+			}
+			d.Target = target
 		}
-		d.Target = target
-		if err := h.settings.passes(session, target.Channel); err != nil {
+		if err := h.settings.passes(session, d.Channel); err != nil {
 			d.Status, d.Error = deliverySkipped, err.Error()
 			return
 		}

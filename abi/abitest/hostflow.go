@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 // States of a flow.
@@ -26,20 +27,50 @@ type hostFlow struct {
 	acceptedAt int64
 	status     string
 	note       string
+	delivery   string // what became of its last delivery
 	wait       *abi.Wait
 	sessions   []string // in which it started runs
 	answer     *Answer
 	waiters    []func(Answer)
 }
 
+// standing says how the flow stands, and what became of its delivery.
+func (f *hostFlow) standing() string {
+	if f.delivery == "" {
+		return f.note
+	}
+	return f.note + ": " + f.delivery
+}
+
+// complete adds to a caller what its session says of it.
+func (h *Host) complete(c abi.Caller) abi.Caller {
+	if c.Operator {
+		return c
+	}
+	c.Sandboxed = c.Sandboxed || h.settings.sandboxed(c.SessionKey, c.AgentID)
+	s := h.session(c.SessionKey)
+	if s == nil {
+		s = &abi.Session{Key: c.SessionKey}
+	}
+	c.Sandboxed = c.Sandboxed || s.Sandboxed
+	if s.SpawnedBy != "" || sessionkey.IsChild(s.Key) {
+		c.Depth = 1
+	}
+	if t, ok := targetOf(s); ok && h.session(c.SessionKey) != nil && c.Channel == "" && c.To == "" {
+		c.Channel, c.To, c.AccountID, c.ThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
+	}
+	return c
+}
+
 // call makes a tool call; answer is told what came of it.
 func (h *Host) call(c *Call, answer func(Answer)) {
-	id, caller := c.ID, c.Caller
+	id, caller := c.ID, h.complete(c.Caller)
 	if id == "" {
 		id = h.newID("call")
 	}
-	if !caller.Operator {
-		caller.Sandboxed = caller.Sandboxed || h.settings.sandboxed(caller.SessionKey, caller.AgentID)
+	if caller.RunID != "" && caller.Depth > 0 && !h.settings.childMay(c.Tool) {
+		answer(Answer{Result: []byte(`{"status":"forbidden","error":"children may not use this tool"}`), Code: abi.Forbidden})
+		return
 	}
 	f := &hostFlow{
 		id: h.newID("flow"), tool: c.Tool, callID: id, digest: digest(c), caller: caller,

@@ -21,6 +21,9 @@ type hostSettings struct {
 	agents      []any
 	maxAttempts int
 	runSeconds  int64
+	children    int // that run at once
+	childTools  any // tools.subagents.tools
+	pricing     any // models.pricing
 }
 
 func settingsOf(config map[string]any) hostSettings {
@@ -28,7 +31,11 @@ func settingsOf(config map[string]any) hostSettings {
 		v, _ := Lookup(config, pointer)
 		return v
 	}
-	s := hostSettings{policy: at("/session/sendPolicy"), sandbox: at("/agents/defaults/sandbox/mode"), maxAttempts: 2, runSeconds: 600}
+	s := hostSettings{policy: at("/session/sendPolicy"), sandbox: at("/agents/defaults/sandbox/mode"), maxAttempts: 2, runSeconds: 600,
+		children: 8, childTools: at("/tools/subagents/tools"), pricing: at("/models/pricing")}
+	if n, ok := at("/agents/defaults/subagents/maxConcurrent").(json.Number); ok {
+		s.children, _ = strconv.Atoi(string(n))
+	}
 	s.keys.MainKey, _ = at("/session/mainKey").(string)
 	s.keys.GlobalScope = at("/session/scope") == "global"
 	s.agents, _ = at("/agents/list").([]any)
@@ -73,6 +80,42 @@ func (s *hostSettings) sandboxed(key, agentID string) bool {
 		}
 	}
 	return mode == "all" || mode == "non-main" && !s.keys.IsMain(key)
+}
+
+// childMay reports whether the runs of children may use a tool (S5.4).
+func (s *hostSettings) childMay(tool string) bool {
+	named := func(list string) bool {
+		v, _ := Lookup(s.childTools, "/"+list)
+		all, _ := v.([]any)
+		return slices.ContainsFunc(all, func(item any) bool { return wildcard(text(item), tool) })
+	}
+	switch tool {
+	case abi.ToolSpawn:
+		return false
+	case abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents:
+		return named("allow") && !named("deny")
+	}
+	return !named("deny")
+}
+
+// priced returns usage with what it costs, if both are known (S5.5).
+func (s *hostSettings) priced(model string, u *abi.Usage) *abi.Usage {
+	if u == nil || u.Input == nil || u.Output == nil {
+		return u
+	}
+	price := func(of string) float64 {
+		v, _ := Lookup(s.pricing, "/"+model+"/"+of)
+		n, _ := v.(json.Number)
+		f, _ := n.Float64()
+		return f
+	}
+	if _, known := Lookup(s.pricing, "/"+model); !known {
+		return u
+	}
+	cost := float64(*u.Input)/1e6*price("inputPerMTok") + float64(*u.Output)/1e6*price("outputPerMTok")
+	with := *u
+	with.Cost = &cost
+	return &with
 }
 
 // Actions of the send policy, also as a session's override.

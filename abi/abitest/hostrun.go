@@ -2,10 +2,11 @@ package abitest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 // hostRun is one run of an agent.
@@ -14,6 +15,9 @@ type hostRun struct {
 	id        string
 	before    bool
 	deliver   bool // the reply goes to the session's channel
+	spawnedBy string
+	model     string // the one that ran
+	usage     *abi.Usage
 	startedAt int64
 	endedAt   int64
 	calls     map[string]int // equal calls of this attempt, by tool and arguments
@@ -22,7 +26,7 @@ type hostRun struct {
 func (r *hostRun) ended() bool { return r.endedAt != 0 }
 
 func (r *hostRun) abi() *abi.Run {
-	return &abi.Run{ID: r.id, Status: r.Status, Reply: r.Reply, Error: r.Error, StartedAt: r.startedAt, EndedAt: r.endedAt}
+	return &abi.Run{ID: r.id, Status: r.Status, Reply: r.Reply, Error: r.Error, Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
 }
 
 func (h *Host) run(id string) *hostRun {
@@ -50,13 +54,39 @@ func (h *Host) startNext(sessionKey string) {
 	for _, r := range h.runs {
 		switch {
 		case r.SessionKey != sessionKey || r.ended():
-		case r.Status == abi.RunRunning:
+		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
 			return
 		default:
 			h.start(r)
 			return
 		}
 	}
+}
+
+// children returns how many runs of children are executed (S5.3).
+func (h *Host) children() (n int) {
+	for _, r := range h.runs {
+		if r.Group == abi.GroupSubagent && r.Status == abi.RunRunning {
+			n++
+		}
+	}
+	return n
+}
+
+// active returns how many children of a session have a first run that has not
+// ended (S5.2).
+func (h *Host) active(parent string) (n int) {
+	for _, r := range h.runs {
+		if r.spawnedBy == parent && parent != "" && !r.ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// busy reports whether a run of the session has not ended.
+func (h *Host) busy(sessionKey string) bool {
+	return slices.ContainsFunc(h.runs, func(r *hostRun) bool { return r.SessionKey == sessionKey && !r.ended() })
 }
 
 func (h *Host) start(r *hostRun) {
@@ -70,13 +100,16 @@ func (h *Host) start(r *hostRun) {
 		message["provenance"] = p
 	}
 	h.remember(r.SessionKey, message)
+	h.stand(r)
 	limit := int64(r.TimeoutSeconds)
-	if limit == 0 {
+	if limit == 0 && r.Group != abi.GroupSubagent {
 		limit = h.settings.runSeconds
 	}
-	h.plan(h.now+limit*1000, orderRun, func() {
-		h.end(r, abi.RunTimeout, "", fmt.Sprintf("the run took longer than %d seconds", limit))
-	})
+	if limit > 0 {
+		h.plan(h.now+limit*1000, orderRun, func() {
+			h.end(r, abi.RunTimeout, "", fmt.Sprintf("the run took longer than its limit of %s", time.Duration(limit)*time.Second))
+		})
+	}
 	h.attempt(r)
 }
 
@@ -117,19 +150,31 @@ func (h *Host) agent(r *hostRun, t *Turn, n int) {
 		return // it never answers
 	}
 	h.plan(h.now+t.TakesMs, orderRun, func() {
-		if alive() {
-			h.end(r, t.Status, strings.TrimSpace(t.Reply), t.Error)
+		if !alive() {
+			return
 		}
+		if message := t.ToolResultMessage(h.now); message != nil {
+			v, _ := Parse(message)
+			h.remember(r.SessionKey, v.(map[string]any))
+		}
+		if t.Status == abi.RunDone {
+			r.model, r.usage = t.Model, h.settings.priced(t.Model, t.Usage)
+		}
+		h.end(r, t.Status, strings.TrimSpace(t.Reply), t.Error)
 	})
+}
+
+// stand makes the run's status its session's, unless it is an announce, which says
+// what came of others (S5.5).
+func (h *Host) stand(r *hostRun) {
+	if s := h.session(r.SessionKey); s != nil && !r.NoTools {
+		s.Status = r.Status
+	}
 }
 
 // as is who calls when a run does.
 func (h *Host) as(r *hostRun) abi.Caller {
-	c := abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id, Sandboxed: h.settings.sandboxed(r.SessionKey, r.AgentID)}
-	if s := h.session(r.SessionKey); sessionkey.IsChild(r.SessionKey) || s != nil && s.SpawnedBy != "" {
-		c.Depth = 1
-	}
-	return c
+	return abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id}
 }
 
 // end records a run's outcome, once.
@@ -144,8 +189,16 @@ func (h *Host) end(r *hostRun, status, reply, problem string) {
 	if r.deliver && reply != "" {
 		h.deliver(&DeliveryOutcome{SessionKey: r.SessionKey, Text: reply}, nil)
 	}
+	h.stand(r)
 	h.wakeFor(r)
-	h.plan(h.now, orderRun, func() { h.startNext(r.SessionKey) })
+	h.plan(h.now, orderRun, func() {
+		h.startNext(r.SessionKey)
+		for _, queued := range h.runs {
+			if queued.Group == abi.GroupSubagent && queued.Status == abi.RunQueued {
+				h.startNext(queued.SessionKey)
+			}
+		}
+	})
 }
 
 // remember appends a message to a session's transcript.

@@ -19,6 +19,7 @@ type hostStep struct {
 	store        *Store
 	effects      []func()
 	parties      []string // sessions in which it starts runs
+	created      []*StoredSession
 	calls, bytes int
 }
 
@@ -76,6 +77,10 @@ func (s *hostStep) serve(family string, doc []byte) ([]byte, error) {
 		return s.waits(f)
 	case "agent.run":
 		return s.start(f)
+	case "store.create":
+		return s.create(f)
+	case "store.archive", "store.delete":
+		return s.tidy(f, op == abi.OpDelete)
 	case "deliver.send":
 		return s.send(f)
 	}
@@ -124,18 +129,24 @@ func (s *hostStep) start(f *fields) ([]byte, error) {
 	f.required("group", &r.Group)
 	f.flag("noTools", &r.NoTools)
 	f.int("timeoutSeconds", &r.TimeoutSeconds)
-	if r.Group != abi.GroupNested {
-		f.wrong("group", "a group that tools start runs in")
+	born := s.newborn(r.SessionKey)
+	switch {
+	case r.Group == abi.GroupSubagent && born != nil:
+		r.spawnedBy = born.Session.SpawnedBy
+	case r.Group != abi.GroupNested:
+		f.wrong("group", "nested, or subagent for a session that this step creates")
 	}
 	if err := f.done(); err != nil {
 		return nil, err
 	}
-	session := s.host.session(r.SessionKey)
-	if session == nil || session.ArchivedAt != 0 {
-		return nil, abi.NewError(abi.NotFound, "session "+r.SessionKey+" does not exist, or is archived")
-	}
-	if err := s.host.settings.receives(session); err != nil {
-		return nil, err
+	if born == nil {
+		session := s.host.session(r.SessionKey)
+		if session == nil || session.ArchivedAt != 0 {
+			return nil, abi.NewError(abi.NotFound, "session "+r.SessionKey+" does not exist, or is archived")
+		}
+		if err := s.host.settings.receives(session); err != nil {
+			return nil, err
+		}
 	}
 	if source == "" {
 		source = s.flow.caller.SessionKey
@@ -183,9 +194,17 @@ func (s *hostStep) provenance(source string) map[string]any {
 func (s *hostStep) send(f *fields) ([]byte, error) {
 	d := &DeliveryOutcome{}
 	var runID string
+	atCall := false
 	f.required("sessionKey", &d.SessionKey)
 	message(f, "text", &d.Text)
 	f.text("runId", &runID)
+	f.flag("atCall", &atCall)
+	if c := &s.flow.caller; atCall {
+		d.Target = abi.Target{Channel: c.Channel, To: c.To, AccountID: c.AccountID, ThreadID: c.ThreadID}
+		if d.SessionKey != c.SessionKey || !route.Deliverable(d.Target) {
+			f.wrong("atCall", "the caller's session, with a channel")
+		}
+	}
 	if err := f.done(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 // Script says how the agent of each session answers: the n-th run that a flow or
@@ -13,7 +14,9 @@ import (
 //
 //	{"agent:main:main": ["a reply", {"reply", "takesMs"}, {"error"}, {"status"}, {"calls": […], "reply"}]}
 //
-// A text is a reply after the default time.
+// A text is a reply after the default time. Keys of children that a vector spawns
+// are the host's: "agent:ops:subagent:2" is, unless it is stored, the second child
+// of agent ops whose first turn comes.
 type Script map[string][]Turn
 
 // DefaultTakesMs is how long a turn takes that does not say so.
@@ -27,6 +30,9 @@ const DefaultTakesMs = 1000
 //	  "error": "…",                  the run fails with this
 //	  "status": "done"|"failed"|"killed"|"timeout",   how it ends; timeout: the agent never answers
 //	  "calls": [{"tool", "args", "expect"?}]          tool calls that it makes first, one after the other, as itself
+//	  "toolResult": "…"              the result of some other tool, which it leaves in the transcript
+//	  "model": "…",                  what it says has run
+//	  "usage": {"input", "output", "total"}           tokens, as it reports them
 //	}
 //
 // In a second attempt, after a restart, it goes the same way again.
@@ -36,6 +42,18 @@ type Turn struct {
 	Error   string
 	Status  string // one of abi.RunDone, RunFailed, RunKilled, RunTimeout
 	Calls   []AgentCall
+
+	ToolResult string
+	Model      string
+	Usage      *abi.Usage
+}
+
+// ToolResultMessage is the message with the turn's tool result, or nil.
+func (t *Turn) ToolResultMessage(at int64) []byte {
+	if t.ToolResult == "" {
+		return nil
+	}
+	return Compact(map[string]any{"role": "toolResult", "toolCallId": "call_1", "content": []any{textBlock(t.ToolResult)}, "timestamp": number(at)})
 }
 
 // AgentCall is a tool call that an agent makes while it runs.
@@ -71,11 +89,19 @@ type Cast struct {
 	busy   map[string]int64 // takesMs of the run that is under way before the first step
 	used   map[string]int   // turns handed out, by session
 	turns  map[string]*Turn // by run
+
+	aliases  map[string]string // of children, by key
+	children map[string]int    // by agent
+	stored   map[string]bool
 }
 
 // NewCast returns a vector's agents before their first turn.
 func NewCast(v *Vector) *Cast {
-	c := &Cast{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{}}
+	c := &Cast{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{},
+		aliases: map[string]string{}, children: map[string]int{}, stored: map[string]bool{}}
+	for i := range v.Store.Sessions {
+		c.stored[v.Store.Sessions[i].Session.Key] = true
+	}
 	for _, b := range v.Before {
 		c.busy[b.SessionKey] = b.TakesMs
 	}
@@ -87,6 +113,7 @@ func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
 	if t := c.turns[runID]; t != nil {
 		return t, nil
 	}
+	sessionKey = c.alias(sessionKey)
 	t := &Turn{Status: abi.RunDone}
 	if ms, before := c.busy[sessionKey]; before {
 		delete(c.busy, sessionKey)
@@ -100,6 +127,19 @@ func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
 	}
 	c.turns[runID] = t
 	return t, nil
+}
+
+// alias returns the name that a session has in the script.
+func (c *Cast) alias(key string) string {
+	agent, _, _ := sessionkey.Split(key)
+	if c.stored[key] || !sessionkey.IsChild(key) {
+		return key
+	}
+	if c.aliases[key] == "" {
+		c.children[agent]++
+		c.aliases[key] = sessionkey.ChildOf(agent, fmt.Sprint(c.children[agent]))
+	}
+	return c.aliases[key]
 }
 
 // Unused returns a line for each session whose turns were not all needed.
@@ -150,6 +190,14 @@ func turn(v any) (Turn, error) {
 	f.int64("takesMs", &t.TakesMs)
 	f.text("error", &t.Error)
 	f.text("status", &t.Status)
+	f.text("toolResult", &t.ToolResult)
+	f.text("model", &t.Model)
+	f.nested("usage", func(n *fields) {
+		t.Usage = &abi.Usage{}
+		n.optInt("input", &t.Usage.Input)
+		n.optInt("output", &t.Usage.Output)
+		n.optInt("total", &t.Usage.Total)
+	})
 	calls, ok := f.take("calls").([]any)
 	if has(o, "calls") && !ok {
 		f.wrong("calls", "an array")

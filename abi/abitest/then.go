@@ -7,7 +7,8 @@ import "fmt"
 //	{
 //	  "runs": [pattern…],        of RunOutcome: those of flows and messages, in the order of acceptance
 //	  "deliveries": [pattern…],  of DeliveryOutcome
-//	  "flows": [pattern…]        of FlowOutcome: those that started a run
+//	  "flows": [pattern…],       of FlowOutcome: those that started a run
+//	  "children": [pattern…]     of ChildOutcome
 //	}
 //
 // Each list has exactly as many elements; in place of an array may stand a matcher
@@ -26,11 +27,11 @@ func then(v any) (*Then, error) {
 		return nil, err
 	}
 	o, _ := v.(map[string]any)
-	if err := only(o, "runs", "deliveries", "flows"); err != nil {
+	if err := only(o, "runs", "deliveries", "flows", "children"); err != nil {
 		return nil, err
 	}
 	if len(o) == 0 {
-		return nil, fmt.Errorf("want some of runs, deliveries, flows")
+		return nil, fmt.Errorf("want some of runs, deliveries, flows, children")
 	}
 	return &Then{lists: o}, checkPattern(o)
 }
@@ -47,7 +48,7 @@ func (t *Then) check(o *Outcome) (problems []string) {
 	if t == nil {
 		return problems
 	}
-	got := map[string]any{"runs": parsedList(o.Runs), "deliveries": parsedList(o.Deliveries), "flows": parsedList(o.Flows)}
+	got := map[string]any{"runs": parsedList(o.Runs), "deliveries": parsedList(o.Deliveries), "flows": parsedList(o.Flows), "children": parsedList(o.Children)}
 	for _, line := range Match(got, any(t.lists)) {
 		problems = append(problems, "then: "+line)
 	}

@@ -61,7 +61,7 @@ type Vector struct {
 func (v *Vector) Writes() bool {
 	for i := range v.Steps {
 		s := &v.Steps[i]
-		if s.Tool == abi.ToolSend || s.Patch != nil || s.Message != nil || s.Restart {
+		if s.Tool == abi.ToolSend || s.Tool == abi.ToolSpawn || s.Patch != nil || s.Message != nil || s.Restart {
 			return true
 		}
 	}

@@ -71,7 +71,8 @@ type Inbound struct {
 // Outcome is what has happened in a world when nothing is under way any more.
 type Outcome struct {
 	Flows      []FlowOutcome
-	Runs       []RunOutcome // that flows and messages started, in the order of acceptance
+	Children   []ChildOutcome // that flows have created and not deleted, in the order in which their runs were accepted
+	Runs       []RunOutcome   // that flows and messages started, in the order of acceptance
 	Deliveries []DeliveryOutcome
 	Problems   []string // what went wrong with the agents
 }
@@ -83,6 +84,32 @@ type FlowOutcome struct {
 	Status     string `json:"status"`               // done, or what it hangs in
 	Note       string `json:"note,omitempty"`
 }
+
+// ChildOutcome is one child session.
+type ChildOutcome struct {
+	Key            string `json:"key"`
+	SessionID      string `json:"sessionId"`
+	AgentID        string `json:"agentId"`
+	SpawnedBy      string `json:"spawnedBy,omitempty"`
+	Label          string `json:"label,omitempty"`
+	ModelOverride  string `json:"modelOverride,omitempty"`
+	ThinkingLevel  string `json:"thinkingLevel,omitempty"`
+	Sandboxed      bool   `json:"sandboxed,omitempty"`
+	Status         string `json:"status,omitempty"`
+	ArchivedAt     int64  `json:"archivedAt,omitempty"`
+	TranscriptPath string `json:"transcriptPath,omitempty"`
+}
+
+// NewChildOutcome returns what is told of a child.
+func NewChildOutcome(s *abi.Session) ChildOutcome {
+	return ChildOutcome{
+		Key: s.Key, SessionID: s.SessionID, AgentID: s.AgentID, SpawnedBy: s.SpawnedBy, Label: s.Label, ModelOverride: s.ModelOverride,
+		ThinkingLevel: s.ThinkingLevel, Sandboxed: s.Sandboxed, Status: s.Status, ArchivedAt: s.ArchivedAt, TranscriptPath: s.TranscriptPath,
+	}
+}
+
+// TranscriptPath is what a world says of where the transcript of a new session is.
+func TranscriptPath(sessionID string) string { return "/store/" + sessionID + ".jsonl" }
 
 // RunOutcome is one run.
 type RunOutcome struct {

@@ -24,7 +24,7 @@ func Target(s *abi.Session) (abi.Target, bool) {
 		{Channel: group.Channel, To: group.ID, ThreadID: group.ThreadID},
 	}
 	for _, t := range sources {
-		if t.To == "" || !deliverable(t.Channel) || isGroup && group.Channel != "" && !same(t.Channel, group.Channel) {
+		if !Deliverable(t) || isGroup && group.Channel != "" && !same(t.Channel, group.Channel) {
 			continue
 		}
 		for _, other := range sources {
@@ -38,9 +38,10 @@ func Target(s *abi.Session) (abi.Target, bool) {
 	return abi.Target{}, false
 }
 
-// deliverable reports whether the channel is a chat.
-func deliverable(channel string) bool {
-	return channel != "" && !same(channel, Internal) && !same(channel, Unknown)
+// Deliverable reports whether something can be delivered to a target: it has a
+// channel that is a chat, and says who is meant there.
+func Deliverable(t abi.Target) bool {
+	return t.To != "" && t.Channel != "" && !same(t.Channel, Internal) && !same(t.Channel, Unknown)
 }
 
 // same reports whether two names are of one channel. Sources write them as they

@@ -1,5 +1,5 @@
 // Package schema holds the JSON Schemas of the tools: one of the arguments and
-// one of the results per tool (S2, S3, S4, S6).
+// one of the results per tool (S2 to S6).
 //
 // They are draft 2020-12, and keep to keywords that mean the same in draft 7.
 // They name no $schema and use no references, because validators in MCP clients
@@ -30,4 +30,9 @@ var (
 	SendInput []byte
 	//go:embed sessions_send.output.json
 	SendOutput []byte
+
+	//go:embed sessions_spawn.input.json
+	SpawnInput []byte
+	//go:embed sessions_spawn.output.json
+	SpawnOutput []byte
 )

@@ -232,6 +232,9 @@ func Kind(key string) string {
 	return KindOther
 }
 
+// ChildOf returns the key of a spawned child under an agent.
+func ChildOf(agentID, id string) string { return Join(agentID, "subagent:"+id) }
+
 // IsChild reports whether the key is that of a spawned child.
 func IsChild(key string) bool {
 	_, rest, ok := Split(key)

@@ -2,9 +2,6 @@ package chat
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/sha256"
-	"fmt"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -23,24 +20,14 @@ func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.S
 	if session == nil {
 		return &abi.Session{
 			Key: r.key, AgentID: r.agentID, Kind: sessionkey.Kind(r.key),
-			SessionID: s.sessionID(id), UpdatedAt: now,
+			// The update that makes the session may be tried again: it makes the same one.
+			SessionID: store.DeriveUUID(s.options.Store.Secret(), "session", id), UpdatedAt: now,
 		}, nil
 	}
 	if session.ArchivedAt != 0 {
 		return nil, invalid("session %q is archived and takes no messages; unarchive it first (sessions.patch, archived: false)", r.key)
 	}
 	return session, nil
-}
-
-// sessionID derives the id of a new session, in the form of a random UUID. The
-// update that makes the session may be tried again: it makes the same one.
-func (s *Service) sessionID(id string) string {
-	mac := hmac.New(sha256.New, s.options.Store.Secret())
-	mac.Write([]byte("session\x00" + id))
-	b := mac.Sum(nil)[:16]
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // target checks where a message came from. Channels have lower-case names.

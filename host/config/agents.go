@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -161,6 +162,21 @@ func (c *Config) Sandboxes(agentID, sessionKey string) bool {
 		}
 	}
 	return mode == SandboxAlways || mode == SandboxNonMain && sessionKey != c.Keys().MainOf(agentID)
+}
+
+// ModelOf returns the model that an agent uses: its own, its runner's, or that of
+// all agents; "" leaves it to the runner.
+func (a *Agents) ModelOf(id string) string {
+	var own, runner string
+	for i := range a.List {
+		if a.List[i].ID == id {
+			own = a.List[i].Model
+		}
+	}
+	if r := a.RunnerOf(id); r != nil {
+		runner = r.Model
+	}
+	return cmp.Or(own, runner, a.Model)
 }
 
 // RunnerOf returns what executes the runs of an agent, or nil.

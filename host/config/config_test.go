@@ -81,13 +81,14 @@ func TestLoadFull(t *testing.T) {
 		t.Error(d)
 	}
 	for name, want := range map[string]string{
-		"session": `{"mainKey":"home","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5}}`,
+		"session": `{"mainKey":"home","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5},"announce":{"locale":"pt"}}`,
 		"tools":   `{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["main","ops*","*"]}}`,
-		"agents": `{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}},"list":[` +
-			`{"id":"main","name":"Main","subagents":{"allowAgents":["ops","*"]}},` +
-			`{"id":"ops","default":true,"subagents":{"allowAgents":["main"]}},` +
-			`{"id":"quiet","subagents":{"allowAgents":[]}}]}`,
-		"gateway": "", "store": "", "plugins": "", "models": "", "delivery": "", "runs": "",
+		"agents": `{"defaults":{"sandbox":{"sessionToolsVisibility":"all"},"model":"tiny","subagents":{"model":"tiny","archiveAfterMinutes":0,"maxChildrenPerAgent":3}},"list":[` +
+			`{"id":"main","name":"Main","model":"large","subagents":{"allowAgents":["ops","*"],"model":"medium"}},` +
+			`{"id":"ops","default":true,"model":"small","subagents":{"allowAgents":["main"]}},` +
+			`{"id":"quiet","model":"small","subagents":{"allowAgents":[]}}]}`,
+		"models":  `{"allow":["tiny","small","medium","large"]}`,
+		"gateway": "", "store": "", "plugins": "", "delivery": "", "runs": "",
 	} {
 		if got := string(c.Member(name)); got != want {
 			t.Errorf("Member(%q) = %s, want %s", name, got, want)
@@ -168,9 +169,10 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("Keys() = %+v, want %+v", got, want)
 	}
 	for name, want := range map[string]string{
-		"session": `{"mainKey":"main","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5}}`,
+		"session": `{"mainKey":"main","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5},"announce":{"locale":"en"}}`,
 		"tools":   `{"sessions":{"visibility":"tree"},"agentToAgent":{"enabled":false,"allow":[]}}`,
-		"agents":  `{"defaults":{"sandbox":{"sessionToolsVisibility":"spawned"}},"list":[]}`,
+		"agents":  `{"defaults":{"sandbox":{"sessionToolsVisibility":"spawned"},"subagents":{"archiveAfterMinutes":60,"maxChildrenPerAgent":5}},"list":[]}`,
+		"models":  `{}`,
 	} {
 		if got := string(c.Member(name)); got != want {
 			t.Errorf("Member(%q) = %s, want %s", name, got, want)

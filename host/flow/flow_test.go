@@ -313,7 +313,12 @@ func TestOnlyPartiesActAndReceive(t *testing.T) {
 		"blank message":    {"agent", strings.Replace(begin, "hello", " ", 1), abi.InvalidArgs},
 		"no session":       {"agent", strings.Replace(begin, ":x", ":y", 1), abi.NotFound},
 		"another group":    {"agent", strings.Replace(begin, "nested", "main", 1), abi.InvalidArgs},
-		"not yet":          {"store", `{"op":"create"}`, abi.Unsupported},
+		"no such write":    {"store", `{"op":"patch"}`, abi.Unsupported},
+		"a child's group":  {"agent", strings.Replace(begin, "nested", "subagent", 1), abi.InvalidArgs},
+		"no agent":         {"store", `{"op":"create","agentId":"No Agent"}`, abi.InvalidArgs},
+		"not its child":    {"store", `{"op":"archive","sessionKey":"agent:main:x"}`, abi.Forbidden},
+		"a strange child":  {"store", `{"op":"delete","sessionKey":"agent:main:subagent:x"}`, abi.Forbidden},
+		"no channel":       {"deliver", `{"op":"send","sessionKey":"agent:main:main","text":"hi","atCall":true}`, abi.InvalidArgs},
 	}
 	for name, tt := range requests {
 		t.Run(name, func(t *testing.T) {

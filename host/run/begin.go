@@ -42,7 +42,9 @@ func (a *attempt) begin(tx store.Tx) error {
 		if err := tx.Append(s.Key, userMessage(r)); err != nil {
 			return err
 		}
-		s.Status, s.UpdatedAt = abi.RunRunning, r.StartedAt
+		if s.UpdatedAt = r.StartedAt; !r.Announces() {
+			s.Status = abi.RunRunning
+		}
 		if err := tx.PutSession(s); err != nil {
 			return err
 		}

@@ -122,7 +122,9 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *verdict) error {
 	return work.WakeFlows(tx, r)
 }
 
-// record makes a run's outcome part of its session, if that still is.
+// record makes a run's outcome part of its session, if that still is. What the
+// session is known by stays that of its conversation when the run was an announce,
+// which is about what came before: a child that was killed stays killed (S5.5).
 func record(tx store.Tx, r *store.Run) error {
 	s, err := tx.Session(r.SessionKey)
 	if err != nil || s == nil {
@@ -133,8 +135,12 @@ func record(tx store.Tx, r *store.Run) error {
 			return err
 		}
 	}
+	s.UpdatedAt = r.EndedAt
+	if r.Announces() {
+		return tx.PutSession(s)
+	}
 	aborted := r.Status == abi.RunKilled || r.Status == abi.RunTimeout
-	s.Status, s.AbortedLastRun, s.UpdatedAt = r.Status, &aborted, r.EndedAt
+	s.Status, s.AbortedLastRun = r.Status, &aborted
 	s.Model = cmp.Or(r.UsedModel, s.Model)
 	if r.Usage != nil {
 		if t := total(r.Usage); t != nil {

@@ -21,25 +21,18 @@ func slots(c *config.Config, group string) int {
 	return 0
 }
 
-// limit returns how long a run may take, all attempts together; 0 is no limit.
+// limit returns how long a run may take, all attempts together; 0 is no limit,
+// which a child's own run has unless its spawn says otherwise (S5.1).
 func limit(c *config.Config, r *store.Run) time.Duration {
-	return time.Duration(cmp.Or(r.TimeoutSeconds, c.Runs.TimeoutSeconds)) * time.Second
-}
-
-// settingsOf returns the agent's settings, empty ones if it is not configured.
-func settingsOf(c *config.Config, agentID string) config.Agent {
-	for _, a := range c.Agents.List {
-		if a.ID == agentID {
-			return a
-		}
+	if r.Group == abi.GroupSubagent {
+		return time.Duration(r.TimeoutSeconds) * time.Second
 	}
-	return config.Agent{ID: agentID}
+	return time.Duration(cmp.Or(r.TimeoutSeconds, c.Runs.TimeoutSeconds)) * time.Second
 }
 
 // modelOf returns the model that a run in a session is to use.
 func modelOf(c *config.Config, r *store.Run, s *abi.Session) string {
-	runner := cmp.Or(c.Agents.RunnerOf(r.AgentID), &config.Runner{})
-	return cmp.Or(r.Model, s.ModelOverride, settingsOf(c, r.AgentID).Model, runner.Model, c.Agents.Model)
+	return cmp.Or(r.Model, s.ModelOverride, c.Agents.ModelOf(r.AgentID))
 }
 
 // callerOf returns whom the calls of a run come from.

@@ -39,6 +39,10 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("%s: a step may record %d effects", name, abi.MaxEffects))
 	}
 	switch name {
+	case abi.ImportStore + "." + abi.OpCreate:
+		return f.create(ctx, r)
+	case abi.ImportStore + "." + abi.OpArchive, abi.ImportStore + "." + abi.OpDelete:
+		return f.tidy(ctx, r)
 	case abi.ImportAgent + "." + abi.OpRun:
 		return f.run(ctx, r)
 	case abi.ImportDeliver + "." + abi.OpSend:
@@ -51,6 +55,11 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 // step is tried again.
 func (f *functions) newID(prefix string) string {
 	return store.DeriveID(f.runner.Store.(store.Durable).Secret(), prefix, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
+}
+
+// newUUID is newID in the form of a UUID; what tells the ids of one effect apart.
+func (f *functions) newUUID(what string) string {
+	return store.DeriveUUID(f.runner.Store.(store.Durable).Secret(), what, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
 }
 
 // party reports whether the session takes part in the flow: it is the caller's,

@@ -221,8 +221,19 @@ func (r *request) status() (string, error) {
 	return id, r.done()
 }
 
-// maxTimeout bounds a run's own time limit: a week.
-const maxTimeout = 7 * 24 * 3600
+func (r *request) create() (*abi.CreateRequest, error) {
+	q := &abi.CreateRequest{
+		AgentID:       r.text("agentId", true),
+		Label:         r.text("label", false),
+		Model:         r.text("model", false),
+		ThinkingLevel: r.text("thinkingLevel", false),
+		MaxActive:     int(r.int("maxActive", 0, math.MaxInt32, 0)),
+	}
+	if id, err := sessionkey.AgentID(q.AgentID); r.err == nil && (err != nil || id != q.AgentID) {
+		r.fail("%q is no agent id", q.AgentID)
+	}
+	return q, r.done()
+}
 
 func (r *request) run() (*abi.RunRequest, error) {
 	q := &abi.RunRequest{
@@ -232,10 +243,10 @@ func (r *request) run() (*abi.RunRequest, error) {
 		Source:         r.text("source", false),
 		Group:          r.text("group", true),
 		NoTools:        r.bool("noTools"),
-		TimeoutSeconds: int(r.int("timeoutSeconds", 0, maxTimeout, 0)),
+		TimeoutSeconds: int(r.int("timeoutSeconds", 0, math.MaxInt32, 0)),
 	}
-	if q.Group != abi.GroupNested {
-		r.fail("unknown group %q; this host starts runs of tools in %q", q.Group, abi.GroupNested)
+	if q.Group != abi.GroupNested && q.Group != abi.GroupSubagent {
+		r.fail("unknown group %q; this host starts runs of tools in %q and %q", q.Group, abi.GroupNested, abi.GroupSubagent)
 	}
 	return q, r.done()
 }
@@ -245,6 +256,7 @@ func (r *request) send() (*abi.SendRequest, error) {
 		SessionKey: r.text("sessionKey", true),
 		Text:       r.prose("text", true),
 		RunID:      r.text("runId", false),
+		AtCall:     r.bool("atCall"),
 	}
 	return q, r.done()
 }

@@ -26,11 +26,18 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := view.Get(ctx, q.SessionKey)
-	if err != nil {
-		return nil, err
+	// Send policy is not asked about a session that comes with its first run (S5.2).
+	e, session := &runEffect{}, f.created(q.SessionKey)
+	switch {
+	case session != nil:
+	case q.Group == abi.GroupSubagent:
+		return nil, abi.NewError(abi.InvalidArgs, "agent.run: group "+q.Group+" is for the first run of a session that this step creates")
+	default:
+		e.receive = f.flow.Receive
+		if session, err = view.Get(ctx, q.SessionKey); err != nil {
+			return nil, err
+		}
 	}
-	e := &runEffect{receive: f.flow.Receive}
 	if refusal := e.refuse(q.SessionKey, session); refusal != nil {
 		return nil, refusal
 	}
@@ -55,6 +62,9 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 		NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds,
 		Hops: caller.Hops + 1, Depth: depthOf(session),
 		Status: abi.RunQueued, QueuedAt: f.flow.Now,
+	}
+	if q.Group == abi.GroupSubagent {
+		e.run.SpawnedBy = session.SpawnedBy
 	}
 	f.effects = append(f.effects, e)
 	return abi.AppendRunIDReply(nil, e.run.ID), nil

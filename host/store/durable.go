@@ -60,6 +60,11 @@ type View interface {
 	// run, itself or through others: by an unanswered call of its own, or because
 	// it is queued behind one that does (S4.4).
 	Waits(ctx context.Context, sessionKey, runID string) (bool, error)
+	// ActiveChildren returns how many children of the session are at work: their
+	// first run has not ended (Run.SpawnedBy).
+	ActiveChildren(ctx context.Context, parent string) (int, error)
+	// Busy reports whether a run of the session has not ended.
+	Busy(ctx context.Context, sessionKey string) (bool, error)
 	// Due returns all scheduled work of a kind, what is due first ahead.
 	Due(ctx context.Context, kind string) ([]Due, error)
 }
@@ -76,6 +81,9 @@ type Tx interface {
 	// before (else abi.NotFound). One with a SourceID that the transcript has is
 	// updated instead.
 	Append(key string, m *Message) error
+	// DeleteSession removes a session with all its transcripts. Its runs stay, and
+	// that there is none is no error.
+	DeleteSession(key string) error
 
 	// Flow, FlowOf, Run, RunOf and Delivery return a row, or nil.
 	Flow(id string) (*Flow, error)
@@ -93,8 +101,10 @@ type Tx interface {
 	// Waiting returns the ids of the flows that wait for a run. A parked one does
 	// not.
 	Waiting(runID string) ([]string, error)
-	// Waits is View's, as of this transaction.
+	// Waits, ActiveChildren and Busy are View's, as of this transaction.
 	Waits(sessionKey, runID string) (bool, error)
+	ActiveChildren(parent string) (int, error)
+	Busy(sessionKey string) (bool, error)
 
 	// Schedule says when a piece of work is due, in milliseconds. Subscribers
 	// hear of it after the commit.

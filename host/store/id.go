@@ -4,17 +4,31 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"fmt"
 	"strings"
 )
 
 // DeriveID returns an id that follows from a store's secret and the parts, and
 // that nobody without the secret can foresee. The same parts give the same id.
 func DeriveID(secret []byte, prefix string, parts ...string) string {
+	sum := derive(secret, parts)
+	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum))
+}
+
+// DeriveUUID is DeriveID in the form of a random UUID.
+func DeriveUUID(secret []byte, parts ...string) string {
+	b := derive(secret, parts)
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// derive returns 16 bytes.
+func derive(secret []byte, parts []string) []byte {
 	mac := hmac.New(sha256.New, secret)
 	for _, p := range parts {
 		mac.Write([]byte(p))
 		mac.Write([]byte{0})
 	}
-	sum := mac.Sum(nil)
-	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+	return mac.Sum(nil)[:16]
 }

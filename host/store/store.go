@@ -35,6 +35,15 @@ type Snapshot interface {
 	Close() error
 }
 
+// Located is a Store whose transcripts have paths, for people to look at and tools
+// to name (S2.3).
+type Located interface {
+	Store
+	// TranscriptPath returns where the transcript of a new session is, by its
+	// sessionId.
+	TranscriptPath(sessionID string) string
+}
+
 // Loader is a Store that takes sessions and messages in bulk, as an importer
 // has them. Loading again updates; nothing is duplicated.
 type Loader interface {

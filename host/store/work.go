@@ -68,7 +68,8 @@ type Run struct {
 	Request    CallKey `json:"request,omitzero"`
 	Digest     string  `json:"digest,omitempty"` // of the request
 	FlowID     string  `json:"flowId,omitempty"`
-	Scope      string  `json:"scope"` // of who started it, and may wait for it
+	Scope      string  `json:"scope"`               // of who started it, and may wait for it
+	SpawnedBy  string  `json:"spawnedBy,omitempty"` // of a child's first run: the session that spawned the child
 
 	Message        string          `json:"message"`
 	Provenance     json.RawMessage `json:"provenance,omitempty"` // of the user message
@@ -97,6 +98,10 @@ type Run struct {
 
 // Ended reports whether the run's outcome is known.
 func (r *Run) Ended() bool { return r.EndedAt != 0 }
+
+// Announces reports whether the run says what came of others: such a run has no
+// tools (S4.7, S5.5).
+func (r *Run) Announces() bool { return r.NoTools }
 
 // ABI returns the run as a plugin sees it.
 func (r *Run) ABI() *abi.Run {

@@ -109,6 +109,8 @@ func readSession(v gjson.Result, s *abi.Session) {
 			s.SendPolicy = v.Str
 		case "spawnedBy":
 			s.SpawnedBy = v.Str
+		case "sandboxed":
+			s.Sandboxed = v.Type == gjson.True
 		case "status":
 			s.Status = v.Str
 		case "archivedAt":

@@ -41,6 +41,17 @@ func Ended(r *abi.Run) bool {
 	return false
 }
 
+// Outcome says how a run ended that is not done.
+func Outcome(status string) string {
+	switch status {
+	case abi.RunKilled:
+		return "was aborted"
+	case abi.RunTimeout:
+		return "hit its time limit"
+	}
+	return "failed"
+}
+
 func readRun(v gjson.Result, r *abi.Run) {
 	v.ForEach(func(name, v gjson.Result) bool {
 		switch name.Str {

@@ -19,7 +19,7 @@ var (
 		Key: "agent:main:x", AgentID: "main", Kind: "other", SessionID: "s\n\"é", UpdatedAt: 1_700_000_000_000, Label: "l", DisplayName: "d", Subject: "sub",
 		ChatType: "direct", Channel: "c", DeliveryContext: abi.Target{Channel: "c", To: "t", AccountID: "a", ThreadID: "th"}, LastChannel: "lc", LastTo: "lt",
 		LastAccountID: "la", LastThreadID: "lth", Model: "m", ModelOverride: "mo", ContextTokens: &seven, TotalTokens: &zero, ThinkingLevel: "tl", VerboseLevel: "vl",
-		SystemSent: &yes, AbortedLastRun: &no, SendPolicy: "deny", SpawnedBy: "agent:main:main", Status: "done", ArchivedAt: 9, TranscriptPath: "/p",
+		SystemSent: &yes, AbortedLastRun: &no, SendPolicy: "deny", SpawnedBy: "agent:main:main", Sandboxed: true, Status: "done", ArchivedAt: 9, TranscriptPath: "/p",
 	}
 	cost     = 0.25
 	endedRun = abi.Run{ID: "r", Status: abi.RunDone, Reply: "yes\n", Error: "e", Model: "m", Usage: &abi.Usage{Input: &seven, Output: &zero, Total: &seven, Cost: &cost}, StartedAt: 1, EndedAt: 2}

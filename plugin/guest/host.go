@@ -9,6 +9,8 @@
 package guest
 
 import (
+	"errors"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
@@ -46,4 +48,18 @@ func refusal(family, op string, v gjson.Result) error {
 		e.Message = "the host refused " + family + "." + op
 	}
 	return &Fault{Err: e}
+}
+
+// Refusal tells the refusals of the host that a tool can answer from failures of
+// the step: Forbidden and NotFound, and what else the caller names.
+func Refusal(err error, also ...abi.Code) (*abi.Error, error) {
+	var f *Fault
+	if errors.As(err, &f) {
+		for _, code := range append(also, abi.Forbidden, abi.NotFound) {
+			if f.Err.Code == code {
+				return f.Err, nil
+			}
+		}
+	}
+	return nil, err
 }

@@ -61,6 +61,37 @@ func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	return c.effect(abi.ImportDeliver, abi.OpSend, "deliveryId")
 }
 
+// Create records that a child of the caller's session is created, and returns its
+// canonical key and its sessionId. It is a write.
+func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error) {
+	c.buf = q.AppendJSON(c.buf[:0])
+	ok, err := c.call(abi.ImportStore, abi.OpCreate)
+	if err != nil {
+		return "", "", err
+	}
+	key, sessionID = ok.Get("sessionKey").Str, ok.Get("sessionId").Str
+	if key == "" || sessionID == "" {
+		return "", "", malformed(abi.ImportStore, abi.OpCreate)
+	}
+	return key, sessionID, nil
+}
+
+// Archive records that a child which this flow has created is archived. It is a
+// write.
+func (c *Client) Archive(q *abi.ArchiveRequest) error {
+	c.buf = q.AppendJSON(c.buf[:0])
+	_, err := c.call(abi.ImportStore, abi.OpArchive)
+	return err
+}
+
+// Delete records that a child which this flow has created is deleted. It is a
+// write.
+func (c *Client) Delete(q *abi.DeleteRequest) error {
+	c.buf = q.AppendJSON(c.buf[:0])
+	_, err := c.call(abi.ImportStore, abi.OpDelete)
+	return err
+}
+
 // effect calls for an effect and returns the id that it is given.
 func (c *Client) effect(family, op, name string) (string, error) {
 	ok, err := c.call(family, op)

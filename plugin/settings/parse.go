@@ -94,29 +94,40 @@ func agent(v gjson.Result) (a ConfiguredAgent) {
 			a.Name = strings.TrimSpace(v.Str)
 		case "default":
 			a.Default = v.Type == gjson.True
+		case "model":
+			a.model = strings.TrimSpace(v.Str)
 		case "subagents":
 			a.AllowAgents = patterns(v.Get("allowAgents"))
+			a.childModel = strings.TrimSpace(v.Get("model").Str)
 		}
 		return true
 	})
 	return a
 }
 
-// patterns reads an array of strings, trimmed and lower-cased; absent and null
-// are nil. Blank ones and values of other types stay as texts that match no
-// agent, so that a mistake never turns into the empty list that allows every
-// agent.
-func patterns(v gjson.Result) []string {
+// texts reads an array of strings, trimmed; absent and null are nil. Blank ones
+// and values of other types stay as texts that match nothing, so that a mistake
+// never turns into the empty list that allows everything.
+func texts(v gjson.Result) []string {
 	if v.Type == gjson.Null {
 		return nil
 	}
 	if !v.IsArray() {
 		return []string{""}
 	}
-	var out []string
+	out := []string{}
 	v.ForEach(func(_, v gjson.Result) bool {
-		out = append(out, lower(v.Str))
+		out = append(out, strings.TrimSpace(v.Str))
 		return true
 	})
+	return out
+}
+
+// patterns reads texts of ids, lower-cased.
+func patterns(v gjson.Result) []string {
+	out := texts(v)
+	for i := range out {
+		out[i] = strings.ToLower(out[i])
+	}
 	return out
 }

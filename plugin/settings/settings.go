@@ -42,7 +42,20 @@ type Settings struct {
 
 	MaxPingPongTurns int // session.agentToAgent.maxPingPongTurns, 0 to 5 (S4.6)
 
+	Portuguese bool // session.announce.locale is "pt" (S5.5)
+
 	Agents []ConfiguredAgent // agents.list, in its order
+
+	Models   []string // models.allow (S5.2); nil: every model
+	model    string   // agents.defaults.model
+	Children Children // agents.defaults.subagents
+}
+
+// Children bound the sessions that are spawned (S5.2, S5.7).
+type Children struct {
+	MaxActive           int   // maxChildrenPerAgent; default 5
+	ArchiveAfterMinutes int64 // default 60; 0: never
+	model               string
 }
 
 // ConfiguredAgent is one of agents.list.
@@ -51,10 +64,18 @@ type ConfiguredAgent struct {
 	Name        string
 	AllowAgents []string // subagents.allowAgents, lower-cased
 	Default     bool
+
+	model, childModel string // model, subagents.model
 }
 
 // maxPingPongTurns is the most turns that are ever taken, and the default.
 const maxPingPongTurns = 5
+
+// Defaults and bounds of agents.defaults.subagents.
+const (
+	defaultChildren, maxChildren = 5, 1000
+	defaultArchive, maxArchive   = 60, 100 * 366 * 24 * 60
+)
 
 // Find returns the configured agent with this id, or nil.
 func (s *Settings) Find(id string) *ConfiguredAgent { return find(s.Agents, id) }
@@ -80,6 +101,14 @@ func Parse(config string) (*Settings, *abi.Error) {
 		Agents:         agents(p.config.Get("agents.list")),
 
 		MaxPingPongTurns: int(p.clamped("session.agentToAgent.maxPingPongTurns", maxPingPongTurns, 0, maxPingPongTurns)),
+	}
+	s.Portuguese = p.oneOf("session.announce.locale", "en", "pt") == 1
+	s.Models = texts(p.config.Get("models.allow"))
+	s.model = strings.TrimSpace(p.config.Get("agents.defaults.model").Str)
+	s.Children = Children{
+		MaxActive:           int(p.clamped("agents.defaults.subagents.maxChildrenPerAgent", defaultChildren, 1, maxChildren)),
+		ArchiveAfterMinutes: p.clamped("agents.defaults.subagents.archiveAfterMinutes", defaultArchive, 0, maxArchive),
+		model:               strings.TrimSpace(p.config.Get("agents.defaults.subagents.model").Str),
 	}
 	s.Keys.MainKey = strings.TrimSpace(p.config.Get("session.mainKey").Str)
 	s.Keys.GlobalScope = p.oneOf("session.scope", "per-sender", "global") == 1

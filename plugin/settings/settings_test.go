@@ -46,6 +46,7 @@ func TestParse(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.want.MaxPingPongTurns = 5
+			tt.want.Children = Children{MaxActive: 5, ArchiveAfterMinutes: 60}
 			if !reflect.DeepEqual(*got, tt.want) {
 				t.Errorf("got  %+v\nwant %+v", *got, tt.want)
 			}
@@ -59,6 +60,48 @@ func TestMaxPingPongTurns(t *testing.T) {
 		if err != nil || s.MaxPingPongTurns != want {
 			t.Errorf("S4.6 %s: %+v, %v; want %d", value, s, err, want)
 		}
+	}
+}
+
+func TestChildren(t *testing.T) {
+	s, err := Parse(`{
+		"session":{"announce":{"locale":"pt"}},"models":{"allow":["small"," Large ",""]},
+		"agents":{"defaults":{"model":"base","subagents":{"model":"kid","maxChildrenPerAgent":2.5,"archiveAfterMinutes":0}},
+			"list":[{"id":"a","model":"mine"},{"id":"b","subagents":{"model":"small","allowAgents":["c","a","ghost"]}},{"id":"c"}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Children{MaxActive: 2, model: "kid"}); s.Children != want || !s.Portuguese {
+		t.Errorf("S5.2 %+v", s)
+	}
+	for model, want := range map[string]bool{"small": true, "Large": true, "large": false, "mine": false} {
+		if s.AllowsModel(model) != want {
+			t.Errorf("S5.2 model %s is allowed: %v", model, !want)
+		}
+	}
+	for agent, want := range map[string]string{"a": "kid", "b": "small", "c": "kid", "nobody": "kid"} {
+		if got, _ := s.ChildModel(agent); got != want {
+			t.Errorf("S5.2 a child under %s uses %q, want %q", agent, got, want)
+		}
+	}
+	s.Children.model = ""
+	for agent, want := range map[string]string{"a": "mine", "b": "small", "c": "base"} {
+		if got, _ := s.ChildModel(agent); got != want {
+			t.Errorf("S5.2 a child under %s uses %q, want %q", agent, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		own      string
+		operator bool
+		any      bool
+		want     []string
+	}{{"a", false, false, nil}, {"b", false, false, []string{"a", "c"}}, {"a", true, true, []string{"b", "c"}}} {
+		if any, ids := s.Allowed(tt.own, tt.operator); any != tt.any || !reflect.DeepEqual(ids, tt.want) {
+			t.Errorf("S6 %s: %v, %v", tt.own, any, ids)
+		}
+	}
+	if s, _ := Parse(`{"models":{"allow":[]}}`); s.AllowsModel("small") {
+		t.Error("S5.2 an empty list allows no model")
 	}
 }
 

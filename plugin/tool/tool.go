@@ -24,6 +24,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/tool/history"
 	"github.com/parley-wasm/parley/plugin/tool/list"
 	"github.com/parley-wasm/parley/plugin/tool/send"
+	"github.com/parley-wasm/parley/plugin/tool/spawn"
 	"github.com/parley-wasm/parley/plugin/view"
 )
 
@@ -31,7 +32,7 @@ import (
 // and the only one that it reads.
 const (
 	Name         = "parley"
-	Version      = "0.2.0"
+	Version      = "0.3.0"
 	StateVersion = 1
 )
 
@@ -41,6 +42,7 @@ var tools = [...]entry{
 	{abi.ToolHistory, history.Tool, reads(history.Call), nil},
 	{abi.ToolAgents, agents.Tool, reads(agents.Call), nil},
 	{abi.ToolSend, send.Tool, writes(abi.ToolSend, send.Call), writes(abi.ToolSend, send.Resume)},
+	{abi.ToolSpawn, spawn.Tool, writes(abi.ToolSpawn, spawn.Call), writes(abi.ToolSpawn, spawn.Resume)},
 }
 
 type entry struct {

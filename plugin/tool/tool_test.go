@@ -40,11 +40,11 @@ func TestDescribe(t *testing.T) {
 	var names []string
 	for _, tool := range d.Tools {
 		names = append(names, tool.Name)
-		if tool.Description == "" || tool.ReadOnly == (tool.Name == abi.ToolSend) || len(tool.Needs) == 0 {
+		if tool.Description == "" || tool.ReadOnly == (tool.Name == abi.ToolSend || tool.Name == abi.ToolSpawn) || len(tool.Needs) == 0 {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
 	}
-	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list sessions_send" {
+	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list sessions_send sessions_spawn" {
 		t.Errorf("tools: %s", got)
 	}
 }
@@ -158,7 +158,7 @@ func TestResume(t *testing.T) {
 	}{
 		"another version":   {resumption(`{"tool":"sessions_send","state":`+first+`}`, "7", ended), abi.Unsupported, "state of version 7"},
 		"no version":        {resumption(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.Unsupported, "state of version 0"},
-		"another tool":      {resumption(`{"tool":"sessions_spawn","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"another tool":      {resumption(`{"tool":"sessions_fork","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"a tool that reads": {resumption(`{"tool":"sessions_list","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"no tool":           {resumption(first, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"no state":          {resumption(`null`, "1", ended), abi.Unsupported, "plugin that wrote the state"},

@@ -23,6 +23,8 @@ func decodeSession(data string) abi.Session {
 			s.ContextTokens = ptr(v.Int())
 		case "totalTokens":
 			s.TotalTokens = ptr(v.Int())
+		case "sandboxed":
+			s.Sandboxed = v.Bool()
 		case "systemSent":
 			s.SystemSent = ptr(v.Bool())
 		case "abortedLastRun":

@@ -26,7 +26,7 @@ func upsert(table string, columns ...string) fixed {
 
 var (
 	putFlow = upsert("flows", "id", "scope", "call_id", "session_key", "status", "created", "ended_at", "wait_run", "caller_run", "data")
-	putRun  = upsert("runs", "id", "scope", "request_id", "session_key", "flow_id", "status", "created", "ended_at", "data")
+	putRun  = upsert("runs", "id", "scope", "request_id", "session_key", "flow_id", "status", "created", "ended_at", "spawned_by", "data")
 
 	putDelivery = upsert("deliveries", "id", "session_key", "flow_id", "status", "created", "ended_at", "data")
 )
@@ -69,7 +69,7 @@ func (t *tx) PutRun(r *store.Run) error {
 		return badRow("run", r.ID, err)
 	}
 	return t.put("run", r.ID, r.Request, putRun, row.Seq, r.ID, r.Request.Scope, orNull(r.Request.ID), r.SessionKey, orNull(r.FlowID), r.Status, r.QueuedAt,
-		timeOrNull(r.EndedAt), data)
+		timeOrNull(r.EndedAt), orNull(r.SpawnedBy), data)
 }
 
 // PutDelivery inserts or updates a delivery by its id.

@@ -22,6 +22,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/parley-wasm/parley/host/store"
@@ -67,6 +68,7 @@ type DB struct {
 var (
 	_ store.Loader  = (*DB)(nil)
 	_ store.Durable = (*DB)(nil)
+	_ store.Located = (*DB)(nil)
 )
 
 // Open opens the database at path, and creates it (mode 0600) and its folder
@@ -132,4 +134,10 @@ func (db *DB) Close() error {
 		errs = append(errs, db.writing.Close())
 	}
 	return explain(db.path, errors.Join(errs...))
+}
+
+// TranscriptPath returns the name that a session's transcript has beside the
+// database wherever it is kept as a file (S2.3). Here it is in the database.
+func (db *DB) TranscriptPath(sessionID string) string {
+	return filepath.Join(filepath.Dir(db.path), sessionID+".jsonl")
 }

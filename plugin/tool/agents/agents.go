@@ -3,8 +3,6 @@
 package agents
 
 import (
-	"sort"
-
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/schema"
@@ -37,7 +35,7 @@ func Call(_ guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
 		return dst, &guest.Fault{Err: err}
 	}
 	own := visibility.New(s, &in.Caller).Agent
-	any, ids := allowed(s, own, in.Caller.Operator)
+	any, ids := s.Allowed(own, in.Caller.Operator)
 
 	o := jsonappend.Open(dst)
 	o.String("requester", own)
@@ -48,34 +46,6 @@ func Call(_ guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
 	}
 	o.Value(append(b, ']'))
 	return o.Close(), nil
-}
-
-// allowed returns whether own may start sessions of any configured agent, and
-// the ids of those other than its own that it may, sorted. What is allowed but
-// not configured is left out: a spawn would refuse it (S5.2). The operator may do
-// everything (S0.3).
-func allowed(s *settings.Settings, own string, operator bool) (any bool, ids []string) {
-	var names []string
-	if a := s.Find(own); a != nil {
-		names = a.AllowAgents
-	}
-	any = operator || contains(names, "*")
-	for i := range s.Agents {
-		if id := s.Agents[i].ID; id != own && (any || contains(names, id)) {
-			ids = append(ids, id)
-		}
-	}
-	sort.Strings(ids)
-	return any, ids
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 func appendAgent(b []byte, s *settings.Settings, id string) []byte {

@@ -1,9 +1,11 @@
 package send
 
-import "github.com/parley-wasm/parley/abi"
-
-// AnnounceSkip is an answer to the announce step that nothing is posted for (S4.7).
-const AnnounceSkip = "ANNOUNCE_SKIP"
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/announce"
+	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/guest"
+)
 
 // announce starts the announce, unless there is to be none.
 func (f *flow) announce() error {
@@ -12,7 +14,7 @@ func (f *flow) announce() error {
 		why = "there is no first reply"
 	}
 	if why == "" {
-		run := abi.RunRequest{Message: announceRequest(f), Context: announceContext(f), NoTools: true, TimeoutSeconds: stepSeconds}
+		run := abi.RunRequest{Message: announceRequest(f), Context: announceContext(f), NoTools: true, TimeoutSeconds: announce.Seconds}
 		refusal, err := f.start(f.to, f.from, &run)
 		if err != nil {
 			return err
@@ -48,14 +50,14 @@ func (f *flow) post(run *abi.Run) error {
 	how := "announce queued"
 	switch {
 	case run.Status != abi.RunDone:
-		how = "announce failed (its run " + outcome(run.Status) + ")"
+		how = "announce failed (its run " + guest.Outcome(run.Status) + ")"
 	case run.Reply == "":
 		how = "announce skipped (empty)"
-	case run.Reply == AnnounceSkip:
-		how = "announce skipped (" + AnnounceSkip + ")"
+	case run.Reply == announce.Skip:
+		how = "announce skipped (" + announce.Skip + ")"
 	default:
-		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.target, Text: cut(run.Reply, abi.MaxText), RunID: run.ID})
-		refusal, err := refused(err)
+		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.target, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
+		refusal, err := guest.Refusal(err)
 		if err != nil {
 			return err
 		}

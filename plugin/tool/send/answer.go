@@ -3,6 +3,8 @@ package send
 import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/transcript"
 )
 
@@ -48,7 +50,7 @@ func runAnswer(run *abi.Run) *answer {
 		return a
 	}
 	a.status, a.code = statusError, abi.Internal
-	a.problem = "the message was received, but the run that answers it " + outcome(run.Status)
+	a.problem = "the message was received, but the run that answers it " + guest.Outcome(run.Status)
 	if run.Error != "" {
 		a.problem += ": " + transcript.Excerpt(run.Error, maxError)
 	}
@@ -92,7 +94,7 @@ func (f *flow) answer(a *answer) {
 	o.String("runId", a.run)
 	o.String("status", a.status)
 	if a.status == statusOK {
-		fit(maxReply, &a.reply)
+		brief.Fit(maxReply, &a.reply)
 		o.String("reply", a.reply)
 	}
 	o.OptString("error", a.problem)

@@ -1,11 +1,10 @@
 package send
 
 import (
-	"errors"
-
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/route"
 	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/brief"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/settings"
 	"github.com/parley-wasm/parley/plugin/visibility"
@@ -105,22 +104,12 @@ func (f *flow) start(to, from side, run *abi.RunRequest) (refusal *abi.Error, er
 	if from.role == roleRequester {
 		run.Source = f.in.Caller.SessionKey // as the host knows it
 	}
-	run.Message = cut(run.Message, abi.MaxText)
+	run.Message = brief.Cut(run.Message, abi.MaxText)
 	id, err := f.client.Run(run)
-	if refusal, err = refused(err); refusal == nil && err == nil {
+	if refusal, err = guest.Refusal(err); refusal == nil && err == nil {
 		f.run = id
 	}
 	return refusal, err
-}
-
-// refused tells the host's refusals, which the tool can answer, from failures of
-// the step.
-func refused(err error) (*abi.Error, error) {
-	var f *guest.Fault
-	if errors.As(err, &f) && (f.Err.Code == abi.Forbidden || f.Err.Code == abi.NotFound) {
-		return f.Err, nil
-	}
-	return nil, err
 }
 
 // wait lets the flow wait for its run, and until the caller's time is over. note
@@ -136,7 +125,7 @@ func (f *flow) over(how string) {
 	f.note("done: " + how)
 }
 
-func (f *flow) note(text string) { f.out.Note = cut(text, abi.MaxNote) }
+func (f *flow) note(text string) { f.out.Note = brief.Cut(text, abi.MaxNote) }
 
 // result returns what the step returns. The state is written last, when nothing
 // changes it any more.

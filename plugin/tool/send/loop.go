@@ -4,13 +4,12 @@ import (
 	"strconv"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/announce"
+	"github.com/parley-wasm/parley/plugin/guest"
 )
 
 // ReplySkip is an answer that ends the reply-back loop (S4.6).
 const ReplySkip = "REPLY_SKIP"
-
-// stepSeconds is how long a turn and an announce may take, from their start.
-const stepSeconds = 60
 
 // goOn starts the next turn, or else the announce, after a run of the exchange.
 func (f *flow) goOn(run *abi.Run) error {
@@ -38,24 +37,13 @@ func (f *flow) goOn(run *abi.Run) error {
 func unanswered(run *abi.Run) string {
 	switch {
 	case run.Status != abi.RunDone:
-		return "stopped because the run " + outcome(run.Status)
+		return "stopped because the run " + guest.Outcome(run.Status)
 	case run.Reply == "":
 		return "stopped by an empty answer"
 	case run.Reply == ReplySkip:
 		return "stopped by " + ReplySkip
 	}
 	return ""
-}
-
-// outcome says how a run ended that is not done.
-func outcome(status string) string {
-	switch status {
-	case abi.RunKilled:
-		return "was aborted"
-	case abi.RunTimeout:
-		return "hit its time limit"
-	}
-	return "failed"
 }
 
 // takeTurn starts the turn that takes reply to the other side, or says why there
@@ -77,7 +65,7 @@ func (f *flow) takeTurn(reply string) (stopped string, err error) {
 	if why := to.gone(); why != "" {
 		return "stopped because " + why, nil
 	}
-	refusal, err := f.start(to, from, &abi.RunRequest{Message: reply, Context: turnContext(f, turn, to, from), TimeoutSeconds: stepSeconds})
+	refusal, err := f.start(to, from, &abi.RunRequest{Message: reply, Context: turnContext(f, turn, to, from), TimeoutSeconds: announce.Seconds})
 	if err != nil || refusal != nil {
 		return because("stopped because it was refused", refusal), err
 	}

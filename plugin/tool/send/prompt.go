@@ -3,6 +3,7 @@ package send
 import (
 	"strconv"
 
+	"github.com/parley-wasm/parley/plugin/announce"
 	"github.com/parley-wasm/parley/plugin/quote"
 )
 
@@ -37,7 +38,7 @@ func announceContext(f *flow) string {
 func announceRequest(f *flow) string {
 	f.shorten()
 	text := "An exchange with another agent is over. Write what is to be posted about it to this session's channel, " +
-		"for the people there, and nothing else. If nothing needs to be posted, answer exactly " + AnnounceSkip + "." +
+		"for the people there, and nothing else. If nothing needs to be posted, answer exactly " + announce.Skip + "." +
 		section("Original request of "+f.name(f.from, f.to), f.request) +
 		section("Your first reply", f.reply)
 	switch {

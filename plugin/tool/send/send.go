@@ -28,9 +28,6 @@ import (
 	"github.com/parley-wasm/parley/plugin/reference"
 )
 
-// maxHops is how many flows may lead to one another (S5.6).
-const maxHops = 8
-
 // Tool describes sessions_send.
 func Tool() abi.Tool {
 	return abi.Tool{
@@ -52,8 +49,8 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Caller.Hops >= maxHops {
-		return nil, abi.NewError(abi.Forbidden, "this run is the end of a chain of 8 sends and spawns, which is as long as one may be; answer without sending")
+	if err := in.CheckHops("sending"); err != nil {
+		return nil, err
 	}
 	f, err := open(h, in)
 	if err != nil {

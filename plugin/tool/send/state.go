@@ -5,6 +5,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/brief"
 )
 
 // Phases: which run the flow waits for.
@@ -41,7 +42,7 @@ const maxTexts = abi.MaxState - 8<<10
 const maxStopped = 200
 
 // shorten brings the texts to the size in which they are kept.
-func (s *state) shorten() { fit(maxTexts, &s.request, &s.reply, &s.latest) }
+func (s *state) shorten() { brief.Fit(maxTexts, &s.request, &s.reply, &s.latest) }
 
 func (s *state) appendJSON(b []byte) []byte {
 	s.shorten()
@@ -53,7 +54,7 @@ func (s *state) appendJSON(b []byte) []byte {
 	o.OptBool("answered", s.answered)
 	o.OptBool("quiet", s.quiet)
 	o.OptInt("turn", int64(s.turn))
-	o.OptString("stopped", cut(s.stopped, maxStopped))
+	o.OptString("stopped", brief.Cut(s.stopped, maxStopped))
 	o.OptString("request", s.request)
 	o.OptString("reply", s.reply)
 	o.OptString("latest", s.latest)

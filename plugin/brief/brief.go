@@ -1,4 +1,5 @@
-package send
+// Package brief shortens texts to the room that there is for them.
+package brief
 
 import (
 	"unicode/utf8"
@@ -6,9 +7,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/transcript"
 )
 
-// cut returns a text of at most limit bytes: the text itself, or its beginning,
+// Cut returns a text of at most limit bytes: the text itself, or its beginning,
 // on a code-point boundary, and a marker.
-func cut(text string, limit int) string {
+func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -19,9 +20,9 @@ func cut(text string, limit int) string {
 	return text[:end] + transcript.Marker
 }
 
-// fit shortens texts so that together, as JSON strings, they take at most room
+// Fit shortens texts so that together, as JSON strings, they take at most room
 // bytes. What the short ones leave is the long ones'.
-func fit(room int, texts ...*string) {
+func Fit(room int, texts ...*string) {
 	for len(texts) > 0 {
 		// The one that takes least of those that are left.
 		at, size := 0, room+2

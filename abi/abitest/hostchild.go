@@ -1,0 +1,72 @@
+package abitest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// create records that a child session is created (S5.3).
+func (s *hostStep) create(f *fields) ([]byte, error) {
+	c, max := s.flow.caller, 0
+	session := abi.Session{SpawnedBy: c.SessionKey, Sandboxed: c.Sandboxed, UpdatedAt: s.host.now}
+	f.required("agentId", &session.AgentID)
+	f.text("label", &session.Label)
+	f.text("model", &session.ModelOverride)
+	f.text("thinkingLevel", &session.ThinkingLevel)
+	f.int("maxActive", &max)
+	if id, err := sessionkey.AgentID(session.AgentID); err != nil || id != session.AgentID {
+		f.wrong("agentId", "an agent id")
+	}
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	if active := s.host.active(c.SessionKey); c.Depth > 0 || max > 0 && active >= max && !c.Operator {
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child may not, nor a session with %d children at work", active))
+	}
+	session.Key = sessionkey.ChildOf(session.AgentID, s.host.newID("child"))
+	session.Kind, session.SessionID = sessionkey.Kind(session.Key), s.host.newID("session")
+	session.TranscriptPath = TranscriptPath(session.SessionID)
+	born := &StoredSession{Session: session}
+	s.created = append(s.created, born)
+	s.effects = append(s.effects, func() { s.host.sessions = append(s.host.sessions, *born) })
+	return abi.AppendCreateReply(nil, session.Key, session.SessionID), nil
+}
+
+// newborn returns the session with this key that the step creates, or nil.
+func (s *hostStep) newborn(key string) *StoredSession {
+	for _, born := range s.created {
+		if born.Session.Key == key {
+			return born
+		}
+	}
+	return nil
+}
+
+// tidy records that a child is archived, or deleted (S5.7).
+func (s *hostStep) tidy(f *fields, deletes bool) ([]byte, error) {
+	var key string
+	f.required("sessionKey", &key)
+	if err := f.done(); err != nil {
+		return nil, err
+	}
+	session := s.host.session(key)
+	switch {
+	case !sessionkey.IsChild(key) || !slices.Contains(s.flow.sessions, key) || session != nil && session.SpawnedBy != s.flow.caller.SessionKey:
+		return nil, abi.NewError(abi.Forbidden, "session "+key+" is no child of this flow")
+	case session == nil:
+		return nil, abi.NewError(abi.NotFound, "session "+key+" does not exist")
+	case s.host.busy(key):
+		return nil, abi.NewError(abi.Conflict, "a run of session "+key+" has not ended")
+	}
+	s.effects = append(s.effects, func() {
+		if deletes {
+			s.host.sessions = slices.DeleteFunc(s.host.sessions, func(stored StoredSession) bool { return stored.Session.Key == key })
+		} else if row := s.host.session(key); row.ArchivedAt == 0 {
+			row.ArchivedAt = s.host.now
+		}
+	})
+	return abi.AppendDoneReply(nil), nil
+}

@@ -1,0 +1,78 @@
+package step
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// createEffect creates a child session.
+type createEffect struct {
+	session   abi.Session
+	maxActive int // 0: no bound
+}
+
+func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
+	q, err := r.create()
+	if err != nil {
+		return nil, err
+	}
+	caller := f.flow.Caller
+	if caller.Depth > 0 {
+		return nil, abi.NewError(abi.Forbidden, "store.create: the caller is a child itself, and children spawn no children")
+	}
+	if _, err := f.peek(ctx); err != nil {
+		return nil, err
+	}
+	key := sessionkey.ChildOf(q.AgentID, f.newUUID("child"))
+	e := &createEffect{maxActive: q.MaxActive, session: abi.Session{
+		Key: key, AgentID: q.AgentID, Kind: sessionkey.Kind(key), SessionID: f.newUUID("session"), UpdatedAt: f.flow.Now,
+		Label: q.Label, ModelOverride: q.Model, ThinkingLevel: q.ThinkingLevel,
+		SpawnedBy: caller.SessionKey, Sandboxed: caller.Sandboxed,
+	}}
+	if located, ok := f.runner.Store.(store.Located); ok {
+		e.session.TranscriptPath = located.TranscriptPath(e.session.SessionID)
+	}
+	active, err := f.work.ActiveChildren(ctx, caller.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := e.refuse(active); refusal != nil {
+		return nil, refusal
+	}
+	f.effects = append(f.effects, e)
+	return abi.AppendCreateReply(nil, e.session.Key, e.session.SessionID), nil
+}
+
+// refuse says why there can be no further child, or returns nil. The operator is
+// no session, and has no bound.
+func (e *createEffect) refuse(active int) error {
+	if e.session.SpawnedBy == "" || e.maxActive == 0 || active < e.maxActive {
+		return nil
+	}
+	return abi.NewError(abi.Forbidden, fmt.Sprintf("the session has %d children at work", active))
+}
+
+func (e *createEffect) apply(tx store.Tx) error {
+	active, err := tx.ActiveChildren(e.session.SpawnedBy)
+	if err != nil {
+		return err
+	}
+	if refusal := e.refuse(active); refusal != nil {
+		return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
+	}
+	return tx.PutSession(&e.session)
+}
+
+// created returns the session with this key that the step creates, or nil.
+func (f *functions) created(key string) *abi.Session {
+	for _, e := range f.effects {
+		if c, ok := e.(*createEffect); ok && c.session.Key == key {
+			return &c.session
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package settings
+
+import "sort"
+
+// Allowed returns whether an agent may start sessions of any configured agent,
+// and the ids of those other than its own that it may, sorted (S5.2, S6). What is
+// allowed but not configured is left out. The operator may do everything (S0.3).
+func (s *Settings) Allowed(own string, operator bool) (any bool, ids []string) {
+	var names []string
+	if a := s.Find(own); a != nil {
+		names = a.AllowAgents
+	}
+	any = operator || contains(names, "*")
+	for i := range s.Agents {
+		if id := s.Agents[i].ID; id != own && (any || contains(names, id)) {
+			ids = append(ids, id)
+		}
+	}
+	sort.Strings(ids)
+	return any, ids
+}
+
+// ChildModel returns the model that a child under an agent uses when its spawn
+// names none, and the setting that says so; "" leaves it to the agent.
+func (s *Settings) ChildModel(agentID string) (model, setting string) {
+	a := s.Find(agentID)
+	if a == nil {
+		a = &ConfiguredAgent{}
+	}
+	switch {
+	case a.childModel != "":
+		return a.childModel, "subagents.model of agent " + agentID
+	case s.Children.model != "":
+		return s.Children.model, "agents.defaults.subagents.model"
+	case a.model != "":
+		return a.model, "the model of agent " + agentID
+	}
+	return s.model, "agents.defaults.model"
+}
+
+// AllowsModel reports whether a model may run.
+func (s *Settings) AllowsModel(model string) bool {
+	return s.Models == nil || contains(s.Models, model)
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package spawn
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/plugin/announce"
+	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/guest"
+)
+
+// report takes a report to where it goes: the requester's channel as it was when
+// it spawned, or its session (S5.6). runID is the run whose answer it is.
+func (f *flow) report(text, runID string) error {
+	if why := f.gone(); why != "" {
+		return f.stored(why)
+	}
+	if f.announce == toChannel && f.hasChannel() {
+		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.requester, Text: text, RunID: runID, AtCall: true})
+		return f.sent(err, "announce queued")
+	}
+	id, err := f.client.Run(&abi.RunRequest{
+		SessionKey: f.requester, Message: text, Context: f.reportContext(), Source: f.child, Group: abi.GroupNested,
+	})
+	refusal, err := guest.Refusal(err)
+	switch {
+	case err != nil:
+		return err
+	case refusal != nil:
+		return f.stored("refused: " + refusal.Error())
+	}
+	f.phase, f.run = phaseParent, id
+	f.wait("reported to " + f.requester + "; waiting for its answer")
+	return nil
+}
+
+// hasChannel reports whether the requester had a channel when it spawned.
+func (f *flow) hasChannel() bool {
+	c := &f.in.Caller
+	return route.Deliverable(abi.Target{Channel: c.Channel, To: c.To})
+}
+
+// parentEnded delivers the requester's answer to its channel (S5.6).
+func (f *flow) parentEnded(run *abi.Run) error {
+	switch {
+	case run.Status != abi.RunDone:
+		return f.finish("reported; the requester's answer " + guest.Outcome(run.Status))
+	case run.Reply == "":
+		return f.finish("reported; the requester answered nothing")
+	case run.Reply == announce.Skip:
+		return f.finish("reported; the requester is silent (" + announce.Skip + ")")
+	}
+	_, err := f.client.Send(&abi.SendRequest{SessionKey: f.requester, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
+	return f.sent(err, "reported; answer queued")
+}
+
+// sent finishes after a delivery was asked for.
+func (f *flow) sent(err error, how string) error {
+	refusal, err := guest.Refusal(err)
+	switch {
+	case err != nil:
+		return err
+	case refusal != nil:
+		return f.stored("refused: " + refusal.Error())
+	}
+	return f.finish(how)
+}
+
+// stored finishes where nobody is told. The result is in the child's transcript,
+// which is therefore kept.
+func (f *flow) stored(why string) error {
+	how := "stored only (" + why + ")"
+	if f.deletes {
+		f.deletes = false
+		how += ", and therefore kept"
+	}
+	return f.finish(how)
+}

@@ -1,0 +1,101 @@
+package spawn
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/announce"
+	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/quote"
+	"github.com/parley-wasm/parley/plugin/transcript"
+)
+
+// Texts for agents. A context block says who speaks and what for; it is not kept
+// in the transcript. Keys are shown as the agent that reads them knows them.
+
+// taskContext goes with the task.
+func (f *flow) taskContext(agentID, label string) string {
+	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + " to do one task"
+	if label != "" {
+		text += ", labelled " + quote.Text(label)
+	}
+	return text + "; the message is the task." +
+		"\nYou do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is reported to the requester. " +
+		"If nothing needs to be reported, answer exactly " + announce.Skip + "."
+}
+
+// announceContext goes with announceRequest.
+func (f *flow) announceContext() string {
+	return "Sub-agent announce context: requester " + f.requesterFor(f.childAgent()) + ", child session " + f.child + ".\nThis step has no tools."
+}
+
+// maxShown is how much of the result an announce is told, in bytes.
+const maxShown = 64 << 10
+
+// announceRequest asks the child for its report.
+func (f *flow) announceRequest(run *abi.Run, result string) string {
+	resultLabel, notesLabel := announce.Labels(f.settings.Portuguese)
+	text := "Your task is over: the run " + endedWell(run) + ". Write what is reported to the requester, in this form and nothing else:\n\n" +
+		resultLabel + ": what came of the task\n" +
+		notesLabel + ": what else they should know, or -\n\n" +
+		"Status and statistics are added for you. If nothing needs to be reported, answer exactly " + announce.Skip + "." +
+		"\n\nTask:\n" + f.task
+	if result == "" {
+		result = "(none)"
+	}
+	return text + "\n\nResult:\n" + brief.Cut(result, maxShown)
+}
+
+func endedWell(run *abi.Run) string {
+	if run.Status == abi.RunDone {
+		return "ended well"
+	}
+	text := guest.Outcome(run.Status)
+	if run.Error != "" {
+		text += ": " + transcript.Excerpt(run.Error, maxReason)
+	}
+	return text
+}
+
+// reportContext goes with the report, which is a message in the requester's
+// session.
+func (f *flow) reportContext() string {
+	text := "Sub-agent report context: the message is the report of child session " + f.child + ", which you spawned"
+	if f.row != nil && f.row.Label != "" {
+		text += " with the label " + quote.Text(f.row.Label)
+	}
+	if f.from != nil {
+		if t, ok := route.Target(f.from); ok {
+			return text + ".\nYour answer is posted to this session's channel, " + word(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
+		}
+	}
+	return text + ".\nThis session has no channel: your answer stays in its transcript."
+}
+
+// requesterFor names the requester to an agent.
+func (f *flow) requesterFor(agentID string) string {
+	if f.requester == "" {
+		return "the operator"
+	}
+	channel := f.in.Caller.Channel
+	if f.from != nil {
+		channel = route.Channel(f.from, f.view.Keys.KindOf(f.requester))
+	}
+	if channel == "" {
+		channel = route.Unknown
+	}
+	return "session " + f.view.Keys.Display(f.requester, agentID) + ", channel " + word(channel)
+}
+
+// childAgent is the agent of the child's key.
+func (f *flow) childAgent() string {
+	id, _, _ := sessionkey.Split(f.child)
+	return id
+}
+
+// word is a channel as one short word: it is recorded from outside.
+func word(channel string) string {
+	c := quote.Text(channel)
+	return c[1 : len(c)-1]
+}
