@@ -67,6 +67,7 @@ const (
 	ToolHistory = "sessions_history"
 	ToolAgents  = "agents_list"
 	ToolSend    = "sessions_send"
+	ToolSpawn   = "sessions_spawn"
 )
 
 // Limits of version 1, in bytes unless said otherwise.
