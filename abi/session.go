@@ -34,6 +34,7 @@ type Session struct {
 	AbortedLastRun  *bool
 	SendPolicy      string // the session's own override: allow, deny, or empty
 	SpawnedBy       string // canonical key of the parent
+	Sandboxed       bool   // its runs are held to the sandbox (S7.3), because who spawned it was
 	Status          string // running, done, failed, killed, timeout, or empty
 	ArchivedAt      int64  // 0 = not archived
 	TranscriptPath  string // best effort, for people
@@ -91,6 +92,7 @@ func (s *Session) AppendJSON(b []byte) []byte {
 	optBool(&o, "abortedLastRun", s.AbortedLastRun)
 	o.OptString("sendPolicy", s.SendPolicy)
 	o.OptString("spawnedBy", s.SpawnedBy)
+	o.OptBool("sandboxed", s.Sandboxed)
 	o.OptString("status", s.Status)
 	o.OptInt("archivedAt", s.ArchivedAt)
 	o.OptString("transcriptPath", s.TranscriptPath)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -42,15 +43,24 @@ func modelOf(c *config.Config, r *store.Run, s *abi.Session) string {
 	return cmp.Or(r.Model, s.ModelOverride, settingsOf(c, r.AgentID).Model, runner.Model, c.Agents.Model)
 }
 
-// callerOf returns whom the calls of a run come from.
+// callerOf returns whom the calls of a run come from. That it is a child's, and that
+// it is sandboxed, follow from its session, whoever sent the message.
 func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 	t := route.Context(s)
 	return abi.Caller{
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
-		Sandboxed: r.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
-		Depth:     r.Depth, Hops: r.Hops, RunID: r.ID,
+		Sandboxed: s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
+		Depth:     depthOf(s), Hops: r.Hops, RunID: r.ID,
 	}
+}
+
+// depthOf returns 1 for a child session (S5.2).
+func depthOf(s *abi.Session) int {
+	if s.SpawnedBy != "" || sessionkey.IsChild(s.Key) {
+		return 1
+	}
+	return 0
 }
 
 // priced returns usage with what it costs, if both are known.

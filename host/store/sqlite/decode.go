@@ -27,6 +27,8 @@ func decodeSession(data string) abi.Session {
 			s.SystemSent = ptr(v.Bool())
 		case "abortedLastRun":
 			s.AbortedLastRun = ptr(v.Bool())
+		case "sandboxed":
+			s.Sandboxed = v.Bool()
 		case "deliveryContext":
 			s.DeliveryContext = decodeTarget(v)
 		}

@@ -26,6 +26,8 @@ func complete(key string) *abi.Session {
 			f.SetString(v.Type().Field(i).Name + " \"ä\\\n\u2028😀")
 		case f.Kind() == reflect.Int64:
 			f.SetInt(1_700_000_000_000 + int64(i))
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
 		case f.Type() == reflect.TypeFor[*int64]():
 			f.Set(reflect.ValueOf(ptr(int64(1) << 53)))
 		case f.Type() == reflect.TypeFor[*bool]():
