@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
@@ -36,7 +38,7 @@ type Answer struct {
 }
 
 // Call runs one tool call and returns its answer. Failures of the tool are
-// answers; an error is an *abi.Error and means that there is none: InvalidArgs
+// answers, and so is that the caller may not use it (S5.4); an error is an *abi.Error and means that there is none: InvalidArgs
 // (the arguments are no strict JSON, the caller is nobody, or the call's id came
 // with other arguments before), NotFound (no such tool), Unsupported, Limit (the
 // step went over a limit), Conflict, Internal.
@@ -52,6 +54,9 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if caller, err = h.complete(ctx, caller); err != nil {
 		return nil, h.protocolError(ctx, c, err)
 	}
+	if refusal := policy.Tool(h.Config(), &caller, tool.Name); refusal != nil {
+		return h.refuse(c, refusal), nil
+	}
 	var answer *Answer
 	if tool.ReadOnly {
 		answer, err = h.read(ctx, c, caller)
@@ -64,12 +69,26 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	return answer, nil
 }
 
+// refuse answers a call that the settings forbid: as the tool would (S0.1), but the
+// plugin is not asked, nothing is stored, and the call's id stays free.
+func (h *Host) refuse(c *Call, refusal error) *Answer {
+	o := jsonappend.Open(nil)
+	o.String("status", "forbidden")
+	o.String("error", refusal.Error())
+	return &Answer{CallID: h.idOf(c), Result: o.Close(), Code: abi.Forbidden}
+}
+
+// idOf returns the call's id, a new one if it has none.
+func (h *Host) idOf(c *Call) string {
+	if c.ID != "" {
+		return c.ID
+	}
+	return h.options.NewID()
+}
+
 // read runs a read-only tool: one step, and no flow.
 func (h *Host) read(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
-	id := c.ID
-	if id == "" {
-		id = h.options.NewID()
-	}
+	id := h.idOf(c)
 	now := h.options.Now().UnixMilli()
 	in := &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,

@@ -20,12 +20,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -102,6 +104,20 @@ func (h *Host) About() *abi.Description { return h.about }
 
 // Tools returns the plugin's tools. The slice must not be changed.
 func (h *Host) Tools() []abi.Tool { return h.about.Tools }
+
+// ToolsFor returns those of the tools that the caller may use under the settings in
+// force; all of them, unless it is a run of a child session (S5.4). The error is
+// always nil: it is for those who ask another process.
+func (h *Host) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+	return h.offered(c), nil
+}
+
+func (h *Host) offered(c abi.Caller) []abi.Tool {
+	settings := h.Config()
+	return slices.DeleteFunc(slices.Clone(h.about.Tools), func(t abi.Tool) bool {
+		return policy.Tool(settings, &c, t.Name) != nil
+	})
+}
 
 // Config returns the settings in force.
 func (h *Host) Config() *config.Config { return h.settings.Load().config }

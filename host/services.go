@@ -57,8 +57,8 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	})
 	keep()
 	s.runs, err = run.New(&run.Options{
-		Store: db, Worker: s.worker, Agents: agents, Tools: func(*store.Run) []abi.Tool { return h.about.Tools },
-		Call: h.callAs, URL: o.URL, Config: h.Config, Logger: o.Logger, Now: o.Now,
+		Store: db, Worker: s.worker, Agents: agents, Tools: h.offered, Call: h.callAs,
+		URL: o.URL, Config: h.Config, Logger: o.Logger, Now: o.Now,
 	})
 	keep()
 	s.outbox, err = delivery.New(&delivery.Options{

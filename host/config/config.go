@@ -73,9 +73,14 @@
 // reported at once. A secret whose environment variable is not set is none: it
 // is missed by whoever needs it (the Unset fields).
 //
+// What tools.subagents.tools allows and denies are names of tools, in which * stands
+// for any run of characters, such as "sessions_*". Spawned children have every tool
+// but the session tools (S5.4): allow gives these back, all but sessions_spawn; deny
+// takes away any tool, and wins.
+//
 // The settings are those that the contract (S0 to S10) names, and Parley's own.
-// Those of spawning (S5), and plugins.limits.fuel, are checked and kept for what
-// comes to use them. Anything else is an unknown name.
+// Those of spawning (S5) that agents has, and plugins.limits.fuel, are checked and
+// kept for what comes to use them. Anything else is an unknown name.
 package config
 
 import (
@@ -149,7 +154,8 @@ type Tools struct {
 	Subagents    ToolPolicy // of spawned children (S5.4)
 }
 
-// ToolPolicy gives tools back and takes them away; Deny wins.
+// ToolPolicy gives tools back and takes them away; Deny wins. Both are names, with *
+// for any run of characters.
 type ToolPolicy struct {
 	Allow []string
 	Deny  []string

@@ -99,10 +99,28 @@ func (t *Tools) read(r *reader, v value) {
 		}},
 		field{"subagents", func(v value) {
 			r.object(v, field{"tools", func(v value) {
-				r.object(v, field{"allow", r.textsInto(&t.Subagents.Allow)}, field{"deny", r.textsInto(&t.Subagents.Deny)})
+				r.object(v, field{"allow", r.toolsInto(&t.Subagents.Allow)}, field{"deny", r.toolsInto(&t.Subagents.Deny)})
 			}})
 		}},
 	)
+}
+
+// toolsInto reads an array of names of tools, in which * may stand for any run of
+// characters. Which tools there are depends on the plugin; what could name none of
+// them is a problem, because a tool that is denied under a wrong name is not denied.
+func (r *reader) toolsInto(to *[]string) func(value) {
+	return func(v value) {
+		*to = []string{}
+		r.list(v, func(v value) {
+			switch s, ok := r.text(v); {
+			case !ok:
+			case strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-*") != "":
+				r.problem(v, "%q is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them", clip(s))
+			default:
+				*to = append(*to, s)
+			}
+		})
+	}
 }
 
 // pattern reads an agent id in which * may stand for any run of characters.

@@ -1,10 +1,11 @@
-// Package policy is the send policy (S8): whether a message may enter a session
-// or leave for a channel. It is decided in the host alone, for every way in and
-// out, so that no plugin gets round it.
+// Package policy decides what the settings forbid: the send policy (S8), whether a
+// message may enter a session or leave for a channel, and the tool policy (S5.4),
+// whether a run may use a tool. It is decided in the host alone, for every way in
+// and out, so that no plugin gets round it.
 //
-// The first of these that says something decides: the session's own override, a
-// rule that denies, a rule that allows, the default. Where none does, the way is
-// open.
+// Of the send policy the first of these that says something decides: the session's
+// own override, a rule that denies, a rule that allows, the default. Where none
+// does, the way is open. The tool policy is for the runs of children: Tool.
 package policy
 
 import (

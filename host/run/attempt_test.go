@@ -167,7 +167,7 @@ func TestStaleAttempt(t *testing.T) {
 		_, identified = old.Identify(token)
 		return &agent.Outcome{Text: "stale"}, nil
 	}))
-	old.o.Tools = func(*store.Run) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
+	old.o.Tools = func(abi.Caller) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
 	old.o.Call = func(context.Context, abi.Caller, string, []byte) (*agent.Answer, error) {
 		return nil, errors.ErrUnsupported
 	}

@@ -112,6 +112,7 @@ func (a *attempt) turn() *agent.Turn {
 		Model:    a.model,
 		Thinking: cmp.Or(a.run.Thinking, a.session.ThinkingLevel),
 		Message:  a.run.Message, Context: a.run.Context,
+		Sandboxed:  a.caller.Sandboxed,
 		Transcript: &transcript{a},
 		Leave:      a.remember,
 	}

@@ -41,8 +41,9 @@ type Options struct {
 	// Agents returns who executes an agent's runs. An error is the failure of the
 	// run, in the words that its caller reads. Required.
 	Agents func(agentID string) (agent.Agent, error)
-	// Tools returns what the run's agent may use; nil or empty: nothing.
-	Tools func(r *store.Run) []abi.Tool
+	// Tools returns what the agent of an attempt may use, whose calls come from c;
+	// nil or empty: nothing.
+	Tools func(c abi.Caller) []abi.Tool
 	// Call calls a tool as that caller, whose RunID is set. Required with Tools.
 	Call func(ctx context.Context, c abi.Caller, tool string, args []byte) (*agent.Answer, error)
 	// URL returns the address of the gateway, for agents that are programs, or "".

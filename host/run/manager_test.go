@@ -289,7 +289,7 @@ func TestOptions(t *testing.T) {
 	}
 	agents := func(string) (agent.Agent, error) { return says(""), nil }
 	settings := func() *config.Config { return config.Default() }
-	tools := func(*store.Run) []abi.Tool { return nil }
+	tools := func(abi.Caller) []abi.Tool { return nil }
 	for _, o := range []*run.Options{
 		nil, {}, {Store: s}, {Store: s, Worker: w}, {Store: s, Worker: w, Agents: agents},
 		{Store: s, Worker: w, Agents: agents, Config: settings, Tools: tools},

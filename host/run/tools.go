@@ -26,7 +26,7 @@ func (a *attempt) tools() *tools {
 	if a.run.NoTools || a.m.o.Tools == nil {
 		return nil
 	}
-	list := a.m.o.Tools(a.run)
+	list := a.m.o.Tools(a.caller)
 	if len(list) == 0 {
 		return nil
 	}

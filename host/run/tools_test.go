@@ -16,7 +16,7 @@ import (
 
 // withTools gives the rig's agents one tool, whose answers say who called.
 func (r *rig) withTools() *rig {
-	r.o.Tools = func(*store.Run) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
+	r.o.Tools = func(abi.Caller) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
 	r.o.Call = func(_ context.Context, c abi.Caller, tool string, args []byte) (*agent.Answer, error) {
 		return &agent.Answer{Result: fmt.Appendf(nil, "%s %s %s", tool, args, c.AppendJSON(nil))}, nil
 	}
@@ -57,8 +57,9 @@ func TestTools(t *testing.T) {
 	})).withTools().start()
 	r.session("a", func(s *abi.Session) {
 		s.DeliveryContext = abi.Target{Channel: "telegram", To: "5", AccountID: "acc", ThreadID: "9"}
+		s.SpawnedBy, s.Sandboxed = "agent:main:main", true
 	})
-	r.queue("r1", "a", func(q *store.Run) { q.Depth, q.Hops, q.Sandboxed = 1, 3, true })
+	r.queue("r1", "a", func(q *store.Run) { q.Hops = 3 })
 	r.ends("r1", abi.RunDone, `sessions_list {} {"sessionKey":"agent:main:a","agentId":"main","channel":"telegram","to":"5","accountId":"acc","threadId":"9","sandboxed":true,"depth":1,"hops":3,"runId":"r1"}`)
 	if r.ToolCall(&abi.Caller{RunID: "r1", Attempt: 1}, "t", "d") != nil {
 		t.Error("a run that has ended counts calls")
@@ -109,11 +110,11 @@ func TestNoTools(t *testing.T) {
 		return &agent.Outcome{}, nil
 	})).withTools()
 	some := r.o.Tools
-	r.o.Tools = func(q *store.Run) []abi.Tool {
-		if q.ID == "r2" {
+	r.o.Tools = func(c abi.Caller) []abi.Tool {
+		if c.RunID == "r2" {
 			return nil
 		}
-		return some(q)
+		return some(c)
 	}
 	r.start()
 	r.session("a")
@@ -169,6 +170,34 @@ func TestCaller(t *testing.T) {
 		if c.session == "group" && (got.Channel != "slack" || got.To != "C1") {
 			t.Errorf("target: %+v", got)
 		}
+	}
+}
+
+// What a run may do follows from its session alone: whether it is a child's, and
+// whether it is sandboxed. The agent is told the one, and offered tools by both.
+func TestCallerOfChild(t *testing.T) {
+	for _, c := range []struct {
+		session   string
+		with      func(*abi.Session)
+		depth     int
+		sandboxed bool
+	}{
+		{"plain", func(*abi.Session) {}, 0, false},
+		{"boxed", func(s *abi.Session) { s.Sandboxed = true }, 0, true},
+		{"subagent:1", func(*abi.Session) {}, 1, false},
+		{"named", func(s *abi.Session) { s.SpawnedBy = key("main") }, 1, false},
+		{"subagent:2", func(s *abi.Session) { s.SpawnedBy, s.Sandboxed = key("main"), true }, 1, true},
+	} {
+		r := newRig(t, agentFunc(func(_ context.Context, turn *agent.Turn) (*agent.Outcome, error) {
+			return &agent.Outcome{Text: fmt.Sprint(turn.Sandboxed, turn.Tools.List()[0].Name)}, nil
+		})).withTools()
+		r.o.Tools = func(c abi.Caller) []abi.Tool {
+			return []abi.Tool{{Name: fmt.Sprint(" ", c.SessionKey, c.RunID, c.Attempt, c.Depth, c.Sandboxed)}}
+		}
+		r.session(c.session, c.with)
+		r.queue("r1", c.session)
+		r.start()
+		r.ends("r1", abi.RunDone, fmt.Sprint(c.sandboxed, " ", key(c.session), "r1", 1, c.depth, c.sandboxed))
 	}
 }
 

@@ -60,7 +60,7 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 		FlowID: f.flow.ID, Scope: store.ScopeOf(&caller),
 		Message: q.Message, Provenance: f.provenance(q.Source, source), Context: q.Context,
 		NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds,
-		Hops: caller.Hops + 1, Depth: depthOf(session),
+		Hops:   caller.Hops + 1,
 		Status: abi.RunQueued, QueuedAt: f.flow.Now,
 	}
 	if q.Group == abi.GroupSubagent {
@@ -102,13 +102,6 @@ func (f *functions) agentOf(s *abi.Session) string {
 		return id
 	}
 	return f.flow.Keys.Agent()
-}
-
-func depthOf(s *abi.Session) int {
-	if s.SpawnedBy != "" || sessionkey.IsChild(s.Key) {
-		return 1
-	}
-	return 0
 }
 
 // provenance says, in the user message, where it comes from (S4.5). Nothing in it

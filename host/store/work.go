@@ -80,8 +80,6 @@ type Run struct {
 	Thinking       string          `json:"thinking,omitempty"`
 	TimeoutSeconds int             `json:"timeoutSeconds,omitempty"` // from its start, all attempts together; 0: as configured
 	Hops           int             `json:"hops,omitempty"`
-	Depth          int             `json:"depth,omitempty"`
-	Sandboxed      bool            `json:"sandboxed,omitempty"`
 
 	Status    string          `json:"status"`
 	Attempt   int             `json:"attempt,omitempty"` // the first is 1

@@ -24,6 +24,7 @@ import (
 type backend interface {
 	httpapi.Work
 	Tools() []abi.Tool
+	ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error)
 	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
 	Keys() sessionkey.Settings
 	Status() *ownerapi.Status
@@ -189,6 +190,15 @@ func (d *database) try(ctx context.Context, fn func(backend) error) error {
 
 // Tools returns the tools of the plugin in force.
 func (d *database) Tools() []abi.Tool { return d.now().Tools() }
+
+// ToolsFor returns those of the tools that the caller may use.
+func (d *database) ToolsFor(ctx context.Context, c abi.Caller) (tools []abi.Tool, err error) {
+	err = d.try(ctx, func(b backend) error {
+		tools, err = b.ToolsFor(ctx, c)
+		return err
+	})
+	return tools, err
+}
 
 // Keys returns the settings in force that keys depend on.
 func (d *database) Keys() sessionkey.Settings { return d.now().Keys() }

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -43,6 +46,21 @@ func (c *Client) fetchTools(ctx context.Context) ([]abi.Tool, error) {
 		return nil, err
 	}
 	return host.ParseTools([]byte(doc.Raw))
+}
+
+// ToolsFor returns those of the tools that the caller may use. The owner says which,
+// because its settings may have changed.
+func (c *Client) ToolsFor(ctx context.Context, caller abi.Caller) ([]abi.Tool, error) {
+	query := url.Values{ownerapi.QueryCaller: {string(caller.AppendJSON(nil))}}
+	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	may := make(map[string]bool)
+	for _, name := range doc.Get("tools.#.name").Array() {
+		may[name.Str] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.tools), func(t abi.Tool) bool { return !may[t.Name] }), nil
 }
 
 // ask sends a request and reads a JSON answer or an error.

@@ -58,6 +58,14 @@ func (k *kept) Tools() []abi.Tool {
 	return []abi.Tool{{Name: "t", InputSchema: []byte("{}"), OutputSchema: []byte("{}")}}
 }
 
+// ToolsFor gives the runs of children nothing.
+func (k *kept) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+	if c.RunID != "" && c.Depth > 0 {
+		return nil, nil
+	}
+	return k.Tools(), nil
+}
+
 func (k *kept) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
 	return &host.Answer{CallID: c.ID, FlowID: "f_1", Result: []byte(`{"who":"` + c.Caller.RunID + `"}`)}, nil
 }
@@ -170,6 +178,25 @@ func TestWork(t *testing.T) {
 
 	answer, err := c.Call(ctx, &host.Call{Tool: "t", ID: "c", Caller: abi.Caller{SessionKey: "agent:a:main", RunID: "r_9"}})
 	same(t, &host.Answer{CallID: "c", FlowID: "f_1", Result: []byte(`{"who":"r_9"}`)}, answer, err)
+}
+
+func TestToolsFor(t *testing.T) {
+	_, _, c := serveKept(t, &kept{})
+	for _, tt := range []struct {
+		caller abi.Caller
+		want   []abi.Tool
+	}{
+		{abi.Caller{Operator: true}, c.Tools()},
+		{abi.Caller{SessionKey: "agent:a:x y&z", AgentID: "a", To: "#1", RunID: "r_1"}, c.Tools()},
+		{abi.Caller{SessionKey: "agent:a:subagent:1", AgentID: "a", Depth: 1}, c.Tools()},
+		{abi.Caller{SessionKey: "agent:a:subagent:1", AgentID: "a", Depth: 1, RunID: "r_1"}, []abi.Tool{}},
+	} {
+		tools, err := c.ToolsFor(t.Context(), tt.caller)
+		same(t, tt.want, tools, err)
+	}
+	if len(c.Tools()) != 1 {
+		t.Errorf("the client has the tools %+v", c.Tools())
+	}
 }
 
 // Who waits for a flow is sent to the next owner when this one ends.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,6 +116,11 @@ func (f *fake) Tools() []abi.Tool {
 		{Name: "echo", Description: "Echoes.", InputSchema: []byte(`{"type":"object"}`), OutputSchema: out, ReadOnly: true, Needs: []string{"session"}},
 		{Name: "act", InputSchema: []byte(`{"type":"object","properties":{"action":{"type":"string"}}}`), OutputSchema: out},
 	}
+}
+
+// ToolsFor keeps "act" from the runs of children.
+func (f *fake) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+	return slices.DeleteFunc(f.Tools(), func(t abi.Tool) bool { return c.RunID != "" && c.Depth > 0 && t.Name == "act" }), nil
 }
 
 func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {

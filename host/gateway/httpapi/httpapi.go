@@ -15,7 +15,7 @@
 // its file mode guards (Socket):
 //
 //	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
-//	GET  /v1/tools                  the plugin's tools, as describe gives them
+//	GET  /v1/tools                  the plugin's tools, as describe gives them; with the query caller, those that it may use
 //	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
 //	GET  /v1/flows/{id}/end         the flow, when it has ended or is parked
@@ -57,6 +57,8 @@ import (
 // Tools answers tool calls: a host of this process, or a client of another.
 type Tools interface {
 	Tools() []abi.Tool
+	// ToolsFor returns those that the caller may use.
+	ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error)
 	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
 }
 

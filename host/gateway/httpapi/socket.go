@@ -11,6 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/callid"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -110,9 +111,20 @@ func readAll(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func (s *Socket) list(context.Context, *http.Request, func(bool)) ([]byte, error) {
+func (s *Socket) list(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
 	d := abi.Description{ABI: abi.Version, Tools: s.owner.Tools()}
-	return d.AppendJSON(nil), nil
+	query := r.URL.Query()
+	if !query.Has(ownerapi.QueryCaller) {
+		return d.AppendJSON(nil), nil
+	}
+	var c abi.Caller
+	text := query.Get(ownerapi.QueryCaller)
+	if readBody([]byte(text), callerFields(&c)) != nil {
+		return nil, invalid("the query's %s=%s is wrong", ownerapi.QueryCaller, clip(text))
+	}
+	var err error
+	d.Tools, err = s.owner.ToolsFor(ctx, c)
+	return d.AppendJSON(nil), err
 }
 
 func (s *Socket) call(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {

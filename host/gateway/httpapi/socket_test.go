@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
@@ -46,7 +48,7 @@ func TestSocket(t *testing.T) {
 
 func TestSocketFailures(t *testing.T) {
 	f := newFake()
-	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
+	base := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
 	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }
 	for _, c := range []struct {
 		name, method, path, body string
@@ -72,15 +74,31 @@ func TestSocketFailures(t *testing.T) {
 		{"path", "GET", "/v1/none", ``, 404, `{"error":{"code":"unsupported","message":"the owner of the database does not know this path; it may be of another version"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := request{c.method, c.path, nil, strings.NewReader(c.body)}.send(t, url)
+			r := request{c.method, c.path, nil, strings.NewReader(c.body)}.send(t, base)
 			if r.status != c.status || !strings.HasPrefix(r.body, c.want) || r.header.Get("Content-Type") != "application/json" {
 				t.Errorf("status %d, %s, want %d, %s", r.status, r.body, c.status, c.want)
 			}
 		})
 	}
-	r := request{"GET", "/v1/tools", nil, nil}.send(t, url)
+	r := request{"GET", "/v1/tools", nil, nil}.send(t, base)
 	const want = `"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]},{"name":"act",`
 	if r.status != 200 || !strings.Contains(r.body, want) {
 		t.Errorf("tools: %d %s", r.status, r.body)
+	}
+	for _, c := range []struct{ query, want string }{
+		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","runId":"r","depth":1}`, "echo"},
+		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","depth":1}`, "echo act"},
+		{`{"operator":true}`, "echo act"},
+		{`{"depth":-1}`, `the query's caller={"depth":-1} is wrong`},
+		{``, "the query's caller= is wrong"},
+	} {
+		r := request{"GET", "/v1/tools?caller=" + url.QueryEscape(c.query), nil, nil}.send(t, base)
+		var names []string
+		for _, name := range gjson.Get(r.body, "tools.#.name").Array() {
+			names = append(names, name.Str)
+		}
+		if got := strings.Join(names, " ") + gjson.Get(r.body, "error.message").Str; got != c.want || (r.status == 200) != (names != nil) {
+			t.Errorf("tools for %s: %d %s, want %s", c.query, r.status, r.body, c.want)
+		}
 	}
 }

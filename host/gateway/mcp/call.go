@@ -21,6 +21,8 @@ import (
 // Tools answers tool calls: a host of this process, or a client of another.
 type Tools interface {
 	Tools() []abi.Tool
+	// ToolsFor returns those that the caller may use.
+	ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error)
 	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
 }
 
@@ -37,21 +39,22 @@ func tokenInfo(id string, c abi.Caller) *auth.TokenInfo {
 }
 
 // callerOf returns who sent the request. Every transport says so for each
-// request; without it nothing is called.
-func callerOf(r *sdk.CallToolRequest) (abi.Caller, bool) {
-	if r.Extra == nil || r.Extra.TokenInfo == nil {
-		return abi.Caller{}, false
+// request; without it nothing is listed or called.
+func callerOf(r sdk.Request) (abi.Caller, error) {
+	if x := r.GetExtra(); x != nil && x.TokenInfo != nil {
+		if c, ok := x.TokenInfo.Extra[callerExtra].(abi.Caller); ok {
+			return c, nil
+		}
 	}
-	c, ok := r.Extra.TokenInfo.Extra[callerExtra].(abi.Caller)
-	return c, ok
+	return abi.Caller{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the request comes from nobody"}
 }
 
 // call answers one tool call. A request that is cancelled, or whose connection is
 // lost, ends its waiting and nothing else.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	caller, ok := callerOf(r)
-	if !ok {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the request comes from nobody"}
+	caller, err := callerOf(r)
+	if err != nil {
+		return nil, err
 	}
 	id, err := idOf(r.Params.Meta)
 	if err != nil {

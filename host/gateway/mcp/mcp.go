@@ -3,7 +3,8 @@
 //
 // Names, descriptions and schemas are the plugin's own. A result is one text
 // block, the JSON indented by two, and the same object as structured content;
-// isError is set when its status is error or forbidden (S0.1). Calls that no
+// isError is set when its status is error or forbidden (S0.1). A list of the tools
+// has those that its caller may use (S5.4). Calls that no
 // tool answered are JSON-RPC errors: invalid params for an unknown tool or
 // arguments that are no strict JSON, an internal error for the rest.
 //
@@ -65,6 +66,7 @@ func New(tools Tools, o *Options) (*Server, error) {
 		Logger:       s.logger,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 	})
+	s.sdk.AddReceivingMiddleware(s.listed)
 	for _, t := range tools.Tools() {
 		if err := s.add(t); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,8 @@ type fake struct {
 
 	began map[string]bool // ids of the calls of "wait"
 	waits chan string     // the id of each call that begins to wait, when set
+
+	lists error // why nobody's tools are known
 }
 
 var _ Tools = (*fake)(nil)
@@ -36,6 +39,14 @@ func (f *fake) Tools() []abi.Tool {
 		{Name: "echo", Description: "Echoes.", InputSchema: in, OutputSchema: out, ReadOnly: true},
 		{Name: "wait", Description: "Waits.", InputSchema: in, OutputSchema: out},
 	}
+}
+
+// ToolsFor keeps "wait" from the runs of children.
+func (f *fake) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+	if f.lists != nil {
+		return nil, f.lists
+	}
+	return slices.DeleteFunc(f.Tools(), func(t abi.Tool) bool { return c.RunID != "" && c.Depth > 0 && t.Name == "wait" }), nil
 }
 
 func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
@@ -209,7 +220,8 @@ func TestNewRefusesSchemas(t *testing.T) {
 
 type tools []abi.Tool
 
-func (t tools) Tools() []abi.Tool { return t }
+func (t tools) Tools() []abi.Tool                                        { return t }
+func (t tools) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return t, nil }
 func (tools) Call(context.Context, *host.Call) (*host.Answer, error) {
 	return nil, abi.NewError(abi.Internal, "")
 }

@@ -16,6 +16,10 @@ const (
 	QueryLimit   = "limit"
 )
 
+// QueryCaller is the name, in the query of the list of tools, of whoever they are
+// for: an abi.Caller's JSON.
+const QueryCaller = "caller"
+
 // Query returns a filter as a query, with its question mark; nil and the zero
 // filter are none.
 func Query(f *store.Filter) string {

@@ -40,6 +40,7 @@ type Turn struct {
 	Thinking   string
 	Message    string // of the user message, the last one in the transcript
 	Context    string // who sends and what for; for the agent, not for the transcript
+	Sandboxed  bool   // the session is held to the sandbox (S7.3): so should be what the agent can do otherwise
 	Transcript Transcript
 	Tools      Tools // nil: the agent is to have none
 	// Leave commits what must be ended if this process dies. An agent calls it

@@ -23,12 +23,12 @@ func decodeSession(data string) abi.Session {
 			s.ContextTokens = ptr(v.Int())
 		case "totalTokens":
 			s.TotalTokens = ptr(v.Int())
-		case "sandboxed":
-			s.Sandboxed = v.Bool()
 		case "systemSent":
 			s.SystemSent = ptr(v.Bool())
 		case "abortedLastRun":
 			s.AbortedLastRun = ptr(v.Bool())
+		case "sandboxed":
+			s.Sandboxed = v.Bool()
 		case "deliveryContext":
 			s.DeliveryContext = decodeTarget(v)
 		}

@@ -147,6 +147,8 @@ func TestEnvironment(t *testing.T) {
 	check(turn, append(slices.Clone(want), "PARLEY_URL="+url, "PARLEY_TOKEN="+token)...)
 	turn.Tools = nil
 	check(turn, slices.Clone(want)...)
+	turn.Sandboxed = true
+	check(turn, append(slices.Clone(want), "PARLEY_SANDBOXED=1")...)
 }
 
 func TestDir(t *testing.T) {
@@ -299,6 +301,7 @@ func TestOptions(t *testing.T) {
 		"envName":  {Argv: []string{"a"}, Env: map[string]string{"a=b": ""}},
 		"envValue": {Argv: []string{"a"}, Env: map[string]string{"A": "\x00"}},
 		"envHosts": {Argv: []string{"a"}, Env: map[string]string{"PARLEY_TOKEN": "mine"}},
+		"envBoxed": {Argv: []string{"a"}, Env: map[string]string{"PARLEY_SANDBOXED": "0"}},
 	} {
 		if _, err := command.New(o); err == nil {
 			t.Errorf("%s: no error", name)

@@ -13,12 +13,14 @@ import (
 
 // Variables that a program gets about its turn. URL and token are those of
 // Tools.Access; a turn without tools, or a host without a gateway, has neither.
+// Only the turns of sandboxed sessions have EnvSandboxed.
 const (
 	EnvURL        = "PARLEY_URL"
 	EnvToken      = "PARLEY_TOKEN"
 	EnvRunID      = "PARLEY_RUN_ID"
 	EnvAttempt    = "PARLEY_ATTEMPT" // the first is 1
 	EnvSessionKey = "PARLEY_SESSION_KEY"
+	EnvSandboxed  = "PARLEY_SANDBOXED" // 1
 )
 
 // inherited are the host's variables that a program gets too, besides LC_….
@@ -42,6 +44,9 @@ func (o *Options) environment(t *agent.Turn) (list, secrets []string) {
 	env[EnvRunID] = t.RunID
 	env[EnvAttempt] = strconv.Itoa(t.Attempt)
 	env[EnvSessionKey] = t.SessionKey
+	if t.Sandboxed {
+		env[EnvSandboxed] = "1"
+	}
 	if t.Tools != nil {
 		if url, token := t.Tools.Access(); url != "" && token != "" {
 			env[EnvURL], env[EnvToken] = url, token
@@ -65,7 +70,7 @@ func checkEnv(env map[string]string) error {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(env[name], 0):
 			return fmt.Errorf("env: %q cannot be a variable", name)
-		case slices.Contains([]string{EnvURL, EnvToken, EnvRunID, EnvAttempt, EnvSessionKey}, name):
+		case slices.Contains([]string{EnvURL, EnvToken, EnvRunID, EnvAttempt, EnvSessionKey, EnvSandboxed}, name):
 			return fmt.Errorf("env: %s is set by the host, for each run", name)
 		}
 	}

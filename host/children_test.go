@@ -1,0 +1,225 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+)
+
+// children are the sessions of parents, which withChildren stores: one is a child by
+// its key, the other by what is recorded of it.
+var children = []string{"agent:main:subagent:1", "agent:main:spawned"}
+
+func withChildren(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db := stocked(t, file(t))
+	err := db.Update(t.Context(), func(tx store.Tx) error {
+		if err := tx.PutSession(&abi.Session{Key: children[0], SessionID: "c1", UpdatedAt: 1}); err != nil {
+			return err
+		}
+		return tx.PutSession(&abi.Session{Key: children[1], SessionID: "c2", UpdatedAt: 1, SpawnedBy: "agent:main:a"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// toolsOfChildren are settings under which children have these tools.
+func toolsOfChildren(allow, deny string) string {
+	return fmt.Sprintf(`{tools: {sessions: {visibility: "agent"}, subagents: {tools: {allow: [%s], deny: [%s]}}}}`, allow, deny)
+}
+
+func configure(t *testing.T, h *host.Host, settings string) {
+	t.Helper()
+	c, err := config.Parse("test", []byte(settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Configure(c)
+}
+
+// offers returns the names of the tools that a turn has, and how the calls of the
+// plugin's tools end: as "ok", or by the setting that forbids.
+func offers(ctx context.Context, turn *agent.Turn) (string, error) {
+	if turn.Tools == nil {
+		return "nothing", nil
+	}
+	var said []string
+	for _, tool := range turn.Tools.List() {
+		said = append(said, tool.Name)
+	}
+	said = append(said, "|")
+	for _, call := range [][2]string{
+		{abi.ToolList, `{}`},
+		{abi.ToolHistory, `{"sessionKey":"current"}`},
+		{abi.ToolSend, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`},
+		{abi.ToolAgents, `{}`},
+	} {
+		answer, err := turn.Tools.Call(ctx, call[0], []byte(call[1]))
+		if err != nil {
+			return "", err
+		}
+		how, failure := "ok", gjson.GetBytes(answer.Result, "error").Str
+		switch forbidden := gjson.GetBytes(answer.Result, "status").Str == "forbidden"; {
+		case forbidden != (answer.Code == abi.Forbidden), forbidden != (failure != ""):
+			how = string(answer.Result)
+		case strings.Contains(failure, "tools.subagents.tools.deny"):
+			how = "denied"
+		case strings.Contains(failure, "tools.subagents.tools.allow"):
+			how = "withheld"
+		case failure != "":
+			how = failure
+		}
+		said = append(said, how)
+	}
+	return strings.Join(said, " "), nil
+}
+
+// The agent of a child is offered what the settings leave it, whichever way its
+// message came in, and nothing else is answered (S5.4).
+func TestToolsOfChildren(t *testing.T) {
+	const all = "sessions_list sessions_history agents_list sessions_send"
+	h := alive(t, withChildren(t), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.Message == "hello" {
+			return "REPLY_SKIP", nil
+		}
+		return offers(ctx, turn)
+	})
+	sent := 0
+	for _, c := range []struct{ allow, deny, want string }{
+		{``, ``, "nothing"},
+		{`"sessions_list"`, ``, "sessions_list | ok withheld withheld withheld"},
+		{`"sessions_send"`, ``, "sessions_send | withheld withheld ok withheld"},
+		{`"*"`, ``, all + " | ok ok ok ok"},
+		{`"*"`, `"sessions_*"`, "agents_list | denied denied denied ok"},
+		{`"sessions_list", "agents_list"`, `"agents_list"`, "sessions_list | ok withheld withheld denied"},
+		{`"*"`, `"*"`, "nothing"},
+	} {
+		configure(t, h, toolsOfChildren(c.allow, c.deny))
+		for _, key := range children {
+			if got := reply(t, h, begin(t, h, key, "by /v1/agent")); got != c.want {
+				t.Errorf("allow %s deny %s: %s by /v1/agent: %s; want %s", c.allow, c.deny, key, got, c.want)
+			}
+			accepted, err := h.Send(t.Context(), &chat.Message{SessionKey: key, Text: "by /v1/chat/send"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reply(t, h, accepted.RunID); got != c.want {
+				t.Errorf("allow %s deny %s: %s by /v1/chat/send: %s; want %s", c.allow, c.deny, key, got, c.want)
+			}
+		}
+		if got := reply(t, h, begin(t, h, "agent:main:a", "no child")); got != all+" sessions_spawn | ok ok ok ok" {
+			t.Errorf("allow %s deny %s: who is no child: %s", c.allow, c.deny, got)
+		}
+		if strings.Contains(c.want, abi.ToolSend) {
+			sent += 2
+		}
+		flows, err := h.Flows(t.Context(), &store.Filter{SessionKey: children[0]})
+		if err != nil || len(flows) != sent {
+			t.Errorf("allow %s deny %s: a child has %d flows, %v; want %d", c.allow, c.deny, len(flows), err, sent)
+		}
+	}
+}
+
+// A refusal leaves nothing: the call's id is free when the settings allow the call.
+func TestRefusedCallsLeaveNothing(t *testing.T) {
+	tokens, goOn := make(chan string), make(chan struct{})
+	h := alive(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.Message == "hello" {
+			return "REPLY_SKIP", nil
+		}
+		_, token := turn.Tools.Access()
+		tokens <- token
+		<-goOn
+		return "done", nil
+	}, func(o *host.Options) { o.URL = func() string { return "http://127.0.0.1:1" } })
+	id := begin(t, h, children[0], "begin")
+	caller, ok := h.Identify(<-tokens)
+	if !ok || caller.Depth != 1 || caller.RunID != id {
+		t.Fatalf("the run's token stands for %+v", caller)
+	}
+	send := func(callID, message string) *host.Answer {
+		t.Helper()
+		answer, err := h.Call(t.Context(), &host.Call{
+			Tool: abi.ToolSend, Caller: caller, ID: callID,
+			Args: fmt.Appendf(nil, `{"sessionKey":"agent:main:b","message":%q,"timeoutSeconds":0,"announce":"none"}`, message),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	for _, callID := range []string{"mine", ""} {
+		got := send(callID, "refused")
+		const want = `{"status":"forbidden","error":"sessions_send is not for child sessions unless tools.subagents.tools.allow has it; do without it, or ask the operator to change the setting"}`
+		if string(got.Result) != want || got.Code != abi.Forbidden || got.FlowID != "" || got.CallID == "" || callID != "" && got.CallID != callID {
+			t.Errorf("refused: %s %+v", got.Result, got)
+		}
+	}
+	flows, err := h.Flows(t.Context(), &store.Filter{})
+	if err != nil || len(flows) != 0 || count(t, h, "agent:main:b") != 0 {
+		t.Errorf("refusals left %d flows, %v", len(flows), err)
+	}
+
+	configure(t, h, toolsOfChildren(`"sessions_*"`, ``))
+	for _, callID := range []string{"mine", ""} {
+		if got := send(callID, "hello"); got.Code != "" || got.FlowID == "" {
+			t.Errorf("allowed: %s %+v", got.Result, got)
+		}
+	}
+	close(goOn)
+	reply(t, h, id)
+}
+
+// Only runs are restricted: a connection that speaks as a child session is what the
+// operator has configured. ToolsFor says of everybody what Call does.
+func TestToolsFor(t *testing.T) {
+	h := idle(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), nil)
+	child := abi.Caller{SessionKey: children[0], AgentID: "main", Depth: 1}
+	run := child
+	run.RunID = "r"
+	for _, c := range []struct {
+		caller abi.Caller
+		want   []string
+	}{
+		{abi.Caller{Operator: true}, names(h.Tools())},
+		{abi.Caller{SessionKey: "agent:main:a", AgentID: "main", RunID: "r"}, names(h.Tools())},
+		{child, names(h.Tools())},
+		{run, []string{abi.ToolList}},
+	} {
+		tools, err := h.ToolsFor(t.Context(), c.caller)
+		if got := names(tools); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%+v may use %q, %v; want %q", c.caller, got, err, c.want)
+		}
+		answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolAgents, Caller: c.caller})
+		if err != nil || (answer.Code == abi.Forbidden) == slices.Contains(c.want, abi.ToolAgents) {
+			t.Errorf("%+v: %+v, %v", c.caller, answer, err)
+		}
+	}
+	if got := len(h.Tools()); got != 5 {
+		t.Errorf("the host has %d tools", got)
+	}
+	if _, err := h.Call(t.Context(), &host.Call{Tool: "no_such_tool", Caller: run}); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
+		t.Errorf("a tool that is not there: %v", err)
+	}
+}
+
+func names(tools []abi.Tool) (names []string) {
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}

@@ -1,0 +1,108 @@
+package policy_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/policy"
+)
+
+var child = abi.Caller{SessionKey: "agent:main:subagent:1", AgentID: "main", RunID: "r", Depth: 1}
+
+// The tools of children under settings, against S5.4.
+func TestTool(t *testing.T) {
+	const (
+		withheld = "tools.subagents.tools.allow"
+		spawn    = "no setting allows it"
+	)
+	denied := func(pattern string) string { return `tools.subagents.tools.deny has "` + pattern + `"` }
+	for _, tt := range []struct {
+		allow, deny []string
+		want        map[string]string // of each tool, what a refusal names; "" is none
+	}{
+		{nil, nil, map[string]string{
+			"sessions_list": withheld, "sessions_history": withheld, "sessions_send": withheld, "agents_list": withheld, "sessions_spawn": spawn,
+			"exec": "", "sessions_lists": "", "sessions_": "", "Sessions_List": "",
+		}},
+		{[]string{"sessions_list"}, nil, map[string]string{"sessions_list": "", "sessions_history": withheld, "exec": ""}},
+		{[]string{"sessions_*"}, nil, map[string]string{"sessions_list": "", "sessions_send": "", "agents_list": withheld, "sessions_spawn": spawn}},
+		{[]string{"exec"}, nil, map[string]string{"exec": "", "read": "", "sessions_list": withheld}},
+		{[]string{"*"}, nil, map[string]string{"sessions_list": "", "agents_list": "", "exec": "", "sessions_spawn": spawn}},
+		{[]string{"sessions_spawn"}, nil, map[string]string{"sessions_spawn": spawn}},
+		{nil, []string{"exec"}, map[string]string{"exec": denied("exec"), "read": "", "sessions_list": withheld}},
+		{nil, []string{"*"}, map[string]string{"exec": denied("*"), "read": denied("*"), "sessions_list": denied("*"), "sessions_spawn": spawn}},
+		{[]string{"*"}, []string{"sessions_send"}, map[string]string{"sessions_send": denied("sessions_send"), "sessions_list": ""}},
+		{[]string{"sessions_send"}, []string{"read", "*_send"}, map[string]string{"sessions_send": denied("*_send"), "read": denied("read")}},
+		{[]string{"*"}, []string{"*"}, map[string]string{"sessions_list": denied("*"), "exec": denied("*")}},
+		{[]string{""}, []string{""}, map[string]string{"exec": "", "sessions_list": withheld}},
+	} {
+		c := config.Default()
+		c.Tools.Subagents = config.ToolPolicy{Allow: tt.allow, Deny: tt.deny}
+		for tool, want := range tt.want {
+			err := policy.Tool(c, &child, tool)
+			switch {
+			case want == "" && err != nil:
+				t.Errorf("S5.4 allow %q, deny %q: %s is refused: %v", tt.allow, tt.deny, tool, err)
+			case want != "" && (!errors.Is(err, abi.Forbidden) || !strings.HasPrefix(err.Error(), tool+" ") || !strings.Contains(err.Error(), want)):
+				t.Errorf("S5.4 allow %q, deny %q: %s: %v; want Forbidden and %q", tt.allow, tt.deny, tool, err, want)
+			}
+		}
+	}
+}
+
+// Nobody but the runs of children is restricted.
+func TestToolOfOthers(t *testing.T) {
+	c := config.Default()
+	c.Tools.Subagents.Deny = []string{"*"}
+	for name, caller := range map[string]abi.Caller{
+		"the operator":         {Operator: true},
+		"a session":            {SessionKey: "agent:main:main", AgentID: "main"},
+		"a run":                {SessionKey: "agent:main:main", AgentID: "main", RunID: "r", Hops: 3, Sandboxed: true},
+		"a child's connection": {SessionKey: "agent:main:subagent:1", AgentID: "main", Depth: 1},
+	} {
+		for _, tool := range []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolSpawn, abi.ToolAgents, "exec"} {
+			if err := policy.Tool(c, &caller, tool); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// Patterns, as settings use them to deny.
+func TestPattern(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		yes, no []string
+	}{
+		{"abc", []string{"abc"}, []string{"ab", "abcd", "xabc", "ABC"}},
+		{"*", []string{"a", "a/b", "é", "*"}, nil},
+		{"**", []string{"a"}, nil},
+		{"a*", []string{"a", "ab"}, []string{"b", "ba"}},
+		{"*a", []string{"a", "ba", "aa"}, []string{"b", "ab"}},
+		{"a*b", []string{"ab", "axb", "abb", "abxb"}, []string{"a", "b", "ba", "abx"}},
+		{"ab*ba", []string{"abba", "abxba"}, []string{"aba", "ab"}},
+		{"*ab*", []string{"ab", "xab", "abx", "xaby"}, []string{"a", "ba", "axb"}},
+		{"a*b*c", []string{"abc", "aXbYc", "abbcc", "abcbc"}, []string{"acb", "ab", "ac", "abcx"}},
+		{"*ab*ab*", []string{"abab", "xabyabz"}, []string{"ab", "aab", "abb"}},
+		{"a*aab", []string{"aaab", "aaaab"}, []string{"aab", "ab"}},
+		{"[a-c]", []string{"[a-c]"}, []string{"b"}},
+		{"?", []string{"?"}, []string{"a"}},
+		{`a\*`, []string{`a\`, `a\b`}, []string{"a*", "a"}},
+	} {
+		c := config.Default()
+		c.Tools.Subagents.Deny = []string{tt.pattern}
+		for _, tool := range tt.yes {
+			if policy.Tool(c, &child, tool) == nil {
+				t.Errorf("%s does not match %s", tt.pattern, tool)
+			}
+		}
+		for _, tool := range tt.no {
+			if err := policy.Tool(c, &child, tool); err != nil {
+				t.Errorf("%s matches %s: %v", tt.pattern, tool, err)
+			}
+		}
+	}
+}
