@@ -53,7 +53,7 @@ func TestLoadFull(t *testing.T) {
 				{ID: "quiet", AllowAgents: []string{}, Sandbox: SandboxOff, Runner: &Runner{Kind: RunnerScript, Replies: []Reply{
 					{Text: "one"}, {}, {Error: "no"},
 					{Text: " {{result}} ", After: 1500 * time.Millisecond, Tool: "sessions_send",
-						Args: []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`),
+						Args:  []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`),
 						Usage: &abi.Usage{Input: tokens(900), Output: tokens(300)}},
 				}}},
 			},
