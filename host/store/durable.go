@@ -60,6 +60,11 @@ type View interface {
 	// run, itself or through others: by an unanswered call of its own, or because
 	// it is queued behind one that does (S4.4).
 	Waits(ctx context.Context, sessionKey, runID string) (bool, error)
+	// Parents returns the keys that sessions name as their parents
+	// (abi.Session.SpawnedBy), stored or not, each once and at most limit, which is
+	// at least 1: first the parent of the newest child, by the order of lists,
+	// archived children included.
+	Parents(ctx context.Context, limit int) ([]string, error)
 	// Due returns all scheduled work of a kind, what is due first ahead.
 	Due(ctx context.Context, kind string) ([]Due, error)
 }

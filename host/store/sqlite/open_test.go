@@ -129,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 		path string
 		want []string // in the error, beside the path
 	}{
-		"a newer schema":          {newer, []string{"schema version 99", "newer than 2", "newer program"}},
+		"a newer schema":          {newer, []string{"schema version 99", "newer than 3", "newer program"}},
 		"another program's":       {foreign, []string{"another program", "another file"}},
 		"another program's, new":  {marked, []string{"another program", "another file"}},
 		"text":                    {text, []string{"not a database"}},

@@ -34,6 +34,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"sessions", testTxSessions},
 		{"flows that wait for a run", testWaiting},
 		{"waits: who waits for whom", testWaits},
+		{"parents", testParents},
 		{"work: what is due", testDue},
 		{"work: claims and fences", testClaims},
 		{"work: leases", testLeases},
