@@ -124,6 +124,7 @@ func (h *Host) ResendDelivery(ctx context.Context, id string) error {
 }
 
 // WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
+// One that rests is not waited for, but for its deliveries (store.Flow.Resting).
 func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()
 	if err != nil {

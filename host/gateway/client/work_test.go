@@ -87,6 +87,18 @@ func (k *kept) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return nil, ctx.Err()
 }
 
+func (k *kept) Run(_ context.Context, id string) (*store.Run, error) {
+	return runRow, k.one(id, "r_1")
+}
+
+func (k *kept) KillRun(_ context.Context, id, why string) (*store.Run, error) {
+	k.changed = "kill because " + why
+	if id == "r_done" {
+		return nil, abi.NewError(abi.Conflict, "it has ended")
+	}
+	return runRow, k.one(id, "r_1")
+}
+
 func (k *kept) RetryFlow(_ context.Context, id string) error {
 	k.changed = "retry"
 	return k.one(id, "f_1")
@@ -152,6 +164,23 @@ func TestWork(t *testing.T) {
 	same(t, flowRow, flow, err)
 	flow, err = c.WaitFlow(ctx, "f_1")
 	same(t, flowRow, flow, err)
+
+	run, err := c.Run(ctx, "r_1")
+	same(t, runRow, run, err)
+	run, err = c.KillRun(ctx, "r_1", "enough \"\n")
+	same(t, runRow, run, err)
+	same(t, "kill because enough \"\n", k.changed, nil)
+	run, err = c.KillRun(ctx, "r_1", "")
+	same(t, runRow, run, err)
+	same(t, "kill because ", k.changed, nil)
+	for id, code := range map[string]abi.Code{"r_2/..": abi.NotFound, "r_done": abi.Conflict} {
+		if r, err := c.KillRun(ctx, id, ""); r != nil || !errors.Is(err, code) {
+			t.Errorf("kill %s: %v, %v", id, r, err)
+		}
+	}
+	if r, err := c.Run(ctx, "r_2?"); r != nil || !errors.Is(err, abi.NotFound) {
+		t.Errorf("another run: %v, %v", r, err)
+	}
 
 	for what, do := range map[string]func(context.Context, string) error{"retry": c.RetryFlow, "drop": c.DropFlow, "resend": c.ResendDelivery} {
 		id := "f_1"

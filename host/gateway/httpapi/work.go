@@ -19,11 +19,14 @@ type Work interface {
 	Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error)
 	Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error)
 	Flow(ctx context.Context, id string) (*store.Flow, error)
+	Run(ctx context.Context, id string) (*store.Run, error)
+	// KillRun returns the run as it has ended; one that had before is abi.Conflict.
+	KillRun(ctx context.Context, id, why string) (*store.Run, error)
 	RetryFlow(ctx context.Context, id string) error
 	DropFlow(ctx context.Context, id string) error
 	ResendDelivery(ctx context.Context, id string) error
-	// WaitFlow returns the flow when it has ended or is parked, and its deliveries
-	// have ended too.
+	// WaitFlow returns the flow when it has ended, rests or is parked, and its
+	// deliveries have ended too.
 	WaitFlow(ctx context.Context, id string) (*store.Flow, error)
 }
 
@@ -43,6 +46,22 @@ func (s *Socket) work() []endpoint {
 			waits(true)
 			defer waits(false)
 			return encode(w.WaitFlow(ctx, r.PathValue("id")))
+		}},
+		{http.MethodGet, "/v1/runs/{id}", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+			return encode(w.Run(ctx, r.PathValue("id")))
+		}},
+		{http.MethodPost, "/v1/runs/{id}/kill", func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
+			body, err := readAll(r)
+			if err != nil {
+				return nil, err
+			}
+			var why string
+			if err := readBody(body, fields{"why": text(&why)}); err != nil {
+				return nil, err
+			}
+			waits(true)
+			defer waits(false)
+			return encode(w.KillRun(ctx, r.PathValue("id"), why))
 		}},
 		{http.MethodPost, "/v1/flows/{id}/retry", change(w.RetryFlow)},
 		{http.MethodPost, "/v1/flows/{id}/drop", change(w.DropFlow)},
