@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/chat"
@@ -49,6 +51,41 @@ func (h *Host) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delive
 	return look(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
 }
 
+// Run returns a run, or abi.NotFound.
+func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
+	r, err := look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+	if err == nil && r == nil {
+		err = abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q", clip(id)))
+	}
+	return r, err
+}
+
+// KillRun ends a run as killed, for a reason that whoever waits for it reads
+// (empty: a standing one), and returns it as it has ended: abi.NotFound;
+// abi.InvalidArgs; abi.Conflict when it had ended before. A queued run never
+// begins. An agent that is executing it is ended, its processes included, and what
+// it answers does not count. What waits for the run goes on.
+//
+// On a host that is not started it is all that is done: what another process left
+// of the run is taken over, unless Options.Shared is set, and ended.
+func (h *Host) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+	s, err := h.durable()
+	if err != nil {
+		return nil, err
+	}
+	why = strings.TrimSpace(why)
+	if len(why) > maxWhy || !utf8.ValidString(why) {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxWhy))
+	}
+	if err := s.own(ctx); err != nil {
+		return nil, err
+	}
+	return s.runs.Abort(ctx, id, why)
+}
+
+// maxWhy bounds the reason for which a run is killed, in bytes.
+const maxWhy = 1000
+
 // Flow returns a flow, or abi.NotFound.
 func (h *Host) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()
@@ -87,6 +124,7 @@ func (h *Host) ResendDelivery(ctx context.Context, id string) error {
 }
 
 // WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
+// One that rests is not waited for, but for its deliveries (store.Flow.Resting).
 func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()
 	if err != nil {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -30,6 +31,9 @@ type services struct {
 	chat   *chat.Service
 	shared bool
 	pruner *pruner
+
+	owning sync.Mutex
+	owned  bool // guarded by owning
 
 	runners *runners.Runners // nil when the embedder supplies agents
 	sinks   *sinks.Sinks     // nil when the embedder supplies sinks
@@ -109,13 +113,24 @@ func (h *Host) Start(ctx context.Context) error {
 	if s == nil {
 		return abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
 	}
-	if !s.shared {
-		if err := s.worker.TakeOver(ctx); err != nil {
-			return err
-		}
+	if err := s.own(ctx); err != nil {
+		return err
 	}
 	s.pruner = startPruner(s.store, o.Now, o.Logger)
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
+}
+
+// own takes over, once, what another process was doing with a store that is this
+// process's alone.
+func (s *services) own(ctx context.Context) error {
+	s.owning.Lock()
+	defer s.owning.Unlock()
+	if s.shared || s.owned {
+		return nil
+	}
+	err := s.worker.TakeOver(ctx)
+	s.owned = err == nil
+	return err
 }
 
 // Drain lets the attempts at runs under way end and begins no further ones but those

@@ -39,7 +39,7 @@
 //	        runner: {
 //	          kind: "script",
 //	          replies: [
-//	            { tool: "sessions_list", args: { limit: 5 }, text: "I see {{result}}", afterMs: 200 },
+//	            { tool: "sessions_list", args: { limit: 5 }, text: "I see {{result}}", afterMs: 200, usage: { input: 900, output: 300 } },
 //	            { error: "out of order" },
 //	            "REPLY_SKIP",
 //	          ],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
@@ -52,7 +53,8 @@ func TestLoadFull(t *testing.T) {
 				{ID: "quiet", AllowAgents: []string{}, Sandbox: SandboxOff, Runner: &Runner{Kind: RunnerScript, Replies: []Reply{
 					{Text: "one"}, {}, {Error: "no"},
 					{Text: " {{result}} ", After: 1500 * time.Millisecond, Tool: "sessions_send",
-						Args: []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`)},
+						Args:  []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`),
+						Usage: &abi.Usage{Input: tokens(900), Output: tokens(300)}},
 				}}},
 			},
 		},
@@ -95,6 +97,8 @@ func TestLoadFull(t *testing.T) {
 		}
 	}
 }
+
+func tokens(n int64) *int64 { return &n }
 
 // The package comment and the design say what a file looks like.
 func TestExamples(t *testing.T) {

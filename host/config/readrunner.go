@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config/document"
 )
 
@@ -170,7 +171,7 @@ func (r *reader) reply(v value) (reply Reply) {
 		return reply
 	}
 	if v.node.Kind != document.Object {
-		r.problem(v, "is %s; it must be a string, or {text, afterMs, error, tool, args}", v.node.Kind)
+		r.problem(v, "is %s; it must be a string, or {text, afterMs, error, tool, args, usage}", v.node.Kind)
 		return reply
 	}
 	var after int
@@ -184,14 +185,44 @@ func (r *reader) reply(v value) (reply Reply) {
 				reply.Args = r.json(nil, v)
 			}
 		}},
+		field{"usage", r.usageInto(&reply.Usage)},
 	)
 	reply.After = time.Duration(after) * time.Millisecond
 	_, hasText := found["text"]
-	if failure, ok := found["error"]; ok && hasText {
+	failure, fails := found["error"]
+	if fails && hasText {
 		r.problem(failure, "is given beside a text; a reply is one or the other")
+	}
+	if usage, ok := found["usage"]; ok && fails {
+		r.problem(usage, "is given beside an error; only an answer has one")
 	}
 	if args, ok := found["args"]; ok && reply.Tool == "" {
 		r.problem(args, "is given without a tool")
 	}
 	return reply
+}
+
+// maxTokens bounds a count of tokens.
+const maxTokens = 1_000_000_000
+
+// usageInto reads what an answer is said to have taken; a count that is not given
+// is not known.
+func (r *reader) usageInto(to **abi.Usage) func(value) {
+	return func(v value) {
+		u := &abi.Usage{}
+		count := func(to **int64) func(value) {
+			return func(v value) {
+				n := -1
+				if r.intInto(&n, 0, maxTokens)(v); n >= 0 {
+					tokens := int64(n)
+					*to = &tokens
+				}
+			}
+		}
+		found := r.object(v, field{"input", count(&u.Input)}, field{"output", count(&u.Output)})
+		if found != nil && len(found) == 0 {
+			r.problem(v, "is empty; give it input, output or both")
+		}
+		*to = u
+	}
 }

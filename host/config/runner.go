@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+)
 
 // Values of agents.defaults.sandbox.mode and agents.list[].sandbox.mode: whose
 // runs are sandboxed callers (S0.3).
@@ -50,4 +54,5 @@ type Reply struct {
 	Error string        // the run fails with this
 	Tool  string        // a tool to call first …
 	Args  []byte        // … with these arguments; {{result}} in Text stands for its result
+	Usage *abi.Usage    // input and output tokens that the answer is said to have taken; nil: not known
 }

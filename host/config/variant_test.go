@@ -76,9 +76,9 @@ var variantProblems = []badFile{
 		"f:6:105: agents.list[4].runner.env.B: names no environment variable; write {env: NAME}",
 		"f:6:112: agents.list[4].runner.env.C: contains a NUL character",
 	}},
-	{"script", "{agents: {defaults: {runner: {kind: 'script', replies: []}}, list: [{id: 'a', runner: {kind: 'script', replies: [\n5,\n{text: 'a', error: 'b'},\n{args: {}},\n{tool: 'x', args: [1]},\n{tool: 'x', args: {a: Infinity, b: 1e300, c: [NaN], d: 1, d: 2}},\n{afterMs: 90000000, delay: 1}]}}]}}", []string{
+	{"script", "{agents: {defaults: {runner: {kind: 'script', replies: []}}, list: [{id: 'a', runner: {kind: 'script', replies: [\n5,\n{text: 'a', error: 'b'},\n{args: {}},\n{tool: 'x', args: [1]},\n{tool: 'x', args: {a: Infinity, b: 1e300, c: [NaN], d: 1, d: 2}},\n{afterMs: 90000000, delay: 1},\n{error: 'x', usage: {input: 1}},\n{usage: {}},\n{usage: {input: -1, output: 1.5, total: 3}},\n{usage: 5}]}}]}}", []string{
 		"f:1:56: agents.defaults.runner.replies: is empty; give it at least one reply",
-		"f:2:1: agents.list[0].runner.replies[0]: is a number; it must be a string, or {text, afterMs, error, tool, args}",
+		"f:2:1: agents.list[0].runner.replies[0]: is a number; it must be a string, or {text, afterMs, error, tool, args, usage}",
 		"f:3:20: agents.list[0].runner.replies[1].error: is given beside a text; a reply is one or the other",
 		"f:4:8: agents.list[0].runner.replies[2].args: is given without a tool",
 		"f:5:19: agents.list[0].runner.replies[3].args: is an array; it must be an object",
@@ -87,7 +87,13 @@ var variantProblems = []badFile{
 		"f:6:47: agents.list[0].runner.replies[4].args.c[0]: is NaN; it must be a number from -2^53 to 2^53",
 		"f:6:59: agents.list[0].runner.replies[4].args.d: is given twice; the first is on line 6",
 		"f:7:11: agents.list[0].runner.replies[5].afterMs: is 90000000; it must be a whole number from 0 to 86400000",
-		"f:7:21: agents.list[0].runner.replies[5].delay: is an unknown name, or a setting that this version does not know; known here: text, afterMs, error, tool, args",
+		"f:7:21: agents.list[0].runner.replies[5].delay: is an unknown name, or a setting that this version does not know; known here: text, afterMs, error, tool, args, usage",
+		"f:8:21: agents.list[0].runner.replies[6].usage: is given beside an error; only an answer has one",
+		"f:9:9: agents.list[0].runner.replies[7].usage: is empty; give it input, output or both",
+		"f:10:17: agents.list[0].runner.replies[8].usage.input: is -1; it must be a whole number from 0 to 1000000000",
+		"f:10:29: agents.list[0].runner.replies[8].usage.output: is 1.5; it must be a whole number from 0 to 1000000000",
+		"f:10:34: agents.list[0].runner.replies[8].usage.total: is an unknown name, or a setting that this version does not know; known here: input, output",
+		"f:11:9: agents.list[0].runner.replies[9].usage: is a number; it must be an object",
 	}},
 	{"delivery", "{delivery: {maxAge: '0s', retries: 3, channels: []}}", []string{
 		`f:1:21: delivery.maxAge: "0s" is not a time such as "90s", "15m" or "24h"`,

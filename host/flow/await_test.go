@@ -54,3 +54,40 @@ func TestWaitIsCutOff(t *testing.T) {
 		}
 	})
 }
+
+// A flow that has answered and waits for a time alone is not waited for; while it
+// waits for a run, or has not answered, it is.
+func TestWaitForOneThatRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &plugin{})
+		far := w.clock().Add(1000 * time.Hour).UnixMilli()
+		f := &store.Flow{ID: "f", Status: store.FlowWaiting, WaitUntil: far}
+		put := func(change func()) {
+			change()
+			w.update(func(tx store.Tx) error { return tx.PutFlow(f) })
+			time.Sleep(2 * work.DefaultPoll)
+			synctest.Wait()
+		}
+		put(func() {})
+		got := make(chan *store.Flow, 1)
+		go func() {
+			f, err := w.flows.Wait(t.Context(), "f")
+			if err != nil {
+				t.Error(err)
+			}
+			got <- f
+		}()
+		put(func() { f.WaitRun = "r" })
+		put(func() { f.AnsweredAt = 1 })
+		if len(got) != 0 {
+			t.Error("it is over before its run has ended")
+		}
+		put(func() { f.WaitRun = "" })
+		if len(got) != 1 {
+			t.Fatal("its time is waited for")
+		}
+		if f := <-got; f == nil || f.Ended() || !f.Resting() || f.WaitUntil != far {
+			t.Errorf("it stands at %+v", f)
+		}
+	})
+}

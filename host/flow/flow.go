@@ -122,9 +122,9 @@ func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error)
 	return f, err
 }
 
-// Wait returns the flow when it has ended or is parked.
+// Wait returns the flow when it has ended, is parked, or rests.
 func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
-	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked })
+	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Resting() })
 }
 
 // Retry makes a parked flow go on. It fails with abi.NotFound, and with

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,9 +59,9 @@ func TestAbort(t *testing.T) {
 	if id := <-began; id != "last" {
 		t.Errorf("%s began; what was aborted keeps its place", id)
 	}
-	again := r.abort("running", "other", abi.RunKilled, "enough")
-	if again.EndedAt != row.EndedAt {
-		t.Error("an abort has changed a run that had ended")
+	_, err := r.Abort(t.Context(), "running", "other")
+	if again := r.row("running"); !errors.Is(err, abi.Conflict) || err.Error() != "run running has ended already, as killed: enough" || again.Abort != "enough" || again.EndedAt != row.EndedAt {
+		t.Errorf("a second abort: %v; the run is %+v", err, again)
 	}
 	r.abort("last", "", abi.RunKilled, "aborted by the operator")
 	if n := r.scheduled(store.KindRun); n != 0 {

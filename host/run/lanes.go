@@ -1,6 +1,10 @@
 package run
 
-import "container/heap"
+import (
+	"container/heap"
+
+	"github.com/parley-wasm/parley/host/store"
+)
 
 // state of a ticket.
 //
@@ -30,8 +34,13 @@ type ticket struct {
 	state state
 	index int // in the heap of its lane or group
 
+	aborted  bool     // to be brought to its end alone
 	failures int      // to begin or to end it, in a row
 	unsaved  *unsaved // what an attempt came to that could not be stored
+}
+
+func ticketOf(r *store.Run) *ticket {
+	return &ticket{id: r.ID, seq: r.Seq, session: r.SessionKey, group: r.Group}
 }
 
 // lanes decides which runs go next: those of one session one after the other in

@@ -45,7 +45,7 @@ func (m *Manager) look(ctx context.Context, id string) error {
 		return m.view(ctx, func(v store.View) error {
 			r, err := v.Run(ctx, id)
 			if err == nil && r != nil && r.Abort != "" {
-				m.abort(id)
+				m.abort(r)
 			}
 			return err
 		})
@@ -101,7 +101,7 @@ func (m *Manager) queue(r *store.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lanes.tickets[r.ID] == nil {
-		m.lanes.add(&ticket{id: r.ID, seq: r.Seq, session: r.SessionKey, group: r.Group})
+		m.lanes.add(ticketOf(r))
 	}
 }
 
@@ -160,7 +160,11 @@ func (m *Manager) execute(t *ticket) {
 func (m *Manager) requeue(t *ticket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t.state == suspended && m.attempts[t.id] == nil {
+	switch {
+	case t.state != suspended || m.attempts[t.id] != nil:
+	case t.aborted:
+		m.hasten(t)
+	default:
 		m.lanes.requeue(t)
 		m.dispatch()
 	}

@@ -70,6 +70,16 @@ func (r *rig) next(a agent.Agent) *rig {
 // start begins as the sole owner of the store.
 func (r *rig) start() *rig {
 	r.t.Helper()
+	r.possess()
+	if err := r.Start(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	return r
+}
+
+// possess owns the store, and begins nothing.
+func (r *rig) possess() *rig {
+	r.t.Helper()
 	silent := slog.New(slog.DiscardHandler)
 	var err error
 	if r.worker, err = work.NewWorker(&work.WorkerOptions{Store: r.store, Logger: silent}); err != nil {
@@ -85,9 +95,6 @@ func (r *rig) start() *rig {
 		o.Agents = func(string) (agent.Agent, error) { return r.agent, nil }
 	}
 	if r.Manager, err = run.New(&o); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.Start(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { r.close(context.Background()) })

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
@@ -33,11 +34,16 @@ func (m *Manager) read(ctx context.Context, id string) (r *store.Run, err error)
 
 // Abort kills a run for a reason that its caller reads, and returns it as it
 // ended. A queued run ends at once; of one that is executed the agent's context
-// ends. One that has ended stays as it is.
+// ends, and whatever it answers does not count. It fails with abi.NotFound, and
+// with abi.Conflict when the run has ended already, which stays as it is.
+//
+// A manager that has not been started kills too, and executes nothing else: of a
+// run whose host has died it ends what is left of the agent.
 func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error) {
 	if why == "" {
 		why = "aborted by the operator"
 	}
+	var row *store.Run
 	queued := false
 	err := m.o.Store.Update(ctx, func(tx store.Tx) error {
 		r, err := tx.Run(id)
@@ -47,11 +53,12 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		case r == nil:
 			return errNotFound(id)
 		case r.Ended():
-			return nil
+			return errEnded(r)
 		}
 		if r.Abort == "" {
 			r.Abort = why
 		}
+		row = r
 		if err := tx.PutRun(r); err != nil {
 			return err
 		}
@@ -67,32 +74,52 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		m.watch.Tell(id)
 		m.forget(id)
 	} else {
-		m.abort(id)
+		m.abort(row)
 	}
 	return m.Wait(ctx, id)
 }
 
+// errEnded is the failure of an abort that comes too late.
+func errEnded(r *store.Run) error {
+	how := r.Status
+	if r.Error != "" {
+		how += ": " + r.Error
+	}
+	return abi.NewError(abi.Conflict, fmt.Sprintf("run %s has ended already, as %s", r.ID, how))
+}
+
 // abort acts on an abort that is stored: it ends the attempt that is made here,
-// or takes the run ahead to its end, for which it needs no slot.
-func (m *Manager) abort(id string) {
+// or takes the run ahead to its end. A manager that has not been started knows of
+// no runs, and so learns of this one.
+func (m *Manager) abort(r *store.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if a := m.attempts[id]; a != nil {
+	if a := m.attempts[r.ID]; a != nil {
 		a.aborted = true
 		if a.stop != nil {
 			a.stop(errAborted)
 		}
 		return
 	}
-	t := m.lanes.tickets[id]
-	if t == nil || m.phase != open {
+	t := m.lanes.tickets[r.ID]
+	if t == nil && m.phase == created {
+		t = ticketOf(r)
+		m.lanes.add(t)
+	}
+	if t != nil {
+		t.aborted = true
+		m.hasten(t)
+	}
+}
+
+// hasten brings an aborted run whose turn it is in its lane to its end, for which
+// it needs no slot. m.mu is held.
+func (m *Manager) hasten(t *ticket) {
+	if m.phase > open || t.state != ready && t.state != suspended {
 		return
 	}
-	switch t.state {
-	case ready, suspended:
-		m.lanes.activate(t)
-		m.executing.Go(func() { m.execute(t) })
-	}
+	m.lanes.activate(t)
+	m.executing.Go(func() { m.execute(t) })
 }
 
 // forget takes a run that has ended out of the queue.

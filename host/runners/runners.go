@@ -124,7 +124,7 @@ func (o *Options) command(c *config.Runner) (agent.Agent, error) {
 func scripted(c *config.Runner) (agent.Agent, error) {
 	replies := make([]script.Reply, len(c.Replies))
 	for i, r := range c.Replies {
-		replies[i] = script.Reply{Text: r.Text, After: r.After, Error: r.Error, Tool: r.Tool, Args: r.Args}
+		replies[i] = script.Reply{Text: r.Text, After: r.After, Error: r.Error, Tool: r.Tool, Args: r.Args, Usage: r.Usage}
 	}
 	return script.New(&script.Options{Replies: replies})
 }

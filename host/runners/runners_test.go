@@ -102,11 +102,11 @@ func TestErrors(t *testing.T) {
 // Every setting of a script reaches its agent.
 func TestScript(t *testing.T) {
 	r := runners.New(parse(t, `{agents: {list: [
-		{id: "tool", runner: {kind: "script", replies: [{tool: "sessions_list", args: {limit: 3}, text: "got {{result}}"}]}},
+		{id: "tool", runner: {kind: "script", replies: [{tool: "sessions_list", args: {limit: 3}, text: "got {{result}}", usage: {input: 900, output: 300}}]}},
 		{id: "error", runner: {kind: "script", replies: [{error: "out of order", afterMs: 1}]}}]}}`), nil)
 	s := agenttest.NewSession()
 	out, err := get(t, r, "tool").Run(t.Context(), s.Turn("x"))
-	if err != nil || out.Text != "got {}" {
+	if err != nil || out.Text != "got {}" || out.Usage == nil || *out.Usage.Input != 900 || *out.Usage.Output != 300 {
 		t.Errorf("answered %+v, %v", out, err)
 	}
 	if calls := s.Calls(); len(calls) != 1 || calls[0].String() != `sessions_list{"limit":3}` {

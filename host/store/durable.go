@@ -65,6 +65,11 @@ type View interface {
 	ActiveChildren(ctx context.Context, parent string) (int, error)
 	// Busy reports whether a run of the session has not ended.
 	Busy(ctx context.Context, sessionKey string) (bool, error)
+	// Parents returns the keys that sessions name as their parents
+	// (abi.Session.SpawnedBy), stored or not, each once and at most limit, which is
+	// at least 1: first the parent of the newest child, by the order of lists,
+	// archived children included.
+	Parents(ctx context.Context, limit int) ([]string, error)
 	// Due returns all scheduled work of a kind, what is due first ahead.
 	Due(ctx context.Context, kind string) ([]Due, error)
 }

@@ -53,6 +53,11 @@ func (f *Flow) Standing() string {
 // Answered reports whether the caller has its answer.
 func (f *Flow) Answered() bool { return f.AnsweredAt != 0 }
 
+// Resting reports whether the flow has answered and waits for a time alone, such
+// as that at which a session is archived: nothing is under way that anybody would
+// wait for.
+func (f *Flow) Resting() bool { return f.Status == FlowWaiting && f.Answered() && f.WaitRun == "" }
+
 // Ended reports whether no step follows.
 func (f *Flow) Ended() bool { return f.Status == FlowDone || f.Status == FlowDropped }
 

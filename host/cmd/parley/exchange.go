@@ -68,7 +68,7 @@ func (a *app) await(ctx context.Context, db *database, call *host.Call) (answer 
 // stay waits until the flow is over, and tells how it stands.
 func (a *app) stay(ctx context.Context, db *database, id string, detach bool) error {
 	f, err := db.Flow(ctx, id)
-	if err != nil || f.Ended() && detach {
+	if err != nil || isOver(f) && detach {
 		return err
 	}
 	if detach {
@@ -100,10 +100,14 @@ func (a *app) stay(ctx context.Context, db *database, id string, detach bool) er
 	}
 }
 
+// isOver reports whether nobody needs to stay for what a flow has to do: it has
+// ended, or waits for a time that may be far off. Its deliveries may be under way.
+func isOver(f *store.Flow) bool { return f.Ended() || f.Resting() }
+
 // standing says what a flow waits for.
 func standing(f *store.Flow) string {
 	text := terminal.Line(f.Standing())
-	if f.Ended() {
+	if isOver(f) {
 		return "posting to the chat channel (" + text + ")"
 	}
 	return orElse(text, "waiting for the rest of the exchange")

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// idArg names a flow or a delivery.
+// idArg names a flow, a run or a delivery.
 type idArg struct {
 	ID string `arg:"" help:"The id, or as much of it as tells it apart."`
 }

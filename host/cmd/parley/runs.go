@@ -11,22 +11,31 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// runsCmd lists runs.
+// runsCmd holds what can be done with runs.
 type runsCmd struct {
+	List runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first (the default)."`
+	Show runShowCmd  `cmd:"" help:"Show a run with its message and answer."`
+	Kill runKillCmd  `cmd:"" help:"End a run: it never begins, or its agent is stopped."`
+}
+
+func (*runsCmd) Help() string {
+	return `A run is one answer of an agent to one message. It is queued behind the runs of its session, runs, and ends as done, failed, killed or timeout. A run whose process died is tried again, at most runs.maxAttempts times in all. Ids may be shortened.
+
+parley runs [--failed] [--session KEY] [--limit N] lists them; see parley runs list --help.`
+}
+
+// runsListCmd lists runs.
+type runsListCmd struct {
 	Failed  bool   `help:"Only those that failed, were killed or took too long."`
 	Session string `placeholder:"KEY" help:"Only of this session: main, or a key."`
 	Limit   int    `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
 }
 
-func (*runsCmd) Help() string {
-	return "A run is one answer of an agent to one message. It is queued behind the runs of its session, runs, and ends as done, failed, killed or timeout. A run whose process died is tried again, at most runs.maxAttempts times in all."
-}
-
 // Validate checks the limit.
-func (c *runsCmd) Validate() error { return checkLimit(c.Limit) }
+func (c *runsListCmd) Validate() error { return checkLimit(c.Limit) }
 
 // Run lists the runs.
-func (c *runsCmd) Run(ctx context.Context, a *app) error {
+func (c *runsListCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *database) error {
 		f := &store.Filter{Limit: c.Limit}
 		if c.Failed {
@@ -47,8 +56,10 @@ func (c *runsCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
+func runID(r *store.Run) string { return r.ID }
+
 func (a *app) runsTable(rows []*store.Run, now time.Time) {
-	short := shortIDs(idsOf(rows, func(r *store.Run) string { return r.ID }))
+	short := shortIDs(idsOf(rows, runID))
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cells[i] = []string{

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //
 //	exits N PROGRAM ARGS…   run, and compare the exit code
 //	json PATH WANT          compare a member of the JSON on standard output (gjson path)
+//	keep NAME PATH          set a variable to such a member
 //	start NAME ARGS…        start parley ARGS… --json and wait for its first line,
 //	                        a serve's: sets URL, TOKEN and PID
 //	signal NAME SIGNAL      KILL, TERM, HUP, STOP (waits until it has stopped) or CONT
@@ -71,7 +72,7 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.Mkdir(e.Getenv("HOME"), 0o700), badModules(filepath.Join(e.WorkDir, "bad")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonMember, "start": start, "signal": signalProcess, "ends": ends,
+			"exits": exits, "json": jsonMember, "keep": keep, "start": start, "signal": signalProcess, "ends": ends,
 			"says": says, "post": post, "sql": execSQL, "plain": plain,
 			"hook": hook, "hooked": hooked, "expand": expand, "until": until,
 		},
@@ -137,6 +138,15 @@ func jsonMember(ts *testscript.TestScript, neg bool, args []string) {
 	if got := gjson.Get(doc, args[0]).String(); got != args[1] {
 		ts.Fatalf("%s is %q, want %q", args[0], got, args[1])
 	}
+}
+
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "keep NAME PATH")
+	v := gjson.Get(ts.ReadFile("stdout"), args[1])
+	if !v.Exists() {
+		ts.Fatalf("there is no %s", args[1])
+	}
+	ts.Setenv(args[0], v.String())
 }
 
 func execSQL(ts *testscript.TestScript, neg bool, args []string) {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -20,13 +23,40 @@ func (d *database) Deliveries(ctx context.Context, f *store.Filter) ([]*store.De
 	return tried(ctx, d, func(b backend) ([]*store.Delivery, error) { return b.Deliveries(ctx, f) })
 }
 
+// Tree returns sessions with what they have spawned.
+func (d *database) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	return tried(ctx, d, func(b backend) (*host.Tree, error) { return b.Tree(ctx, q) })
+}
+
 // Flow returns a flow, or abi.NotFound.
 func (d *database) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.Flow(ctx, id) })
 }
 
-// WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
-// It needs work, or an owner that does it.
+// Run returns a run, or abi.NotFound.
+func (d *database) Run(ctx context.Context, id string) (*store.Run, error) {
+	return tried(ctx, d, func(b backend) (*store.Run, error) { return b.Run(ctx, id) })
+}
+
+// KillRun ends a run and returns it as it has ended; one that had before is
+// abi.Conflict. It needs no work. An owner that ended under the request may have
+// killed the run: what the next one finds killed then is no conflict.
+func (d *database) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+	asked := false
+	return tried(ctx, d, func(b backend) (*store.Run, error) {
+		r, err := b.KillRun(ctx, id, why)
+		if asked && errors.Is(err, abi.Conflict) {
+			if now, _ := b.Run(ctx, id); now != nil && now.Status == abi.RunKilled {
+				return now, nil
+			}
+		}
+		asked = true
+		return r, err
+	})
+}
+
+// WaitFlow returns a flow when it has ended or rests, and its deliveries have
+// ended, or it is parked. It needs work, or an owner that does it.
 func (d *database) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.WaitFlow(ctx, id) })
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -32,15 +34,46 @@ func (c *Client) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Deli
 	return doc.Deliveries, err
 }
 
+// Tree returns sessions of the owner's store with what they have spawned.
+func (c *Client) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	t := new(host.Tree)
+	if err := c.decode(ctx, "/v1/tree"+ownerapi.TreeQuery(q.Key, q.Limit), t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
 // Flow returns a flow, or abi.NotFound.
 func (c *Client) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	return c.flow(ctx, flowPath(id))
 }
 
-// WaitFlow returns the flow when it and its deliveries have ended, or it is
-// parked.
+// WaitFlow returns the flow when it has ended or rests, and its deliveries have
+// ended, or it is parked.
 func (c *Client) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return c.flow(ctx, flowPath(id)+"/end")
+}
+
+// Run returns a run, or abi.NotFound.
+func (c *Client) Run(ctx context.Context, id string) (*store.Run, error) {
+	r := new(store.Run)
+	if err := c.decode(ctx, runPath(id), r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// KillRun ends a run and returns it as it has ended; one that had before is
+// abi.Conflict.
+func (c *Client) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+	body := jsonappend.Open(nil)
+	body.OptString("why", why)
+	doc, err := c.ask(ctx, http.MethodPost, runPath(id)+"/kill", body.Close())
+	if err != nil {
+		return nil, err
+	}
+	r := new(store.Run)
+	return r, unmarshal(runPath(id), doc.Raw, r)
 }
 
 // RetryFlow lets a parked flow go on.
@@ -57,6 +90,8 @@ func (c *Client) DropFlow(ctx context.Context, id string) error {
 func (c *Client) ResendDelivery(ctx context.Context, id string) error {
 	return c.change(ctx, "/v1/deliveries/"+url.PathEscape(id)+"/resend")
 }
+
+func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
 
 func flowPath(id string) string { return "/v1/flows/" + url.PathEscape(id) }
 

@@ -26,6 +26,8 @@ type Chat interface {
 	PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, error)
 	// WaitRun returns the run as it stands when it has ended or the time is over.
 	WaitRun(ctx context.Context, caller abi.Caller, runID string, timeout time.Duration) (*store.Run, error)
+	// KillRun returns the run as it has ended; one that had before is abi.Conflict.
+	KillRun(ctx context.Context, runID, why string) (*store.Run, error)
 }
 
 var _ Chat = (*host.Host)(nil)
@@ -47,6 +49,7 @@ func (a *API) addChat(c Chat) {
 	a.routes["/v1/chat/send"] = route{methods: post, handler: a.exchange(sendMessage(c)), operator: "sending messages as a channel does"}
 	a.routes["/v1/agent"] = route{methods: post, handler: a.exchange(startAgent(c)), operator: "starting runs in any session"}
 	a.routes["/v1/sessions/patch"] = route{methods: post, handler: a.exchange(patchSession(c, a.options.Keys)), operator: "changing the settings of sessions"}
+	a.routes["/v1/agent/abort"] = route{methods: post, handler: a.exchange(abortRun(c)), operator: "aborting runs"}
 	a.routes["/v1/agent/wait"] = route{methods: post, handler: a.exchange(waitRun(c))}
 }
 
@@ -180,6 +183,28 @@ func whyEnded(r *store.Run) string {
 		return r.Error
 	}
 	return "the run ended as " + r.Status
+}
+
+// abortRun is agent.abort: {"runId", "reason"?} → {"runId", "status"}, the status
+// in which the run has ended.
+func abortRun(c Chat) operation {
+	return func(ctx context.Context, r *input) ([]byte, error) {
+		var id, reason string
+		err := readBody(r.body, fields{"runId": text(&id), "reason": text(&reason)})
+		if err == nil {
+			err = required("runId", id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.waiting(true)
+		run, err := c.KillRun(ctx, id, reason)
+		r.waiting(false)
+		if err != nil {
+			return nil, err
+		}
+		return accepted(&chat.Accepted{RunID: run.ID, Status: run.Status}, nil)
+	}
 }
 
 // history is chat.history: {"sessionKey", "limit"?} → what sessions_history

@@ -48,6 +48,8 @@ func TestChat(t *testing.T) {
 			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}, "done", 30 * time.Second}},
 		{"/v1/agent/wait", `{"runId":"done"}`, []string{run}, `{"runId":"done","status":"ok","reply":"hi"}`,
 			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}, "done", 30 * time.Second}},
+		{"/v1/agent/abort", `{"runId":"r_1","reason":"enough"}`, []string{op}, `{"runId":"r_1","status":"killed"}`, killAsked{"r_1", "enough"}},
+		{"/v1/agent/abort", `{"runId":"r_1"}`, []string{op, key}, `{"runId":"r_1","status":"killed"}`, killAsked{"r_1", ""}},
 		{"/v1/sessions/patch", `{"key":"agent:a:home","sendPolicy":"deny","label":" big ","displayName":null,"model":null,"archived":true}`, []string{op},
 			`{"key":"agent:a:home","agentId":"a","kind":"main","sessionId":"s","updatedAt":1,"label":"l"}`,
 			chat.Patch{Key: "agent:a:home", SendPolicy: &off, Label: &label, DisplayName: &unset, Model: &unset, Archived: &archived}},
@@ -91,6 +93,10 @@ func TestChatFailures(t *testing.T) {
 		{"bad header", "/v1/chat/send", message(""), strings.Repeat("x", 300), nil, 400, "invalid_request", "the header Idempotency-Key is longer than 256 bytes"},
 		{"two keys", "/v1/agent", message(`,"idempotencyKey":"a"`), "b", nil, 400, "invalid_request", "idempotencyKey and the header Idempotency-Key differ"},
 		{"no run", "/v1/agent/wait", `{}`, "", nil, 400, "invalid_request", "runId is required"},
+		{"nothing to abort", "/v1/agent/abort", `{"reason":"x"}`, "", nil, 400, "invalid_request", "runId is required"},
+		{"a reason that is none", "/v1/agent/abort", `{"runId":"r_1","reason":1}`, "", nil, 400, "invalid_request", "reason must be a string"},
+		{"aborts no run", "/v1/agent/abort", `{"runId":"r_2"}`, "", abi.NewError(abi.NotFound, `there is no run "r_2"`), 404, "not_found", "there is no run"},
+		{"aborts too late", "/v1/agent/abort", `{"runId":"r_1"}`, "", abi.NewError(abi.Conflict, "run r_1 has ended already, as done"), 409, "conflict", "has ended already, as done"},
 		{"negative", "/v1/agent/wait", `{"runId":"done","timeoutMs":-1}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
 		{"time as text", "/v1/agent/wait", `{"runId":"done","timeoutMs":"5"}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
 		{"no session", "/v1/sessions/patch", `{"label":"x"}`, "", nil, 400, "invalid_request", "key is required"},
@@ -161,7 +167,7 @@ func TestChatHistory(t *testing.T) {
 func TestOperatorAlone(t *testing.T) {
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
-	for _, path := range []string{"/v1/chat/send", "/v1/agent", "/v1/sessions/patch"} {
+	for _, path := range []string{"/v1/chat/send", "/v1/agent", "/v1/agent/abort", "/v1/sessions/patch"} {
 		for _, token := range []string{"ops", "run"} {
 			r := request{"POST", path, []string{"Authorization: Bearer " + token}, strings.NewReader(`{`)}.send(t, url)
 			if r.status != 403 {

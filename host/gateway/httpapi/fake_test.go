@@ -30,7 +30,7 @@ type fake struct {
 	calls  []host.Call
 	flows  map[string]bool // ids of calls that began an "exchange"
 	begun  int             // how many did
-	chats  []any           // what Send, StartAgent and PatchSession got, or the WaitRun
+	chats  []any           // what Send, StartAgent, PatchSession, KillRun and WaitRun got
 	refuse error           // what they answer
 	code   abi.Code        // of every answer, if set
 
@@ -53,6 +53,17 @@ type waitAsked struct {
 	Caller  abi.Caller
 	RunID   string
 	Timeout time.Duration
+}
+
+// killAsked is what KillRun got.
+type killAsked struct{ RunID, Why string }
+
+// KillRun is that of the network and of the socket.
+func (f *fake) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+	if err := f.note(killAsked{id, why}); err != nil {
+		return nil, err
+	}
+	return f.work.KillRun(ctx, id, why)
 }
 
 func (f *fake) note(what any) error {

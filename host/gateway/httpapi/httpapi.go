@@ -8,6 +8,7 @@
 //	POST /v1/chat/history    {"sessionKey", "limit"?} → the result of sessions_history
 //	POST /v1/agent           {"sessionKey", "message", "deliver"?, "idempotencyKey"?} → {"runId", "status"}; the operator's
 //	POST /v1/agent/wait      {"runId", "timeoutMs"?} → {"runId", "status", "reply"?, "error"?}
+//	POST /v1/agent/abort     {"runId", "reason"?} → {"runId", "status"}; the operator's
 //	POST /v1/sessions/patch  {"key", SETTING…} → the session; the operator's
 //	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
@@ -18,8 +19,11 @@
 //	GET  /v1/tools                  the plugin's tools, as describe gives them; with the query caller, those that it may use
 //	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
-//	GET  /v1/flows/{id}/end         the flow, when it has ended or is parked
+//	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
 //	GET  /v1/runs                   {"runs": […]}, queried as flows are
+//	GET  /v1/runs/{id}              a run
+//	GET  /v1/tree                   {"roots": […]}, sessions with what they have spawned, with the query key, limit
+//	POST /v1/runs/{id}/kill         {"why"?} → the run, when it has ended by that
 //	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
 //	POST /v1/deliveries/{id}/resend makes it pending again
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -44,6 +45,30 @@ func (w *work) Flow(_ context.Context, id string) (*store.Flow, error) {
 	return &store.Flow{ID: id}, known(id, "f_1")
 }
 
+// Tree has one root, with the limit in it.
+func (w *work) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	if q.Key == "none" {
+		return nil, abi.NewError(abi.NotFound, "there is no session")
+	}
+	return &host.Tree{Roots: []*host.TreeNode{{Key: "agent:a:" + q.Key, UpdatedAt: int64(q.Limit)}}}, nil
+}
+
+func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
+	return &store.Run{ID: id, Status: abi.RunRunning}, known(id, "r_1")
+}
+
+// KillRun kills r_1; r_done has ended, and r_waiting does not end.
+func (w *work) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+	switch id {
+	case "r_done":
+		return nil, abi.NewError(abi.Conflict, "run r_done has ended already, as done")
+	case "r_waiting":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &store.Run{ID: id, Status: abi.RunKilled, Error: why, EndedAt: 1}, w.change("kill "+id+" "+why, id, "r_1")
+}
+
 func (w *work) RetryFlow(_ context.Context, id string) error { return w.change("retry "+id, id, "f_1") }
 func (w *work) DropFlow(_ context.Context, id string) error  { return w.change("drop "+id, id, "f_1") }
 func (w *work) ResendDelivery(_ context.Context, id string) error {
@@ -69,33 +94,47 @@ func TestSocketWork(t *testing.T) {
 	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
 	for _, c := range []struct {
 		method, path string
+		body         string
 		status       int
 		want         string // in the answer
 	}{
-		{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&since=7&limit=9", 200, `{"flows":[{"id":"f_1",`},
-		{"GET", "/v1/runs", 200, `{"runs":[{"id":"r_1",`},
-		{"GET", "/v1/deliveries", 200, `{"deliveries":[]}`},
-		{"GET", "/v1/flows?limit=many", 400, `"message":"the query's limit=many is wrong"`},
-		{"GET", "/v1/flows?limit=-1", 400, `"message":"the query's limit=-1 is wrong"`},
-		{"GET", "/v1/runs?state=done", 400, `"message":"the query's state=done is wrong"`},
-		{"GET", "/v1/flows/f_1", 200, `{"id":"f_1",`},
-		{"GET", "/v1/flows/f%2F..", 404, `"code":"not_found","message":"there is no f/.."`},
-		{"GET", "/v1/flows/f_1/end", 200, `"status":"done"`},
-		{"POST", "/v1/flows/f_1/retry", 200, `{}`},
-		{"POST", "/v1/flows/f_2/retry", 404, `"code":"not_found"`},
-		{"POST", "/v1/flows/f_1/drop", 200, `{}`},
-		{"POST", "/v1/deliveries/d_1/resend", 200, `{}`},
-		{"GET", "/v1/flows/f_1/retry", 405, `use POST`},
-		{"POST", "/v1/flows", 405, `use GET`},
+		{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&since=7&limit=9", "", 200, `{"flows":[{"id":"f_1",`},
+		{"GET", "/v1/runs", "", 200, `{"runs":[{"id":"r_1",`},
+		{"GET", "/v1/deliveries", "", 200, `{"deliveries":[]}`},
+		{"GET", "/v1/flows?limit=many", "", 400, `"message":"the query's limit=many is wrong"`},
+		{"GET", "/v1/flows?limit=-1", "", 400, `"message":"the query's limit=-1 is wrong"`},
+		{"GET", "/v1/runs?state=done", "", 400, `"message":"the query's state=done is wrong"`},
+		{"GET", "/v1/flows/f_1", "", 200, `{"id":"f_1",`},
+		{"GET", "/v1/flows/f%2F..", "", 404, `"code":"not_found","message":"there is no f/.."`},
+		{"GET", "/v1/flows/f_1/end", "", 200, `"status":"done"`},
+		{"POST", "/v1/flows/f_1/retry", "", 200, `{}`},
+		{"POST", "/v1/flows/f_2/retry", "", 404, `"code":"not_found"`},
+		{"POST", "/v1/flows/f_1/drop", "", 200, `{}`},
+		{"POST", "/v1/deliveries/d_1/resend", "", 200, `{}`},
+		{"GET", "/v1/tree", "", 200, `{"roots":[{"key":"agent:a:"}]}`},
+		{"GET", "/v1/tree?key=x%3A+y&limit=7", "", 200, `{"roots":[{"key":"agent:a:x: y","updatedAt":7}]}`},
+		{"GET", "/v1/tree?key=none", "", 404, `"message":"there is no session"`},
+		{"GET", "/v1/tree?limit=-1", "", 400, `"message":"the query's limit=-1 is wrong"`},
+		{"GET", "/v1/tree?session=x", "", 400, `"message":"the query's session=x is wrong"`},
+		{"GET", "/v1/runs/r_1", "", 200, `"status":"running"`},
+		{"GET", "/v1/runs/r_2", "", 404, `"code":"not_found"`},
+		{"POST", "/v1/runs/r_1/kill", `{"why":"enough"}`, 200, `"status":"killed","error":"enough"`},
+		{"POST", "/v1/runs/r_1/kill", `{}`, 200, `"status":"killed"`},
+		{"POST", "/v1/runs/r_2/kill", `{}`, 404, `"code":"not_found"`},
+		{"POST", "/v1/runs/r_done/kill", `{}`, 409, `"message":"run r_done has ended already, as done"`},
+		{"POST", "/v1/runs/r_1/kill", `{"reason":"enough"}`, 400, `known are why`},
+		{"GET", "/v1/runs/r_1/kill", "", 405, `use POST`},
+		{"GET", "/v1/flows/f_1/retry", "", 405, `use POST`},
+		{"POST", "/v1/flows", "", 405, `use GET`},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
-			r := request{c.method, c.path, nil, nil}.send(t, url)
+			r := request{c.method, c.path, nil, strings.NewReader(c.body)}.send(t, url)
 			if r.status != c.status || !strings.Contains(r.body, c.want) {
 				t.Errorf("status %d, %s; want %d, %s", r.status, r.body, c.status, c.want)
 			}
 		})
 	}
-	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1"}, f.changed); d != "" {
+	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1", "kill r_1 enough", "kill r_1 ", "kill r_2 "}, f.changed); d != "" {
 		t.Error(d)
 	}
 	request{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&flow=f&since=7&limit=9", nil, nil}.send(t, url)
@@ -126,6 +165,9 @@ func TestSocketClose(t *testing.T) {
 	}
 	if r := (request{"GET", "/v1/flows/f_waiting/end", nil, nil}).send(t, url); r.status != 503 {
 		t.Errorf("a wait for a flow: %d %s", r.status, r.body)
+	}
+	if r := (request{"POST", "/v1/runs/r_waiting/kill", nil, strings.NewReader("{}")}.send(t, url)); r.status != 503 {
+		t.Errorf("a kill that waits for the run's end: %d %s", r.status, r.body)
 	}
 	close(f.gate)
 	if r := <-works; r.status != 200 {

@@ -70,6 +70,10 @@ var questions = []question{
 	listing("0 by tree and label", 0, abi.ListRequest{Scope: tree, Label: storegen.RareLabel}),
 	listing("2 by key", 2, abi.ListRequest{Scope: &abi.Scope{Keys: []string{storegen.MainKey, storegen.LongKey, "agent:main:absent"}}}),
 	listing("nothing in scope", 0, abi.ListRequest{Scope: &abi.Scope{}}),
+	{"the 20 newest parents", func(ctx context.Context, v store.Snapshot) (int, error) {
+		parents, err := v.(store.View).Parents(ctx, 20)
+		return len(parents), err
+	}, 20},
 	telling("20 messages", 20, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50}),
 	telling("12 messages without tools", 12, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50, ExcludeRoles: noTools}),
 	telling("50 of a long transcript", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50}),

@@ -84,6 +84,7 @@ func workIndexes() map[statement]string {
 		nextRun:       "SEARCH runs",
 		waiting:       "flows_waiting (wait_run=?)",
 		messagesOfRun: "messages_by_run (run_id=?)",
+		spawned:       "COVERING INDEX sessions_spawned (recency>?)",
 		waits:         "flows_by_caller_run (caller_run=?)",
 
 		activeChildren:    "runs_of_children (spawned_by=?)",

@@ -27,7 +27,7 @@ func TestUpgrade(t *testing.T) {
 	if err := errors.Join(say("old"), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	back := []string{"DROP INDEX messages_by_run", "ALTER TABLE messages DROP COLUMN run_id", "DELETE FROM goose_db_version WHERE version_id > 1"}
+	back := []string{"DROP INDEX messages_by_run", "ALTER TABLE messages DROP COLUMN run_id", "DROP INDEX sessions_spawned", "DELETE FROM goose_db_version WHERE version_id > 1"}
 	for _, table := range strings.Fields("flows runs deliveries work workers facts") {
 		back = append(back, "DROP TABLE "+table)
 	}

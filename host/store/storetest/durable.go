@@ -36,6 +36,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"waits: who waits for whom", testWaits},
 		{"children at work", testActiveChildren},
 		{"sessions are deleted", testDeleteSession},
+		{"parents", testParents},
 		{"work: what is due", testDue},
 		{"work: claims and fences", testClaims},
 		{"work: leases", testLeases},

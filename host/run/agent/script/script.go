@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/run/agent/conversation"
 )
@@ -36,6 +37,7 @@ type Reply struct {
 	Error string        // the run fails with this instead
 	Tool  string        // a tool to call first …
 	Args  []byte        // … with these arguments, JSON; empty: {}
+	Usage *abi.Usage    // what the answer is said to have taken of the model that the turn asks for; nil: no model ran
 }
 
 // Agent answers from a list.
@@ -78,7 +80,11 @@ func (a *Agent) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) 
 		return nil, errors.New(agent.Text(reply.Error))
 	}
 	text := strings.NewReplacer("{{message}}", t.Message, "{{result}}", result).Replace(reply.Text)
-	return &agent.Outcome{Text: agent.Text(text)}, nil
+	outcome := &agent.Outcome{Text: agent.Text(text), Usage: reply.Usage}
+	if reply.Usage != nil {
+		outcome.Model = t.Model
+	}
+	return outcome, nil
 }
 
 // earlierRuns counts no further than the last reply.

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/run/agent/agenttest"
 	"github.com/parley-wasm/parley/host/run/agent/script"
@@ -79,6 +82,24 @@ func TestPlaceHolders(t *testing.T) {
 	out, err := open(t, script.Reply{Text: "{{message}}|{{result}}"}).Run(t.Context(), agenttest.NewSession().Turn("{{result}}{{message}}"))
 	if err != nil || out.Text != "{{result}}{{message}}|" {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// An answer that has taken tokens is one of the model that was asked for; any
+// other is of none.
+func TestUsage(t *testing.T) {
+	in, out := int64(900), int64(300)
+	turn := agenttest.NewSession().Turn("hello")
+	turn.Model = "small"
+	for _, usage := range []*abi.Usage{nil, {Input: &in, Output: &out}} {
+		want := &agent.Outcome{Text: "hi"}
+		if usage != nil {
+			want = &agent.Outcome{Text: "hi", Model: "small", Usage: &abi.Usage{Input: &in, Output: &out}}
+		}
+		got, err := open(t, script.Reply{Text: "hi", Usage: usage}).Run(t.Context(), turn)
+		if d := cmp.Diff(want, got); d != "" || err != nil {
+			t.Errorf("%v %s", err, d)
+		}
 	}
 }
 

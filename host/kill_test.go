@@ -1,0 +1,117 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/work"
+)
+
+// hangs is an agent that answers nothing before its context ends.
+func hangs(began chan<- string) acting {
+	return func(ctx context.Context, turn *agent.Turn) (string, error) {
+		began <- turn.RunID
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+}
+
+func TestKillRun(t *testing.T) {
+	began := make(chan string, 1)
+	h := alive(t, stocked(t, file(t)), everybody, hangs(began))
+	executing, queued := begin(t, h, "agent:main:a", "one"), begin(t, h, "agent:main:a", "two")
+	<-began
+	for id, why := range map[string]string{queued: "", executing: " enough "} {
+		r, err := h.KillRun(t.Context(), id, why)
+		if err != nil || r.Status != abi.RunKilled || (id == queued) != (r.StartedAt == 0) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if want := map[string]string{queued: "aborted by the operator", executing: "enough"}[id]; r.Error != want {
+			t.Errorf("the reason is %q, want %q", r.Error, want)
+		}
+		if got, err := h.Run(t.Context(), id); err != nil || got.EndedAt != r.EndedAt {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := h.KillRun(t.Context(), id, ""); !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "has ended already, as killed: "+r.Error) {
+			t.Errorf("killed twice: %v", err)
+		}
+	}
+	for id, code := range map[string]abi.Code{"r_none": abi.NotFound, "": abi.NotFound} {
+		if r, err := h.KillRun(t.Context(), id, ""); r != nil || !errors.Is(err, code) {
+			t.Errorf("run %q: %v, %v", id, r, err)
+		}
+		if r, err := h.Run(t.Context(), id); r != nil || !errors.Is(err, code) {
+			t.Errorf("run %q: %v, %v", id, r, err)
+		}
+	}
+	for _, why := range []string{strings.Repeat("x", 1001), "\xff"} {
+		if _, err := h.KillRun(t.Context(), executing, why); !errors.Is(err, abi.InvalidArgs) {
+			t.Errorf("a reason of %d bytes: %v", len(why), err)
+		}
+	}
+}
+
+// orphan stores a run that a worker has which will never be heard of again, and
+// one that is queued.
+func orphan(t *testing.T, db store.Durable) {
+	t.Helper()
+	now := time.Now().UnixMilli()
+	err := db.Update(t.Context(), func(tx store.Tx) error {
+		lost := &store.Run{ID: "lost", SessionKey: "agent:main:a", AgentID: "main", Group: abi.GroupMain, Scope: "operator", Status: abi.RunRunning, Attempt: 1, QueuedAt: now, StartedAt: now}
+		next := &store.Run{ID: "next", SessionKey: "agent:main:b", AgentID: "main", Group: abi.GroupMain, Scope: "operator", Status: abi.RunQueued, QueuedAt: now}
+		if err := errors.Join(work.QueueRun(tx, lost), work.QueueRun(tx, next)); err != nil {
+			return err
+		}
+		if alive, err := tx.Lease("dead", now+10_000); err != nil || !alive {
+			return errors.Join(err, errors.New("no lease"))
+		}
+		if fence, err := tx.Claim(store.KindRun, "lost", "dead", now); err != nil || fence == 0 {
+			return errors.Join(err, errors.New("no claim"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A host that is not started kills what a dead process has left, and begins
+// nothing. On a store that others use too it waits until that one's lease is over.
+func TestKillRunWithoutStart(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			db := stocked(t, file(t))
+			orphan(t, db)
+			h := idle(t, db, everybody, func(context.Context, *agent.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			r, err := h.KillRun(short, "lost", "enough")
+			if shared {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("while another process may have it: %+v, %v", r, err)
+				}
+				r, err = h.KillRun(t.Context(), "lost", "another reason")
+			}
+			if err != nil || r.Status != abi.RunKilled || r.Error != "enough" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if r, err := h.Run(t.Context(), "next"); err != nil || r.Status != abi.RunQueued {
+				t.Errorf("another run: %+v, %v", r, err)
+			}
+			if err := h.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := reply(t, h, "next"); got != "yes" {
+				t.Errorf("then it answers %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// spawned lists the parents of all spawned sessions from the newest on; $1 is
+// before the first of them.
+const spawned = fixed("SELECT spawned_by FROM sessions WHERE spawned_by IS NOT NULL AND recency >= $1 ORDER BY recency, key")
+
+// Parents returns the parents of spawned sessions, that of the newest one first.
+// It reads, in an index, no more than the children of those that it returns.
+func (s *snapshot) Parents(ctx context.Context, limit int) ([]string, error) {
+	if limit < 1 {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("list of parents: limit is %d; it must be at least 1", limit))
+	}
+	parents, err := s.parents(ctx, limit)
+	return parents, s.db.wrap("list parents", err)
+}
+
+func (s *snapshot) parents(ctx context.Context, limit int) ([]string, error) {
+	rows, err := s.query(ctx, spawned, int64(math.MinInt64)) // a parent may have any number of children
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	parents, seen := []string{}, map[string]bool{}
+	for len(parents) < limit && rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		if !seen[key] {
+			seen[key] = true
+			parents = append(parents, key)
+		}
+	}
+	return parents, rows.Err()
+}
