@@ -25,6 +25,7 @@ type cli struct {
 	Send       sendCmd       `cmd:"" help:"Send a message to a session and print the answer."`
 	Sessions   sessionsCmd   `cmd:"" help:"List sessions, newest first."`
 	History    historyCmd    `cmd:"" help:"Show a session's conversation."`
+	Tree       treeCmd       `cmd:"" help:"Show which sessions have spawned others, and how those get on."`
 	Flows      flowsCmd      `cmd:"" help:"Show calls that are under way or stuck, and mend them."`
 	Runs       runsCmd       `cmd:"" help:"Show what agents were asked and answered, and end it."`
 	Deliveries deliveriesCmd `cmd:"" help:"Show what was posted to chat channels, and send it again."`

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -20,6 +21,11 @@ func (d *database) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, err
 
 func (d *database) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
 	return tried(ctx, d, func(b backend) ([]*store.Delivery, error) { return b.Deliveries(ctx, f) })
+}
+
+// Tree returns sessions with what they have spawned.
+func (d *database) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	return tried(ctx, d, func(b backend) (*host.Tree, error) { return b.Tree(ctx, q) })
 }
 
 // Flow returns a flow, or abi.NotFound.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -31,6 +32,15 @@ func (c *Client) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Deli
 	var doc struct{ Deliveries []*store.Delivery }
 	err := c.decode(ctx, "/v1/deliveries"+ownerapi.Query(f), &doc)
 	return doc.Deliveries, err
+}
+
+// Tree returns sessions of the owner's store with what they have spawned.
+func (c *Client) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	t := new(host.Tree)
+	if err := c.decode(ctx, "/v1/tree"+ownerapi.TreeQuery(q.Key, q.Limit), t); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // Flow returns a flow, or abi.NotFound.

@@ -22,6 +22,7 @@ import (
 // wire must not lose.
 type kept struct {
 	filter  store.Filter
+	tree    host.TreeQuery
 	changed string
 	waits   chan bool // receives when WaitFlow begins to wait; it does so for ever
 }
@@ -41,6 +42,12 @@ var (
 		Message: "hi", Provenance: json.RawMessage(`{"kind":"inter_session"}`), Status: abi.RunDone, Attempt: 2, Reply: "ok",
 		Usage: &abi.Usage{Input: &number}, QueuedAt: 1, StartedAt: 2, EndedAt: 3,
 	}
+	treeRow = &host.Tree{More: true, Roots: []*host.TreeNode{
+		{Key: "agent:a:gone", Missing: true, More: true, Children: []*host.TreeNode{{
+			Key: "agent:a:subagent:1", SessionID: "s", Label: "l", Status: "queued", UpdatedAt: 1, ArchivedAt: 2, Model: "m", TotalTokens: &number,
+			RunID: "r_1", FlowID: "f_1", FlowStatus: "waiting", Report: "waiting for it",
+		}}},
+	}}
 	deliveryRow = &store.Delivery{
 		ID: "d_1", SessionKey: "agent:b:main", RunID: "r_1", FlowID: "f_1", Text: "t",
 		Target: abi.Target{Channel: "telegram", To: "1", ThreadID: "2"}, Status: store.DeliveryFailed, Attempts: 4, Error: "401", CreatedAt: 1, UpdatedAt: 2, EndedAt: 3,
@@ -85,6 +92,11 @@ func (k *kept) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	k.waits <- true
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+func (k *kept) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	k.tree = *q
+	return treeRow, k.one(q.Key, "agent:a:x y&z")
 }
 
 func (k *kept) Run(_ context.Context, id string) (*store.Run, error) {
@@ -181,6 +193,15 @@ func TestWork(t *testing.T) {
 	if r, err := c.Run(ctx, "r_2?"); r != nil || !errors.Is(err, abi.NotFound) {
 		t.Errorf("another run: %v, %v", r, err)
 	}
+
+	query := host.TreeQuery{Key: "agent:a:x y&z", Limit: 6}
+	tree, err := c.Tree(ctx, &query)
+	same(t, treeRow, tree, err)
+	same(t, query, k.tree, nil)
+	if _, err := c.Tree(ctx, &host.TreeQuery{}); !errors.Is(err, abi.NotFound) {
+		t.Errorf("another tree: %v", err)
+	}
+	same(t, host.TreeQuery{}, k.tree, nil)
 
 	for what, do := range map[string]func(context.Context, string) error{"retry": c.RetryFlow, "drop": c.DropFlow, "resend": c.ResendDelivery} {
 		id := "f_1"

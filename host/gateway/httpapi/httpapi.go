@@ -22,6 +22,7 @@
 //	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
 //	GET  /v1/runs                   {"runs": […]}, queried as flows are
 //	GET  /v1/runs/{id}              a run
+//	GET  /v1/tree                   {"roots": […]}, sessions with what they have spawned, with the query key, limit
 //	POST /v1/runs/{id}/kill         {"why"?} → the run, when it has ended by that
 //	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
 //	POST /v1/deliveries/{id}/resend makes it pending again

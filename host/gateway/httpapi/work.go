@@ -3,21 +3,19 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Work shows flows, runs and deliveries, and mends what is stuck. Lists are newest
-// first; what has no such id is abi.NotFound.
+// Work shows flows, runs, deliveries and trees of sessions, and mends what is
+// stuck. Lists are newest first; what has no such id is abi.NotFound.
 type Work interface {
 	Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error)
 	Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error)
 	Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error)
+	Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error)
 	Flow(ctx context.Context, id string) (*store.Flow, error)
 	Run(ctx context.Context, id string) (*store.Run, error)
 	// KillRun returns the run as it has ended; one that had before is abi.Conflict.
@@ -32,13 +30,20 @@ type Work interface {
 
 var _ Work = (*host.Host)(nil)
 
-// work are the socket's paths of flows, runs and deliveries.
+// work are the socket's paths of flows, runs, deliveries and trees.
 func (s *Socket) work() []endpoint {
 	w := s.owner
 	return []endpoint{
 		{http.MethodGet, "/v1/flows", list("flows", w.Flows)},
 		{http.MethodGet, "/v1/runs", list("runs", w.Runs)},
 		{http.MethodGet, "/v1/deliveries", list("deliveries", w.Deliveries)},
+		{http.MethodGet, "/v1/tree", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+			q, err := parseTreeQuery(r)
+			if err != nil {
+				return nil, err
+			}
+			return encode(w.Tree(ctx, q))
+		}},
 		{http.MethodGet, "/v1/flows/{id}", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
 			return encode(w.Flow(ctx, r.PathValue("id")))
 		}},
@@ -95,31 +100,4 @@ func encode[T any](v T, err error) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(v)
-}
-
-// parseFilter reads a query as ownerapi.Query writes it.
-func parseFilter(r *http.Request) (*store.Filter, error) {
-	f := &store.Filter{}
-	for name, values := range r.URL.Query() {
-		last := values[len(values)-1]
-		var err error
-		switch name {
-		case ownerapi.QueryStatus:
-			f.Statuses = values
-		case ownerapi.QuerySession:
-			f.SessionKey = last
-		case ownerapi.QueryFlow:
-			f.FlowID = last
-		case ownerapi.QuerySince:
-			f.Since, err = strconv.ParseInt(last, 10, 64)
-		case ownerapi.QueryLimit:
-			f.Limit, err = strconv.Atoi(last)
-		default:
-			err = fmt.Errorf("is not known")
-		}
-		if err != nil || f.Limit < 0 {
-			return nil, invalid("the query's %s=%s is wrong", clip(name), clip(last))
-		}
-	}
-	return f, nil
 }

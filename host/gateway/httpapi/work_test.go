@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -42,6 +43,14 @@ func (w *work) Deliveries(_ context.Context, f *store.Filter) ([]*store.Delivery
 
 func (w *work) Flow(_ context.Context, id string) (*store.Flow, error) {
 	return &store.Flow{ID: id}, known(id, "f_1")
+}
+
+// Tree has one root, with the limit in it.
+func (w *work) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
+	if q.Key == "none" {
+		return nil, abi.NewError(abi.NotFound, "there is no session")
+	}
+	return &host.Tree{Roots: []*host.TreeNode{{Key: "agent:a:" + q.Key, UpdatedAt: int64(q.Limit)}}}, nil
 }
 
 func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
@@ -102,6 +111,11 @@ func TestSocketWork(t *testing.T) {
 		{"POST", "/v1/flows/f_2/retry", "", 404, `"code":"not_found"`},
 		{"POST", "/v1/flows/f_1/drop", "", 200, `{}`},
 		{"POST", "/v1/deliveries/d_1/resend", "", 200, `{}`},
+		{"GET", "/v1/tree", "", 200, `{"roots":[{"key":"agent:a:"}]}`},
+		{"GET", "/v1/tree?key=x%3A+y&limit=7", "", 200, `{"roots":[{"key":"agent:a:x: y","updatedAt":7}]}`},
+		{"GET", "/v1/tree?key=none", "", 404, `"message":"there is no session"`},
+		{"GET", "/v1/tree?limit=-1", "", 400, `"message":"the query's limit=-1 is wrong"`},
+		{"GET", "/v1/tree?session=x", "", 400, `"message":"the query's session=x is wrong"`},
 		{"GET", "/v1/runs/r_1", "", 200, `"status":"running"`},
 		{"GET", "/v1/runs/r_2", "", 404, `"code":"not_found"`},
 		{"POST", "/v1/runs/r_1/kill", `{"why":"enough"}`, 200, `"status":"killed","error":"enough"`},

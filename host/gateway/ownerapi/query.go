@@ -7,13 +7,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Names in the query of a list of flows, runs or deliveries.
+// Names in the query of a list of flows, runs or deliveries, or of a tree.
 const (
 	QueryStatus  = "status" // may be repeated
 	QuerySession = "session"
 	QueryFlow    = "flow"
 	QuerySince   = "since" // milliseconds
 	QueryLimit   = "limit"
+	QueryKey     = "key" // of a tree
 )
 
 // Query returns a filter as a query, with its question mark; nil and the zero
@@ -22,17 +23,40 @@ func Query(f *store.Filter) string {
 	if f == nil {
 		return ""
 	}
-	q := url.Values{QueryStatus: f.Statuses}
-	set := func(name, value, none string) {
-		if value != none {
-			q.Set(name, value)
-		}
+	q := query{QueryStatus: f.Statuses}
+	q.text(QuerySession, f.SessionKey)
+	q.text(QueryFlow, f.FlowID)
+	q.number(QuerySince, f.Since)
+	q.number(QueryLimit, int64(f.Limit))
+	return q.encode()
+}
+
+// TreeQuery returns what a tree is asked for as a query, with its question mark;
+// the zero value of both is none.
+func TreeQuery(key string, limit int) string {
+	q := query{}
+	q.text(QueryKey, key)
+	q.number(QueryLimit, int64(limit))
+	return q.encode()
+}
+
+// query is a query without members that say nothing.
+type query url.Values
+
+func (q query) text(name, value string) {
+	if value != "" {
+		url.Values(q).Set(name, value)
 	}
-	set(QuerySession, f.SessionKey, "")
-	set(QueryFlow, f.FlowID, "")
-	set(QuerySince, strconv.FormatInt(f.Since, 10), "0")
-	set(QueryLimit, strconv.Itoa(f.Limit), "0")
-	if s := q.Encode(); s != "" {
+}
+
+func (q query) number(name string, n int64) {
+	if n != 0 {
+		q.text(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func (q query) encode() string {
+	if s := url.Values(q).Encode(); s != "" {
 		return "?" + s
 	}
 	return ""

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+)
+
+// treeCmd shows who has spawned whom.
+type treeCmd struct {
+	Key   string `arg:"" optional:"" help:"Session: main, a key, or a sessionId; default: every session that has spawned one."`
+	Limit int    `short:"n" default:"50" placeholder:"N" help:"At most this many trees, and children of a session, the newest (default ${default})."`
+}
+
+func (*treeCmd) Help() string {
+	return `A session spawns others to work for it, with the tool sessions_spawn, and is told what came of it. The tree shows each with its status (queued: it has not begun), its model, what it took, and how its report stands: parley flows show ID has more of that, with the flow of --json. Newest first, archived ones too.
+
+parley runs kill ID ends the run of a child; its parent is told that it was killed.`
+}
+
+// Validate checks the limit.
+func (c *treeCmd) Validate() error {
+	if c.Limit < 1 || c.Limit > abi.MaxListLimit {
+		return fmt.Errorf("--limit %d: give a number from 1 to %d", c.Limit, abi.MaxListLimit)
+	}
+	return nil
+}
+
+// Run shows the tree.
+func (c *treeCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *database) error {
+		tree, err := db.Tree(ctx, &host.TreeQuery{Key: c.Key, Limit: c.Limit})
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			return a.printValue(tree)
+		case len(tree.Roots) == 0:
+			a.note("no session has spawned another in %s", db.Path())
+			return nil
+		}
+		t := treeRows{app: a, now: time.Now()}
+		for _, root := range tree.Roots {
+			t.add(root, "", "")
+		}
+		a.out.Table([]string{"SESSION", "STATUS", "UPDATED", "MODEL", "TOKENS", "REPORT"}, t.cells)
+		if tree.More || t.more {
+			a.note("there are more; see them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
+		}
+		return nil
+	})
+}
+
+// treeRows are the rows of a table that shows trees.
+type treeRows struct {
+	*app
+	now   time.Time
+	cells [][]string
+	more  bool // some children are left out
+}
+
+// add adds a session and what is below it. lead is what its own line begins with,
+// below what those of its children do.
+func (t *treeRows) add(n *host.TreeNode, lead, below string) {
+	name := terminal.Line(n.Key)
+	if n.Label != "" {
+		name += " (" + brief(n.Label) + ")"
+	}
+	t.cells = append(t.cells, []string{
+		lead + name, t.state(n), t.updated(n), terminal.Line(n.Model), count(n.TotalTokens), brief(n.Report),
+	})
+	t.more = t.more || n.More
+	for i, child := range n.Children {
+		if i < len(n.Children)-1 || n.More {
+			t.add(child, below+"├─ ", below+"│  ")
+		} else {
+			t.add(child, below+"└─ ", below+"   ")
+		}
+	}
+	if n.More {
+		t.cells = append(t.cells, []string{below + "└─ …", "", "", "", "", ""})
+	}
+}
+
+// state is the session's status, and that it is archived or gone.
+func (t *treeRows) state(n *host.TreeNode) string {
+	switch {
+	case n.Missing:
+		return "(not stored)"
+	case n.ArchivedAt == 0:
+		return t.status(n.Status)
+	case n.Status == "":
+		return "(archived)"
+	}
+	return t.status(n.Status) + " (archived)"
+}
+
+func (t *treeRows) updated(n *host.TreeNode) string {
+	if n.Missing {
+		return ""
+	}
+	return age(t.now, n.UpdatedAt)
+}
+
+// count writes a number, or "" when it is not known.
+func count(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return terminal.Count(*n)
+}

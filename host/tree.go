@@ -1,0 +1,277 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// TreeQuery asks for sessions and what they have spawned.
+type TreeQuery struct {
+	// Key names one session: main, a session key in any form (S1), or a sessionId.
+	// Empty: every session that has spawned one, that of the newest child first.
+	Key string
+	// Limit is how many trees there are at most, and how many children of a session,
+	// the newest; from 1 to abi.MaxListLimit, 0: 50.
+	Limit int
+}
+
+// Tree are sessions with what they have spawned.
+type Tree struct {
+	Roots []*TreeNode `json:"roots"`
+	More  bool        `json:"more,omitempty"` // there are more roots than the limit
+}
+
+// TreeNode is one session of a Tree. Of a session that is not stored, because it
+// was deleted or never imported, there are the key and what it has spawned.
+type TreeNode struct {
+	Key         string `json:"key"`
+	Missing     bool   `json:"missing,omitempty"` // it is not stored
+	SessionID   string `json:"sessionId,omitempty"`
+	Label       string `json:"label,omitempty"`
+	Status      string `json:"status,omitempty"` // queued, or the session's: running, done, failed, killed, timeout
+	UpdatedAt   int64  `json:"updatedAt,omitempty"`
+	ArchivedAt  int64  `json:"archivedAt,omitempty"`
+	Model       string `json:"model,omitempty"` // that last really ran
+	TotalTokens *int64 `json:"totalTokens,omitempty"`
+
+	// Of a session that was spawned by a call that is still recorded: its run, the
+	// flow, how that stands and how the report to the parent does, in its own words.
+	RunID      string `json:"runId,omitempty"`
+	FlowID     string `json:"flowId,omitempty"`
+	FlowStatus string `json:"flowStatus,omitempty"`
+	Report     string `json:"report,omitempty"`
+
+	Children []*TreeNode `json:"children,omitempty"` // newest first, archived ones too
+	More     bool        `json:"more,omitempty"`     // it has more children than the limit
+}
+
+const defaultTreeLimit = 50
+
+// Tree shows sessions and what they have spawned: abi.InvalidArgs; abi.NotFound
+// when the query's key names nothing that is stored or has children. No session is
+// in it twice, whatever the store says of who has spawned whom: imported data may
+// have children of children, and circles.
+func (h *Host) Tree(ctx context.Context, q *TreeQuery) (*Tree, error) {
+	limit := cmp.Or(q.Limit, defaultTreeLimit)
+	if limit < 1 || limit > abi.MaxListLimit {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the limit of a tree is %d; it must be from 1 to %d", q.Limit, abi.MaxListLimit))
+	}
+	return look(ctx, h, func(v store.View) (*Tree, error) {
+		t := &grower{ctx: ctx, view: v, keys: h.Config().Keys(), limit: limit, shown: map[string]bool{}}
+		if q.Key != "" {
+			return t.of(q.Key)
+		}
+		return t.all()
+	})
+}
+
+// grower makes a Tree of what a view shows.
+type grower struct {
+	ctx   context.Context
+	view  store.View
+	keys  sessionkey.Settings
+	limit int
+	shown map[string]bool // sessions that are in the tree
+}
+
+// all makes the trees in which there are the parents of the newest children.
+func (t *grower) all() (*Tree, error) {
+	parents, err := t.view.Parents(t.ctx, t.limit+1)
+	if err != nil {
+		return nil, err
+	}
+	tree := &Tree{Roots: []*TreeNode{}, More: len(parents) > t.limit}
+	for _, key := range parents[:min(len(parents), t.limit)] {
+		if key, err = t.top(key); err != nil {
+			return nil, err
+		}
+		if t.shown[key] {
+			continue
+		}
+		root, err := t.root(key)
+		if err != nil {
+			return nil, err
+		}
+		tree.Roots = append(tree.Roots, root)
+	}
+	return tree, nil
+}
+
+// top returns the topmost ancestor of a session; in a circle, the session itself.
+func (t *grower) top(key string) (string, error) {
+	begin, seen := key, map[string]bool{}
+	for {
+		if seen[key] {
+			return begin, nil
+		}
+		seen[key] = true
+		s, err := t.view.Get(t.ctx, key)
+		if err != nil || s == nil || s.SpawnedBy == "" {
+			return key, err
+		}
+		key = s.SpawnedBy
+	}
+}
+
+// of makes the tree of one session.
+func (t *grower) of(text string) (*Tree, error) {
+	key, err := t.resolve(text)
+	if err != nil {
+		return nil, err
+	}
+	root, err := t.root(key)
+	if err != nil {
+		return nil, err
+	}
+	if root.Missing && len(root.Children) == 0 {
+		return nil, errNoSession(text)
+	}
+	return &Tree{Roots: []*TreeNode{root}}, nil
+}
+
+// resolve returns the canonical key of what text names for the operator (S1.5). A
+// key that is not stored is one too: what it has spawned may be.
+func (t *grower) resolve(text string) (string, error) {
+	key, bad := t.keys.Canonical(text, t.keys.Agent())
+	if sessionkey.Shaped(text) {
+		if bad != nil {
+			return "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("%q %v", clip(text), bad))
+		}
+		return key, nil
+	}
+	if bad == nil {
+		if s, err := t.view.Get(t.ctx, key); err != nil || s != nil {
+			return key, err
+		}
+	}
+	s, err := t.view.Resolve(t.ctx, &abi.ResolveRequest{SessionID: text, MainKey: t.keys.MainKey, Global: t.global()})
+	switch {
+	case err != nil:
+		return "", err
+	case s != nil:
+		return s.Key, nil
+	case bad != nil:
+		return "", errNoSession(text)
+	}
+	return key, nil
+}
+
+func errNoSession(text string) error {
+	return abi.NewError(abi.NotFound, fmt.Sprintf("there is no session with the key or sessionId %q", clip(text)))
+}
+
+// global is the agent to whom the session "global" belongs, if there is one.
+func (t *grower) global() string {
+	if t.keys.GlobalScope {
+		return t.keys.Agent()
+	}
+	return ""
+}
+
+// root makes the tree below a session.
+func (t *grower) root(key string) (*TreeNode, error) {
+	s, err := t.view.Get(t.ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		t.shown[key] = true
+		n := &TreeNode{Key: key, Missing: true}
+		return n, t.grow(n)
+	}
+	return t.node(s)
+}
+
+func (t *grower) node(s *abi.Session) (*TreeNode, error) {
+	t.shown[s.Key] = true
+	n := &TreeNode{
+		Key: s.Key, SessionID: s.SessionID, Label: s.Label, Status: s.Status,
+		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
+	}
+	if s.SpawnedBy != "" {
+		if err := t.report(n); err != nil {
+			return nil, err
+		}
+	}
+	return n, t.grow(n)
+}
+
+// grow adds what a session has spawned.
+func (t *grower) grow(n *TreeNode) error {
+	r := &abi.ListRequest{
+		Scope: &abi.Scope{SpawnedBy: n.Key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
+	}
+	for {
+		r.Limit = t.limit - len(n.Children)
+		page, err := t.view.List(t.ctx, r)
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			s := &page.Rows[i].Session
+			r.After = &abi.Position{UpdatedAt: s.UpdatedAt, Key: s.Key}
+			if t.shown[s.Key] {
+				continue
+			}
+			child, err := t.node(s)
+			if err != nil {
+				return err
+			}
+			n.Children = append(n.Children, child)
+		}
+		if n.More = page.More; !n.More || len(n.Children) == t.limit {
+			return nil
+		}
+	}
+}
+
+// report says how the run of a spawned session stands, and the flow that spawned it.
+func (t *grower) report(n *TreeNode) error {
+	r, err := t.spawn(n.Key)
+	if err != nil || r == nil {
+		return err
+	}
+	if n.RunID = r.ID; r.Status == abi.RunQueued {
+		n.Status = abi.RunQueued
+	}
+	if r.FlowID == "" {
+		return nil
+	}
+	f, err := t.view.Flow(t.ctx, r.FlowID)
+	if err != nil || f == nil {
+		return err
+	}
+	n.FlowID, n.FlowStatus, n.Report = f.ID, f.Status, cmp.Or(f.Error, f.Standing())
+	return nil
+}
+
+// Among how many of the newest runs of a session that of its spawning is looked
+// for: nearly always it is the first or second, and what people have sent to the
+// session later comes before it.
+const (
+	fewRuns  = 8
+	manyRuns = 500
+)
+
+// spawn returns the run for which a session was spawned, or nil.
+func (t *grower) spawn(key string) (*store.Run, error) {
+	for _, limit := range []int{fewRuns, manyRuns} {
+		runs, err := t.view.Runs(t.ctx, &store.Filter{SessionKey: key, Limit: limit})
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(runs, func(r *store.Run) bool { return r.Group == abi.GroupSubagent }); i >= 0 {
+			return runs[i], nil
+		}
+		if len(runs) < limit {
+			break
+		}
+	}
+	return nil, nil
+}
