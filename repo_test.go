@@ -196,6 +196,7 @@ var readmeWants = []struct{ command, want string }{
 	{"./parley import openclaw testdata/openclaw", `(?m)^  sessions +\d+`},
 	{"./parley sessions", `(?m)^main +main `},
 	{"./parley history main", `(?m)^assistant  20`},
+	{"./parley tree", `(?m)^└─ agent:\w+:subagent:\S+ .* killed `},
 	{"./parley call sessions_list", `"kind": "cron"`},
 	{"./parley send main", `^All three servers are up; `},
 	{"./parley flows", `(?m)^f_\w+ +sessions_send +done +operator `},
