@@ -79,6 +79,7 @@ type demoReport struct {
 	Import *importer.Report `json:"import"`
 	Calls  []demoAnswer     `json:"calls"`
 	Talks  []talkReport     `json:"talks"`
+	Team   *teamReport      `json:"team"`
 }
 
 type demoAnswer struct {
@@ -123,6 +124,9 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if all.Talks, err = a.talk(ctx, temp); err != nil {
+		return err
+	}
+	if all.Team, err = a.team(ctx, temp); err != nil {
 		return err
 	}
 	if a.JSON {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
 	"flag"
@@ -162,12 +161,24 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-var duration = regexp.MustCompile(`\d+\.\d ms`)
+// masks hide what is another each time: times, and the ids of children.
+var masks = []struct {
+	what *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`\d+\.\d ms`), "N ms"},
+	{regexp.MustCompile(`runtime \d+s`), "runtime Ns"},
+	{regexp.MustCompile(`\b\d+s ago {1,2}`), "Ns ago "},
+	{regexp.MustCompile(`(agent:(?:logs|disks|backup):subagent:)[0-9a-f-]{36}`), "${1}UUID"},
+	{regexp.MustCompile(` id [0-9a-f-]{36} `), " id UUID "},
+	{regexp.MustCompile(`transcript /\S+\.jsonl`), "transcript PATH"},
+}
 
 func plain(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "plain FILE")
 	text := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("SAMPLE"), "SAMPLE")
-	var b bytes.Buffer
-	b.WriteString(duration.ReplaceAllString(text, "N ms"))
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
+	for _, m := range masks {
+		text = m.what.ReplaceAllString(text, m.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

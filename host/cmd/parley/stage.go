@@ -25,14 +25,32 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// stage is the world of two agents that talk: a gateway of their own, and the
-// webhook that is their channel's other end.
+// stage is a world of agents: a gateway of their own, and the webhook that is their
+// channel's other end.
 type stage struct {
 	app       *app
 	dir       string
+	name      string // of its files
+	config    string // takes the webhook's address
+	sessions  []abi.Session
 	announces chan string // texts that arrive at the webhook
 	gateway   *exec.Cmd
 	url       string
+}
+
+// begin prepares the stage and starts its gateway. end ends both.
+func (t *stage) begin(ctx context.Context) (end func(syscall.Signal) error, err error) {
+	hook, err := t.listen()
+	if err != nil {
+		return nil, err
+	}
+	if err = t.prepare(ctx, hook.Addr); err == nil {
+		err = t.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, hook.Close())
+	}
+	return func(s syscall.Signal) error { return errors.Join(t.stop(s), hook.Close()) }, nil
 }
 
 // listen is the channel's other end.
@@ -52,11 +70,12 @@ func (t *stage) listen() (*http.Server, error) {
 	return s, nil
 }
 
-func (t *stage) database() string { return filepath.Join(t.dir, "talk.db") }
+func (t *stage) database() string { return filepath.Join(t.dir, t.name+".db") }
+func (t *stage) settings() string { return filepath.Join(t.dir, t.name+".json5") }
 
-// prepare writes the configuration and a database with the two sessions.
+// prepare writes the configuration and a database with the sessions.
 func (t *stage) prepare(ctx context.Context, hook string) error {
-	err := os.WriteFile(filepath.Join(t.dir, "talk.json5"), fmt.Appendf(nil, talkConfig, hook), 0o600)
+	err := os.WriteFile(t.settings(), fmt.Appendf(nil, t.config, hook), 0o600)
 	if err != nil {
 		return err
 	}
@@ -66,13 +85,12 @@ func (t *stage) prepare(ctx context.Context, hook string) error {
 	}
 	now := time.Now().UnixMilli()
 	err = db.Update(ctx, func(tx store.Tx) error {
-		return errors.Join(
-			tx.PutSession(&abi.Session{Key: talkFrom, SessionID: "demo-main", UpdatedAt: now}),
-			tx.PutSession(&abi.Session{
-				Key: talkTo, SessionID: "demo-desk", UpdatedAt: now,
-				DeliveryContext: abi.Target{Channel: talkChannel, To: "on-call"},
-			}),
-		)
+		var errs error
+		for _, s := range t.sessions {
+			s.UpdatedAt = now
+			errs = errors.Join(errs, tx.PutSession(&s))
+		}
+		return errs
 	})
 	return errors.Join(err, db.Close())
 }
@@ -84,7 +102,7 @@ func (t *stage) start(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, self, "serve", "--json", "--listen", "127.0.0.1:0",
-		"--db", t.database(), "--config", filepath.Join(t.dir, "talk.json5"))
+		"--db", t.database(), "--config", t.settings())
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), auth.Variable+"="+talkToken)
 	cmd.Stderr = os.Stderr
@@ -116,12 +134,13 @@ func (t *stage) stop(s syscall.Signal) error {
 	return err
 }
 
-func (t *stage) send(ctx context.Context, message string) (rawJSON, error) {
-	args, err := json.Marshal(map[string]any{"sessionKey": talkTo, "message": message})
+// invoke calls a tool as the main session, and returns its result.
+func (t *stage) invoke(ctx context.Context, tool string, arguments any) (rawJSON, error) {
+	args, err := json.Marshal(arguments)
 	if err != nil {
 		return nil, err
 	}
-	body := fmt.Appendf(nil, `{"tool":%q,"sessionKey":%q,"args":%s}`, abi.ToolSend, talkFrom, args)
+	body := fmt.Appendf(nil, `{"tool":%q,"sessionKey":%q,"args":%s}`, tool, talkFrom, args)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url+"/tools/invoke", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -134,22 +153,26 @@ func (t *stage) send(ctx context.Context, message string) (rawJSON, error) {
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("%s answered %d: %s", abi.ToolSend, resp.StatusCode, answer), err)
+		return nil, errors.Join(fmt.Errorf("%s answered %d: %s", tool, resp.StatusCode, answer), err)
 	}
 	return rawJSON(gjson.GetBytes(answer, "result.details").Raw), nil
 }
 
-// runs returns the runs of the newest exchange, newest first.
-func (t *stage) runs(ctx context.Context) (runs []*store.Run, err error) {
+// announced returns the next text that arrives at the webhook.
+func (t *stage) announced(ctx context.Context) (string, error) {
+	select {
+	case text := <-t.announces:
+		return text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(time.Minute):
+		return "", errors.New("no announce arrived within a minute")
+	}
+}
+
+// ask asks the stage's database, as a command would.
+func (t *stage) ask(ctx context.Context, fn func(*database) error) error {
 	asking := *t.app
-	asking.DB, asking.Config = t.database(), filepath.Join(t.dir, "talk.json5")
-	err = asking.with(ctx, func(db *database) error {
-		flows, err := db.Flows(ctx, &store.Filter{Limit: 1})
-		if err != nil || len(flows) == 0 {
-			return err
-		}
-		runs, err = db.Runs(ctx, &store.Filter{FlowID: flows[0].ID})
-		return err
-	})
-	return runs, err
+	asking.DB, asking.Config = t.database(), t.settings()
+	return asking.with(ctx, fn)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // The second part of the demo: two agents with written answers talk, over a
@@ -66,19 +67,15 @@ type talkTurn struct {
 }
 
 func (a *app) talk(ctx context.Context, dir string) (reports []talkReport, err error) {
-	t := &stage{app: a, dir: dir, announces: make(chan string, 8)}
-	hook, err := t.listen()
+	t := &stage{app: a, dir: dir, name: "talk", config: talkConfig, announces: make(chan string, 8), sessions: []abi.Session{
+		{Key: talkFrom, SessionID: "demo-main"},
+		{Key: talkTo, SessionID: "demo-desk", DeliveryContext: abi.Target{Channel: talkChannel, To: "on-call"}},
+	}}
+	end, err := t.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, hook.Close()) }()
-	if err := t.prepare(ctx, hook.Addr); err != nil {
-		return nil, err
-	}
-	if err := t.start(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, t.stop(syscall.SIGTERM)) }()
+	defer func() { err = errors.Join(err, end(syscall.SIGTERM)) }()
 
 	a.title("\n4. Two agents talk: main asks ops, each answers the other, and ops tells its channel")
 	first, err := t.exchange(ctx, "How are the servers?", false)
@@ -101,7 +98,7 @@ func (a *app) title(text string) {
 
 func (a *app) say(format string, args ...any) {
 	if !a.JSON {
-		a.out.Println(fmt.Sprintf("  "+format, args...))
+		a.out.Println(strings.TrimRight(fmt.Sprintf("  "+format, args...), " "))
 	}
 }
 
@@ -116,7 +113,7 @@ func (t *stage) exchange(ctx context.Context, message string, kill bool) (*talkR
 	a, r := t.app, &talkReport{Request: message, Killed: kill}
 	begin := time.Now()
 	var err error
-	if r.Result, err = t.send(ctx, message); err != nil {
+	if r.Result, err = t.invoke(ctx, abi.ToolSend, map[string]any{"sessionKey": talkTo, "message": message}); err != nil {
 		return nil, err
 	}
 	a.blank()
@@ -136,12 +133,8 @@ func (t *stage) exchange(ctx context.Context, message string, kill bool) (*talkR
 		}
 		a.say("another gateway starts on the same database")
 	}
-	select {
-	case r.Announce = <-t.announces:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(time.Minute):
-		return nil, errors.New("no announce arrived within a minute")
+	if r.Announce, err = t.announced(ctx); err != nil {
+		return nil, err
 	}
 	if r.Turns, err = t.turns(ctx); err != nil {
 		return nil, err
@@ -192,4 +185,17 @@ func (t *stage) show(r *talkReport) {
 		a.say("%s", line)
 	}
 	a.say("%s %s", a.out.Good(talkChannel+" gets"), terminal.Line(r.Announce))
+}
+
+// runs returns the runs of the newest exchange, newest first.
+func (t *stage) runs(ctx context.Context) (runs []*store.Run, err error) {
+	err = t.ask(ctx, func(db *database) error {
+		flows, err := db.Flows(ctx, &store.Filter{Limit: 1})
+		if err != nil || len(flows) == 0 {
+			return err
+		}
+		runs, err = db.Runs(ctx, &store.Filter{FlowID: flows[0].ID})
+		return err
+	})
+	return runs, err
 }

@@ -43,16 +43,21 @@ func (c *treeCmd) Run(ctx context.Context, a *app) error {
 			a.note("no session has spawned another in %s", db.Path())
 			return nil
 		}
-		t := treeRows{app: a, now: time.Now()}
-		for _, root := range tree.Roots {
-			t.add(root, "", "")
-		}
-		a.out.Table([]string{"SESSION", "STATUS", "UPDATED", "MODEL", "TOKENS", "REPORT"}, t.cells)
-		if tree.More || t.more {
+		if a.treeTable(tree, time.Now()) {
 			a.note("there are more; see them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
 		}
 		return nil
 	})
+}
+
+// treeTable prints a tree, and reports whether something was left out of it.
+func (a *app) treeTable(tree *host.Tree, now time.Time) (more bool) {
+	t := treeRows{app: a, now: now}
+	for _, root := range tree.Roots {
+		t.add(root, "", "")
+	}
+	a.out.Table([]string{"SESSION", "STATUS", "UPDATED", "MODEL", "TOKENS", "REPORT"}, t.cells)
+	return tree.More || t.more
 }
 
 // treeRows are the rows of a table that shows trees.
