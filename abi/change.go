@@ -4,7 +4,8 @@ import "github.com/parley-wasm/parley/abi/jsonappend"
 
 // CreateRequest records the effect that a child session is created, which belongs
 // to the caller's session: the host makes its key, agent:<agentId>:subagent:<id>,
-// and its sessionId, and holds it to the sandbox when the caller is held to it.
+// and its sessionId, holds it to the sandbox when the caller is held to it, and
+// creates the caller's session too if that is not stored yet.
 // Reply: {"sessionKey": TEXT, "sessionId": TEXT}. Refused with Forbidden when the
 // caller is a child itself, or has MaxActive children at work.
 type CreateRequest struct {

@@ -31,7 +31,13 @@ func (s *hostStep) create(f *fields) ([]byte, error) {
 	session.TranscriptPath = TranscriptPath(session.SessionID)
 	born := &StoredSession{Session: session}
 	s.created = append(s.created, born)
-	s.effects = append(s.effects, func() { s.host.sessions = append(s.host.sessions, *born) })
+	parent := abi.Session{Key: c.SessionKey, AgentID: c.AgentID, Kind: sessionkey.Kind(c.SessionKey), SessionID: s.host.newID("session"), UpdatedAt: s.host.now}
+	s.effects = append(s.effects, func() {
+		if !c.Operator && s.host.session(parent.Key) == nil {
+			s.host.sessions = append(s.host.sessions, StoredSession{Session: parent})
+		}
+		s.host.sessions = append(s.host.sessions, *born)
+	})
 	return abi.AppendCreateReply(nil, session.Key, session.SessionID), nil
 }
 

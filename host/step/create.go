@@ -9,10 +9,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// createEffect creates a child session.
+// createEffect creates a child session, and its parent's if that is not stored yet:
+// who waits for a report must be there to get it.
 type createEffect struct {
 	session   abi.Session
-	maxActive int // 0: no bound
+	parent    abi.Session // key empty: the operator, who has none
+	maxActive int         // 0: no bound
 }
 
 func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
@@ -33,6 +35,11 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 		Label: q.Label, ModelOverride: q.Model, ThinkingLevel: q.ThinkingLevel,
 		SpawnedBy: caller.SessionKey, Sandboxed: caller.Sandboxed,
 	}}
+	if caller.SessionKey != "" {
+		e.parent = abi.Session{
+			Key: caller.SessionKey, AgentID: caller.AgentID, Kind: sessionkey.Kind(caller.SessionKey), SessionID: f.newUUID("parent"), UpdatedAt: f.flow.Now,
+		}
+	}
 	if located, ok := f.runner.Store.(store.Located); ok {
 		e.session.TranscriptPath = located.TranscriptPath(e.session.SessionID)
 	}
@@ -63,6 +70,15 @@ func (e *createEffect) apply(tx store.Tx) error {
 	}
 	if refusal := e.refuse(active); refusal != nil {
 		return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
+	}
+	if e.parent.Key != "" {
+		parent, err := tx.Session(e.parent.Key)
+		if err == nil && parent == nil {
+			err = tx.PutSession(&e.parent)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return tx.PutSession(&e.session)
 }

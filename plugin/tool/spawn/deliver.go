@@ -49,8 +49,19 @@ func (f *flow) parentEnded(run *abi.Run) error {
 	case run.Reply == announce.Skip:
 		return f.finish("reported; the requester is silent (" + announce.Skip + ")")
 	}
+	if _, ok := f.speaks(); !ok {
+		return f.finish("reported; the requester answered, and has no channel")
+	}
 	_, err := f.client.Send(&abi.SendRequest{SessionKey: f.requester, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
 	return f.sent(err, "reported; answer queued")
+}
+
+// speaks returns the requester's channel as it is now, if there is one (S9).
+func (f *flow) speaks() (abi.Target, bool) {
+	if f.from == nil {
+		return abi.Target{}, false
+	}
+	return route.Target(f.from)
 }
 
 // sent finishes after a delivery was asked for.

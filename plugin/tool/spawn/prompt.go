@@ -65,10 +65,8 @@ func (f *flow) reportContext() string {
 	if f.row != nil && f.row.Label != "" {
 		text += " with the label " + quote.Text(f.row.Label)
 	}
-	if f.from != nil {
-		if t, ok := route.Target(f.from); ok {
-			return text + ".\nYour answer is posted to this session's channel, " + word(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
-		}
+	if t, ok := f.speaks(); ok {
+		return text + ".\nYour answer is posted to this session's channel, " + word(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
 	}
 	return text + ".\nThis session has no channel: your answer stays in its transcript."
 }
