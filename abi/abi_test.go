@@ -12,7 +12,7 @@ import (
 // TestEncoders fixes the JSON of every message: required members always,
 // optional ones only when set.
 func TestEncoders(t *testing.T) {
-	yes, n := true, int64(0)
+	yes, n, cost := true, int64(0), 0.0125
 	tests := []struct {
 		name string
 		got  []byte
@@ -39,8 +39,8 @@ func TestEncoders(t *testing.T) {
 			`{"op":"history","sessionKey":"k","before":1,"skip":2,"limit":3,"excludeRoles":["tool"],"maxBytes":4}`},
 		{"status", (&abi.StatusRequest{RunID: "r"}).AppendJSON(nil), `{"op":"status","runId":"r"}`},
 		{"no session", abi.AppendSessionReply(nil, nil), `{"ok":{"session":null}}`},
-		{"session, all", abi.AppendSessionReply(nil, &abi.Session{Key: "k", AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l", DisplayName: "d", Subject: "u", ChatType: "direct", Channel: "c", DeliveryContext: abi.Target{Channel: "c", To: "t", AccountID: "x", ThreadID: "1"}, LastChannel: "c", LastTo: "t", LastAccountID: "x", LastThreadID: "1", Model: "m", ContextTokens: &n, TotalTokens: &n, ThinkingLevel: "high", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &yes, SendPolicy: "deny", SpawnedBy: "p", Status: "done", ArchivedAt: 2, TranscriptPath: "/t"}),
-			`{"ok":{"session":{"key":"k","agentId":"a","kind":"other","sessionId":"s","updatedAt":1,"label":"l","displayName":"d","subject":"u","chatType":"direct","channel":"c","deliveryContext":{"channel":"c","to":"t","accountId":"x","threadId":"1"},"lastChannel":"c","lastTo":"t","lastAccountId":"x","lastThreadId":"1","model":"m","contextTokens":0,"totalTokens":0,"thinkingLevel":"high","verboseLevel":"on","systemSent":true,"abortedLastRun":true,"sendPolicy":"deny","spawnedBy":"p","status":"done","archivedAt":2,"transcriptPath":"/t"}}}`},
+		{"session, all", abi.AppendSessionReply(nil, &abi.Session{Key: "k", AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l", DisplayName: "d", Subject: "u", ChatType: "direct", Channel: "c", DeliveryContext: abi.Target{Channel: "c", To: "t", AccountID: "x", ThreadID: "1"}, LastChannel: "c", LastTo: "t", LastAccountID: "x", LastThreadID: "1", Model: "m", ModelOverride: "o", ContextTokens: &n, TotalTokens: &n, ThinkingLevel: "high", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &yes, SendPolicy: "deny", SpawnedBy: "p", Sandboxed: true, Status: "done", ArchivedAt: 2, TranscriptPath: "/t"}),
+			`{"ok":{"session":{"key":"k","agentId":"a","kind":"other","sessionId":"s","updatedAt":1,"label":"l","displayName":"d","subject":"u","chatType":"direct","channel":"c","deliveryContext":{"channel":"c","to":"t","accountId":"x","threadId":"1"},"lastChannel":"c","lastTo":"t","lastAccountId":"x","lastThreadId":"1","model":"m","modelOverride":"o","contextTokens":0,"totalTokens":0,"thinkingLevel":"high","verboseLevel":"on","systemSent":true,"abortedLastRun":true,"sendPolicy":"deny","spawnedBy":"p","sandboxed":true,"status":"done","archivedAt":2,"transcriptPath":"/t"}}}`},
 		{"list page", (&abi.ListPage{Rows: []abi.ListRow{{Session: abi.Session{Key: "k"}}, {Messages: []abi.Message{}}}, More: true}).AppendReply(nil),
 			`{"ok":{"rows":[{"session":{"key":"k","agentId":"","kind":"","sessionId":"","updatedAt":0}},{"session":{"key":"","agentId":"","kind":"","sessionId":"","updatedAt":0},"messages":[]}],"more":true}}`},
 		{"history page", (&abi.HistoryPage{Messages: []abi.Message{{Seq: 2, JSON: []byte(`{}`), Cut: []abi.Cut{{Path: "/a", Bytes: 9}, {Path: "/b", Bytes: 8}}}, {Seq: 1, JSON: []byte(`{}`)}}}).AppendReply(nil),
@@ -48,6 +48,20 @@ func TestEncoders(t *testing.T) {
 		{"no run", abi.AppendRunReply(nil, nil), `{"ok":{"run":null}}`},
 		{"run", abi.AppendRunReply(nil, &abi.Run{ID: "r", Status: "done", Reply: "hi", Error: "e", Model: "m", StartedAt: 1, EndedAt: 2}),
 			`{"ok":{"run":{"id":"r","status":"done","reply":"hi","error":"e","model":"m","startedAt":1,"endedAt":2}}}`},
+		{"run, its usage", abi.AppendRunReply(nil, &abi.Run{ID: "r", Status: "done", Usage: &abi.Usage{Input: &n, Output: &n, Total: &n, Cost: &cost}}),
+			`{"ok":{"run":{"id":"r","status":"done","usage":{"input":0,"output":0,"total":0,"cost":0.0125}}}}`},
+		{"create, least", (&abi.CreateRequest{AgentID: "a"}).AppendJSON(nil), `{"op":"create","agentId":"a"}`},
+		{"create, all", (&abi.CreateRequest{AgentID: "a", Label: "l\"", Model: "m", ThinkingLevel: "high", MaxActive: 5}).AppendJSON(nil),
+			`{"op":"create","agentId":"a","label":"l\"","model":"m","thinkingLevel":"high","maxActive":5}`},
+		{"created", abi.AppendCreateReply(nil, "k", "s"), `{"ok":{"sessionKey":"k","sessionId":"s"}}`},
+		{"archive", (&abi.ArchiveRequest{SessionKey: "k"}).AppendJSON(nil), `{"op":"archive","sessionKey":"k"}`},
+		{"delete", (&abi.DeleteRequest{SessionKey: "k"}).AppendJSON(nil), `{"op":"delete","sessionKey":"k"}`},
+		{"archived, deleted", abi.AppendDoneReply(nil), `{"ok":{}}`},
+		{"run, least", (&abi.RunRequest{SessionKey: "k", Message: "m", Group: abi.GroupSubagent}).AppendJSON(nil), `{"op":"run","sessionKey":"k","message":"m","group":"subagent"}`},
+		{"run, all", (&abi.RunRequest{SessionKey: "k", Message: "m", Context: "c", Source: "s", Group: abi.GroupNested, NoTools: true, TimeoutSeconds: 60}).AppendJSON(nil),
+			`{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`},
+		{"send, least", (&abi.SendRequest{SessionKey: "k", Text: "t"}).AppendJSON(nil), `{"op":"send","sessionKey":"k","text":"t"}`},
+		{"send, all", (&abi.SendRequest{SessionKey: "k", Text: "t", RunID: "r", AtCall: true}).AppendJSON(nil), `{"op":"send","sessionKey":"k","text":"t","runId":"r","atCall":true}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,6 +87,11 @@ func TestErrorsMatchTheirCode(t *testing.T) {
 }
 
 func TestIsWrite(t *testing.T) {
+	for _, op := range []string{abi.OpCreate, abi.OpArchive, abi.OpDelete} {
+		if !abi.IsWrite(abi.ImportStore, op) {
+			t.Errorf("store.%s is no write", op)
+		}
+	}
 	for family, ops := range abi.Writes {
 		for _, op := range ops {
 			if !abi.IsWrite(family, op) {
@@ -80,7 +99,7 @@ func TestIsWrite(t *testing.T) {
 			}
 		}
 	}
-	for _, read := range [][2]string{{"store", "get"}, {"store", "run"}, {"agent", "status"}, {"other", "create"}} {
+	for _, read := range [][2]string{{"store", "get"}, {"store", "run"}, {"agent", "status"}, {"other", "create"}, {"agent", "archive"}, {"deliver", "delete"}} {
 		if abi.IsWrite(read[0], read[1]) {
 			t.Errorf("%s.%s counts as a write", read[0], read[1])
 		}

@@ -199,6 +199,12 @@ func (b *bubble) Receive(m *abitest.Inbound) abitest.Answer {
 	return abitest.Answer{Result: result, Err: err}
 }
 
+func (b *bubble) Kill(runID string) error {
+	err := b.abort(runID)
+	synctest.Wait()
+	return err
+}
+
 func (b *bubble) Restart() error {
 	b.close()
 	b.up()
@@ -357,7 +363,7 @@ func (a actor) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
 	case abi.RunFailed:
 		return nil, errors.New(turn.Error)
 	case abi.RunKilled:
-		return nil, a.b.abort(t.RunID)
+		return nil, errors.Join(a.b.abort(t.RunID), errors.New("aborted"))
 	}
 	return &agent.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
 }
@@ -380,17 +386,16 @@ func (a actor) call(ctx context.Context, t *agent.Turn, c *abitest.AgentCall) er
 	return nil
 }
 
-// abort marks a run as aborted by the operator.
+// abort marks a run as aborted by the operator, and has its host look at it.
 func (b *bubble) abort(runID string) error {
-	err := b.store.Update(b.ctx, func(tx store.Tx) error {
+	return b.store.Update(b.ctx, func(tx store.Tx) error {
 		r, err := tx.Run(runID)
-		if err != nil {
+		if err != nil || r.Ended() {
 			return err
 		}
-		r.Abort = "the operator aborted it"
-		return tx.PutRun(r)
+		r.Abort = abitest.Killed
+		return errors.Join(tx.PutRun(r), tx.Schedule(store.KindRun, runID, b.now().UnixMilli()))
 	})
-	return errors.Join(err, errors.New("aborted"))
 }
 
 // taker is a sink that takes everything.

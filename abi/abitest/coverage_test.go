@@ -16,7 +16,7 @@ var sections = strings.Fields(`
 	S2.1 S2.2 S2.3 S2.4 S2.5
 	S3.1 S3.2 S3.3 S3.4
 	S4.1 S4.2 S4.3 S4.4 S4.5 S4.6 S4.7 S4.8
-	S5.3 S5.5 S5.6
+	S5.1 S5.2 S5.3 S5.4 S5.5 S5.6 S5.7 S5.8
 	S6
 	S7.1 S7.2 S7.3 S7.4
 	S8.1 S8.2 S8.3

@@ -172,6 +172,16 @@ func (h *Host) Restart() error {
 	return nil
 }
 
+// Kill aborts a run, if it has not ended.
+func (h *Host) Kill(runID string) error {
+	r := h.run(runID)
+	if r == nil {
+		return fmt.Errorf("there is no run %s", runID)
+	}
+	h.end(r, abi.RunKilled, "", Killed)
+	return nil
+}
+
 // Patch changes a session.
 func (h *Host) Patch(p *Patch) error {
 	s := h.session(p.Key)

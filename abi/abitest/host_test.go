@@ -250,3 +250,31 @@ func TestHostRestarts(t *testing.T) {
 		}
 	}
 }
+
+func TestHostKills(t *testing.T) {
+	for _, wait := range []int64{0, 1500} { // queued; executed
+		h, v := probeHost(t, `"agents":{"agent:main:b":[{"reply":"r","takesMs":2000}]},"call":{"tool":"write","args":{"do":[`+toB+`],"wait":{"run":true}}},"expect":{"match":{}}`)
+		args, err := v.Steps[0].arguments(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answers []Answer
+		h.call(&Call{Tool: "write", Args: args, Caller: v.Caller}, func(a Answer) { answers = append(answers, a) })
+		if wait > 0 {
+			h.Pass(wait)
+		}
+		id := h.runs[0].id
+		for range 2 { // the second changes nothing
+			if err := h.Kill(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := h.Finish().Runs[0]
+		if r.Status != abi.RunKilled || r.Reply != "" || r.Error != Killed || (r.Attempts > 0) != (wait > 0) || len(answers) != 1 {
+			t.Errorf("after %d ms: got %+v, %d answers", wait, r, len(answers))
+		}
+		if err := h.Kill("none"); err == nil {
+			t.Error("a run that does not exist was killed")
+		}
+	}
+}

@@ -164,11 +164,30 @@ func (h *Host) agent(r *hostRun, t *Turn, n int) {
 	})
 }
 
-// stand makes the run's status its session's, unless it is an announce, which says
-// what came of others (S5.5).
+// stand makes the run's status its session's, with the model and the tokens that it
+// took, unless it is an announce, which says what came of others (S5.5).
 func (h *Host) stand(r *hostRun) {
-	if s := h.session(r.SessionKey); s != nil && !r.NoTools {
-		s.Status = r.Status
+	s := h.session(r.SessionKey)
+	if s == nil || r.NoTools {
+		return
+	}
+	s.Status = r.Status
+	if r.model != "" {
+		s.Model = r.model
+	}
+	u := r.usage
+	if u == nil {
+		return
+	}
+	if u.Input != nil {
+		s.ContextTokens = u.Input
+	}
+	switch {
+	case u.Total != nil:
+		s.TotalTokens = u.Total
+	case u.Input != nil && u.Output != nil:
+		sum := *u.Input + *u.Output
+		s.TotalTokens = &sum
 	}
 }
 

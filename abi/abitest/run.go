@@ -95,17 +95,23 @@ func play(v *Vector, w World, refused error) (answers []Answer, problems []strin
 
 // perform lets one step happen.
 func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, problems []string) {
+	silent := func(err error) (Answer, any, []string) {
+		if err != nil {
+			problems = []string{err.Error()}
+		}
+		return a, nil, problems
+	}
 	switch {
 	case s.Patch != nil:
-		if err := w.Patch(s.Patch); err != nil {
-			problems = []string{err.Error()}
+		return silent(w.Patch(s.Patch))
+	case s.Kill:
+		o, err := Parse(args)
+		if err != nil {
+			return silent(err)
 		}
-		return a, nil, problems
+		return silent(w.Kill(text(o.(map[string]any)["runId"])))
 	case s.Restart:
-		if err := w.Restart(); err != nil {
-			problems = []string{err.Error()}
-		}
-		return a, nil, problems
+		return silent(w.Restart())
 	case s.Message != nil:
 		a = w.Receive(s.Message)
 		result, problems = examine("", a)

@@ -219,11 +219,17 @@ func turn(v any) (Turn, error) {
 	if t.Status != abi.RunDone && t.Reply != "" || t.Status != abi.RunFailed && t.Error != "" {
 		f.fail(fmt.Errorf("a run that is %s with reply %q and error %q", t.Status, t.Reply, t.Error))
 	}
-	if t.Status == abi.RunFailed && t.Error == "" {
+	switch {
+	case t.Status == abi.RunFailed && t.Error == "":
 		t.Error = "the agent failed"
+	case t.Status == abi.RunKilled:
+		t.Error = Killed
 	}
 	return t, f.done()
 }
+
+// Killed is why a run has ended that the operator aborted.
+const Killed = "aborted by the operator"
 
 func agentCall(v any) (AgentCall, error) {
 	var c AgentCall

@@ -1,6 +1,7 @@
 package abitest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
@@ -15,7 +16,8 @@ func TestLoadReadsWhatHappens(t *testing.T) {
 			{"patch":{"key":"agent:main:b","sendPolicy":null,"archived":true}},
 			{"patch":{"key":"agent:main:b","sendPolicy":"deny"},"afterMs":9},
 			{"message":{"sessionKey":"agent:main:b","text":"/send on","from":"1","channel":"c","to":"t"},"expect":{"match":{"status":"ok"}}},
-			{"restart":true}],
+			{"restart":true},
+			{"kill":{"runId":{"$step":1,"path":"/runId"}},"afterMs":4}],
 		"then":{"runs":[],"deliveries":{"$len":0}}}`)
 	turns := v.Agents["agent:main:b"]
 	if len(turns) != 6 || turns[0].Reply != "a" || turns[0].TakesMs != DefaultTakesMs || turns[0].Status != abi.RunDone {
@@ -40,6 +42,9 @@ func TestLoadReadsWhatHappens(t *testing.T) {
 	if m := s[3].Message; m.Text != "/send on" || m.Target.To != "t" || !s[4].Restart {
 		t.Errorf("step 4: %+v", m)
 	}
+	if args, err := s[5].arguments([]any{map[string]any{"runId": "r"}}); !s[5].Kill || s[5].AfterMs != 4 || err != nil || string(args) != `{"runId":"r"}` {
+		t.Errorf("step 6: %+v, %s, %v", s[5], args, err)
+	}
 }
 
 func TestLoadRefusesWhatCannotHappen(t *testing.T) {
@@ -51,6 +56,7 @@ func TestLoadRefusesWhatCannotHappen(t *testing.T) {
 		`"before":[{"takesMs":1}],` + call, `"before":[{"sessionKey":"k"},{"sessionKey":"k"}],` + call,
 		`"then":{},` + call, `"then":[],` + call, `"then":{"messages":[]},` + call, `"then":{"runs":[{"$nonsense":1}]},` + call,
 		`"steps":[{"patch":{"key":"k"},"expect":{"match":{}}}]`, `"steps":[{"patch":{"sendPolicy":"deny"}}]`, `"steps":[{"patch":{"key":"k","label":"x"}}]`,
+		`"steps":[{"kill":{}}]`, `"steps":[{"kill":"r"}]`, `"steps":[{"kill":{"runId":"r","why":"x"}}]`, `"steps":[{"kill":{"runId":"r"},"expect":{"match":{}}}]`,
 		`"steps":[{"restart":false}]`, `"steps":[{"restart":true,"call":{"tool":"t"}}]`, `"steps":[{"message":{"sessionKey":"k"},"expect":{"match":{}}}]`,
 		`"steps":[{"message":{"sessionKey":"k","text":"x"}}]`, `"steps":[{"afterMs":"1",` + call + `}]`, `"steps":[{"caller":"main",` + call + `}]`, `"steps":[{"callId":5,` + call + `}]`,
 		`"call":{"tool":"t"},"expect":{"abandoned":false}`, `"callId":"c",` + call,
@@ -92,5 +98,22 @@ func TestExamineChecksEverySend(t *testing.T) {
 				t.Errorf("got %q", wrong)
 			}
 		})
+	}
+}
+
+func TestExamineChecksEverySpawn(t *testing.T) {
+	const good = `{"status":"accepted","runId":"r","childSessionKey":"agent:a:subagent:1","model":""}`
+	for result, wrong := range map[string]bool{
+		good:                                  false,
+		strings.Replace(good, `"r"`, `""`, 1): true,
+		strings.Replace(good, `,"model":""`, ``, 1):        true,
+		strings.Replace(good, `subagent:1`, `main`, 1):     true,
+		strings.Replace(good, `}`, `,"reply":"x"}`, 1):     true,
+		strings.Replace(good, `"accepted"`, `"ok"`, 1):     true,
+		strings.Replace(good, `"accepted"`, `"queued"`, 1): true,
+	} {
+		if _, problems := examine(abi.ToolSpawn, Answer{Result: []byte(result)}); (len(problems) > 0) != wrong {
+			t.Errorf("%s: got %q", result, problems)
+		}
 	}
 }

@@ -47,6 +47,12 @@ func anyStep(o map[string]any) (s Step, err error) {
 		if err = only(o, "afterMs", "restart"); err == nil && o["restart"] != true {
 			err = fmt.Errorf("restart: want true")
 		}
+	case has(o, "kill"):
+		s.Kill, s.args = true, o["kill"]
+		kill, _ := s.args.(map[string]any)
+		if err = errors.Join(only(o, "afterMs", "kill"), only(kill, "runId")); err == nil && !has(kill, "runId") {
+			err = fmt.Errorf("kill: want a runId")
+		}
 	case has(o, "message"):
 		if s.Message, err = inbound(o["message"]); err == nil {
 			err = only(o, "afterMs", "message", "expect")

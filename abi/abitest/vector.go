@@ -61,7 +61,7 @@ type Vector struct {
 func (v *Vector) Writes() bool {
 	for i := range v.Steps {
 		s := &v.Steps[i]
-		if s.Tool == abi.ToolSend || s.Tool == abi.ToolSpawn || s.Patch != nil || s.Message != nil || s.Restart {
+		if s.Tool == abi.ToolSend || s.Tool == abi.ToolSpawn || s.Patch != nil || s.Message != nil || s.Kill || s.Restart {
 			return true
 		}
 	}
@@ -81,9 +81,11 @@ func (v *Vector) Writes() bool {
 //
 //	{"patch": {…}}              a change of a session, see Patch
 //	{"message": {…}, "expect"}  a message comes in from a channel, see Inbound
+//	{"kill": {"runId"}}         the operator aborts a run
 //	{"restart": true}           the gateway ends as if it had been told to, and comes up again
 //
-// each with "afterMs": the time that passes before it. Patches have no expect.
+// each with "afterMs": the time that passes before it. Of these only messages have
+// an expect.
 type Step struct {
 	AfterMs        int64
 	Tool           string
@@ -94,6 +96,7 @@ type Step struct {
 	AbandonAfterMs int64
 	Patch          *Patch
 	Message        *Inbound
+	Kill           bool
 	Restart        bool
 	Follow         *Follow
 	Cost           *Cost
@@ -107,6 +110,8 @@ func (s *Step) name() string {
 		return "patch"
 	case s.Message != nil:
 		return "message"
+	case s.Kill:
+		return "kill"
 	case s.Restart:
 		return "restart"
 	}

@@ -17,6 +17,7 @@ type World interface {
 	Pass(ms int64)
 	Patch(p *Patch) error
 	Receive(m *Inbound) Answer
+	Kill(runID string) error
 	Restart() error
 	// Finish waits until nothing is under way and returns what has happened.
 	Finish() *Outcome
@@ -149,6 +150,8 @@ func (CallFunc) Pass(int64) {}
 func (CallFunc) Patch(*Patch) error { return errReadOnly }
 
 func (CallFunc) Receive(*Inbound) Answer { return Answer{Err: errReadOnly} }
+
+func (CallFunc) Kill(string) error { return errReadOnly }
 
 func (CallFunc) Restart() error { return errReadOnly }
 

@@ -2,6 +2,7 @@ package announce
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
 )
@@ -68,12 +69,13 @@ func status(outcome string) string {
 
 // Read takes an agent's answer apart into what it says is the result, else all of
 // it, and its notes. Labels of both languages count at the beginning of a line, in
-// any case, with or without marks of emphasis around them. What the answer says about status and statistics
-// is left out: those are facts, and not the agent's to tell.
+// any case, with or without marks of emphasis around them. What the answer says
+// about status and statistics is left out: those are facts, and not the agent's to
+// tell.
 func Read(answer string) (result, notes string) {
 	var parts [3]strings.Builder // by part
 	at, labelled := before, false
-	for _, line := range strings.Split(strings.TrimSpace(answer), "\n") {
+	for _, line := range strings.Split(lines(answer), "\n") {
 		p, rest, found := label(line)
 		switch {
 		case found && p == fact:
@@ -97,6 +99,11 @@ func Read(answer string) (result, notes string) {
 	return text(before), text(isNotes)
 }
 
+// lines makes every end of a line the same.
+func lines(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
+}
+
 // part is what of an answer a line belongs to.
 type part int
 
@@ -113,12 +120,11 @@ func label(line string) (p part, rest string, found bool) {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 		return 0, "", false // indented lines belong to what they are in
 	}
-	name, rest, found := strings.Cut(strings.TrimLeft(strings.TrimLeft(line, "#*_"), " "), ":")
+	name, rest, found := cutLabel(strings.TrimLeft(line, "# "))
 	if !found {
 		return 0, "", false
 	}
-	rest = strings.TrimSpace(strings.TrimLeft(rest, "*_ \t"))
-	switch strings.ToLower(strings.TrimRight(name, "*_ \t")) {
+	switch strings.ToLower(name) {
 	case "result", "resultado":
 		return isResult, rest, true
 	case "notes", "notas":
@@ -131,13 +137,56 @@ func label(line string) (p part, rest string, found bool) {
 	return 0, "", false
 }
 
-// isStatus reports whether a text is a word for how work ended. A line such as
-// "Status: 200 OK" is part of a result.
+// marks are those of emphasis, and of a list.
+const marks = "*_"
+
+// cutLabel takes a line apart at its first colon. The marks around the name, or
+// around the whole line, are left out; others belong to the rest.
+func cutLabel(line string) (name, rest string, found bool) {
+	text := strings.TrimLeft(line, marks)
+	opened := line[:len(line)-len(text)]
+	name, rest, found = strings.Cut(text, ":")
+	bare := strings.TrimRight(name, marks+" \t")
+	if inside := bare == strings.TrimRight(name, " \t"); inside && !strings.HasPrefix(text, " ") {
+		closed := mirrored(opened)
+		if after, ok := strings.CutPrefix(rest, closed); ok {
+			rest = after
+		} else {
+			rest = strings.TrimSuffix(strings.TrimRight(rest, " \t"), closed)
+		}
+	}
+	return strings.TrimLeft(bare, " "), strings.TrimSpace(rest), found
+}
+
+// mirrored returns the marks that close what others have opened.
+func mirrored(opened string) string {
+	closed := []byte(opened)
+	for i, j := 0, len(closed)-1; i < j; i, j = i+1, j-1 {
+		closed[i], closed[j] = closed[j], closed[i]
+	}
+	return string(closed)
+}
+
+// isStatus reports whether a text says how work ended, whatever it goes on with. A
+// line such as "Status: 200 OK" is part of a result.
 func isStatus(text string) bool {
-	switch strings.ToLower(strings.Trim(text, "*_. \t`\r")) {
-	case "", "success", "error", "timeout", "killed", "done", "failed", "ok", "completed", "complete", "failure",
-		"sucesso", "erro", "concluído", "concluido", "falhou", "falha", "cancelado":
+	text = strings.ToLower(text)
+	start := strings.IndexFunc(text, func(r rune) bool { return isLetter(r) && r < utf8.RuneSelf || '0' <= r && r <= '9' })
+	if start < 0 {
+		return true
+	}
+	text = text[start:]
+	if end := strings.IndexFunc(text, func(r rune) bool { return !isLetter(r) }); end >= 0 {
+		text = text[:end]
+	}
+	switch text {
+	case "success", "successful", "successfully", "succeeded", "ok", "done", "complete", "completed", "finished", "partial", "partially", "incomplete",
+		"error", "failed", "failure", "timeout", "killed", "aborted", "cancelled", "canceled",
+		"sucesso", "concluído", "concluido", "concluída", "concluida", "parcial", "erro", "falhou", "falha", "cancelado", "cancelada":
 		return true
 	}
 	return false
 }
+
+// isLetter counts everything beyond ASCII as a letter.
+func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || r >= utf8.RuneSelf }

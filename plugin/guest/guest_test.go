@@ -166,6 +166,13 @@ var replies = map[string]func(*guest.Client) error{
 		_, err := c.Send(&abi.SendRequest{})
 		return err
 	},
+	string(abi.AppendCreateReply(nil, "k", "s")): func(c *guest.Client) error {
+		_, _, err := c.Create(&abi.CreateRequest{})
+		return err
+	},
+	string(abi.AppendDoneReply(nil)): func(c *guest.Client) error {
+		return c.Archive(&abi.ArchiveRequest{})
+	},
 	string((&abi.HistoryPage{Messages: []abi.Message{message}}).AppendReply(nil)): func(c *guest.Client) error {
 		_, err := c.History(&abi.HistoryRequest{Limit: 5})
 		return err

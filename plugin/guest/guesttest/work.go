@@ -6,20 +6,25 @@ import (
 	"strconv"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Work is the runs and deliveries of a Store. It keeps the rules of a step: what
-// is read comes before what is written.
+// Work is the runs and deliveries of a Store, and its children. It keeps the rules
+// of a step: what is read comes before what is written.
 type Work struct {
-	// Runs and Sent are what steps asked for, in their order. The n-th run, from
-	// 1, has the id run-n.
-	Runs []abi.RunRequest
-	Sent []abi.SendRequest
+	// Runs, Sent and Created are what steps asked for, in their order. The n-th
+	// run, from 1, has the id run-n; the n-th child is subagent:n of its agent, with
+	// the sessionId child-n.
+	Runs    []abi.RunRequest
+	Sent    []abi.SendRequest
+	Created []abi.CreateRequest
+	// Parent is whose children are created.
+	Parent string
 	// Status answers agent.status by id.
 	Status map[string]*abi.Run
 	// Waiting are the sessions that wait for the caller's run.
 	Waiting []string
-	// Refuse is what agent.run and deliver.send are refused with, by session key.
+	// Refuse is what writes are refused with, by session key; store.create has none.
 	Refuse map[string]*abi.Error
 
 	wrote bool
@@ -28,8 +33,9 @@ type Work struct {
 // Begin begins a step.
 func (w *Work) Begin() { w.wrote = false }
 
-// call answers a request of the families agent and deliver, or refuses a read
-// that comes too late. It reports false for requests to the store.
+// call answers a request of the families agent and deliver and what is written to
+// the store, or refuses a read that comes too late. It reports false for what is
+// read from the store.
 func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done bool) {
 	var q struct {
 		Op             string
@@ -42,6 +48,12 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 		NoTools        bool
 		TimeoutSeconds int
 		Text           string
+		AtCall         bool
+		AgentID        string `json:"agentId"`
+		Label          string
+		Model          string
+		ThinkingLevel  string
+		MaxActive      int
 	}
 	if err := json.Unmarshal(raw, &q); err != nil {
 		return abi.AppendError(nil, abi.InvalidArgs, err.Error()), true
@@ -55,7 +67,7 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 	case "agent.waits":
 		return abi.AppendWaitsReply(nil, slices.Contains(w.Waiting, q.SessionKey)), true
 	}
-	if family == abi.ImportStore {
+	if !abi.IsWrite(family, q.Op) && family == abi.ImportStore {
 		return nil, false
 	}
 	if e := w.Refuse[q.SessionKey]; e != nil {
@@ -70,8 +82,25 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 		w.Runs = append(w.Runs, abi.RunRequest{SessionKey: q.SessionKey, Message: q.Message, Context: q.Context, Source: q.Source,
 			Group: q.Group, NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds})
 		return abi.AppendRunIDReply(nil, "run-"+strconv.Itoa(len(w.Runs))), true
+	case "store.create":
+		w.Created = append(w.Created, abi.CreateRequest{AgentID: q.AgentID, Label: q.Label, Model: q.Model, ThinkingLevel: q.ThinkingLevel, MaxActive: q.MaxActive})
+		id := strconv.Itoa(len(w.Created))
+		child := abi.Session{Key: sessionkey.ChildOf(q.AgentID, id), SessionID: "child-" + id, UpdatedAt: 1, SpawnedBy: w.Parent, Label: q.Label, TranscriptPath: "/store/child-" + id + ".jsonl"}
+		s.Sessions = append(s.Sessions, child)
+		return abi.AppendCreateReply(nil, child.Key, child.SessionID), true
+	case "store.archive", "store.delete":
+		i := slices.IndexFunc(s.Sessions, func(row abi.Session) bool { return row.Key == q.SessionKey })
+		switch {
+		case i < 0:
+			return abi.AppendError(nil, abi.NotFound, "session "+q.SessionKey+" does not exist"), true
+		case q.Op == abi.OpDelete:
+			s.Sessions = slices.Delete(s.Sessions, i, i+1)
+		default:
+			s.Sessions[i].ArchivedAt = 1
+		}
+		return abi.AppendDoneReply(nil), true
 	case "deliver.send":
-		w.Sent = append(w.Sent, abi.SendRequest{SessionKey: q.SessionKey, Text: q.Text, RunID: q.RunID})
+		w.Sent = append(w.Sent, abi.SendRequest{SessionKey: q.SessionKey, Text: q.Text, RunID: q.RunID, AtCall: q.AtCall})
 		return abi.AppendDeliveryIDReply(nil, "delivery-"+strconv.Itoa(len(w.Sent))), true
 	}
 	return abi.AppendError(nil, abi.Unsupported, "no such operation"), true

@@ -11,8 +11,9 @@ import (
 // milliseconds.
 const retryAfter = 60_000
 
-// tidies reports whether the child is to be archived or deleted later.
-func (f *flow) tidies() bool { return f.tidyAt != 0 }
+// tidies reports whether the child is to be archived or deleted later. It is not
+// deleted before there is nothing more to say.
+func (f *flow) tidies() bool { return f.tidyAt != 0 && (!f.deletes || f.phase == phaseCleanup) }
 
 // finish ends what there was to say; how is how that went. What is left is to
 // archive the child, or to delete it.

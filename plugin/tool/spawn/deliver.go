@@ -77,7 +77,7 @@ func (f *flow) sent(err error, how string) error {
 }
 
 // stored finishes where nobody is told. The result is in the child's transcript,
-// which is therefore kept.
+// which is therefore kept, and archived like any other.
 func (f *flow) stored(why string) error {
 	how := "stored only (" + why + ")"
 	if f.deletes {

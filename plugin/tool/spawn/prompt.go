@@ -16,7 +16,7 @@ import (
 
 // taskContext goes with the task.
 func (f *flow) taskContext(agentID, label string) string {
-	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + " to do one task"
+	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + ", to do one task"
 	if label != "" {
 		text += ", labelled " + quote.Text(label)
 	}

@@ -49,7 +49,7 @@ func (f *flow) standing() string {
 
 // childEnded starts the announce, unless there is to be none (S5.5).
 func (f *flow) childEnded(run *abi.Run) error {
-	if minutes := f.settings.Children.ArchiveAfterMinutes; !f.deletes && minutes > 0 {
+	if minutes := f.settings.Children.ArchiveAfterMinutes; minutes > 0 {
 		f.tidyAt = run.EndedAt + minutes*60_000
 	}
 	switch why := f.gone(); {

@@ -1,0 +1,275 @@
+package spawn
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+const (
+	count    = `{"task":"Count."}`
+	toldMain = `{"task":"Count.","announce":"parent"}`
+	deleted  = `{"task":"Count.","cleanup":"delete"}`
+
+	archivedLater = "child is archived after 60 min; "
+	stats         = "\n\nStats: runtime 5s · tokens n/a · session agent:main:subagent:1 · id child-1 · transcript /store/child-1.jsonl"
+	announceRun   = "nested  > agent:main:subagent:1: (announce)"
+	work          = "subagent  > agent:main:subagent:1: Count."
+)
+
+func reportText(status, result, notes string) string {
+	return "Status: " + status + "\nResult: " + result + "\nNotes: " + notes + stats
+}
+
+func posted(text, runID string) abi.SendRequest {
+	return abi.SendRequest{SessionKey: main, Text: text, RunID: runID, AtCall: true}
+}
+
+// A whole spawn, to the channel of its requester.
+func TestSpawn(t *testing.T) {
+	d := drive(t, mainCaller).must(count)
+	d.replies("There are 42.").wantNote("the child is done; waiting for the announce of " + child)
+	if w := d.last.Wait; w.Run != "run-2" || w.Until != endedAt+60*60_000 {
+		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
+	}
+	d.replies("Result: 42\nNotes: two empty").wantNote(archivedLater + "announce queued")
+	if w := d.last.Wait; w.Run != "" || w.Until != endedAt+60*60_000 {
+		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
+	}
+	d.time().wantNote("done: child archived; announce queued").wantOver()
+	d.wantRuns(work, announceRun).wantSent(posted(reportText("success", "42", "two empty"), "run-2"))
+	if d.row(child).ArchivedAt == 0 {
+		t.Error("S5.7 the child is not archived")
+	}
+}
+
+// A whole spawn that reports to its requester, which answers.
+func TestSpawnToParent(t *testing.T) {
+	d := drive(t, mainCaller).must(toldMain).replies("There are 42.", "Result: 42")
+	d.wantNote("reported to " + main + "; waiting for its answer")
+	d.replies(" It is 42.\n").wantNote(archivedLater + "reported; answer queued")
+	d.wantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success")
+	d.wantSent(abi.SendRequest{SessionKey: main, Text: "It is 42.", RunID: "run-3"})
+	if got, want := d.work.Runs[2].Message, reportText("success", "42", "-"); got != want {
+		t.Errorf("S5.6 got %s, want %s", got, want)
+	}
+}
+
+// S5.5: what the end of the child's run leads to.
+func TestChildEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name, args, status, text string
+		note                     string
+		runs                     int
+	}{
+		{"done", count, abi.RunDone, "yes", "the child is done; waiting for the announce of " + child, 2},
+		{"done, saying nothing", count, abi.RunDone, " \n", "the child is done; waiting for the announce of " + child, 2},
+		{"failed", count, abi.RunFailed, "broken", "failed; waiting for the announce of " + child, 2},
+		{"killed", count, abi.RunKilled, "", "was aborted; waiting for the announce of " + child, 2},
+		{"timeout", count, abi.RunTimeout, "", "hit its time limit; waiting for the announce of " + child, 2},
+		{"silent", count, abi.RunDone, "\n ANNOUNCE_SKIP ", archivedLater + "silent (ANNOUNCE_SKIP)", 1},
+		{"silent, and deleted", deleted, abi.RunDone, "ANNOUNCE_SKIP", "done: child deleted; silent (ANNOUNCE_SKIP)", 1},
+		{"not quite silent", count, abi.RunDone, "ANNOUNCE_SKIP.", "the child is done; waiting for the announce of " + child, 2},
+		{"failing with that word", count, abi.RunFailed, "ANNOUNCE_SKIP", "failed; waiting for the announce of " + child, 2},
+		{"told to nobody", `{"task":"Count.","announce":"none"}`, abi.RunDone, "yes", archivedLater + `stored only (announce is "none")`, 1},
+		{"told to nobody, failed", `{"task":"Count.","announce":"none"}`, abi.RunFailed, "no", archivedLater + `stored only (announce is "none")`, 1},
+	} {
+		d := drive(t, mainCaller).must(tt.args).ends(tt.status, tt.text)
+		if want := tt.note; d.last.Note != want && d.last.Note != "the child "+want {
+			t.Errorf("%s: note %s, want %s", tt.name, d.last.Note, want)
+		}
+		if len(d.work.Runs) != tt.runs || len(d.work.Sent) != 0 {
+			t.Errorf("%s: runs %+v, sent %+v", tt.name, d.work.Runs, d.work.Sent)
+		}
+	}
+}
+
+// S5.5: what is reported, by how the child's run and the announce ended.
+func TestReports(t *testing.T) {
+	tool := func(role, content string) abi.Message {
+		return abi.Message{JSON: []byte(`{"role":"` + role + `","content":` + content + `}`)}
+	}
+	for _, tt := range []struct {
+		name           string
+		status, text   string
+		messages       []abi.Message
+		announce, said string
+		want           string
+	}{
+		{"an announce", abi.RunDone, "raw", nil, abi.RunDone, "Result: 42", reportText("success", "42", "-")},
+		{"an empty one", abi.RunDone, "raw", nil, abi.RunDone, "", reportText("success", "raw", "-")},
+		{"a failed one", abi.RunDone, "raw\nin two", nil, abi.RunFailed, "broken", reportText("success", "raw\nin two", "-")},
+		{"a late one", abi.RunDone, "raw", nil, abi.RunTimeout, "", reportText("success", "raw", "-")},
+		{"a killed one", abi.RunDone, "raw", nil, abi.RunKilled, "", reportText("success", "raw", "-")},
+		{"a failure", abi.RunFailed, "no model", nil, abi.RunDone, "Result: a\nNotes: b", reportText("error", "a", "b (no model)")},
+		{"a failure without notes", abi.RunFailed, "no model", nil, abi.RunDone, "Result: a", reportText("error", "a", "no model")},
+		{"a failure that the notes tell", abi.RunFailed, "no model", nil, abi.RunDone, "Result: a\nNotes: there is no model", reportText("error", "a", "there is no model")},
+		{"a failure without a text", abi.RunFailed, "", nil, abi.RunFailed, "", reportText("error", "-", "-")},
+		{"a failure with a credential", abi.RunFailed, "password=hunter2hunter2", nil, abi.RunFailed, "", reportText("error", "-", "password=***")},
+		{"a time limit", abi.RunTimeout, "too long", nil, abi.RunFailed, "", reportText("timeout", "-", "too long")},
+		{"an abort", abi.RunKilled, "by the operator", nil, abi.RunDone, "Status: success\nResult: half", reportText("killed", "half", "by the operator")},
+		{"a tool's result", abi.RunDone, "", []abi.Message{tool("toolResult", `"older"`), tool("toolResult", `[{"type":"text","text":"42"},{"type":"image"},{"text":"files"}]`), tool("assistant", `"x"`)},
+			abi.RunFailed, "", reportText("success", "42\n\nfiles", "-")},
+		{"one without a text before it", abi.RunDone, "", []abi.Message{tool("tool", `"older"`), tool("toolResult", `[{"type":"image"}]`), tool("toolResult", `7`), tool("system", `"no"`)},
+			abi.RunFailed, "", reportText("success", "older", "-")},
+		{"one with a credential", abi.RunDone, "", []abi.Message{tool("toolResult", `"password=hunter2hunter2"`)}, abi.RunFailed, "", reportText("success", "password=***", "-")},
+		{"one that a reply goes before", abi.RunDone, "raw", []abi.Message{tool("toolResult", `"42"`)}, abi.RunFailed, "", reportText("success", "raw", "-")},
+		{"one of a failure", abi.RunFailed, "broken", []abi.Message{tool("toolResult", `"42"`)}, abi.RunFailed, "", reportText("error", "42", "broken")},
+		{"a reply with blanks around it", abi.RunDone, "\n raw ", nil, abi.RunFailed, "", reportText("success", "raw", "-")},
+		{"a reply of blanks", abi.RunDone, " \n", []abi.Message{tool("toolResult", `"42"`)}, abi.RunFailed, "", reportText("success", "42", "-")},
+		{"nothing at all", abi.RunDone, "", []abi.Message{tool("assistant", `"x"`)}, abi.RunFailed, "", reportText("success", "-", "-")},
+	} {
+		d := drive(t, mainCaller).must(count)
+		d.store.Messages[child] = tt.messages
+		d.ends(tt.status, tt.text).ends(tt.announce, tt.said)
+		if len(d.work.Sent) != 1 || d.work.Sent[0].Text != tt.want {
+			t.Errorf("%s:\n got %+v\nwant %s", tt.name, d.work.Sent, tt.want)
+		}
+	}
+}
+
+// What a run that did not end well has said counts as its result, and for nothing
+// else: neither is it silence, nor an announce.
+func TestRepliesOfRunsThatFailed(t *testing.T) {
+	end := func(d *driver, reply string) {
+		t.Helper()
+		r := &abi.Run{ID: d.last.Wait.Run, Status: abi.RunKilled, Reply: reply, StartedAt: startedAt, EndedAt: endedAt}
+		d.work.Status[r.ID] = r
+		if err := d.resume(&abi.Event{Type: abi.EventRun, Run: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := drive(t, mainCaller).must(count)
+	end(d, "ANNOUNCE_SKIP")
+	end(d, "Result: 42")
+	d.wantSent(posted(reportText("killed", "ANNOUNCE_SKIP", "-"), "run-2"))
+}
+
+// S5.6: where there is nobody to tell, the result stays with the child.
+func TestNobodyToTell(t *testing.T) {
+	archive := func(d *driver) { d.row(main).ArchivedAt = 1 }
+	remove := func(d *driver) { d.remove(main) }
+	for _, args := range []string{count, toldMain, deleted} {
+		kept := ""
+		if args == deleted {
+			kept = ", and therefore kept"
+		}
+		for why, change := range map[string]func(*driver){"the requester session is archived": archive, "the requester session does not exist": remove} {
+			want := archivedLater + "stored only (" + why + ")" + kept
+			d := drive(t, mainCaller).must(args)
+			change(d)
+			d.replies("done").wantNote(want).wantRuns(work)
+			d.time().wantOver()
+			if d.row(child).ArchivedAt == 0 {
+				t.Error("S5.7 the child is not archived")
+			}
+			d = drive(t, mainCaller).must(args).replies("done")
+			change(d)
+			d.replies("Result: 42").wantNote(want).wantRuns(work, announceRun)
+		}
+	}
+	d := drive(t, operator).must(count).replies("done")
+	d.wantNote(archivedLater + "stored only (the requester is the operator, who has no session)").wantRuns(work)
+}
+
+// A requester without a channel when it spawned is told in its session.
+func TestNoChannel(t *testing.T) {
+	for _, target := range []abi.Target{{}, {Channel: "telegram"}, {To: "7"}, {Channel: "internal", To: "7"}, {Channel: "unknown", To: "7"}} {
+		c := abi.Caller{SessionKey: main, AgentID: "main", Channel: target.Channel, To: target.To}
+		d := drive(t, c).must(count).replies("done", "Result: 42")
+		d.wantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success").wantSent()
+	}
+}
+
+func TestParentAnswers(t *testing.T) {
+	for _, tt := range []struct{ status, text, note string }{
+		{abi.RunDone, "", "reported; the requester answered nothing"},
+		{abi.RunDone, "\n", "reported; the requester answered nothing"},
+		{abi.RunDone, " ANNOUNCE_SKIP", "reported; the requester is silent (ANNOUNCE_SKIP)"},
+		{abi.RunFailed, "broken", "reported; the requester's answer failed"},
+		{abi.RunTimeout, "", "reported; the requester's answer hit its time limit"},
+		{abi.RunKilled, "", "reported; the requester's answer was aborted"},
+	} {
+		d := drive(t, mainCaller).must(toldMain).replies("done", "Result: 42").ends(tt.status, tt.text)
+		d.wantNote(archivedLater + tt.note).wantSent()
+	}
+}
+
+// What the host refuses of a later step is part of how the flow ends; what fails
+// ends the step.
+func TestRefusals(t *testing.T) {
+	refuse := func(d *driver, key string, code abi.Code) { d.work.Refuse[key] = abi.NewError(code, "closed") }
+
+	d := drive(t, mainCaller).must(count)
+	refuse(d, child, abi.Forbidden)
+	d.replies("raw").wantNote(archivedLater + "announce queued").wantSent(posted(reportText("success", "raw", "-"), "run-1"))
+
+	d = drive(t, mainCaller).must(count).replies("raw")
+	refuse(d, main, abi.Forbidden)
+	d.replies("Result: 42").wantNote(archivedLater + "stored only (refused: closed)").wantSent()
+
+	d = drive(t, mainCaller).must(toldMain).replies("raw")
+	refuse(d, main, abi.NotFound)
+	d.replies("Result: 42").wantNote(archivedLater+"stored only (refused: closed)").wantRuns(work, announceRun)
+
+	d = drive(t, mainCaller).must(toldMain).replies("raw", "Result: 42")
+	refuse(d, main, abi.Forbidden)
+	d.replies("It is 42.").wantNote(archivedLater + "stored only (refused: closed)").wantSent()
+
+	for _, tt := range []struct {
+		name, args string
+		replies    []string
+		key        string
+	}{
+		{"announce", count, nil, child},
+		{"delivery", count, []string{"raw"}, main},
+		{"report", toldMain, []string{"raw"}, main},
+		{"answer", toldMain, []string{"raw", "Result: 42"}, main},
+		{"delete", deleted, []string{"raw"}, child},
+	} {
+		d := drive(t, mainCaller).must(tt.args).replies(tt.replies...)
+		refuse(d, tt.key, abi.Internal)
+		wantRefused(t, d.end(abi.RunDone, "next"), true, abi.Internal, "closed")
+	}
+
+	d = drive(t, mainCaller).must(count).replies("raw")
+	delete(d.work.Status, "run-1")
+	err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}})
+	wantRefused(t, err, true, abi.Internal, `does not know the run "run-1" of this spawn's child`)
+}
+
+func TestCancel(t *testing.T) {
+	cancel := &abi.Event{Type: abi.EventCancel, At: now}
+	for _, tt := range []struct {
+		args    string
+		replies []string
+		note    string
+	}{
+		{count, nil, "waiting for the child " + child + ", which goes on"},
+		{count, []string{"done"}, "waiting for the announce of " + child},
+		{toldMain, []string{"done", "Result: 42"}, "waiting for the requester's answer"},
+		{count, []string{"done", "Result: 42"}, "waiting to tidy up (announce queued)"},
+	} {
+		d := drive(t, mainCaller).must(tt.args).replies(tt.replies...)
+		runs, sent := len(d.work.Runs), len(d.work.Sent)
+		if err := d.resume(cancel); err != nil {
+			t.Fatal(err)
+		}
+		d.wantNote("done: cancelled while " + tt.note).wantOver()
+		if len(d.work.Runs) != runs || len(d.work.Sent) != sent || d.row(child).ArchivedAt != 0 {
+			t.Errorf("cancelled while %s: something was done", tt.note)
+		}
+	}
+}
+
+// Reads of a step come before its writes, and are few.
+func TestCost(t *testing.T) {
+	d := drive(t, mainCaller).must(toldMain).replies("done", "Result: 42", "ok").time()
+	if calls := d.store.Calls; calls[abi.OpGet] != 1+3*2 || len(calls) != 1 {
+		t.Errorf("reads %v", calls)
+	}
+	if !strings.HasPrefix(d.last.Note, "done: ") {
+		t.Error(d.last.Note)
+	}
+}
