@@ -109,7 +109,7 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *verdict) error {
 		r.UsedModel = o.Model
 		r.Usage = priced(m.o.Config(), cmp.Or(o.Model, v.asked), o.Usage)
 	}
-	if r.StartedAt != 0 {
+	if r.StartedAt != 0 || r.Group == abi.GroupSubagent { // what a child is follows from its own run, even one that never began
 		if err := record(tx, r); err != nil {
 			return err
 		}

@@ -30,10 +30,12 @@ const child = "agent:main:subagent:1"
 type visited struct {
 	t      *testing.T
 	url    string
+	host   *host.Host
+	db     *sqlite.DB
 	tokens chan string
 }
 
-func visit(t *testing.T, settings string) *visited {
+func visit(t *testing.T, settings string, change ...func(*host.Options)) *visited {
 	t.Helper()
 	c, err := config.Parse("test", []byte(settings))
 	if err != nil {
@@ -54,12 +56,16 @@ func visit(t *testing.T, settings string) *visited {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visited{t: t, tokens: make(chan string)}
+	v := &visited{t: t, db: db, tokens: make(chan string)}
 	silent := slog.New(slog.DiscardHandler)
-	h, err := host.New(t.Context(), wasm.Parley, &host.Options{
+	o := &host.Options{
 		Store: db, Config: c, Logger: silent, URL: func() string { return v.url },
 		Agents: func(string) (agent.Agent, error) { return v, nil },
-	})
+	}
+	for _, fn := range change {
+		fn(o)
+	}
+	h, err := host.New(t.Context(), wasm.Parley, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +88,7 @@ func visit(t *testing.T, settings string) *visited {
 	if err := h.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	v.host = h
 	return v
 }
 

@@ -1,0 +1,201 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// The channel refuses an announce for good. The flow says so, and when the channel
+// takes it, it can be sent again (S10.3).
+func TestAnnounceThatIsRefused(t *testing.T) {
+	db, w := stocked(t, file(t)), &wall{refuse: "chat not found"}
+	enter(t, db, linked("agent:main:p"))
+	h := alive(t, db, `{}`, func(context.Context, *agent.Turn) (string, error) { return "it is done", nil }, w.posting)
+	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
+	const child = "child is archived after 60 min; announce queued: "
+	if got := standing(t, h, s.flow); got != child+"failed: chat not found" {
+		t.Errorf("the flow stands: %s", got)
+	}
+	failed, err := h.Deliveries(t.Context(), &store.Filter{FlowID: s.flow})
+	if err != nil || len(failed) != 1 || failed[0].Status != store.DeliveryFailed || failed[0].Attempts != 1 {
+		t.Fatalf("%+v, %v", failed, err)
+	}
+	w.say("")
+	if err := h.ResendDelivery(t.Context(), failed[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := standing(t, h, s.flow); got != child+"delivered" {
+		t.Errorf("then the flow stands: %s", got)
+	}
+	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
+		t.Errorf("announced %+v", got)
+	}
+	if err := h.ResendDelivery(t.Context(), failed[0].ID); !errors.Is(err, abi.Conflict) {
+		t.Errorf("sent again when it was delivered: %v", err)
+	}
+}
+
+// The parent is archived while its child is at work: there is nobody to tell. The
+// result is stored, that is recorded, and the child is kept although it was to be
+// deleted (S5.6).
+func TestParentArchivedMeanwhile(t *testing.T) {
+	for _, announce := range []string{"channel", "parent"} {
+		t.Run(announce, func(t *testing.T) {
+			db, w, let := stocked(t, file(t)), &wall{}, make(chan struct{})
+			enter(t, db, linked("agent:main:p"))
+			h := alive(t, db, `{}`, func(context.Context, *agent.Turn) (string, error) {
+				<-let
+				return "too late", nil
+			}, w.posting)
+			s := spawn(t, h, session("agent:main:p"), fmt.Sprintf(`{"task":"do it","announce":%q,"cleanup":"delete"}`, announce))
+			archived := true
+			if _, err := h.PatchSession(t.Context(), &chat.Patch{Key: "agent:main:p", Archived: &archived}); err != nil {
+				t.Fatal(err)
+			}
+			close(let)
+			if got := standing(t, h, s.flow); got != "done: stored only (the requester session is archived), and therefore kept" {
+				t.Errorf("the flow stands: %s", got)
+			}
+			if posts := w.take(); len(posts) > 0 {
+				t.Errorf("posted: %q", posts)
+			}
+			if child := row(t, db, s.child); child == nil || child.Status != abi.RunDone || child.ArchivedAt != 0 {
+				t.Fatalf("the child is %+v", child)
+			}
+			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolHistory, Caller: operator, Args: fmt.Appendf(nil, `{"sessionKey":%q}`, s.child)})
+			if err != nil || !strings.Contains(string(answer.Result), "too late") {
+				t.Errorf("its transcript is %+v, %v", answer, err)
+			}
+			if n := count(t, h, s.child) + count(t, h, "agent:main:p"); n != 1 {
+				t.Errorf("%d runs, want the child's own", n)
+			}
+		})
+	}
+}
+
+// An agent spawns again each time a child reports to it. The chain of reports ends
+// where one is as long as it may be: the spawn is forbidden, the agent is told, and
+// everything comes to rest (S5.6).
+func TestChainOfReportsEnds(t *testing.T) {
+	const longest = 8
+	answers := make(chan string, 2*longest)
+	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.SessionKey != "agent:main:a" {
+			return "what the child says", nil
+		}
+		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"go on","announce":"parent"}`))
+		if err != nil {
+			return "", err
+		}
+		answers <- string(answer.Result)
+		return gjson.GetBytes(answer.Result, "status").Str, nil
+	})
+	reply(t, h, begin(t, h, "agent:main:a", "begin"))
+	for i := range longest {
+		if got := gjson.Get(<-answers, "status").Str; got != "accepted" {
+			t.Fatalf("spawn %d is %s", i+1, got)
+		}
+	}
+	if got := <-answers; gjson.Get(got, "status").Str != "forbidden" || !strings.Contains(got, "a chain of 8 sends and spawns") {
+		t.Errorf("the spawn after that is answered %s", got)
+	}
+	flows, err := h.Flows(t.Context(), &store.Filter{})
+	if err != nil || len(flows) != longest {
+		t.Fatalf("%d flows, %v; want %d", len(flows), err, longest)
+	}
+	for i, f := range flows { // newest first
+		if got := standing(t, h, f.ID); !strings.HasSuffix(got, "reported; answer queued: skipped: the session agent:main:a has no channel to deliver to: nothing was said to it from one yet") {
+			t.Errorf("flow %d stands: %s", i, got)
+		}
+	}
+	runs, err := h.Runs(t.Context(), &store.Filter{Limit: 1000})
+	if err != nil || len(runs) != 1+3*longest {
+		t.Errorf("%d runs, %v; want %d", len(runs), err, 1+3*longest)
+	}
+	most := 0
+	for _, r := range runs {
+		if most = max(most, r.Hops); r.Status != abi.RunDone {
+			t.Errorf("a run in %s is %s: %s", r.SessionKey, r.Status, r.Error)
+		}
+	}
+	if most != longest {
+		t.Errorf("the longest chain has %d hops", most)
+	}
+	if len(answers) != 0 {
+		t.Errorf("it spawned again: %s", <-answers)
+	}
+}
+
+// A task as long as one may be reaches the child whole (S5.1).
+func TestLongestTask(t *testing.T) {
+	db, w, tasks := stocked(t, file(t)), &wall{}, make(chan string, 1)
+	enter(t, db, linked("agent:main:p"))
+	h := alive(t, db, `{}`, func(_ context.Context, turn *agent.Turn) (string, error) {
+		if announces(turn) {
+			return "Result: read it", nil
+		}
+		tasks <- turn.Message
+		return "read it", nil
+	}, w.posting)
+	task := strings.Repeat("é", abi.MaxText/2-1) + "ok"
+	s := spawn(t, h, session("agent:main:p"), `{"task":"`+task+`"}`)
+	if got := <-tasks; got != task {
+		t.Errorf("the task is %d bytes, %.20q …; want %d", len(got), got, len(task))
+	}
+	standing(t, h, s.flow)
+	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "read it" {
+		t.Errorf("announced %.300v", got)
+	}
+}
+
+// An answer as long as one may be is announced up to where there is room, with a
+// mark where it was cut, whoever says it: the child's own run, or its announce.
+func TestLongestAnswer(t *testing.T) {
+	long := strings.Repeat("0123456789abcdeé", abi.MaxText/17) // 17 bytes
+	long += strings.Repeat(".", abi.MaxText-len(long))
+	for _, tt := range []struct{ name, own, announce string }{
+		{"the child's own", long, ""},
+		{"its announce", "short", "Result: " + long[len("Result: "):]},
+		{"without a label", "short", long},
+		{"quotes, which take twice as much in JSON", strings.Repeat(`"`, abi.MaxText), ""},
+		{"control characters, which take six times as much", strings.Repeat("\x01", abi.MaxText), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			db, w := stocked(t, file(t)), &wall{}
+			enter(t, db, linked("agent:main:p"))
+			h := alive(t, db, `{}`, func(_ context.Context, turn *agent.Turn) (string, error) {
+				if announces(turn) {
+					return tt.announce, nil
+				}
+				return tt.own, nil
+			}, w.posting)
+			s := spawn(t, h, session("agent:main:p"), `{"task":"write"}`)
+			if got := standing(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
+				t.Errorf("the flow stands: %s", got)
+			}
+			got := w.only(t, "agent:main:p")
+			text, cut := strings.CutSuffix(got.result, "\n…(truncated)…")
+			whole := strings.TrimPrefix(tt.announce, "Result: ")
+			if whole == "" {
+				whole = tt.own
+			}
+			if !strings.HasPrefix(whole, text) || cut != (len(text) < len(whole)) || len(text) < abi.MaxText-65<<10 {
+				t.Errorf("announced %d bytes of %d, cut %t, … %q", len(text), len(whole), cut, got.result[len(got.result)-20:])
+			}
+			if r, err := h.Run(t.Context(), s.run); err != nil || r.Reply != tt.own {
+				t.Errorf("the run has kept %d bytes of %d, %v", len(r.Reply), len(tt.own), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,370 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+const (
+	perParent  = 5
+	concurrent = 8
+)
+
+// crowd are children at work. Each ends when the test says how.
+type crowd struct {
+	mu      sync.Mutex
+	working int
+	most    int
+	began   []string               // runs, since they were asked for
+	let     map[string]chan string // by child: "well" or "ill"
+}
+
+// child is the child's own run.
+func (c *crowd) child(ctx context.Context, turn *agent.Turn) (string, error) {
+	c.mu.Lock()
+	c.working++
+	c.most = max(c.most, c.working)
+	c.began = append(c.began, turn.RunID)
+	let := c.let[turn.RunID]
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.working--
+		c.mu.Unlock()
+	}()
+	select {
+	case how := <-let:
+		if how == "ill" {
+			return "", errors.New("ill: " + turn.Message)
+		}
+		return "done: " + turn.Message, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// run also plays the announces: those of even tasks fail, so that the report is
+// the child's own reply alone; the others say it in their own words.
+func (c *crowd) run(ctx context.Context, turn *agent.Turn) (string, error) {
+	if !announces(turn) {
+		return c.child(ctx, turn)
+	}
+	_, task, _ := strings.Cut(turn.Message, "Task:\n")
+	task, _, _ = strings.Cut(task, "\n")
+	if strings.HasSuffix(task, "even") {
+		return "", errors.New("no words")
+	}
+	return "Status: success\n**Result:** in other words " + task + "\nNotes: noted " + task, nil
+}
+
+// since returns which runs have begun and how many are at work.
+func (c *crowd) since() (began []string, working int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	began, c.began = c.began, nil
+	return began, c.working
+}
+
+// member is one of the crowd.
+type member struct {
+	spawned
+	parent, task string
+	deletes      bool
+	status       string // with which its run ends
+}
+
+func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
+
+// gather lets all parents spawn at once, each as many as it may, and then one more.
+func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
+	t.Helper()
+	var mu sync.Mutex
+	members := map[string]*member{}
+	var all sync.WaitGroup
+	for p := range parents {
+		all.Go(func() {
+			for i := range perParent {
+				m := &member{parent: parentKey(p), deletes: i == 1, status: abi.RunDone}
+				m.task = fmt.Sprintf("task %02d-%d %s", p, i, [...]string{"even", "odd"}[i%2])
+				args := fmt.Sprintf(`{"task":%q,"label":%q}`, m.task, m.task)
+				if m.deletes {
+					args = fmt.Sprintf(`{"task":%q,"cleanup":"delete"}`, m.task)
+				}
+				switch i {
+				case 2:
+					m.status = abi.RunFailed
+				case 3:
+					m.status = abi.RunKilled
+				}
+				m.spawned = spawn(t, h, session(m.parent), args)
+				mu.Lock()
+				members[m.run] = m
+				mu.Unlock()
+			}
+			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: session(parentKey(p)), Args: []byte(`{"task":"one more"}`)})
+			if err != nil || answer.Code != abi.Forbidden || answer.FlowID != "" || !strings.Contains(string(answer.Result), "agents.defaults.subagents.maxChildrenPerAgent is 5") {
+				t.Errorf("the sixth child of a parent: %+v, %v", answer, err)
+			}
+		})
+	}
+	all.Wait()
+	return members
+}
+
+// warmSandboxes lets every parent call a tool at once, so that the plugin has the
+// memory for as many steps at a time, which is no child's.
+func warmSandboxes(t *testing.T, h *host.Host, parents int) {
+	var all sync.WaitGroup
+	for p := range parents {
+		all.Go(func() {
+			if _, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: session(parentKey(p)), Args: []byte(`{"task":"none","agentId":"nobody"}`)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// order returns the children's runs in the order of their acceptance.
+func order(t *testing.T, h *host.Host, status string, want int) []*store.Run {
+	t.Helper()
+	runs, err := h.Runs(t.Context(), &store.Filter{Statuses: []string{status}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs = slices.DeleteFunc(runs, func(r *store.Run) bool { return r.Group != abi.GroupSubagent })
+	if len(runs) != want {
+		t.Fatalf("%d children are %s, want %d", len(runs), status, want)
+	}
+	slices.SortFunc(runs, func(x, y *store.Run) int { return int(x.Seq - y.Seq) })
+	return runs
+}
+
+// heap is what is in use, in bytes.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers kept
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Two hundred children of forty parents all report, eight at work at a time, in
+// the order in which they were accepted (S5.2, S5.3, S5.5, S5.7). Then they are
+// archived or deleted, or stay, as the settings say.
+func TestCrowd(t *testing.T) {
+	for _, c := range []struct{ parents, archive int }{{40, 60}, {3, 0}} {
+		t.Run(fmt.Sprintf("%d parents, archiveAfterMinutes %d", c.parents, c.archive), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testCrowd(t, c.parents, c.archive) })
+		})
+	}
+}
+
+func testCrowd(t *testing.T, parents, archive int) {
+	db, c, w := stocked(t, file(t)), &crowd{let: map[string]chan string{}}, &wall{}
+	for p := range parents {
+		enter(t, db, linked(parentKey(p)))
+	}
+	h := idle(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, concurrent, archive), c.run, w.posting)
+	warmSandboxes(t, h, parents)
+	before := heap()
+	members := gather(t, h, parents)
+	queued := order(t, h, abi.RunQueued, parents*perParent)
+	stored := heap() - before
+	for _, r := range queued {
+		c.let[r.ID] = make(chan string, 1)
+	}
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	inLanes := heap() - before
+	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them at work, %d B each",
+		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, concurrent, inLanes/int64(len(queued)))
+
+	// The first begin at once, in any order; then one whenever another has ended.
+	began, _ := c.since()
+	for i, r := range queued {
+		if i < concurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != concurrent {
+			t.Fatalf("%d begin at first; number %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
+		}
+	}
+	for i, r := range queued {
+		switch members[r.ID].status {
+		case abi.RunKilled:
+			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+members[r.ID].task); err != nil {
+				t.Fatal(err)
+			}
+		case abi.RunFailed:
+			c.let[r.ID] <- "ill"
+		default:
+			c.let[r.ID] <- "well"
+		}
+		synctest.Wait()
+		began, working := c.since()
+		left := queued[min(i+concurrent, len(queued)):]
+		if working != min(concurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
+			t.Fatalf("when %d have ended, %d are at work, and %v begin; next is %v", i+1, working, began, left[:min(1, len(left))])
+		}
+	}
+	if c.most != concurrent {
+		t.Errorf("%d were at work at once, want %d", c.most, concurrent)
+	}
+
+	reports := map[string]report{} // by the child that they are about
+	for _, m := range members {
+		standing(t, h, m.flow)
+	}
+	for _, post := range w.take() {
+		r := read(t, post.Text)
+		_, child, _ := strings.Cut(r.stats, " · session ")
+		child, _, _ = strings.Cut(child, " ")
+		if _, twice := reports[child]; twice {
+			t.Errorf("announced twice: %q", post.Text)
+		}
+		reports[child] = r
+		i := slices.IndexFunc(queued, func(r *store.Run) bool { return r.SessionKey == child })
+		if i < 0 || post.To != members[queued[i].ID].parent || post.Channel != "telegram" {
+			t.Errorf("announced to %+v: %q", post.Target, post.Text)
+		}
+	}
+	if len(reports) != len(members) {
+		t.Errorf("%d children are announced, want %d", len(reports), len(members))
+	}
+	for _, m := range members {
+		m.check(t, reports[m.child])
+	}
+	if left := order(t, h, abi.RunQueued, 0); len(left) > 0 {
+		t.Errorf("%d wait", len(left))
+	}
+
+	time.Sleep(61 * time.Minute) // the bubble's
+	synctest.Wait()
+	for _, m := range members {
+		m.checkEnd(t, h, db, archive)
+	}
+	if late := w.take(); len(late) > 0 {
+		t.Errorf("announced later: %q", late)
+	}
+}
+
+// check looks whether a report is that of the member.
+func (m *member) check(t *testing.T, got report) {
+	t.Helper()
+	want := report{status: "success", result: "done: " + m.task, notes: "-"}
+	reason := ""
+	switch m.status {
+	case abi.RunFailed:
+		want.status, reason, want.result = "error", "ill: "+m.task, "-"
+	case abi.RunKilled:
+		want.status, reason, want.result = "killed", "stop: "+m.task, "-"
+	}
+	if reason != "" {
+		want.notes = reason
+	}
+	if strings.HasSuffix(m.task, "odd") {
+		want.result, want.notes = "in other words "+m.task, "noted "+m.task
+		if reason != "" {
+			want.notes += " (" + reason + ")"
+		}
+	}
+	want.stats = got.stats
+	if got != want || !strings.HasPrefix(got.stats, "runtime 0s · ") {
+		t.Errorf("%s: reported %+v, want %+v", m.task, got, want)
+	}
+}
+
+// checkEnd looks at what is left of a member when it is time.
+func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
+	t.Helper()
+	f, err := h.Flow(t.Context(), m.flow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "done: announce queued: delivered"
+	switch {
+	case m.deletes:
+		want = "done: child deleted; announce queued: delivered"
+	case archive > 0:
+		want = "done: child archived; announce queued: delivered"
+	}
+	if f.Status != store.FlowDone || f.Standing() != want {
+		t.Errorf("%s: the flow is %s, %q; want %q", m.task, f.Status, f.Standing(), want)
+	}
+	s := row(t, db, m.child)
+	switch {
+	case m.deletes:
+		if s != nil {
+			t.Errorf("%s: the child is not deleted", m.task)
+		}
+	case s == nil || s.Status != m.status || (s.ArchivedAt > 0) != (archive > 0) || s.SpawnedBy != m.parent:
+		t.Errorf("%s: the child is %+v", m.task, s)
+	}
+}
+
+// A hundred spawns of one parent at once: as many are accepted as it may have, and
+// all others are told by which setting.
+func TestSpawnsAtOnce(t *testing.T) {
+	const calls, most = 100, 5
+	db := stocked(t, file(t))
+	h := alive(t, db, `{}`, func(ctx context.Context, _ *agent.Turn) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	type outcome struct {
+		answer *host.Answer
+		err    error
+	}
+	outcomes, start := make(chan outcome), make(chan struct{})
+	for i := range calls {
+		go func() {
+			<-start
+			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: session("agent:main:a"), ID: fmt.Sprint(i), Args: []byte(`{"task":"try"}`)})
+			outcomes <- outcome{answer, err}
+		}()
+	}
+	close(start)
+	accepted, forbidden := 0, 0
+	for range calls {
+		switch o := <-outcomes; {
+		case o.err != nil:
+			t.Errorf("a call without an answer: %v", o.err)
+		case o.answer.Code == "":
+			accepted++
+		case o.answer.Code == abi.Forbidden && o.answer.FlowID == "" &&
+			strings.Contains(string(o.answer.Result), "the session has 5 children at work (agents.defaults.subagents.maxChildrenPerAgent is 5); wait until one has reported"):
+			forbidden++
+		default:
+			t.Errorf("answered %s", o.answer.Result)
+		}
+	}
+	if accepted != most || forbidden != calls-most {
+		t.Errorf("%d accepted and %d forbidden, want %d and %d", accepted, forbidden, most, calls-most)
+	}
+	tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: "agent:main:a", Limit: calls})
+	if err != nil || len(tree.Roots[0].Children) != most {
+		t.Errorf("the parent's tree: %+v, %v", tree, err)
+	}
+	flows, err := h.Flows(t.Context(), &store.Filter{})
+	if err != nil || len(flows) != most {
+		t.Errorf("%d flows, %v", len(flows), err)
+	}
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Close(now); !errors.Is(err, context.Canceled) { // its agents never end by themselves
+		t.Error(err)
+	}
+}

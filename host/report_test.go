@@ -1,0 +1,223 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// grip is where processes hold on that do not end by themselves.
+func grip(t *testing.T) *net.TCPListener {
+	t.Helper()
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// processes waits until so many processes hold on, and returns what waits until all
+// of them are gone.
+func processes(t *testing.T, l *net.TCPListener, n int) (gone func()) {
+	t.Helper()
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		var err error
+		if conns[i], err = l.Accept(); err != nil {
+			t.Fatalf("process %d of %d does not come: %v", i+1, n, err)
+		}
+	}
+	return func() {
+		t.Helper()
+		for _, conn := range conns {
+			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("a process is still there")
+			}
+			conn.Close()
+		}
+	}
+}
+
+// programs are settings in which the agent ops is a program that does not end by
+// itself and holds on to l.
+func programs(t *testing.T, l *net.TCPListener) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{ agents: {
+	  defaults: { subagents: { allowAgents: ["*"] } },
+	  list: [
+	    { id: "main", default: true },
+	    { id: "ops", runner: { kind: "command", argv: [%q, "stubborn", %q], env: { GORACE: "atexit_sleep_ms=0" } } },
+	  ],
+	} }`, self, l.Addr().String())
+}
+
+// configured lets the settings say what the agents are.
+func configured(o *host.Options) { o.Agents = nil }
+
+// status looks how a child is shown once it has reported: in the store, in a tree and
+// in a list. Its announce does not make it one that has done its work.
+func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
+	t.Helper()
+	if got := row(t, db, s.child); got.Status != want {
+		t.Errorf("the child's status is %q, want %q", got.Status, want)
+	}
+	tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: parent})
+	if err != nil || len(tree.Roots[0].Children) == 0 {
+		t.Fatalf("%+v, %v", tree, err)
+	}
+	for _, n := range tree.Roots[0].Children {
+		if n.Key == s.child && (n.Status != want || n.FlowID != s.flow || n.RunID != s.run || !strings.Contains(n.Report, "delivered")) {
+			t.Errorf("the tree shows %+v, want %s", n, want)
+		}
+	}
+	answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolList, Caller: session(parent)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := gjson.GetBytes(answer.Result, `sessions.#(key="`+s.child+`").status`).Str; got != want {
+		t.Errorf("the list shows %q, want %q: %s", got, want, answer.Result)
+	}
+}
+
+// A child that takes longer than its spawn allows is ended with all that it has
+// started, and announced as that (S5.1, S5.5).
+func TestTimeoutOfAProgram(t *testing.T) {
+	l, db, w := grip(t), stocked(t, file(t)), &wall{}
+	enter(t, db, linked("agent:main:p"))
+	h := alive(t, db, programs(t, l), nil, configured, w.posting)
+	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops","runTimeoutSeconds":5}`)
+	processes(t, l, 2)()
+	if got := standing(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
+		t.Errorf("the flow stands: %s", got)
+	}
+	got := w.only(t, "agent:main:p")
+	if got.status != "timeout" || got.result != "this far" || got.notes != "it was cut off (the run took longer than its limit of 5s)" {
+		t.Errorf("announced %+v", got)
+	}
+	status(t, h, db, "agent:main:p", s, abi.RunTimeout)
+}
+
+// The same of a child that the operator kills.
+func TestKillOfAProgram(t *testing.T) {
+	l, db, w := grip(t), stocked(t, file(t)), &wall{}
+	enter(t, db, linked("agent:main:p"))
+	h := alive(t, db, programs(t, l), nil, configured, w.posting)
+	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops"}`)
+	gone := processes(t, l, 2)
+	r, err := h.KillRun(t.Context(), s.run, "enough")
+	if err != nil || r.Status != abi.RunKilled || r.Reply != "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	gone()
+	standing(t, h, s.flow)
+	got := w.only(t, "agent:main:p")
+	if got.status != "killed" || got.result != "this far" || got.notes != "it was cut off (enough)" {
+		t.Errorf("announced %+v", got)
+	}
+	status(t, h, db, "agent:main:p", s, abi.RunKilled)
+}
+
+// A child that is killed before it has begun never begins, and is announced too,
+// although all places for children are taken.
+func TestKillOfAQueuedChild(t *testing.T) {
+	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
+	enter(t, db, linked("agent:main:p"))
+	h := alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if announces(turn) {
+			return "Notes: nothing was done", nil
+		}
+		return hangs(began)(ctx, turn)
+	}, w.posting)
+	first := spawn(t, h, session("agent:main:p"), `{"task":"hang"}`)
+	<-began
+	second := spawn(t, h, session("agent:main:p"), `{"task":"wait"}`)
+	r, err := h.KillRun(t.Context(), second.run, "changed my mind")
+	if err != nil || r.Status != abi.RunKilled || r.StartedAt != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	standing(t, h, second.flow)
+	got := w.only(t, "agent:main:p")
+	if got.status != "killed" || got.result != "-" || got.notes != "nothing was done (changed my mind)" || !strings.HasPrefix(got.stats, "runtime n/a · tokens n/a · ") {
+		t.Errorf("announced %+v", got)
+	}
+	status(t, h, db, "agent:main:p", second, abi.RunKilled)
+	if _, err := h.KillRun(t.Context(), first.run, ""); err != nil {
+		t.Error(err)
+	}
+	standing(t, h, first.flow)
+	if got := w.only(t, "agent:main:p"); got.status != "killed" || strings.Contains(got.stats, "runtime n/a") {
+		t.Errorf("announced %+v", got)
+	}
+	if len(began) != 0 {
+		t.Error("the killed child has begun")
+	}
+}
+
+// A host is cut off while a child runs. The next one on this store lets it run again
+// and announces it, once (S5.8, S10.2).
+func TestNextHostFinishesTheChild(t *testing.T) {
+	db, w, began := stocked(t, file(t)), &wall{}, make(chan int, 2)
+	enter(t, db, linked("agent:main:p"))
+	act := func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if announces(turn) {
+			return "Result: at last", nil
+		}
+		began <- turn.Attempt
+		if turn.Attempt == 1 {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return "in attempt 2", nil
+	}
+	first := alive(t, db, `{}`, act, w.posting)
+	s := spawn(t, first, session("agent:main:p"), `{"task":"go on"}`)
+	<-began
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.Close(now); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if posts := w.take(); len(posts) > 0 {
+		t.Fatalf("announced before it has ended: %q", posts)
+	}
+
+	next := alive(t, db, `{}`, act, w.posting)
+	if n := <-began; n != 2 {
+		t.Errorf("the next host makes attempt %d", n)
+	}
+	standing(t, next, s.flow)
+	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "at last" {
+		t.Errorf("announced %+v", got)
+	}
+	if r, err := next.Run(t.Context(), s.run); err != nil || r.Attempt != 2 || r.Reply != "in attempt 2" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if n := count(t, next, s.child); n != 2 {
+		t.Errorf("%d runs in the child, want its own and the announce", n)
+	}
+	status(t, next, db, "agent:main:p", s, abi.RunDone)
+}

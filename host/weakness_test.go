@@ -1,0 +1,278 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Weaknesses that tools of this kind have had, tried from inside: by the agent of a
+// child. What comes in from outside is tried in host/gateway/httpapi.
+
+// look calls a tool and returns how that ends: what is listed, or how many messages
+// there are, else the failure.
+func look(call func(tool, args string) (*agent.Answer, error), tool, args string) string {
+	answer, err := call(tool, args)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	result := gjson.ParseBytes(answer.Result)
+	switch failure := result.Get("error").Str; {
+	case failure != "":
+		return string(answer.Code) + ": " + failure
+	case tool == abi.ToolList:
+		keys := []string{}
+		for _, key := range result.Get("sessions.#.key").Array() {
+			keys = append(keys, key.Str)
+		}
+		slices.Sort(keys)
+		return strings.Join(keys, " ")
+	case tool == abi.ToolHistory:
+		return fmt.Sprint(result.Get("messages.#").Int(), " messages of ", result.Get("sessionKey").Str)
+	}
+	return result.Get("status").Str
+}
+
+// within returns how a turn calls tools.
+func within(ctx context.Context, turn *agent.Turn) func(tool, args string) (*agent.Answer, error) {
+	return func(tool, args string) (*agent.Answer, error) {
+		return turn.Tools.Call(ctx, tool, []byte(args))
+	}
+}
+
+// views are what is tried to get out of the sandbox.
+var views = [][2]string{
+	{abi.ToolList, `{}`},
+	{abi.ToolList, `{"agentId":"ops"}`},
+	{abi.ToolHistory, `{"sessionKey":"agent:main:b"}`},
+	{abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`},
+	{abi.ToolSend, `{"sessionKey":"agent:ops:main","message":"let me out","timeoutSeconds":0,"announce":"none"}`},
+}
+
+func outlook(call func(tool, args string) (*agent.Answer, error)) string {
+	var seen []string
+	for _, v := range views {
+		seen = append(seen, look(call, v[0], v[1]))
+	}
+	return strings.Join(seen, "\n")
+}
+
+// A sandboxed session spawns a child under an agent that is not sandboxed, and lets
+// it look around and send: the sandbox would be left by who is locked up in it. The
+// child is held to the sandbox as its parent is, although its agent is not, and the
+// settings let everybody see everything; and so is every later run in its session,
+// whoever sends for it (S5.2, S7.3).
+func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
+	const settings = `{
+	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
+	  agents: { list: [
+	    { id: "main", default: true, sandbox: { mode: "all" }, subagents: { allowAgents: ["*"] } },
+	    { id: "ops", sandbox: { mode: "off" } },
+	  ] },
+	}`
+	type seen struct {
+		sandboxed bool
+		outlook   string
+	}
+	turns := make(chan seen, 1)
+	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		switch {
+		case turn.Message == "spawn":
+			answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"look","agentId":"ops","announce":"none"}`))
+			if err != nil {
+				return "", err
+			}
+			return gjson.GetBytes(answer.Result, "childSessionKey").Str, nil
+		case strings.HasPrefix(turn.Message, "send to "):
+			_, id, err := send(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"look","timeoutSeconds":0,"announce":"none"}`, turn.Message[len("send to "):]))
+			return id, err
+		case turn.Message == "look":
+			turns <- seen{turn.Sandboxed, outlook(within(ctx, turn))}
+		}
+		return "REPLY_SKIP", nil
+	})
+	child := reply(t, h, begin(t, h, "agent:main:a", "spawn"))
+	if !strings.HasPrefix(child, "agent:ops:subagent:") {
+		t.Fatalf("the child is %q", child)
+	}
+	const why = `: this session is sandboxed and agents.defaults.sandbox.sessionToolsVisibility is "spawned": only this session and the sessions it spawned are visible`
+	held := child + "\n" + child +
+		"\nforbidden: session \"agent:main:b\" is not visible here" + why +
+		strings.Repeat("\nforbidden: session \"agent:ops:main\" is not visible here"+why, 2)
+	for _, way := range []struct {
+		name string
+		send func()
+	}{
+		{"its own run", func() {}},
+		{"a message by its parent's sessions_send", func() { reply(t, h, begin(t, h, "agent:main:a", "send to "+child)) }},
+		{"a message by another agent's sessions_send", func() { reply(t, h, begin(t, h, "agent:ops:main", "send to "+child)) }},
+		{"a message by /v1/agent", func() { begin(t, h, child, "look") }},
+	} {
+		way.send()
+		if got := <-turns; !got.sandboxed || got.outlook != held {
+			t.Errorf("%s: sandboxed %t, it sees\n%s\nwant\n%s", way.name, got.sandboxed, got.outlook, held)
+		}
+	}
+	got := outlook(func(tool, args string) (*agent.Answer, error) {
+		a, err := h.Call(t.Context(), &host.Call{Tool: tool, Args: []byte(args), Caller: session(child)})
+		if err != nil {
+			return nil, err
+		}
+		return &agent.Answer{Result: a.Result, Code: a.Code}, nil
+	})
+	if got != held {
+		t.Errorf("a connection that is the child sees\n%s\nwant\n%s", got, held)
+	}
+	if n := count(t, h, "agent:ops:main"); n != 1 {
+		t.Errorf("%d runs in the session that it may not reach, want that of the test alone", n)
+	}
+
+	// Who is in no sandbox sees all of it: the settings are as open as they look.
+	begin(t, h, "agent:ops:main", "look")
+	if got := <-turns; got.sandboxed || strings.Contains(got.outlook, "forbidden") || !strings.Contains(got.outlook, "agent:main:b") {
+		t.Errorf("who is in no sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
+	}
+}
+
+// secrets is a world for what a child is not to know: the session that spawned it,
+// if that is stored, and what each of the calls says of it.
+func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
+	t.Helper()
+	db := stocked(t, file(t))
+	if stored {
+		enter(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
+	}
+	got := make(chan map[string]string, 1)
+	h := alive(t, db, settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		answers := map[string]string{}
+		for _, c := range calls {
+			answer, err := turn.Tools.Call(ctx, c[0], []byte(c[1]))
+			if err != nil {
+				return "", err
+			}
+			answers[c[0]+" "+c[1]] = strings.ReplaceAll(string(answer.Code)+" "+string(answer.Result), turn.SessionKey, "CHILD")
+		}
+		got <- answers
+		return "", nil
+	})
+	s := spawn(t, h, session(parent), fmt.Sprintf(`{"task":"spy","agentId":%q,"announce":"none"}`, agentID))
+	answers := <-got
+	standing(t, h, s.flow)
+	for _, key := range []string{parent, "agent:main:b"} {
+		if n := count(t, h, key); n != 0 {
+			t.Errorf("%d messages reached %s", n, key)
+		}
+	}
+	if runs, err := h.Runs(t.Context(), &store.Filter{}); err != nil || len(runs) != 1 {
+		t.Errorf("%d runs, %v; want the child's alone", len(runs), err)
+	}
+	return answers
+}
+
+// references makes calls that read or address what each of the texts means.
+func references(texts ...string) (calls [][2]string) {
+	for _, text := range texts {
+		calls = append(calls,
+			[2]string{abi.ToolHistory, fmt.Sprintf(`{"sessionKey":%q}`, text)},
+			[2]string{abi.ToolSend, fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0,"announce":"none"}`, text)})
+	}
+	return calls
+}
+
+// settingsOf are under which children have all tools that they can have.
+func settingsOf(visibility string) string {
+	return fmt.Sprintf(`{
+	  tools: { sessions: { visibility: %q }, subagents: { tools: { allow: ["*"] } } },
+	  agents: { list: [{ id: "main", default: true, subagents: { allowAgents: ["*"] } }, { id: "ops" }] },
+	}`, visibility)
+}
+
+// hidden looks whether every call has been refused with this code and reason, or
+// lists nothing, in the very words in which it does when there is no such session.
+func hidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
+	t.Helper()
+	if !maps.Equal(stored, absent) {
+		for call, answer := range stored {
+			if answer != absent[call] {
+				t.Errorf("%s: %s is answered\n%s\nand where there is no such session\n%s", name, call, answer, absent[call])
+			}
+		}
+	}
+	for call, answer := range stored {
+		code, reason := code, reason
+		if strings.HasPrefix(call, abi.ToolList+" ") {
+			code, reason = "", `"count":0,"sessions":[]`
+		}
+		if !strings.HasPrefix(answer, string(code)+" ") || !strings.Contains(answer, reason) {
+			t.Errorf("%s: %s is answered %s; want %s, … %s", name, call, answer, code, reason)
+		}
+	}
+}
+
+// A child names its parent's session by its key, in every way in which that can be
+// written, to read what its user said there, or to speak to it. The tree is the
+// caller and what it has spawned, never who spawned it (S7.1); what decides is the
+// canonical key, and not the text (S1.5); the answer is the same when there is no
+// such session (S7.4).
+func TestParentIsNotReachedByItsKey(t *testing.T) {
+	for _, c := range []struct {
+		name, visibility, agentID, parent, reason string
+		texts                                     []string
+	}{
+		{"the main session", "tree", "main", "agent:main:main", `tools.sessions.visibility is \"tree\"`,
+			[]string{"main", "agent:main:main", "agent:MAIN:main", " agent:main:main ", "\tmain"}},
+		{"another session", "tree", "main", "agent:main:telegram:group:-1", `tools.sessions.visibility is \"tree\"`,
+			[]string{"agent:main:telegram:group:-1", "telegram:group:-1", "agent:MAIN:telegram:group:-1", " telegram:group:-1"}},
+		{"that of another agent", "agent", "ops", "agent:main:main", `tools.sessions.visibility is \"agent\"`,
+			[]string{"agent:main:main", "agent:MAIN:main"}},
+		{"that of another agent, which is visible to nobody", "all", "ops", "agent:main:main", "tools.agentToAgent.enabled is false",
+			[]string{"agent:main:main", "agent:MAIN:main"}},
+		{"nobody but itself", "self", "main", "agent:main:main", `tools.sessions.visibility is \"self\"`,
+			[]string{"main", "agent:main:main"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			calls := references(c.texts...)
+			stored := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, true, calls)
+			absent := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, false, calls)
+			hidden(t, c.name, stored, absent, abi.Forbidden, c.reason)
+		})
+	}
+}
+
+// A child has heard of its parent's sessionId or label, and uses it where the key is
+// refused; or it writes the key so that it does not look like one. All of that is looked
+// for among what the caller may see (S1.5, S4.2): the answer is that there is none.
+func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
+	byName := append(references("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
+		[2]string{abi.ToolSend, `{"label":"the parent","message":"hello","timeoutSeconds":0,"announce":"none"}`},
+		[2]string{abi.ToolSend, `{"label":"the parent","agentId":"main","message":"hello","timeoutSeconds":0,"announce":"none"}`},
+		[2]string{abi.ToolList, `{"label":"the parent"}`},
+		[2]string{abi.ToolList, `{"search":"parent"}`},
+		[2]string{abi.ToolList, `{"search":"PARENT","includeArchived":true}`},
+		[2]string{abi.ToolList, `{"agentId":"main","kinds":["main"],"limit":1}`})
+	for _, c := range []struct{ visibility, agentID string }{{"self", "main"}, {"tree", "main"}, {"agent", "ops"}, {"all", "ops"}} {
+		stored := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", true, byName)
+		absent := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", false, byName)
+		hidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
+	}
+	// The very same calls reach it from where it is visible.
+	db := stocked(t, file(t))
+	enter(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
+	h := alive(t, db, settingsOf("agent"), func(context.Context, *agent.Turn) (string, error) { return "REPLY_SKIP", nil })
+	for _, c := range slices.Concat(references("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
+		answer, err := h.Call(t.Context(), &host.Call{Tool: c[0], Args: []byte(c[1]), Caller: session("agent:main:a")})
+		if err != nil || answer.Code != "" || gjson.GetBytes(answer.Result, "count").Raw == "0" {
+			t.Errorf("where it is visible, %s %s is answered %+v, %v", c[0], c[1], answer, err)
+		}
+	}
+}
