@@ -21,7 +21,7 @@ func TestAnswer(t *testing.T) {
 		"mute #x#":                      silence,
 		"fail #x#":                      broken,
 		"Your task\n\nTask:\nhush #x#\n\nResult:\ndone #x#":                 silence,
-		"Your task\n\nTask:\nmute #x#\n\nResult:\n-":                        "asked though it had nothing to say #x#",
+		"Your task\n\nTask:\nmute #x#\n\nResult:\n-":                        strings.ReplaceAll(reportSaid, "#", "#x#"),
 		"Status: success\nResult: r #x#\n\nsession agent:ops:subagent:1a-2": heard("agent:ops:subagent:1a-2"),
 		"m":      "no tag",
 		"r9 #x#": "lost",

@@ -70,10 +70,13 @@ func (c *process) wait() (killed bool, err error) {
 	if errors.As(err, &exit) && c.ctx.Err() == nil && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return true, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("the %s gateway: %w: %s", c.name, err, c.out.Bytes())
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+		return false, fmt.Errorf("the %s gateway was not done after %s: %s", c.name, limit, c.out.Bytes())
 	}
-	return false, nil
+	return false, fmt.Errorf("the %s gateway: %w: %s", c.name, err, c.out.Bytes())
 }
 
 // kill ends a child, whatever it is at.

@@ -19,10 +19,11 @@ const (
 	reportSaid = "Status: killed\nResult: " + resultSaid + "\nNotes: " + notesSaid + "\nStats: runtime 9h"
 )
 
-// tasks are the kinds of children, by the word that a task begins with.
+// tasks are the kinds of children, by the word that a task begins with. A child that
+// wanted to be silent and was interrupted is asked for an announce.
 var tasks = map[string]kind{
 	"do":    {work: "done #", announce: reportSaid},
-	"mute":  {work: silence, announce: "asked though it had nothing to say #"},
+	"mute":  {work: silence, announce: reportSaid},
 	"hush":  {work: "done #", announce: silence},
 	"bare":  {work: "done #", announce: broken},
 	"fail":  {work: broken, announce: reportSaid},
