@@ -15,7 +15,8 @@ usage: ./build.sh VERB
   repro    compile twice in different directories and compare with the committed module
   conform  talk to Parley with the official MCP clients for TypeScript
   bench    generate stores and measure; prints ratios, requests per second, overhead of sends and memory
-  crash    kill and stop Parley at every commit and outside effect, and kill it 500 times at random under load (--kills N)
+  crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
+           500 times of sends (--kills N), 300 times of spawns (--spawn-kills N); --only TEXT picks scenarios by name
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   help     this text
 TEXT

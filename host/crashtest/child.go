@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/delivery"
@@ -28,11 +24,13 @@ import (
 // everything that follows has, or at SIGTERM. It takes the database over from
 // whoever had it. At SIGUSR1 it stops itself.
 func child(ctx context.Context, args []string) error {
-	p, pts := &place{}, &points{}
+	p, pts, call := &place{}, &points{}, &host.Call{ID: "crash-1"}
 	flags := flag.NewFlagSet("child", flag.ExitOnError)
 	flags.StringVar(&p.dir, "dir", "", "")
-	flags.StringVar(&p.agent, "agent", "ops", "")
 	name := flags.String("trace", "", "")
+	flags.StringVar(&call.Caller.SessionKey, "caller", "", "")
+	flags.StringVar(&call.Tool, "tool", "", "")
+	flags.Func("args", "", func(doc string) error { call.Args = []byte(doc); return nil })
 	flags.StringVar(&pts.at, "at", "", "")
 	flags.BoolVar(&pts.after, "after", false, "")
 	flags.BoolVar(&pts.stop, "stop", false, "")
@@ -46,73 +44,22 @@ func child(ctx context.Context, args []string) error {
 	pts.trace = trace
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer cancel()
-
-	db, err := sqlite.Open(ctx, p.database(), nil)
-	if err != nil {
-		return err
-	}
-	h, err := p.host(ctx, &countedStore{db, pts}, pts)
-	if err != nil {
-		return errors.Join(err, db.Close())
-	}
-	orders, awake := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	orders := make(chan os.Signal, 1)
 	signal.Notify(orders, syscall.SIGUSR1)
 	go func() {
 		<-orders
 		pts.sleep()
 	}()
-	tokens := make(chan error, 1)
-	if pts.asleep {
-		signal.Notify(awake, syscall.SIGCONT)
-		go func() {
-			<-awake
-			tokens <- refused(h, p)
-		}()
-	}
-	err = send(ctx, h, p, pts)
-	select {
-	case late := <-tokens:
-		err = errors.Join(err, late)
-	default:
-	}
-	closing, end := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
-	defer end()
-	return errors.Join(err, h.Close(closing), db.Close())
-}
 
-// send returns when all has ended that follows from the call, and fails when
-// a token is still accepted then. A process that is told to end meanwhile, or was
-// cut off in a step by its sleep, has lost all that it held: no token of its own
-// may be left either.
-func send(ctx context.Context, h *host.Host, p *place, pts *points) error {
-	err := h.Start(ctx)
-	var answer *host.Answer
-	if err == nil {
-		answer, err = h.Call(ctx, &host.Call{
-			Tool: abi.ToolSend, ID: "crash-1", Caller: abi.Caller{SessionKey: requester},
-			Args: fmt.Appendf(nil, `{"sessionKey":%q,"message":"m #x#","timeoutSeconds":60}`, p.target(0)),
-		})
-	}
-	if err == nil {
-		_, err = h.WaitFlow(ctx, answer.FlowID)
-	}
-	if err == nil {
-		return refused(h, p)
-	}
-	if ctx.Err() == nil && !pts.slept.Load() {
+	db, err := sqlite.Open(ctx, p.database(), nil)
+	if err != nil {
 		return err
 	}
-	// What it executed is ended by others, which it hears of soon.
-	for try := 0; ; try++ {
-		if err = refused(h, p); err == nil || try == 100 {
-			return err
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	return errors.Join(lives(ctx, &countedStore{db, pts}, p, call), db.Close())
 }
 
 // host is as the program makes it, but for what counts.
-func (p *place) host(ctx context.Context, db *countedStore, pts *points) (*host.Host, error) {
+func (p *place) host(ctx context.Context, db *countedStore, now func() time.Time) (*host.Host, error) {
 	settings, err := config.Load(p.config())
 	if err != nil {
 		return nil, err
@@ -125,30 +72,15 @@ func (p *place) host(ctx context.Context, db *countedStore, pts *points) (*host.
 	agents := runners.New(settings, &runners.Options{Supervisor: []string{self, "runner-exec"}})
 	post := sinks.New(settings, &sinks.Options{Logger: log})
 	return host.New(ctx, wasm.Parley, &host.Options{
-		Store: db, Config: settings, CacheDir: p.cache(), Logger: log,
+		Store: db, Config: settings, CacheDir: p.cache(), Logger: log, Now: now,
 		Agents: func(id string) (agent.Agent, error) {
 			a, err := agents.Agent(id)
-			return &countedAgent{a, pts}, err
+			return &countedAgent{a, db.points}, err
 		},
 		Sinks: func(channel string) (delivery.Sink, error) {
 			s, err := post.Sink(channel)
-			return &countedSink{s, pts}, err
+			return &countedSink{s, db.points}, err
 		},
 		URL: func() string { return "http://127.0.0.1:9" }, // no agent here uses it; with it comes a token
 	})
-}
-
-// refused fails when a token of an attempt that has ended is still accepted.
-func refused(h *host.Host, p *place) error {
-	files, err := filepath.Glob(filepath.Join(p.left(), "*.token"))
-	for _, file := range files {
-		token, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if _, ok := h.Identify(strings.TrimSpace(string(token))); ok {
-			return fmt.Errorf("the token in %s is still accepted", file)
-		}
-	}
-	return err
 }

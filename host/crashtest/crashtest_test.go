@@ -17,8 +17,14 @@ func TestAnswer(t *testing.T) {
 		"r2 #c0-1#":                     "r3 #c0-1#",
 		"r3 #x#":                        "r4 #x#",
 		"the request m #x# got: r1 #x#": "a #x#",
-		"m":                             "no tag",
-		"r9 #x#":                        "lost",
+		"do #x#":                        "done #x#",
+		"mute #x#":                      silence,
+		"fail #x#":                      broken,
+		"Your task\n\nTask:\nhush #x#\n\nResult:\ndone #x#":                 silence,
+		"Your task\n\nTask:\nmute #x#\n\nResult:\n-":                        strings.ReplaceAll(reportSaid, "#", "#x#"),
+		"Status: success\nResult: r #x#\n\nsession agent:ops:subagent:1a-2": heard("agent:ops:subagent:1a-2"),
+		"m":      "no tag",
+		"r9 #x#": "lost",
 	} {
 		if got := answer(message); got != want {
 			t.Errorf("to %q: %q, want %q", message, got, want)
@@ -46,13 +52,13 @@ func TestNumber(t *testing.T) {
 func TestOrders(t *testing.T) {
 	points := []string{pointCommit, pointAgent, pointPost}
 	for _, test := range []struct {
-		onlyPosts bool
-		want      string
+		only string
+		want string
 	}{
-		{false, "before point 1, after point 1, before point 2, after point 2, before point 3, after point 3"},
-		{true, "before point 3, after point 3"},
+		{"", "before point 1, after point 1, before point 2, after point 2, before point 3, after point 3"},
+		{pointPost, "before point 3, after point 3"},
 	} {
-		s := &scenario{onlyPosts: test.onlyPosts}
+		s := &scenario{only: test.only}
 		var got []string
 		for _, o := range s.orders(points) {
 			got = append(got, o.String())
@@ -72,6 +78,7 @@ func TestJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		standing                   standing
 		reposts, repeats, attempts int
+		interrupted                int
 		honours, unaware           bool
 		want                       int
 	}{
@@ -85,6 +92,8 @@ func TestJudge(t *testing.T) {
 		"between, unaware":     {standing: between, reposts: 2, repeats: 2, unaware: unaware, want: 1},
 		"second attempt":       {standing: claimed, attempts: 1},
 		"no second attempt":    {standing: claimed, want: 1},
+		"none was left":        {standing: claimed, interrupted: 1},
+		"both":                 {standing: claimed, attempts: 1, interrupted: 1, want: 1},
 		"attempts for nothing": {standing: early, attempts: 1, want: 1},
 		"aware":                {standing: claimed, attempts: 1, reposts: 1, repeats: 1, want: 1},
 		"unaware":              {standing: claimed, attempts: 1, reposts: 1, repeats: 1, unaware: unaware},
@@ -92,7 +101,7 @@ func TestJudge(t *testing.T) {
 		"unaware, too often":   {standing: claimed, attempts: 1, reposts: 2, repeats: 2, unaware: unaware, want: 1},
 		"unaware, unclaimed":   {standing: early, reposts: 1, repeats: 1, unaware: unaware, want: 1},
 	} {
-		found := &tally{reposts: test.reposts, repeats: test.repeats, attempts: test.attempts}
+		found := &tally{reposts: test.reposts, repeats: test.repeats, attempts: test.attempts, interrupted: test.interrupted}
 		if got := test.standing.judge(found, test.honours, test.unaware); len(got) != test.want {
 			t.Errorf("%s: %q, want %d problems", name, got, test.want)
 		}
@@ -100,24 +109,50 @@ func TestJudge(t *testing.T) {
 }
 
 func TestFinal(t *testing.T) {
+	answer := []byte(`{"childSessionKey":"agent:ops:subagent:1"}`)
 	ended := &rows{
-		Flows:      []*store.Flow{{Status: store.FlowDone}},
-		Runs:       []*store.Run{{Status: abi.RunDone, EndedAt: 1}},
-		Deliveries: []*store.Delivery{{Status: store.DeliveryDelivered, EndedAt: 1}},
+		Sessions:   map[string]*abi.Session{requester: {}, "agent:ops:subagent:1": {SpawnedBy: requester}},
+		Flows:      []*store.Flow{{ID: "f", Status: store.FlowDone, Answer: answer}},
+		Runs:       []*store.Run{{FlowID: "f", Status: abi.RunDone, EndedAt: 1}},
+		Deliveries: []*store.Delivery{{FlowID: "f", Status: store.DeliveryDelivered, EndedAt: 1}},
 	}
 	open := &rows{
-		Flows:      []*store.Flow{{Status: store.FlowParked}},
-		Runs:       []*store.Run{{Status: abi.RunRunning}},
-		Deliveries: []*store.Delivery{{Status: store.DeliveryPending}},
+		Flows:      []*store.Flow{{ID: "f", Status: store.FlowParked}},
+		Runs:       []*store.Run{{FlowID: "f", Status: abi.RunRunning}},
+		Deliveries: []*store.Delivery{{FlowID: "f", Status: store.DeliveryPending}},
 		Due:        []store.Due{{Kind: store.KindRun}, {Kind: store.KindFlow}},
 	}
-	for _, test := range []struct {
+	strange := &rows{
+		Sessions:   map[string]*abi.Session{"agent:ops:subagent:2": {SpawnedBy: requester}},
+		Flows:      []*store.Flow{{ID: "f", Status: store.FlowDone, Answer: answer}},
+		Runs:       []*store.Run{{Status: abi.RunDone, EndedAt: 1}},
+		Deliveries: []*store.Delivery{{FlowID: "g", Status: store.DeliveryDelivered, EndedAt: 1}},
+	}
+	for name, test := range map[string]struct {
 		rows *rows
 		want int
-	}{{ended, 0}, {open, 5}} {
+	}{"ended": {ended, 0}, "open": {open, 5}, "strange": {strange, 3}} {
 		var found tally
 		if found.final(test.rows); len(found.problems) != test.want {
-			t.Errorf("%q, want %d problems", found.problems, test.want)
+			t.Errorf("%s: %q, want %d problems", name, found.problems, test.want)
+		}
+	}
+}
+
+func TestRests(t *testing.T) {
+	resting := store.Flow{Status: store.FlowWaiting, AnsweredAt: 1, WaitUntil: 5}
+	if !rests(&resting) {
+		t.Error("a flow that waits for a time alone does not rest")
+	}
+	for name, change := range map[string]func(*store.Flow){
+		"ended":        func(f *store.Flow) { f.Status = store.FlowDone },
+		"unanswered":   func(f *store.Flow) { f.AnsweredAt = 0 },
+		"with a run":   func(f *store.Flow) { f.WaitRun = "r" },
+		"without time": func(f *store.Flow) { f.WaitUntil = 0 },
+	} {
+		f := resting
+		if change(&f); rests(&f) {
+			t.Errorf("%s: it rests", name)
 		}
 	}
 }

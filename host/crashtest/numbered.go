@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // tries is how often a point is looked for: what a process does at once has no
 // order, and so no number for sure.
 const tries = 3
 
-// kills runs an exchange for each of the points, killed before and after it, and
+// kill runs an exchange for each of the points, killed before and after it, and
 // finished by another process.
-func (s *scenario) kills(ctx context.Context, points []string, t *tally) error {
+func (s *scenario) kill(ctx context.Context, points []string, t *tally) error {
 	want := 0
 	for _, o := range s.orders(points) {
 		if err := t.kill(ctx, s, o); err != nil {
@@ -29,39 +28,8 @@ func (s *scenario) kills(ctx context.Context, points []string, t *tally) error {
 			want++
 		}
 	}
-	if t.kills != want {
-		t.fail("%d kills, want %d", t.kills, want)
-	}
-	t.ofInterest(s)
-	fmt.Printf("%-8s %-8s %3d points, %3d kills, %d second attempts, %d posted again, %d seen twice, %d problems\n",
-		s.receiver, s.agent, len(points), t.kills, t.attempts, t.reposts, t.repeats, len(t.problems))
+	t.halted(s, len(points), "kills", t.kills, want)
 	return nil
-}
-
-// orders returns where the processes of a scenario halt: before and after each
-// point.
-func (s *scenario) orders(points []string) (all []*order) {
-	for i, what := range points {
-		if s.onlyPosts && what != pointPost {
-			continue
-		}
-		for _, after := range []bool{false, true} {
-			all = append(all, &order{at: strconv.Itoa(i + 1), after: after})
-		}
-	}
-	return all
-}
-
-// ofInterest fails when nothing was disturbed between a post and its record. Each
-// scenario halts after the post, and most before its record too.
-func (t *tally) ofInterest(s *scenario) {
-	want := 2
-	if s.onlyPosts {
-		want = 1
-	}
-	if t.between < want {
-		t.fail("%s, %s: %d processes were halted between the post and its record, want %d", s.receiver, s.agent, t.between, want)
-	}
 }
 
 func (t *tally) kill(ctx context.Context, s *scenario, o *order) error {
@@ -70,7 +38,7 @@ func (t *tally) kill(ctx context.Context, s *scenario, o *order) error {
 		if err != nil {
 			return err
 		}
-		c, err := e.place.start(ctx, "first", o)
+		c, err := e.start(ctx, "first", o)
 		killed := false
 		if err == nil {
 			killed, err = c.wait()
@@ -82,7 +50,7 @@ func (t *tally) kill(ctx context.Context, s *scenario, o *order) error {
 			return err
 		}
 	}
-	t.fail("%s, %s: no process came to be killed %s", s.receiver, s.agent, o)
+	t.fail("%s: no process came to be killed %s", s.name, o)
 	return nil
 }
 
@@ -94,7 +62,7 @@ func (t *tally) killAtWork(ctx context.Context, s *scenario, waits bool) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.place.start(ctx, "first", &order{})
+	c, err := e.start(ctx, "first", &order{})
 	if err == nil {
 		err = e.atWork(ctx, c)
 	}
@@ -122,7 +90,7 @@ func (t *tally) resume(ctx context.Context, e *exchange, how string) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.place.start(ctx, "second", &order{})
+	c, err := e.start(ctx, "second", &order{})
 	if err != nil {
 		return err
 	}
@@ -135,7 +103,7 @@ func (t *tally) resume(ctx context.Context, e *exchange, how string) error {
 // merge adds what was found about an exchange.
 func (t *tally) merge(e *exchange, how string) {
 	for i, p := range e.problems {
-		e.problems[i] = fmt.Sprintf("%s, %s, %s: %s", e.scenario.receiver, e.scenario.agent, how, p)
+		e.problems[i] = fmt.Sprintf("%s, %s: %s", e.scenario.name, how, p)
 	}
 	t.add(&e.tally)
 }

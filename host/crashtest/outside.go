@@ -19,15 +19,24 @@ type outside struct {
 	think  time.Duration // how long the model takes
 	hold   chan struct{} // unless nil, the model answers when it is closed
 
-	mu       sync.Mutex
-	asked    int
-	arrived  map[string]map[string]int // receiver → text → posts that arrived
-	accepted map[string]map[string]int // receiver → text → messages that a reader sees
-	keys     map[string]bool
+	mu    sync.Mutex
+	asked int
+	seen  map[post]*seen
+	keys  map[string]bool
+}
+
+// post is a text at a receiver.
+type post struct{ receiver, text string }
+
+// seen is how often one was.
+type seen struct {
+	arrived  int
+	accepted int  // of these, the messages that a reader sees
+	known    bool // somebody has asked for it
 }
 
 func newOutside(think time.Duration) *outside {
-	o := &outside{think: think, arrived: map[string]map[string]int{}, accepted: map[string]map[string]int{}, keys: map[string]bool{}}
+	o := &outside{think: think, seen: map[post]*seen{}, keys: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", o.model)
 	mux.HandleFunc("POST /webhook", func(w http.ResponseWriter, r *http.Request) {
@@ -73,21 +82,18 @@ func reply(w http.ResponseWriter, body string) {
 func (o *outside) take(receiver, text, key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	count(o.arrived, receiver, text)
+	p := post{receiver, text}
+	if o.seen[p] == nil {
+		o.seen[p] = &seen{}
+	}
+	o.seen[p].arrived++
 	if key != "" {
 		if key = receiver + " " + key; o.keys[key] {
 			return
 		}
 		o.keys[key] = true
 	}
-	count(o.accepted, receiver, text)
-}
-
-func count(in map[string]map[string]int, receiver, text string) {
-	if in[receiver] == nil {
-		in[receiver] = map[string]int{}
-	}
-	in[receiver][text]++
+	o.seen[p].accepted++
 }
 
 // posts returns how often a text arrived at a receiver, and how often a reader
@@ -95,17 +101,32 @@ func count(in map[string]map[string]int, receiver, text string) {
 func (o *outside) posts(receiver, text string) (arrived, accepted int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.arrived[receiver][text], o.accepted[receiver][text]
+	p := o.seen[post{receiver, text}]
+	if p == nil {
+		return 0, 0
+	}
+	p.known = true
+	return p.arrived, p.accepted
+}
+
+// others returns what was posted and never asked for.
+func (o *outside) others() (all []post) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for p, s := range o.seen {
+		if !s.known {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // counts returns how often the model was asked, and how many posts arrived.
 func (o *outside) counts() (asked, posts int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, texts := range o.arrived {
-		for _, n := range texts {
-			posts += n
-		}
+	for _, s := range o.seen {
+		posts += s.arrived
 	}
 	return o.asked, posts
 }
@@ -134,6 +155,15 @@ func (o *outside) model(w http.ResponseWriter, r *http.Request) {
 	text := ""
 	if n := len(q.Messages); n > 0 {
 		text = answer(plain(q.Messages[n-1].Content))
+	}
+	switch text {
+	case broken:
+		w.Header().Set("Retry-After", "3600") // so that nobody tries again
+		http.Error(w, outOfOrder, http.StatusInternalServerError)
+		return
+	case endless:
+		<-r.Context().Done()
+		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, chunk := range []string{

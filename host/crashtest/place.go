@@ -7,25 +7,42 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-const requester = "agent:main:main"
+// archiveAfter is when a child is archived, after its run has ended. maxChildren is
+// how many a session may have at work.
+const (
+	archiveAfter = time.Hour
+	maxChildren  = 5
+)
 
 // place is a folder with a database and a configuration.
 type place struct {
 	dir      string
-	receiver string // the channel of the sessions
-	agent    string // of the target sessions: "ops" asks the model, "cmd" runs a command
-	hangs    bool   // the first command that is run, for ever
+	sessions []*abi.Session // that are there before
+	attempts int            // that a run may have
+	hangs    bool           // the first command that is run, for ever
+}
+
+// session is one whose channel, if it has one, is so.
+func session(key, channel string, to int) *abi.Session {
+	s := &abi.Session{Key: key, SessionID: "s-" + key, UpdatedAt: 1}
+	if channel != "" {
+		s.DeliveryContext = abi.Target{Channel: channel, To: fmt.Sprint(to)}
+	}
+	return s
 }
 
 func (p *place) database() string { return filepath.Join(p.dir, "parley.db") }
 func (p *place) config() string   { return filepath.Join(p.dir, "parley.json5") }
-func (p *place) cache() string    { return filepath.Join(p.dir, "..", "cache") }
+
+// cache keeps the compiled plugin, for all places.
+func (p *place) cache() string { return filepath.Join(p.dir, "..", "..", "cache") }
 
 // trace is where a child says what it passes.
 func (p *place) trace(name string) string { return filepath.Join(p.dir, name+".trace") }
@@ -33,11 +50,8 @@ func (p *place) trace(name string) string { return filepath.Join(p.dir, name+".t
 // left is where the command agent leaves what outlives a crash of the gateway.
 func (p *place) left() string { return filepath.Join(p.dir, "left") }
 
-func (p *place) target(i int) string { return fmt.Sprintf("agent:%s:t%d", p.agent, i) }
-
-// make writes the configuration, and a database with one requester and so many
-// target sessions.
-func (p *place) make(ctx context.Context, o *outside, targets, attempts int) error {
+// make writes the configuration, and a database with the sessions.
+func (p *place) make(ctx context.Context, o *outside) error {
 	for _, dir := range []string{p.dir, p.cache(), p.left()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -56,18 +70,23 @@ func (p *place) make(ctx context.Context, o *outside, targets, attempts int) err
 	doc, err := json.MarshalIndent(map[string]any{
 		"session": map[string]any{"agentToAgent": map[string]any{"maxPingPongTurns": 2}},
 		"tools":   map[string]any{"sessions": map[string]any{"visibility": "all"}, "agentToAgent": map[string]any{"enabled": true}},
-		"agents": map[string]any{"list": []any{
-			map[string]any{"id": "main", "default": true, "runner": model},
-			map[string]any{"id": "ops", "runner": model},
-			map[string]any{"id": "cmd", "runner": map[string]any{"kind": "command", "argv": []string{self, "agent", p.left(), manner}}},
-		}},
+		"agents": map[string]any{
+			"defaults": map[string]any{"subagents": map[string]any{
+				"allowAgents": []string{"*"}, "archiveAfterMinutes": archiveAfter.Minutes(), "maxChildrenPerAgent": maxChildren,
+			}},
+			"list": []any{
+				map[string]any{"id": "main", "default": true, "runner": model},
+				map[string]any{"id": "ops", "runner": model},
+				map[string]any{"id": "cmd", "runner": map[string]any{"kind": "command", "argv": []string{self, "agent", p.left(), manner}}},
+			},
+		},
 		"delivery": map[string]any{"channels": map[string]any{
 			"webhook":  map[string]any{"sink": "webhook", "url": url + "/webhook", "secret": "whsec_dGVzdA=="},
 			"discord":  map[string]any{"sink": "discord", "baseUrl": url + "/discord", "token": "t"},
 			"telegram": map[string]any{"sink": "telegram", "baseUrl": url + "/telegram", "token": "t"},
 			"slack":    map[string]any{"sink": "slack", "baseUrl": url + "/slack", "token": "t"},
 		}},
-		"runs": map[string]any{"maxAttempts": attempts},
+		"runs": map[string]any{"maxAttempts": p.attempts},
 	}, "", "  ")
 	if err != nil {
 		return err
@@ -80,16 +99,12 @@ func (p *place) make(ctx context.Context, o *outside, targets, attempts int) err
 		return err
 	}
 	err = db.Load(ctx, func(b store.Batch) error {
-		_, err := b.PutSession(&abi.Session{Key: requester, SessionID: "s-main", UpdatedAt: 1}, nil)
-		for i := range targets {
-			key := p.target(i)
-			_, put := b.PutSession(&abi.Session{
-				Key: key, SessionID: "s-" + key, UpdatedAt: 1,
-				DeliveryContext: abi.Target{Channel: p.receiver, To: fmt.Sprint(i)},
-			}, nil)
-			err = errors.Join(err, put)
+		var errs error
+		for _, s := range p.sessions {
+			_, err := b.PutSession(s, nil)
+			errs = errors.Join(errs, err)
 		}
-		return err
+		return errs
 	})
 	return errors.Join(err, db.Close())
 }

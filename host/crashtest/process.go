@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,15 +43,20 @@ type process struct {
 	cancel context.CancelFunc
 }
 
-// start starts a child under a name of its own.
-func (p *place) start(ctx context.Context, name string, o *order) (*process, error) {
+// start starts a child under a name of its own, which makes a call.
+func (p *place) start(ctx context.Context, name string, its call, o *order) (*process, error) {
 	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args, err := json.Marshal(its.args())
 	if err != nil {
 		return nil, err
 	}
 	c := &process{name: name, trace: p.trace(name)}
 	c.ctx, c.cancel = context.WithTimeout(ctx, limit)
-	c.cmd = exec.CommandContext(c.ctx, self, "child", "-dir", p.dir, "-agent", p.agent, "-trace", name, "-at", o.at,
+	c.cmd = exec.CommandContext(c.ctx, self, "child", "-dir", p.dir, "-trace", name,
+		"-caller", its.caller(), "-tool", its.tool(), "-args", string(args), "-at", o.at,
 		"-after="+strconv.FormatBool(o.after), "-stop="+strconv.FormatBool(o.stop), "-asleep="+strconv.FormatBool(o.asleep))
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
 	return c, c.cmd.Start()
@@ -64,10 +70,13 @@ func (c *process) wait() (killed bool, err error) {
 	if errors.As(err, &exit) && c.ctx.Err() == nil && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return true, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("the %s gateway: %w: %s", c.name, err, c.out.Bytes())
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+		return false, fmt.Errorf("the %s gateway was not done after %s: %s", c.name, limit, c.out.Bytes())
 	}
-	return false, nil
+	return false, fmt.Errorf("the %s gateway: %w: %s", c.name, err, c.out.Bytes())
 }
 
 // kill ends a child, whatever it is at.

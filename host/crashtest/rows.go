@@ -5,30 +5,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// rows are all that a store holds of the work, and the sessions that were asked
-// for.
+// rows are all that a store holds: the sessions, and the work.
 type rows struct {
-	Sessions   []*abi.Session
+	Sessions   map[string]*abi.Session // by key
 	Flows      []*store.Flow
-	Runs       []*store.Run
-	Messages   [][]string // of each run
+	Runs       []*store.Run        // in the order in which they were accepted
+	Messages   map[string][]string // by run
 	Deliveries []*store.Delivery
 	Due        []store.Due
 }
 
-func everything(ctx context.Context, db *sqlite.DB, sessions ...string) (w *rows, err error) {
+// story is what is stored of one call.
+type story struct {
+	all        *rows
+	attempts   int // that a run may have
+	flow       *store.Flow
+	runs       []*store.Run
+	deliveries []*store.Delivery
+}
+
+// read returns the rows of a place. No gateway has it.
+func (p *place) read(ctx context.Context) (w *rows, err error) {
+	db, err := sqlite.Open(ctx, p.database(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return everything(ctx, db)
+}
+
+func everything(ctx context.Context, db *sqlite.DB) (w *rows, err error) {
 	view, err := db.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	w = &rows{}
+	w = &rows{Messages: map[string][]string{}}
 	all := &store.Filter{Limit: 1 << 20}
 	if w.Flows, err = view.Flows(ctx, all); err != nil {
 		return nil, err
@@ -39,16 +61,15 @@ func everything(ctx context.Context, db *sqlite.DB, sessions ...string) (w *rows
 	if w.Runs, err = view.Runs(ctx, all); err != nil {
 		return nil, err
 	}
+	slices.SortFunc(w.Runs, func(a, b *store.Run) int { return int(a.Seq - b.Seq) })
 	for _, r := range w.Runs {
 		raw, err := view.RunMessages(ctx, r.ID)
 		if err != nil {
 			return nil, err
 		}
-		var messages []string
 		for _, m := range raw {
-			messages = append(messages, string(m))
+			w.Messages[r.ID] = append(w.Messages[r.ID], string(m))
 		}
-		w.Messages = append(w.Messages, messages)
 	}
 	for _, kind := range []string{store.KindFlow, store.KindRun, store.KindDelivery} {
 		due, err := view.Due(ctx, kind)
@@ -57,14 +78,61 @@ func everything(ctx context.Context, db *sqlite.DB, sessions ...string) (w *rows
 		}
 		w.Due = append(w.Due, due...)
 	}
-	for _, key := range sessions {
-		s, err := view.Get(ctx, key)
+	w.Sessions, err = sessions(ctx, view)
+	return w, err
+}
+
+func sessions(ctx context.Context, view store.View) (map[string]*abi.Session, error) {
+	all := map[string]*abi.Session{}
+	q := &abi.ListRequest{IncludeArchived: true, Limit: abi.MaxListLimit}
+	for {
+		page, err := view.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		w.Sessions = append(w.Sessions, s)
+		for i := range page.Rows {
+			s := &page.Rows[i].Session
+			all[s.Key] = s
+			q.After = &abi.Position{UpdatedAt: s.UpdatedAt, Key: s.Key}
+		}
+		if !page.More {
+			return all, nil
+		}
 	}
-	return w, nil
+}
+
+// stories sorts the rows by the flows that they belong to.
+func (w *rows) stories(attempts int) []*story {
+	of := map[string]*story{}
+	var all []*story
+	for _, f := range w.Flows {
+		of[f.ID] = &story{all: w, attempts: attempts, flow: f}
+		all = append(all, of[f.ID])
+	}
+	for _, r := range w.Runs {
+		if s := of[r.FlowID]; s != nil {
+			s.runs = append(s.runs, r)
+		}
+	}
+	for _, d := range w.Deliveries {
+		if s := of[d.FlowID]; s != nil {
+			s.deliveries = append(s.deliveries, d)
+		}
+	}
+	return all
+}
+
+// messages returns how many messages a run has stored.
+func (s *story) messages(r *store.Run) (users, answers int) {
+	for _, m := range s.all.Messages[r.ID] {
+		switch gjson.Get(m, "role").Str {
+		case "user":
+			users++
+		case "assistant":
+			answers++
+		}
+	}
+	return users, answers
 }
 
 // lines returns each row as a line.
@@ -73,17 +141,15 @@ func (w *rows) lines() (all []string) {
 		doc, _ := json.Marshal(row) // these all can be
 		all = append(all, fmt.Sprintf("%s %s", kind, doc))
 	}
-	for _, s := range w.Sessions {
-		add("session", s)
+	for _, key := range slices.Sorted(maps.Keys(w.Sessions)) {
+		add("session", w.Sessions[key])
 	}
 	for _, f := range w.Flows {
 		add("flow", f)
 	}
 	for _, r := range w.Runs {
 		add("run", r)
-	}
-	for _, m := range w.Messages {
-		add("messages", m)
+		add("messages", w.Messages[r.ID])
 	}
 	for _, d := range w.Deliveries {
 		add("delivery", d)
@@ -92,27 +158,4 @@ func (w *rows) lines() (all []string) {
 		add("due", d)
 	}
 	return all
-}
-
-// final fails for all that has not ended, and for what is scheduled though
-// nothing is left to do.
-func (t *tally) final(w *rows) {
-	for _, f := range w.Flows {
-		if !f.Ended() {
-			t.fail("flow %s is %s", f.ID, f.Status)
-		}
-	}
-	for _, r := range w.Runs {
-		if !r.Ended() {
-			t.fail("run %s is %s", r.ID, r.Status)
-		}
-	}
-	for _, d := range w.Deliveries {
-		if !d.Ended() {
-			t.fail("delivery %s is %s", d.ID, d.Status)
-		}
-	}
-	for _, d := range w.Due {
-		t.fail("%s %s has ended, and is still scheduled", d.Kind, d.ID)
-	}
 }

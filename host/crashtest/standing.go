@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // standing is how an exchange stands while none of its processes moves.
@@ -22,12 +20,7 @@ type standing struct {
 }
 
 func (e *exchange) look(ctx context.Context) (s *standing, err error) {
-	db, err := sqlite.Open(ctx, e.place.database(), nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	w, err := everything(ctx, db, requester, e.place.target(0))
+	w, err := e.place.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +80,8 @@ func (s *standing) judge(t *tally, honours, unaware bool) (problems []string) {
 	if t.repeats != seen {
 		problems = append(problems, fmt.Sprintf("%d messages were seen twice, want %d", t.repeats, seen))
 	}
-	if t.attempts != s.running {
-		problems = append(problems, fmt.Sprintf("%d second attempts, but %d runs were under way", t.attempts, s.running))
+	if again := t.attempts + t.interrupted; again != s.running {
+		problems = append(problems, fmt.Sprintf("%d second attempts, and %d runs interrupted for good, but %d were under way", t.attempts, t.interrupted, s.running))
 	}
 	return problems
 }

@@ -17,7 +17,7 @@ const (
 	window  = 400 * time.Millisecond // in which a process that was continued does what it is about to do
 )
 
-// stops runs an exchange for each of the points, in which the gateway is stopped
+// stop runs an exchange for each of the points, in which the gateway is stopped
 // before or after it while another one takes the database over, and then
 // continued. The lock on the database does not allow that. This is the case in
 // which it fails, or does not reach: a machine that slept, a network's file system.
@@ -26,7 +26,7 @@ const (
 // while its successor is in mid-work, and as far as its own clock says still holds
 // all that it held. In the second it has slept past its lease: it must not even
 // ask or post.
-func (s *scenario) stops(ctx context.Context, points []string, t *tally) error {
+func (s *scenario) stop(ctx context.Context, points []string, t *tally) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex // of t
@@ -35,14 +35,14 @@ func (s *scenario) stops(ctx context.Context, points []string, t *tally) error {
 	want := 0
 	for _, asleep := range []bool{false, true} {
 		orders := s.orders(points)
-		if !s.onlyPosts {
+		if s.only == "" {
 			// Until it has taken the database over it is nobody's predecessor.
 			orders = append(orders[1:], nil)
 		}
 		for i, o := range orders {
 			want++
 			all.Go(func() {
-				st := &stop{scenario: s, name: fmt.Sprintf("stop-%v-%d", asleep, i), order: o, asleep: asleep, turn: turn}
+				st := &stopped{scenario: s, name: fmt.Sprintf("stop-%v-%d", asleep, i), order: o, asleep: asleep, turn: turn}
 				found, err := st.run(ctx)
 				if err != nil {
 					cancel(fmt.Errorf("stopped %s: %w", st, err))
@@ -57,17 +57,12 @@ func (s *scenario) stops(ctx context.Context, points []string, t *tally) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if t.stops != want {
-		t.fail("%d stops, want %d", t.stops, want)
-	}
-	t.ofInterest(s)
-	fmt.Printf("%-8s %-8s %3d points, %3d stops, %d second attempts, %d posted again, %d seen twice, %d problems\n",
-		s.receiver, s.agent, len(points), t.stops, t.attempts, t.reposts, t.repeats, len(t.problems))
+	t.halted(s, len(points), "stops", t.stops, want)
 	return nil
 }
 
-// stop is an exchange whose first gateway is stopped for a while.
-type stop struct {
+// stopped is an exchange whose first gateway is stopped for a while.
+type stopped struct {
 	scenario *scenario
 	name     string
 	order    *order // nil: while its agent works
@@ -75,7 +70,7 @@ type stop struct {
 	turn     chan struct{}
 }
 
-func (st *stop) String() string {
+func (st *stopped) String() string {
 	where, when := "at work", "within its lease"
 	if st.order != nil {
 		where = st.order.String()
@@ -86,7 +81,7 @@ func (st *stop) String() string {
 	return where + ", continued " + when
 }
 
-func (st *stop) run(ctx context.Context) (*tally, error) {
+func (st *stopped) run(ctx context.Context) (*tally, error) {
 	t := &tally{}
 	for range tries {
 		e, err := st.scenario.begin(ctx, st.name, st.order == nil)
@@ -99,11 +94,11 @@ func (st *stop) run(ctx context.Context) (*tally, error) {
 			return t, err
 		}
 	}
-	t.fail("%s, %s: no process came to be stopped %s", st.scenario.receiver, st.scenario.agent, st)
+	t.fail("%s: no process came to be stopped %s", st.scenario.name, st)
 	return t, nil
 }
 
-func (st *stop) exchange(ctx context.Context, e *exchange) (reached bool, err error) {
+func (st *stopped) exchange(ctx context.Context, e *exchange) (reached bool, err error) {
 	st.turn <- struct{}{}
 	defer func() { <-st.turn }()
 	first, reached, err := st.stopFirst(ctx, e)
@@ -121,7 +116,7 @@ func (st *stop) exchange(ctx context.Context, e *exchange) (reached bool, err er
 	if !st.asleep {
 		order.at, order.stop = pointAgent, true
 	}
-	second, err := e.place.start(ctx, "second", order)
+	second, err := e.start(ctx, "second", order)
 	if err != nil {
 		return true, err
 	}
@@ -160,7 +155,7 @@ func (st *stop) exchange(ctx context.Context, e *exchange) (reached bool, err er
 
 // stopFirst starts a gateway and returns when it has stopped, or false when it has
 // ended without.
-func (st *stop) stopFirst(ctx context.Context, e *exchange) (c *process, reached bool, err error) {
+func (st *stopped) stopFirst(ctx context.Context, e *exchange) (c *process, reached bool, err error) {
 	o := &order{stop: true, asleep: st.asleep}
 	if st.order != nil {
 		o.at, o.after = st.order.at, st.order.after
@@ -168,7 +163,7 @@ func (st *stop) stopFirst(ctx context.Context, e *exchange) (c *process, reached
 		e.outside.hold = make(chan struct{})
 		defer close(e.outside.hold) // the answer finds a process that sleeps
 	}
-	if c, err = e.place.start(ctx, "first", o); err != nil {
+	if c, err = e.start(ctx, "first", o); err != nil {
 		return nil, false, err
 	}
 	if st.order == nil {
@@ -183,7 +178,7 @@ func (st *stop) stopFirst(ctx context.Context, e *exchange) (c *process, reached
 
 // continueFirst continues the gateway that was stopped, and fails when that
 // changes anything.
-func (st *stop) continueFirst(ctx context.Context, e *exchange, first *process) error {
+func (st *stopped) continueFirst(ctx context.Context, e *exchange, first *process) error {
 	before, err := e.look(ctx)
 	if err != nil {
 		return err
@@ -212,7 +207,7 @@ func (st *stop) continueFirst(ctx context.Context, e *exchange, first *process) 
 }
 
 // sleep lets others have the turn meanwhile.
-func (st *stop) sleep(ctx context.Context, d time.Duration) {
+func (st *stopped) sleep(ctx context.Context, d time.Duration) {
 	<-st.turn
 	select {
 	case <-time.After(d):

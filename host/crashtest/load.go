@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// load is what clients ask of a gateway that is killed again and again.
+type load struct {
+	name     string         // of what is accepted, in the plural
+	sessions []*abi.Session // that are there before
+	next     func(tag string) call
+	bounded  bool // some calls are refused when there is no room
+}
+
+const targets = 40
+
+// sends are sends of one session to many others.
+func sends() *load {
+	l := &load{name: "messages", sessions: []*abi.Session{session(requester, "", 0)}}
+	target := func(i int) string { return fmt.Sprintf("agent:ops:t%d", i) }
+	for i := range targets {
+		l.sessions = append(l.sessions, session(target(i), "webhook", i))
+	}
+	l.next = func(tag string) call {
+		return &send{tag: tag, from: requester, to: target(rand.IntN(targets)), receiver: "webhook"}
+	}
+	return l
+}
+
+// parents are how many sessions spawn.
+const parents = 8
+
+// spawns are spawns by several sessions, every fourth of which has no channel. As
+// many children do what they are to as do anything else.
+func spawns() *load {
+	l := &load{name: "spawns", bounded: true}
+	for i := range parents {
+		channel := "webhook"
+		if i%4 == 3 {
+			channel = ""
+		}
+		l.sessions = append(l.sessions, session(fmt.Sprintf("agent:main:p%d", i), channel, i))
+	}
+	words := make([]string, 0, 2*len(tasks))
+	for word := range tasks {
+		words = append(words, word, "do")
+	}
+	announces := []string{toChannel, toChannel, toParent, toParent, toNobody}
+	l.next = func(tag string) call {
+		parent := l.sessions[rand.IntN(parents)]
+		c := &spawn{
+			tag: tag, from: parent.Key, receiver: parent.DeliveryContext.Channel, agent: "ops",
+			task: words[rand.IntN(len(words))], announce: announces[rand.IntN(len(announces))],
+		}
+		c.deletes = c.announce != toNobody && rand.IntN(2) == 0
+		return c
+	}
+	return l
+}
