@@ -99,6 +99,19 @@ func Read(answer string) (result, notes string) {
 	return text(before), text(isNotes)
 }
 
+// Strip returns a text without what it says about status and statistics, as Read
+// leaves that out: a result that nobody has put into the form of a report.
+func Strip(text string) string {
+	var b strings.Builder
+	for _, line := range strings.Split(lines(text), "\n") {
+		if p, _, found := label(line); !found || p != fact {
+			b.WriteString(line)
+			b.WriteByte('\n')
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // lines makes every end of a line the same.
 func lines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
@@ -121,7 +134,7 @@ func label(line string) (p part, rest string, found bool) {
 		return 0, "", false // indented lines belong to what they are in
 	}
 	name, rest, found := cutLabel(strings.TrimLeft(line, "# "))
-	if !found {
+	if !found && !strings.HasPrefix(line, "#") { // a heading needs no colon
 		return 0, "", false
 	}
 	switch strings.ToLower(name) {

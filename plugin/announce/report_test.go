@@ -47,6 +47,8 @@ func TestRead(t *testing.T) {
 		{"* Result: 2*3*\n* Notes: b", "2*3*", "b"},
 		{"# Result: a\n### Notes: b", "a", "b"},
 		{"## **Result:**\na\n## __Notes__:\nb", "a", "b"},
+		{"## Result\na\n## Notes\nb", "a", "b"},
+		{"## Results in short\na", "## Results in short\na", ""},
 		// facts
 		{"Status: success\nResult: a", "a", ""},
 		{"Status: killed", "", ""},
@@ -125,4 +127,19 @@ func FuzzReport(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestStrip(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "",
+		"a":                                     "a",
+		"Status: success\na":                    "a",
+		"Result: a\nStatus: done\nNotes: b":     "Result: a\nNotes: b",
+		"a\r\nStats: runtime 1s\rb":             "a\nb",
+		"Status: 200 OK\n  Status: done\n- one": "Status: 200 OK\n  Status: done\n- one",
+	} {
+		if got := Strip(text); got != want {
+			t.Errorf("%q is stripped to %q, want %q", text, got, want)
+		}
+	}
 }

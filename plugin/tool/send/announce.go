@@ -8,7 +8,7 @@ import (
 )
 
 // announce starts the announce, unless there is to be none.
-func (f *flow) announce() error {
+func (f *exchange) announce() error {
 	why := f.silent()
 	if why == "" && f.reply == "" {
 		why = "there is no first reply"
@@ -27,13 +27,13 @@ func (f *flow) announce() error {
 		}
 		why = because("refused", refusal)
 	}
-	f.over(f.loop() + "; announce skipped (" + why + ")")
+	f.Over(f.loop() + "; announce skipped (" + why + ")")
 	return nil
 }
 
 // silent says why there will be no announce, as far as that is known before the
 // loop is over, or is empty.
-func (f *flow) silent() string {
+func (f *exchange) silent() string {
 	switch {
 	case f.quiet:
 		return `announce is "none"`
@@ -46,7 +46,7 @@ func (f *flow) silent() string {
 }
 
 // post delivers what the announce says (S4.7).
-func (f *flow) post(run *abi.Run) error {
+func (f *exchange) post(run *abi.Run) error {
 	how := "announce queued"
 	switch {
 	case run.Status != abi.RunDone:
@@ -56,7 +56,7 @@ func (f *flow) post(run *abi.Run) error {
 	case run.Reply == announce.Skip:
 		how = "announce skipped (" + announce.Skip + ")"
 	default:
-		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.target, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
+		_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.target, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
 		refusal, err := guest.Refusal(err)
 		if err != nil {
 			return err
@@ -65,6 +65,6 @@ func (f *flow) post(run *abi.Run) error {
 			how = "announce not posted (" + because("refused", refusal) + ")"
 		}
 	}
-	f.over(f.loop() + "; " + how)
+	f.Over(f.loop() + "; " + how)
 	return nil
 }

@@ -85,9 +85,9 @@ func received(run *abi.Run) string {
 
 // answer answers the caller. What is known by now of the announce depends on how
 // the flow goes on, so that comes first.
-func (f *flow) answer(a *answer) {
+func (f *exchange) answer(a *answer) {
 	announce := announceSkipped
-	if f.out.Wait != nil && f.silent() == "" {
+	if f.Out.Wait != nil && f.silent() == "" {
 		announce = announcePending
 	}
 	o := jsonappend.Open(nil)
@@ -98,10 +98,10 @@ func (f *flow) answer(a *answer) {
 		o.String("reply", a.reply)
 	}
 	o.OptString("error", a.problem)
-	o.String("sessionKey", f.view.Show(f.target))
+	o.String("sessionKey", f.View.Show(f.target))
 	d := jsonappend.Open(o.Key("delivery"))
 	d.String("message", a.message)
 	d.String("announce", announce)
 	o.Value(d.Close())
-	f.out.Result, f.out.Code, f.answered = o.Close(), a.code, true
+	f.Out.Result, f.Out.Code, f.answered = o.Close(), a.code, true
 }

@@ -12,7 +12,7 @@ import (
 const ReplySkip = "REPLY_SKIP"
 
 // goOn starts the next turn, or else the announce, after a run of the exchange.
-func (f *flow) goOn(run *abi.Run) error {
+func (f *exchange) goOn(run *abi.Run) error {
 	if f.phase == phaseFirst && run.Status == abi.RunDone {
 		f.reply = run.Reply
 	}
@@ -48,14 +48,14 @@ func unanswered(run *abi.Run) string {
 
 // takeTurn starts the turn that takes reply to the other side, or says why there
 // is none.
-func (f *flow) takeTurn(reply string) (stopped string, err error) {
+func (f *exchange) takeTurn(reply string) (stopped string, err error) {
 	switch {
 	case f.requester == "":
 		return "the requester is the operator", nil
 	case f.itself():
 		return "the session sent to itself", nil
-	case f.turn >= f.limit:
-		return "session.agentToAgent.maxPingPongTurns is " + strconv.Itoa(f.limit), nil
+	case f.turn >= f.Settings.MaxPingPongTurns:
+		return "session.agentToAgent.maxPingPongTurns is " + strconv.Itoa(f.Settings.MaxPingPongTurns), nil
 	}
 	turn := f.turn + 1
 	to, from := f.from, f.to
@@ -70,12 +70,12 @@ func (f *flow) takeTurn(reply string) (stopped string, err error) {
 		return because("stopped because it was refused", refusal), err
 	}
 	f.phase, f.turn = phaseTurn, turn
-	f.wait("turn " + strconv.Itoa(turn) + " of " + strconv.Itoa(f.limit) + ": waiting for " + to.key)
+	f.wait("turn " + strconv.Itoa(turn) + " of " + strconv.Itoa(f.Settings.MaxPingPongTurns) + ": waiting for " + to.key)
 	return "", nil
 }
 
 // loop says how the reply-back loop went.
-func (f *flow) loop() string {
+func (f *exchange) loop() string {
 	turns := "no turns"
 	switch {
 	case f.turn == 1:

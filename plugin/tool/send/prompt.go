@@ -11,13 +11,13 @@ import (
 // in the transcript. Keys are shown as the agent that reads them knows them.
 
 // firstContext goes with the message of the sender.
-func firstContext(f *flow) string {
+func firstContext(f *exchange) string {
 	return contextLine("message", f) + "\nYour answer goes back to the requester."
 }
 
 // turnContext goes with the other side's reply.
-func turnContext(f *flow, turn int, to, from side) string {
-	text := "Agent-to-agent reply context: turn " + strconv.Itoa(turn) + " of " + strconv.Itoa(f.limit) +
+func turnContext(f *exchange, turn int, to, from side) string {
+	text := "Agent-to-agent reply context: turn " + strconv.Itoa(turn) + " of " + strconv.Itoa(f.Settings.MaxPingPongTurns) +
 		"; your role: " + to.role + "; the " + from.role + " is session " + f.name(from, to) + ", channel " + f.channel(from) + "." +
 		"\nThe message is its reply"
 	if turn == 1 {
@@ -30,12 +30,12 @@ func turnContext(f *flow, turn int, to, from side) string {
 }
 
 // announceContext goes with announceRequest.
-func announceContext(f *flow) string {
+func announceContext(f *exchange) string {
 	return contextLine("announce", f) + "\nThis step has no tools."
 }
 
 // announceRequest asks the target for what is posted to its channel.
-func announceRequest(f *flow) string {
+func announceRequest(f *exchange) string {
 	f.shorten()
 	text := "An exchange with another agent is over. Write what is to be posted about it to this session's channel, " +
 		"for the people there, and nothing else. If nothing needs to be posted, answer exactly " + announce.Skip + "." +
@@ -53,7 +53,7 @@ func announceRequest(f *flow) string {
 func section(title, body string) string { return "\n\n" + title + ":\n" + body }
 
 // contextLine names both sides to the target.
-func contextLine(what string, f *flow) string {
+func contextLine(what string, f *exchange) string {
 	requester := "requester the operator"
 	if f.requester != "" {
 		requester = "requester session " + f.name(f.from, f.to) + ", channel " + f.channel(f.from)
@@ -62,16 +62,16 @@ func contextLine(what string, f *flow) string {
 }
 
 // name returns a side's key as the agent of the reader's session knows it.
-func (f *flow) name(s, reader side) string {
+func (f *exchange) name(s, reader side) string {
 	if s.key == "" {
 		return "the operator"
 	}
-	return f.view.Keys.Display(s.key, reader.agent(f.view.Keys))
+	return f.View.Keys.Display(s.key, reader.agent(f.View.Keys))
 }
 
 // channel returns a side's channel as one short word: it is recorded from
 // outside.
-func (f *flow) channel(s side) string {
+func (f *exchange) channel(s side) string {
 	c := quote.Text(s.channel(f))
 	return c[1 : len(c)-1]
 }

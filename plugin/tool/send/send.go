@@ -23,6 +23,7 @@ package send
 import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/schema"
+	"github.com/parley-wasm/parley/plugin/flow"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/quote"
 	"github.com/parley-wasm/parley/plugin/reference"
@@ -52,15 +53,16 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err := in.CheckHops("sending"); err != nil {
 		return nil, err
 	}
-	f, err := open(h, in)
+	step, err := flow.Open(h, in)
 	if err != nil {
 		return nil, err
 	}
+	f := &exchange{Step: step}
 	row, err := find(f, &q)
 	if err != nil {
 		return nil, err
 	}
-	f.state = state{phase: phaseFirst, requester: f.view.Self, target: row.Key, quiet: q.quiet, request: q.message}
+	f.state = state{phase: phaseFirst, requester: f.View.Self, target: row.Key, quiet: q.quiet, request: q.message}
 	waits, err := f.canWait(&q)
 	if err != nil {
 		return nil, err
@@ -82,18 +84,18 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if !waits {
 		f.answer(&answer{run: f.run, status: statusAccepted, message: messageStored})
 	}
-	return f.result(), nil
+	return f.Result(f.appendJSON), nil
 }
 
 // find returns the target: a session that the caller may see and that takes
 // messages.
-func find(f *flow, q *query) (row *abi.Session, err error) {
+func find(f *exchange, q *query) (row *abi.Session, err error) {
 	name := q.ref
 	if name != "" {
-		row, err = reference.Find(f.client, f.view, "sessionKey", name)
+		row, err = reference.Find(f.Client, f.View, "sessionKey", name)
 	} else {
 		name = q.label
-		row, err = reference.Labelled(f.client, f.view, name, q.agentID)
+		row, err = reference.Labelled(f.Client, f.View, name, q.agentID)
 	}
 	if err == nil && row.ArchivedAt > 0 {
 		err = abi.NewError(abi.NotFound, "session "+quote.Text(name)+" is archived and takes no messages; sessions_list shows the sessions that do")
@@ -103,35 +105,26 @@ func find(f *flow, q *query) (row *abi.Session, err error) {
 
 // canWait reports whether the caller wants to wait for the answer, and the wait
 // could end (S4.4).
-func (f *flow) canWait(q *query) (bool, error) {
+func (f *exchange) canWait(q *query) (bool, error) {
 	switch {
 	case q.timeout == 0 || f.itself():
 		return false, nil
-	case f.in.Caller.RunID == "":
+	case f.In.Caller.RunID == "":
 		return true, nil
 	}
-	stuck, err := f.client.Waits(f.target)
+	stuck, err := f.Client.Waits(f.target)
 	return !stuck, err
 }
 
 // Resume is every further step. It fails with a *guest.Fault.
 func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
-	f, err := open(h, in)
-	if err != nil {
+	f := &exchange{}
+	var err error
+	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
-	}
-	if !f.state.parse(in.State) {
-		return nil, fault(abi.Internal, "the state of this send cannot be read")
-	}
-	if in.Event == nil {
-		return nil, fault(abi.InvalidArgs, "a send that is resumed needs the event that woke it")
 	}
 	if err := f.wake(in.Event); err != nil {
 		return nil, err
 	}
-	return f.result(), nil
-}
-
-func fault(code abi.Code, message string) error {
-	return &guest.Fault{Err: abi.NewError(code, message)}
+	return f.Result(f.appendJSON), nil
 }

@@ -13,30 +13,30 @@ const retryAfter = 60_000
 
 // tidies reports whether the child is to be archived or deleted later. It is not
 // deleted before there is nothing more to say.
-func (f *flow) tidies() bool { return f.tidyAt != 0 && (!f.deletes || f.phase == phaseCleanup) }
+func (f *errand) tidies() bool { return f.tidyAt != 0 && (!f.deletes || f.phase == phaseCleanup) }
 
 // finish ends what there was to say; how is how that went. What is left is to
 // archive the child, or to delete it.
-func (f *flow) finish(how string) error {
+func (f *errand) finish(how string) error {
 	f.told = how
 	f.phase, f.run = phaseCleanup, ""
 	if f.deletes {
-		f.tidyAt = f.in.Now
+		f.tidyAt = f.In.Now
 	}
 	return f.tidy()
 }
 
 // tidy archives or deletes the child if it is time. While the requester is still
 // answering, it goes on to wait for that.
-func (f *flow) tidy() error {
+func (f *errand) tidy() error {
 	done := ""
-	if f.tidies() && f.in.Now >= f.tidyAt {
+	if f.tidies() && f.In.Now >= f.tidyAt {
 		refusal, err := f.remove()
 		switch {
 		case err != nil:
 			return err
 		case refusal != nil && refusal.Code == abi.Conflict:
-			f.tidyAt = f.in.Now + retryAfter
+			f.tidyAt = f.In.Now + retryAfter
 		case refusal != nil:
 			f.tidyAt, done = 0, "the child is gone; "
 		case f.deletes:
@@ -51,23 +51,23 @@ func (f *flow) tidy() error {
 	case f.tidies():
 		f.wait(f.later() + f.told)
 	default:
-		f.over(done + f.told)
+		f.Over(done + f.told)
 	}
 	return nil
 }
 
 // remove archives or deletes the child.
-func (f *flow) remove() (*abi.Error, error) {
+func (f *errand) remove() (*abi.Error, error) {
 	if f.deletes {
-		return guest.Refusal(f.client.Delete(&abi.DeleteRequest{SessionKey: f.child}), abi.Conflict)
+		return guest.Refusal(f.Client.Delete(&abi.DeleteRequest{SessionKey: f.child}), abi.Conflict)
 	}
-	return guest.Refusal(f.client.Archive(&abi.ArchiveRequest{SessionKey: f.child}), abi.Conflict)
+	return guest.Refusal(f.Client.Archive(&abi.ArchiveRequest{SessionKey: f.child}), abi.Conflict)
 }
 
 // later says what is still to be done with the child.
-func (f *flow) later() string {
+func (f *errand) later() string {
 	if f.deletes {
 		return "child is deleted when its runs have ended; "
 	}
-	return "child is archived after " + strconv.FormatInt((f.tidyAt-f.in.Now+59_999)/60_000, 10) + " min; "
+	return "child is archived after " + strconv.FormatInt((f.tidyAt-f.In.Now+59_999)/60_000, 10) + " min; "
 }

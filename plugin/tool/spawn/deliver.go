@@ -10,15 +10,15 @@ import (
 
 // report takes a report to where it goes: the requester's channel as it was when
 // it spawned, or its session (S5.6). runID is the run whose answer it is.
-func (f *flow) report(text, runID string) error {
+func (f *errand) report(text, runID string) error {
 	if why := f.gone(); why != "" {
 		return f.stored(why)
 	}
 	if f.announce == toChannel && f.hasChannel() {
-		_, err := f.client.Send(&abi.SendRequest{SessionKey: f.requester, Text: text, RunID: runID, AtCall: true})
+		_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.requester, Text: text, RunID: runID, AtCall: true})
 		return f.sent(err, "announce queued")
 	}
-	id, err := f.client.Run(&abi.RunRequest{
+	id, err := f.Client.Run(&abi.RunRequest{
 		SessionKey: f.requester, Message: text, Context: f.reportContext(), Source: f.child, Group: abi.GroupNested,
 	})
 	refusal, err := guest.Refusal(err)
@@ -34,13 +34,13 @@ func (f *flow) report(text, runID string) error {
 }
 
 // hasChannel reports whether the requester had a channel when it spawned.
-func (f *flow) hasChannel() bool {
-	c := &f.in.Caller
+func (f *errand) hasChannel() bool {
+	c := &f.In.Caller
 	return route.Deliverable(abi.Target{Channel: c.Channel, To: c.To})
 }
 
 // parentEnded delivers the requester's answer to its channel (S5.6).
-func (f *flow) parentEnded(run *abi.Run) error {
+func (f *errand) parentEnded(run *abi.Run) error {
 	switch {
 	case run.Status != abi.RunDone:
 		return f.finish("reported; the requester's answer " + guest.Outcome(run.Status))
@@ -52,12 +52,12 @@ func (f *flow) parentEnded(run *abi.Run) error {
 	if _, ok := f.speaks(); !ok {
 		return f.finish("reported; the requester answered, and has no channel")
 	}
-	_, err := f.client.Send(&abi.SendRequest{SessionKey: f.requester, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
+	_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.requester, Text: brief.Cut(run.Reply, abi.MaxText), RunID: run.ID})
 	return f.sent(err, "reported; answer queued")
 }
 
 // speaks returns the requester's channel as it is now, if there is one (S9).
-func (f *flow) speaks() (abi.Target, bool) {
+func (f *errand) speaks() (abi.Target, bool) {
 	if f.from == nil {
 		return abi.Target{}, false
 	}
@@ -65,7 +65,7 @@ func (f *flow) speaks() (abi.Target, bool) {
 }
 
 // sent finishes after a delivery was asked for.
-func (f *flow) sent(err error, how string) error {
+func (f *errand) sent(err error, how string) error {
 	refusal, err := guest.Refusal(err)
 	switch {
 	case err != nil:
@@ -78,7 +78,7 @@ func (f *flow) sent(err error, how string) error {
 
 // stored finishes where nobody is told. The result is in the child's transcript,
 // which is therefore kept, and archived like any other.
-func (f *flow) stored(why string) error {
+func (f *errand) stored(why string) error {
 	how := "stored only (" + why + ")"
 	if f.deletes {
 		f.deletes = false

@@ -15,7 +15,7 @@ import (
 // in the transcript. Keys are shown as the agent that reads them knows them.
 
 // taskContext goes with the task.
-func (f *flow) taskContext(agentID, label string) string {
+func (f *errand) taskContext(agentID, label string) string {
 	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + ", to do one task"
 	if label != "" {
 		text += ", labelled " + quote.Text(label)
@@ -26,7 +26,7 @@ func (f *flow) taskContext(agentID, label string) string {
 }
 
 // announceContext goes with announceRequest.
-func (f *flow) announceContext() string {
+func (f *errand) announceContext() string {
 	return "Sub-agent announce context: requester " + f.requesterFor(f.childAgent()) + ", child session " + f.child + ".\nThis step has no tools."
 }
 
@@ -34,8 +34,8 @@ func (f *flow) announceContext() string {
 const maxShown = 64 << 10
 
 // announceRequest asks the child for its report.
-func (f *flow) announceRequest(run *abi.Run, result string) string {
-	resultLabel, notesLabel := announce.Labels(f.settings.Portuguese)
+func (f *errand) announceRequest(run *abi.Run, result string) string {
+	resultLabel, notesLabel := announce.Labels(f.Settings.Portuguese)
 	text := "Your task is over: the run " + endedWell(run) + ". Write what is reported to the requester, in this form and nothing else:\n\n" +
 		resultLabel + ": what came of the task\n" +
 		notesLabel + ": what else they should know, or -\n\n" +
@@ -60,7 +60,7 @@ func endedWell(run *abi.Run) string {
 
 // reportContext goes with the report, which is a message in the requester's
 // session.
-func (f *flow) reportContext() string {
+func (f *errand) reportContext() string {
 	text := "Sub-agent report context: the message is the report of child session " + f.child + ", which you spawned"
 	if f.row != nil && f.row.Label != "" {
 		text += " with the label " + quote.Text(f.row.Label)
@@ -72,22 +72,22 @@ func (f *flow) reportContext() string {
 }
 
 // requesterFor names the requester to an agent.
-func (f *flow) requesterFor(agentID string) string {
+func (f *errand) requesterFor(agentID string) string {
 	if f.requester == "" {
 		return "the operator"
 	}
-	channel := f.in.Caller.Channel
+	channel := f.In.Caller.Channel
 	if f.from != nil {
-		channel = route.Channel(f.from, f.view.Keys.KindOf(f.requester))
+		channel = route.Channel(f.from, f.View.Keys.KindOf(f.requester))
 	}
 	if channel == "" {
 		channel = route.Unknown
 	}
-	return "session " + f.view.Keys.Display(f.requester, agentID) + ", channel " + word(channel)
+	return "session " + f.View.Keys.Display(f.requester, agentID) + ", channel " + word(channel)
 }
 
 // childAgent is the agent of the child's key.
-func (f *flow) childAgent() string {
+func (f *errand) childAgent() string {
 	id, _, _ := sessionkey.Split(f.child)
 	return id
 }

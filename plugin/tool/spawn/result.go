@@ -27,11 +27,11 @@ const lookBack = 10
 
 // resultOf is what came of the child's run: its final reply, else the newest tool
 // result of its transcript, else nothing (S5.5).
-func (f *flow) resultOf(run *abi.Run) (string, error) {
+func (f *errand) resultOf(run *abi.Run) (string, error) {
 	if run.Reply != "" {
 		return brief.Cut(run.Reply, maxResult), nil
 	}
-	page, err := f.client.History(&abi.HistoryRequest{SessionKey: f.child, Limit: lookBack, ExcludeRoles: []string{"user", "assistant"}})
+	page, err := f.Client.History(&abi.HistoryRequest{SessionKey: f.child, Limit: lookBack, ExcludeRoles: []string{"user", "assistant"}})
 	if err != nil {
 		return "", err
 	}
@@ -70,9 +70,9 @@ func said(content gjson.Result) string {
 
 // reportOf makes the report of the child's run. answer is what the announce says,
 // empty when that failed.
-func (f *flow) reportOf(run *abi.Run, result, answer string) string {
+func (f *errand) reportOf(run *abi.Run, result, answer string) string {
 	r := announce.Report{Outcome: run.Status, Stats: announce.Stats{
-		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Usage: run.Usage, Key: f.view.Show(f.child),
+		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Usage: run.Usage, Key: f.View.Show(f.child),
 	}}
 	if f.row != nil {
 		r.Stats.SessionID = f.row.SessionID
@@ -82,11 +82,11 @@ func (f *flow) reportOf(run *abi.Run, result, answer string) string {
 	}
 	r.Result, r.Notes = announce.Read(answer)
 	if r.Result == "" {
-		r.Result = result
+		r.Result = announce.Strip(result)
 	}
 	r.Notes = withReason(brief.Cut(r.Notes, maxNotes), run)
 	r.Result = brief.Cut(r.Result, maxResult)
-	return r.Text(f.settings.Portuguese)
+	return r.Text(f.Settings.Portuguese)
 }
 
 // withReason adds to notes why a run did not end well: whoever reads that it

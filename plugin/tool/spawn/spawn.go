@@ -29,6 +29,7 @@ import (
 	"github.com/parley-wasm/parley/abi/schema"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/flow"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/quote"
 )
@@ -53,11 +54,12 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := open(h, in)
+	step, err := flow.Open(h, in)
 	if err != nil {
 		return nil, err
 	}
-	f.requester = f.view.Self
+	f := &errand{Step: step}
+	f.requester = f.View.Self
 	if err := f.lookAtRequester(); err != nil {
 		return nil, err
 	}
@@ -72,17 +74,17 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.child, _, err = f.client.Create(&abi.CreateRequest{
-		AgentID: agentID, Label: q.label, Model: model, ThinkingLevel: q.thinking, MaxActive: f.settings.Children.MaxActive,
+	f.child, _, err = f.Client.Create(&abi.CreateRequest{
+		AgentID: agentID, Label: q.label, Model: model, ThinkingLevel: q.thinking, MaxActive: f.Settings.Children.MaxActive,
 	})
 	switch refusal, err := guest.Refusal(err); {
 	case err != nil:
 		return nil, err
 	case refusal != nil:
 		return nil, abi.NewError(refusal.Code, "no more children now: "+refusal.Error()+
-			" (agents.defaults.subagents.maxChildrenPerAgent is "+strconv.Itoa(f.settings.Children.MaxActive)+"); wait until one has reported")
+			" (agents.defaults.subagents.maxChildrenPerAgent is "+strconv.Itoa(f.Settings.Children.MaxActive)+"); wait until one has reported")
 	}
-	f.work, err = f.client.Run(&abi.RunRequest{
+	f.work, err = f.Client.Run(&abi.RunRequest{
 		SessionKey: f.child, Message: q.task, Context: f.taskContext(agentID, q.label), Group: abi.GroupSubagent, TimeoutSeconds: q.timeout,
 	})
 	if err != nil {
@@ -95,33 +97,33 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	o := jsonappend.Open(nil)
 	o.String("status", "accepted")
 	o.String("runId", f.work)
-	o.String("childSessionKey", f.view.Show(f.child))
+	o.String("childSessionKey", f.View.Show(f.child))
 	o.String("model", model)
-	f.out.Result = o.Close()
-	return f.result(), nil
+	f.Out.Result = o.Close()
+	return f.Result(f.appendJSON), nil
 }
 
 // mayHaveChildren refuses children of children, and chains of flows that are too
 // long (S5.2, S5.6).
-func (f *flow) mayHaveChildren() error {
-	c := &f.in.Caller
+func (f *errand) mayHaveChildren() error {
+	c := &f.In.Caller
 	if c.Depth > 0 || sessionkey.IsChild(c.SessionKey) || f.from != nil && f.from.SpawnedBy != "" {
 		return abi.NewError(abi.Forbidden, "this session was spawned itself, and children spawn no children; do the task here, or report what is left to do")
 	}
-	return f.in.CheckHops("spawning")
+	return f.In.CheckHops("spawning")
 }
 
 // agent returns the agent that the child is to have: the requester's own, or one
 // that it may start sessions of (S5.2).
-func (f *flow) agent(id string) (string, error) {
-	own := f.view.Agent
+func (f *errand) agent(id string) (string, error) {
+	own := f.View.Agent
 	if id == "" || id == own {
 		return own, nil
 	}
-	if f.settings.Find(id) == nil {
+	if f.Settings.Find(id) == nil {
 		return "", abi.NewError(abi.NotFound, "agentId "+quote.Text(id)+" is not a configured agent; agents_list shows those that you may use")
 	}
-	_, allowed := f.settings.Allowed(own, f.in.Caller.Operator)
+	_, allowed := f.Settings.Allowed(own, f.In.Caller.Operator)
 	list := own
 	for _, a := range allowed {
 		if a == id {
@@ -136,16 +138,16 @@ func (f *flow) agent(id string) (string, error) {
 const maxList = 2000
 
 // model returns the model that the child is to use; "" leaves it to its agent.
-func (f *flow) model(asked, agentID string) (string, error) {
+func (f *errand) model(asked, agentID string) (string, error) {
 	model, source := asked, "model"
 	if asked == "" {
-		model, source = f.settings.ChildModel(agentID)
+		model, source = f.Settings.ChildModel(agentID)
 	}
-	if model == "" || f.settings.AllowsModel(model) {
+	if model == "" || f.Settings.AllowsModel(model) {
 		return model, nil
 	}
 	list := ""
-	for i, m := range f.settings.Models {
+	for i, m := range f.Settings.Models {
 		if i > 0 {
 			list += ", "
 		}
@@ -159,22 +161,13 @@ func (f *flow) model(asked, agentID string) (string, error) {
 
 // Resume is every further step. It fails with a *guest.Fault.
 func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
-	f, err := open(h, in)
-	if err != nil {
+	f := &errand{}
+	var err error
+	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
-	}
-	if !f.state.parse(in.State) {
-		return nil, fault(abi.Internal, "the state of this spawn cannot be read")
-	}
-	if in.Event == nil {
-		return nil, fault(abi.InvalidArgs, "a spawn that is resumed needs the event that woke it")
 	}
 	if err := f.wake(in.Event); err != nil {
 		return nil, err
 	}
-	return f.result(), nil
-}
-
-func fault(code abi.Code, message string) error {
-	return &guest.Fault{Err: abi.NewError(code, message)}
+	return f.Result(f.appendJSON), nil
 }

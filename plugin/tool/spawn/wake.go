@@ -5,21 +5,21 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/plugin/announce"
+	"github.com/parley-wasm/parley/plugin/flow"
 	"github.com/parley-wasm/parley/plugin/guest"
-	"github.com/parley-wasm/parley/plugin/quote"
 )
 
 // wake goes on after an event.
-func (f *flow) wake(e *abi.Event) error {
+func (f *errand) wake(e *abi.Event) error {
 	switch e.Type {
 	case abi.EventCancel:
-		f.over("cancelled while " + f.standing())
+		f.Over("cancelled while " + f.standing())
 		return nil
 	case abi.EventTime:
 		return f.tidy()
 	}
-	if e.Run.ID != f.run {
-		return fault(abi.InvalidArgs, "the spawn waits for the run "+quote.Text(f.run)+", and was woken by the run "+quote.Text(e.Run.ID))
+	if err := flow.CheckRun(e, f.run); err != nil {
+		return err
 	}
 	e.Run.Reply = strings.TrimSpace(e.Run.Reply)
 	if err := f.look(); err != nil {
@@ -35,7 +35,7 @@ func (f *flow) wake(e *abi.Event) error {
 }
 
 // standing says what a flow that is dropped was at.
-func (f *flow) standing() string {
+func (f *errand) standing() string {
 	switch f.phase {
 	case phaseChild:
 		return "waiting for the child " + f.child + ", which goes on"
@@ -48,8 +48,8 @@ func (f *flow) standing() string {
 }
 
 // childEnded starts the announce, unless there is to be none (S5.5).
-func (f *flow) childEnded(run *abi.Run) error {
-	if minutes := f.settings.Children.ArchiveAfterMinutes; minutes > 0 {
+func (f *errand) childEnded(run *abi.Run) error {
+	if minutes := f.Settings.Children.ArchiveAfterMinutes; minutes > 0 {
 		f.tidyAt = run.EndedAt + minutes*60_000
 	}
 	switch why := f.gone(); {
@@ -64,7 +64,7 @@ func (f *flow) childEnded(run *abi.Run) error {
 	if err != nil {
 		return err
 	}
-	id, err := f.client.Run(&abi.RunRequest{
+	id, err := f.Client.Run(&abi.RunRequest{
 		SessionKey: f.child, Message: f.announceRequest(run, result), Context: f.announceContext(),
 		Group: abi.GroupNested, NoTools: true, TimeoutSeconds: announce.Seconds,
 	})
@@ -81,7 +81,7 @@ func (f *flow) childEnded(run *abi.Run) error {
 }
 
 // announceEnded reports what the announce says, else the result alone.
-func (f *flow) announceEnded(run *abi.Run) error {
+func (f *errand) announceEnded(run *abi.Run) error {
 	answer := ""
 	if run.Status == abi.RunDone {
 		answer = run.Reply
@@ -89,12 +89,9 @@ func (f *flow) announceEnded(run *abi.Run) error {
 	if answer == announce.Skip {
 		return f.finish("silent (" + announce.Skip + ")")
 	}
-	work, err := f.client.Status(f.work)
+	work, err := f.Status(f.work)
 	if err != nil {
 		return err
-	}
-	if work == nil {
-		return fault(abi.Internal, "the host does not know the run "+quote.Text(f.work)+" of this spawn's child")
 	}
 	work.Reply = strings.TrimSpace(work.Reply)
 	result, err := f.resultOf(work)

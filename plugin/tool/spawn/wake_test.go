@@ -236,7 +236,7 @@ func TestRefusals(t *testing.T) {
 	d = drive(t, mainCaller).must(count).replies("raw")
 	delete(d.work.Status, "run-1")
 	err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}})
-	wantRefused(t, err, true, abi.Internal, `does not know the run "run-1" of this spawn's child`)
+	wantRefused(t, err, true, abi.Internal, `does not know the run "run-1"`)
 }
 
 func TestCancel(t *testing.T) {

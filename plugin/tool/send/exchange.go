@@ -5,24 +5,16 @@ import (
 	"github.com/parley-wasm/parley/abi/route"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/plugin/brief"
+	"github.com/parley-wasm/parley/plugin/flow"
 	"github.com/parley-wasm/parley/plugin/guest"
-	"github.com/parley-wasm/parley/plugin/settings"
-	"github.com/parley-wasm/parley/plugin/visibility"
 )
 
-// flow is one step of a send: what it is given, the state that it changes, and
-// what it returns.
-type flow struct {
-	in     *guest.Input
-	client *guest.Client
-	view   *visibility.View
-	limit  int // most turns, as set now
-
+// exchange is one step of a send, and the state that it changes.
+type exchange struct {
+	*flow.Step
 	state
 	from, to side  // requester and target, once looked at
 	until    int64 // of the wait; 0: none
-
-	out abi.StepResult
 }
 
 // side is one of the two sessions.
@@ -38,29 +30,21 @@ const (
 	roleTarget    = "target"
 )
 
-func open(h guest.Host, in *guest.Input) (*flow, error) {
-	s, bad := settings.Parse(in.Config)
-	if bad != nil {
-		return nil, &guest.Fault{Err: bad}
-	}
-	return &flow{in: in, client: guest.NewClient(h), view: visibility.New(s, &in.Caller), limit: s.MaxPingPongTurns}, nil
-}
-
 // itself reports whether the requester sends to its own session.
-func (f *flow) itself() bool { return f.requester == f.target }
+func (f *exchange) itself() bool { return f.requester == f.target }
 
 // look reads the rows of both sides, which are then as new as the step.
-func (f *flow) look() (err error) {
+func (f *exchange) look() (err error) {
 	if f.to, err = f.side(roleTarget, f.target); err == nil {
 		f.from, err = f.side(roleRequester, f.requester)
 	}
 	return err
 }
 
-func (f *flow) side(role, key string) (s side, err error) {
+func (f *exchange) side(role, key string) (s side, err error) {
 	s.role, s.key = role, key
 	if key != "" {
-		s.row, err = f.client.Get(key)
+		s.row, err = f.Client.Get(key)
 	}
 	return s, err
 }
@@ -87,25 +71,25 @@ func (s *side) agent(keys sessionkey.Settings) string {
 
 // channel returns the side's channel (S1.7). Of a requester that is not stored it
 // is what the host says of the caller.
-func (s *side) channel(f *flow) string {
+func (s *side) channel(f *exchange) string {
 	switch {
 	case s.row != nil:
-		return route.Channel(s.row, f.view.Keys.KindOf(s.key))
-	case s.role == roleRequester && f.in.Caller.Channel != "":
-		return f.in.Caller.Channel
+		return route.Channel(s.row, f.View.Keys.KindOf(s.key))
+	case s.role == roleRequester && f.In.Caller.Channel != "":
+		return f.In.Caller.Channel
 	}
 	return route.Unknown
 }
 
 // start queues a run in the session to, on behalf of from. A refusal is the
 // host's: its policy is against it, or the session is gone.
-func (f *flow) start(to, from side, run *abi.RunRequest) (refusal *abi.Error, err error) {
+func (f *exchange) start(to, from side, run *abi.RunRequest) (refusal *abi.Error, err error) {
 	run.SessionKey, run.Source, run.Group = to.key, from.key, abi.GroupNested
 	if from.role == roleRequester {
-		run.Source = f.in.Caller.SessionKey // as the host knows it
+		run.Source = f.In.Caller.SessionKey // as the host knows it
 	}
 	run.Message = brief.Cut(run.Message, abi.MaxText)
-	id, err := f.client.Run(run)
+	id, err := f.Client.Run(run)
 	if refusal, err = guest.Refusal(err); refusal == nil && err == nil {
 		f.run = id
 	}
@@ -114,24 +98,4 @@ func (f *flow) start(to, from side, run *abi.RunRequest) (refusal *abi.Error, er
 
 // wait lets the flow wait for its run, and until the caller's time is over. note
 // says how the flow stands.
-func (f *flow) wait(note string) {
-	f.out.Wait = &abi.Wait{Run: f.run, Until: f.until}
-	f.note(note)
-}
-
-// over ends the flow.
-func (f *flow) over(how string) {
-	f.out.Wait = nil
-	f.note("done: " + how)
-}
-
-func (f *flow) note(text string) { f.out.Note = brief.Cut(text, abi.MaxNote) }
-
-// result returns what the step returns. The state is written last, when nothing
-// changes it any more.
-func (f *flow) result() *abi.StepResult {
-	if f.out.Wait != nil {
-		f.out.Wait.State = f.state.appendJSON(nil)
-	}
-	return &f.out
-}
+func (f *exchange) wait(note string) { f.Await(f.run, f.until, note) }
