@@ -138,21 +138,3 @@ func TestFinal(t *testing.T) {
 		}
 	}
 }
-
-func TestRests(t *testing.T) {
-	resting := store.Flow{Status: store.FlowWaiting, AnsweredAt: 1, WaitUntil: 5}
-	if !rests(&resting) {
-		t.Error("a flow that waits for a time alone does not rest")
-	}
-	for name, change := range map[string]func(*store.Flow){
-		"ended":        func(f *store.Flow) { f.Status = store.FlowDone },
-		"unanswered":   func(f *store.Flow) { f.AnsweredAt = 0 },
-		"with a run":   func(f *store.Flow) { f.WaitRun = "r" },
-		"without time": func(f *store.Flow) { f.WaitUntil = 0 },
-	} {
-		f := resting
-		if change(&f); rests(&f) {
-			t.Errorf("%s: it rests", name)
-		}
-	}
-}

@@ -1,15 +1,6 @@
 package main
 
-import (
-	"github.com/tidwall/gjson"
-
-	"github.com/parley-wasm/parley/host/store"
-)
-
-// rests reports whether a flow has nothing left to do but at a time to come.
-func rests(f *store.Flow) bool {
-	return f.Status == store.FlowWaiting && f.Answered() && f.WaitRun == "" && f.WaitUntil != 0
-}
+import "github.com/tidwall/gjson"
 
 // final fails for all that has not ended, for what is scheduled though nothing is
 // left to do, and for work and children that no flow has asked for.

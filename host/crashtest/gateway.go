@@ -143,7 +143,7 @@ func (g *gateway) open(ctx context.Context) (n int, err error) {
 		}
 	}
 	for _, f := range listed.Flows {
-		if f.Status == store.FlowWaiting && !rests(f) {
+		if f.Status == store.FlowWaiting && !f.Resting() {
 			n++
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +21,7 @@ import (
 func lives(ctx context.Context, db *countedStore, p *place, call *host.Call) error {
 	for ahead := time.Duration(0); ; {
 		f, err := live(ctx, db, p, call, func() time.Time { return time.Now().Add(ahead) })
-		if err != nil || f == nil || !rests(f) {
+		if err != nil || f == nil || !f.Resting() {
 			return err
 		}
 		ahead = time.Until(time.UnixMilli(f.WaitUntil)) + time.Second
@@ -91,23 +90,7 @@ func settled(ctx context.Context, h *host.Host, answer *host.Answer) (*store.Flo
 	if answer.FlowID == "" {
 		return nil, fmt.Errorf("the call was refused: %s", answer.Result)
 	}
-	for {
-		f, err := h.Flow(ctx, answer.FlowID)
-		if err != nil {
-			return nil, err
-		}
-		deliveries, err := h.Deliveries(ctx, &store.Filter{FlowID: f.ID})
-		if err != nil {
-			return nil, err
-		}
-		open := slices.ContainsFunc(deliveries, func(d *store.Delivery) bool { return !d.Ended() })
-		if !open && (rests(f) || f.Ended() || f.Status == store.FlowParked) {
-			return f, nil
-		}
-		if err := pause(ctx); err != nil {
-			return nil, err
-		}
-	}
+	return h.WaitFlow(ctx, answer.FlowID)
 }
 
 // refused fails when a token of an attempt that has ended is still accepted.
