@@ -1,8 +1,8 @@
 // Command bench measures a gateway as its clients see it: over HTTP, against
 // stores of different sizes, in one run. It compares two servers request by
 // request, so that what disturbs one disturbs the other, and prints medians and
-// their ratio; no time is ever asserted. At last it measures sends in a host of
-// its own process.
+// their ratio; no time is ever asserted. At last it measures sends and spawns in
+// hosts of its own process.
 //
 //	go run ./host/bench [-sessions N] [-long N] [-large MB] [-requests N]
 package main
@@ -83,7 +83,7 @@ func run(ctx context.Context) (err error) {
 	if err := saturate(ctx, sizes, servers); err != nil {
 		return err
 	}
-	return sends(ctx, dir)
+	return errors.Join(sends(ctx, dir), children(ctx, dir))
 }
 
 // configuration lets the caller see everything, which is the hardest case: the
