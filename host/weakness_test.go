@@ -154,6 +154,9 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 	}
 	got := make(chan map[string]string, 1)
 	h := alive(t, db, settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.Message != "spy" { // a message that should not have come
+			return "REPLY_SKIP", nil
+		}
 		answers := map[string]string{}
 		for _, c := range calls {
 			answer, err := turn.Tools.Call(ctx, c[0], []byte(c[1]))
