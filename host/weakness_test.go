@@ -161,7 +161,8 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 		for _, c := range calls {
 			answer, err := turn.Tools.Call(ctx, c[0], []byte(c[1]))
 			if err != nil {
-				return "", err
+				answers[c[0]+" "+c[1]] = err.Error()
+				continue
 			}
 			answers[c[0]+" "+c[1]] = strings.ReplaceAll(string(answer.Code)+" "+string(answer.Result), turn.SessionKey, "CHILD")
 		}
