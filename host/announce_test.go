@@ -96,6 +96,7 @@ func TestChainOfReportsEnds(t *testing.T) {
 		}
 		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"go on","announce":"parent"}`))
 		if err != nil {
+			answers <- err.Error()
 			return "", err
 		}
 		answers <- string(answer.Result)

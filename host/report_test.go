@@ -108,7 +108,7 @@ func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned
 func TestTimeoutOfAProgram(t *testing.T) {
 	l, db, w := grip(t), stocked(t, file(t)), &wall{}
 	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, programs(t, l), nil, configured, w.posting)
+	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops","runTimeoutSeconds":5}`)
 	processes(t, l, 2)()
 	if got := standing(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
@@ -125,7 +125,7 @@ func TestTimeoutOfAProgram(t *testing.T) {
 func TestKillOfAProgram(t *testing.T) {
 	l, db, w := grip(t), stocked(t, file(t)), &wall{}
 	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, programs(t, l), nil, configured, w.posting)
+	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops"}`)
 	gone := processes(t, l, 2)
 	r, err := h.KillRun(t.Context(), s.run, "enough")
@@ -146,12 +146,12 @@ func TestKillOfAProgram(t *testing.T) {
 func TestKillOfAQueuedChild(t *testing.T) {
 	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
 	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
 		if announces(turn) {
 			return "Notes: nothing was done", nil
 		}
 		return hangs(began)(ctx, turn)
-	}, w.posting)
+	}, w.posting))
 	first := spawn(t, h, session("agent:main:p"), `{"task":"hang"}`)
 	<-began
 	second := spawn(t, h, session("agent:main:p"), `{"task":"wait"}`)

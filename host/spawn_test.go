@@ -64,6 +64,18 @@ func row(t *testing.T, db store.Store, key string) *abi.Session {
 	return s
 }
 
+// cutOff lets a host whose agents may never end by themselves be closed at the end of
+// the test all the same.
+func cutOff(t *testing.T, h *host.Host) *host.Host {
+	t.Helper()
+	t.Cleanup(func() {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = h.Close(now) // it says that it was cut off
+	})
+	return h
+}
+
 // spawned is an accepted spawn.
 type spawned struct{ flow, run, child string }
 

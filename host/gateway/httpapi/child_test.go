@@ -96,8 +96,11 @@ var _ agent.Agent = (*visited)(nil)
 
 func (v *visited) Run(ctx context.Context, turn *agent.Turn) (*agent.Outcome, error) {
 	_, token := turn.Tools.Access()
-	v.tokens <- token
-	<-ctx.Done()
+	select {
+	case v.tokens <- token:
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
 	return nil, ctx.Err()
 }
 
