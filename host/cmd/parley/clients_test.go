@@ -103,7 +103,7 @@ func checkTools(t *testing.T, tools []struct{ Name string }) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"agents_list", "sessions_history", "sessions_list", "sessions_send"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"agents_list", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 }
