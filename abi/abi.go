@@ -88,4 +88,7 @@ const (
 	MaxEffects      = 16       // effects that one step may record
 	MaxText         = 1 << 20  // message of a run, its context, text of a delivery
 	MaxNote         = 1 << 10  // note of a step result
+	MaxLabel        = 64       // characters of a session's label
+	MaxName         = 200      // characters of a model, or of a level of thinking
+	MaxHops         = 8        // flows that may lead to one another (S5.6)
 )

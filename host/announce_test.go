@@ -23,7 +23,7 @@ func TestAnnounceThatIsRefused(t *testing.T) {
 	enter(t, db, linked("agent:main:p"))
 	h := alive(t, db, `{}`, func(context.Context, *agent.Turn) (string, error) { return "it is done", nil }, w.posting)
 	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
-	const child = "child is archived after 60 min; announce queued: "
+	const child = "kept 60 min; announce queued: "
 	if got := standing(t, h, s.flow); got != child+"failed: chat not found" {
 		t.Errorf("the flow stands: %s", got)
 	}

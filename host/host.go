@@ -106,9 +106,12 @@ func (h *Host) About() *abi.Description { return h.about }
 func (h *Host) Tools() []abi.Tool { return h.about.Tools }
 
 // ToolsFor returns those of the tools that the caller may use under the settings in
-// force; all of them, unless it is a run of a child session (S5.4). The error is
-// always nil: it is for those who ask another process.
-func (h *Host) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+// force; all of them, unless it is a child session or a run of one (S5.4).
+func (h *Host) ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error) {
+	c, err := h.complete(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	return h.offered(c), nil
 }
 

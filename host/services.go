@@ -16,6 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/runners"
 	"github.com/parley-wasm/parley/host/sinks"
+	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -81,8 +82,14 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 func (h *Host) stepSettings(tool string) *flow.Settings {
 	s := h.settings.Load()
 	return &flow.Settings{
-		Config: s.tools[tool], Keys: s.config.Keys(),
-		Receive: func(session *abi.Session) error { return policy.Receive(s.config, session) },
+		Config: s.tools[tool],
+		Rules: step.Rules{
+			Keys:        s.config.Keys(),
+			Receive:     func(session *abi.Session) error { return policy.Receive(s.config, session) },
+			Deliver:     func(session *abi.Session, t abi.Target) error { return policy.Deliver(s.config, session, t) },
+			Agents:      s.config.Agents.IDs(),
+			MaxChildren: s.config.Agents.Subagents.MaxChildrenPerAgent,
+		},
 	}
 }
 

@@ -30,6 +30,7 @@ type Tree struct {
 // TreeNode is one session of a Tree. Of a session that is not stored, because it
 // was deleted or never imported, there are the key and what it has spawned.
 type TreeNode struct {
+	key         string // canonical
 	Key         string `json:"key"`
 	Missing     bool   `json:"missing,omitempty"` // it is not stored
 	SessionID   string `json:"sessionId,omitempty"`
@@ -182,19 +183,28 @@ func (t *grower) root(key string) (*TreeNode, error) {
 	}
 	if s == nil {
 		t.shown[key] = true
-		n := &TreeNode{Key: key, Missing: true}
+		n := &TreeNode{key: key, Key: shown(key), Missing: true}
 		return n, t.grow(n)
 	}
 	return t.node(s)
 }
 
+// shown returns a key as it is shown: that of the one session of the global scope is
+// a reserved word (S1.3).
+func shown(key string) string {
+	if key == sessionkey.Global {
+		return sessionkey.Main
+	}
+	return key
+}
+
 func (t *grower) node(s *abi.Session) (*TreeNode, error) {
 	t.shown[s.Key] = true
 	n := &TreeNode{
-		Key: s.Key, SessionID: s.SessionID, Label: s.Label, Status: s.Status,
+		key: s.Key, Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
 		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
 	}
-	if s.SpawnedBy != "" {
+	if store.DepthOf(s) > 0 {
 		if err := t.report(n); err != nil {
 			return nil, err
 		}
@@ -205,7 +215,7 @@ func (t *grower) node(s *abi.Session) (*TreeNode, error) {
 // grow adds what a session has spawned.
 func (t *grower) grow(n *TreeNode) error {
 	r := &abi.ListRequest{
-		Scope: &abi.Scope{SpawnedBy: n.Key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
+		Scope: &abi.Scope{SpawnedBy: n.key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
 	}
 	for {
 		r.Limit = t.limit - len(n.Children)
@@ -233,7 +243,7 @@ func (t *grower) grow(n *TreeNode) error {
 
 // report says how the run of a spawned session stands, and the flow that spawned it.
 func (t *grower) report(n *TreeNode) error {
-	r, err := t.spawn(n.Key)
+	r, err := t.spawn(n.key)
 	if err != nil || r == nil {
 		return err
 	}

@@ -31,12 +31,13 @@ func (s *hostStep) create(f *fields) ([]byte, error) {
 	session.TranscriptPath = TranscriptPath(session.SessionID)
 	born := &StoredSession{Session: session}
 	s.created = append(s.created, born)
-	parent := abi.Session{Key: c.SessionKey, AgentID: c.AgentID, Kind: sessionkey.Kind(c.SessionKey), SessionID: s.host.newID("session"), UpdatedAt: s.host.now}
+	parent := abi.Session{Key: c.SessionKey, AgentID: s.host.settings.agentOf(c.SessionKey), Kind: sessionkey.Kind(c.SessionKey), SessionID: s.host.newID("session"), UpdatedAt: s.host.now}
 	s.effects = append(s.effects, func() {
 		if !c.Operator && s.host.session(parent.Key) == nil {
 			s.host.sessions = append(s.host.sessions, StoredSession{Session: parent})
 		}
 		s.host.sessions = append(s.host.sessions, *born)
+		s.flow.created = append(s.flow.created, born.Session.Key)
 	})
 	return abi.AppendCreateReply(nil, session.Key, session.SessionID), nil
 }
@@ -60,7 +61,7 @@ func (s *hostStep) tidy(f *fields, deletes bool) ([]byte, error) {
 	}
 	session := s.host.session(key)
 	switch {
-	case !sessionkey.IsChild(key) || !slices.Contains(s.flow.sessions, key) || session != nil && session.SpawnedBy != s.flow.caller.SessionKey:
+	case !slices.Contains(s.flow.created, key):
 		return nil, abi.NewError(abi.Forbidden, "session "+key+" is no child of this flow")
 	case session == nil:
 		return nil, abi.NewError(abi.NotFound, "session "+key+" does not exist")

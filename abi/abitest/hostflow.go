@@ -30,6 +30,7 @@ type hostFlow struct {
 	delivery   string // what became of its last delivery
 	wait       *abi.Wait
 	sessions   []string // in which it started runs
+	created    []string // children that it created
 	answer     *Answer
 	waiters    []func(Answer)
 }

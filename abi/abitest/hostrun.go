@@ -16,6 +16,7 @@ type hostRun struct {
 	before    bool
 	deliver   bool // the reply goes to the session's channel
 	spawnedBy string
+	sandboxed bool   // whatever its session is
 	model     string // the one that ran
 	usage     *abi.Usage
 	startedAt int64
@@ -193,7 +194,7 @@ func (h *Host) stand(r *hostRun) {
 
 // as is who calls when a run does.
 func (h *Host) as(r *hostRun) abi.Caller {
-	return abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id}
+	return abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id, Sandboxed: r.sandboxed}
 }
 
 // end records a run's outcome, once.

@@ -156,6 +156,7 @@ func (s *hostStep) start(f *fields) ([]byte, error) {
 	}
 	r.Provenance = Compact(s.provenance(source))
 	r.Hops = s.flow.caller.Hops + 1
+	r.sandboxed = s.flow.caller.Sandboxed && r.SessionKey == s.flow.caller.SessionKey
 	s.parties = append(s.parties, r.SessionKey)
 	s.effects = append(s.effects, func() {
 		s.flow.sessions = append(s.flow.sessions, r.SessionKey)
@@ -207,6 +208,15 @@ func (s *hostStep) send(f *fields) ([]byte, error) {
 	}
 	if err := f.done(); err != nil {
 		return nil, err
+	}
+	if atCall {
+		session := s.host.session(d.SessionKey)
+		if session == nil {
+			return nil, abi.NewError(abi.NotFound, "session "+d.SessionKey+" does not exist")
+		}
+		if err := s.host.settings.passes(session, d.Channel); err != nil {
+			return nil, err
+		}
 	}
 	if !s.party(d.SessionKey) {
 		return nil, abi.NewError(abi.Forbidden, "session "+d.SessionKey+" takes no part in this flow")

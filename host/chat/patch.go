@@ -14,12 +14,6 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Longest texts of a patch, in characters.
-const (
-	MaxLabel = 64
-	maxName  = 200
-)
-
 // Patch changes settings of a stored session and returns it as it then is
 // (sessions.patch). That is no activity: its updatedAt stays. It fails with an
 // *abi.Error: InvalidArgs or NotFound.
@@ -74,11 +68,11 @@ func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error)
 		field func(*abi.Session) *string
 	}{
 		{"sendPolicy", p.SendPolicy, oneOf(config.PolicyAllow, config.PolicyDeny), func(s *abi.Session) *string { return &s.SendPolicy }},
-		{"label", p.Label, atMost(MaxLabel), func(s *abi.Session) *string { return &s.Label }},
-		{"displayName", p.DisplayName, atMost(maxName), func(s *abi.Session) *string { return &s.DisplayName }},
+		{"label", p.Label, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.Label }},
+		{"displayName", p.DisplayName, atMost(abi.MaxName), func(s *abi.Session) *string { return &s.DisplayName }},
 		{"model", p.Model, knownModel(c), func(s *abi.Session) *string { return &s.ModelOverride }},
-		{"thinkingLevel", p.ThinkingLevel, atMost(MaxLabel), func(s *abi.Session) *string { return &s.ThinkingLevel }},
-		{"verboseLevel", p.VerboseLevel, atMost(MaxLabel), func(s *abi.Session) *string { return &s.VerboseLevel }},
+		{"thinkingLevel", p.ThinkingLevel, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.ThinkingLevel }},
+		{"verboseLevel", p.VerboseLevel, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.VerboseLevel }},
 	} {
 		if f.text == nil {
 			continue
@@ -121,6 +115,6 @@ func knownModel(c *config.Config) func(name, text string) error {
 		if allow := c.Models.Allow; allow != nil && !slices.Contains(allow, text) {
 			return invalid("%s %q is not one of models.allow: %s", name, shorten(text), strings.Join(allow, ", "))
 		}
-		return atMost(maxName)(name, text)
+		return atMost(abi.MaxName)(name, text)
 	}
 }

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
@@ -49,9 +48,8 @@ type Options struct {
 
 // Settings are what a step works under.
 type Settings struct {
-	Config  []byte // the input's member config
-	Keys    sessionkey.Settings
-	Receive func(*abi.Session) error // step.Flow's
+	Config []byte // the input's member config
+	Rules  step.Rules
 }
 
 // Manager runs the flows of a store. It is safe for concurrent use; who made it

@@ -17,8 +17,7 @@ const maxFailures = 2
 // input makes a step's input of an export's JSON.
 func (m *Manager) input(export string, doc []byte, f *store.Flow, s *Settings) *step.Input {
 	return &step.Input{Export: export, JSON: doc, Flow: &step.Flow{
-		ID: f.ID, Step: f.Step + 1, Tool: f.Tool, Caller: &f.Caller, Sessions: f.Sessions, Now: m.now(),
-		Keys: s.Keys, Receive: s.Receive,
+		ID: f.ID, Step: f.Step + 1, Tool: f.Tool, Caller: &f.Caller, Sessions: f.Sessions, Created: f.Created, Now: m.now(), Rules: s.Rules,
 	}}
 }
 
@@ -139,7 +138,7 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 	f.Step++
 	f.UpdatedAt, f.Failures, f.Error = now, 0, ""
 	f.Plugin = m.options.Plugin
-	f.Sessions = union(f.Sessions, result.Sessions())
+	f.Sessions, f.Created = union(f.Sessions, result.Sessions()), union(f.Created, result.Created())
 	if result.Note != "" {
 		f.Note = result.Note
 	}

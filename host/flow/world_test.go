@@ -107,7 +107,7 @@ func (w *world) open(p *plugin) {
 	flows, err := flow.New(&flow.Options{
 		Store: twice{w.db}, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
 		Settings: func(string) *flow.Settings {
-			return &flow.Settings{Config: []byte(`{}`), Receive: w.receive}
+			return &flow.Settings{Config: []byte(`{}`), Rules: step.Rules{Receive: w.receive}}
 		},
 		Plugin: "test 1", NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})

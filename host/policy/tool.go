@@ -11,17 +11,21 @@ import (
 var withheld = []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents}
 
 // Tool reports whether the caller may use a tool: nil, or an *abi.Error with
-// abi.Forbidden that names the setting that decides. Only the runs of child sessions
-// are restricted (S5.4): to every tool there is but those that show and reach other
+// abi.Forbidden that names the setting that decides. The runs of child sessions are
+// restricted (S5.4) to every tool there is but those that show and reach other
 // sessions. tools.subagents.tools.allow gives these back, deny takes away whatever it
-// matches, and nothing lets a child spawn.
+// matches. Who speaks as a child over a connection of its own has what the operator
+// meant by that; but nothing lets a child spawn.
 func Tool(c *config.Config, caller *abi.Caller, tool string) error {
-	if caller.RunID == "" || caller.Depth == 0 {
+	if caller.Depth == 0 {
 		return nil
 	}
 	p := &c.Tools.Subagents
-	if tool == abi.ToolSpawn {
+	switch {
+	case tool == abi.ToolSpawn:
 		return forbidden("%s is not for child sessions, and no setting allows it: do the task in this session", tool)
+	case caller.RunID == "":
+		return nil
 	}
 	if denied := matching(p.Deny, tool); denied != "" {
 		return forbidden("%s is not for child sessions: tools.subagents.tools.deny has %q; do without it, or ask the operator to change the setting", tool, denied)

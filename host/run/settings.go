@@ -35,14 +35,14 @@ func modelOf(c *config.Config, r *store.Run, s *abi.Session) string {
 	return cmp.Or(r.Model, s.ModelOverride, c.Agents.ModelOf(r.AgentID))
 }
 
-// callerOf returns whom the calls of a run come from. That it is a child's, and that
-// it is sandboxed, follow from its session, whoever sent the message.
+// callerOf returns whom the calls of a run come from. That it is a child's follows
+// from its session, whoever sent the message, and that it is sandboxed too.
 func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 	t, _ := route.Target(s)
 	return abi.Caller{
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
-		Sandboxed: s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
+		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
 		Depth:     store.DepthOf(s), Hops: r.Hops, RunID: r.ID,
 	}
 }

@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
@@ -23,22 +24,26 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	caller := f.flow.Caller
-	if caller.Depth > 0 {
+	switch {
+	case caller.Depth > 0:
 		return nil, abi.NewError(abi.Forbidden, "store.create: the caller is a child itself, and children spawn no children")
+	case q.AgentID != caller.AgentID && f.flow.Agents != nil && !slices.Contains(f.flow.Agents, q.AgentID):
+		return nil, abi.NewError(abi.NotFound, "store.create: agent "+q.AgentID+" is not configured")
 	}
 	if _, err := f.peek(ctx); err != nil {
 		return nil, err
 	}
 	key := sessionkey.ChildOf(q.AgentID, f.newUUID("child"))
-	e := &createEffect{maxActive: q.MaxActive, session: abi.Session{
+	e := &createEffect{maxActive: lesser(q.MaxActive, f.flow.MaxChildren), session: abi.Session{
 		Key: key, AgentID: q.AgentID, Kind: sessionkey.Kind(key), SessionID: f.newUUID("session"), UpdatedAt: f.flow.Now,
 		Label: q.Label, ModelOverride: q.Model, ThinkingLevel: q.ThinkingLevel,
 		SpawnedBy: caller.SessionKey, Sandboxed: caller.Sandboxed,
 	}}
 	if caller.SessionKey != "" {
 		e.parent = abi.Session{
-			Key: caller.SessionKey, AgentID: caller.AgentID, Kind: sessionkey.Kind(caller.SessionKey), SessionID: f.newUUID("parent"), UpdatedAt: f.flow.Now,
+			Key: caller.SessionKey, Kind: sessionkey.Kind(caller.SessionKey), SessionID: f.newUUID("parent"), UpdatedAt: f.flow.Now,
 		}
+		e.parent.AgentID = f.agentOf(&e.parent)
 	}
 	if located, ok := f.runner.Store.(store.Located); ok {
 		e.session.TranscriptPath = located.TranscriptPath(e.session.SessionID)
@@ -46,6 +51,11 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	active, err := f.work.ActiveChildren(ctx, caller.SessionKey)
 	if err != nil {
 		return nil, err
+	}
+	for _, other := range f.effects { // what the step creates besides is at work too
+		if _, ok := other.(*createEffect); ok {
+			active++
+		}
 	}
 	if refusal := e.refuse(active); refusal != nil {
 		return nil, refusal
@@ -81,6 +91,22 @@ func (e *createEffect) apply(tx store.Tx) error {
 		}
 	}
 	return tx.PutSession(&e.session)
+}
+
+// lesser returns the lesser of two bounds, of which 0 is none.
+func lesser(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// begins reports whether the step queues the first run of a child.
+func (f *functions) begins(key string) bool {
+	return slices.ContainsFunc(f.effects, func(e effect) bool {
+		r, ok := e.(*runEffect)
+		return ok && r.run.SessionKey == key && r.run.Group == abi.GroupSubagent
+	})
 }
 
 // created returns the session with this key that the step creates, or nil.

@@ -46,7 +46,7 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 	case abi.ImportAgent + "." + abi.OpRun:
 		return f.run(ctx, r)
 	case abi.ImportDeliver + "." + abi.OpSend:
-		return f.send(r)
+		return f.send(ctx, r)
 	}
 	return nil, abi.NewError(abi.Unsupported, r.family+": this host does not know the operation "+r.op)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -224,9 +225,9 @@ func (r *request) status() (string, error) {
 func (r *request) create() (*abi.CreateRequest, error) {
 	q := &abi.CreateRequest{
 		AgentID:       r.text("agentId", true),
-		Label:         r.text("label", false),
-		Model:         r.text("model", false),
-		ThinkingLevel: r.text("thinkingLevel", false),
+		Label:         r.word("label", abi.MaxLabel),
+		Model:         r.word("model", abi.MaxName),
+		ThinkingLevel: r.word("thinkingLevel", abi.MaxName),
 		MaxActive:     int(r.int("maxActive", 0, math.MaxInt32, 0)),
 	}
 	if id, err := sessionkey.AgentID(q.AgentID); r.err == nil && (err != nil || id != q.AgentID) {
@@ -259,6 +260,15 @@ func (r *request) send() (*abi.SendRequest, error) {
 		AtCall:     r.bool("atCall"),
 	}
 	return q, r.done()
+}
+
+// word reads a short text, of at most so many characters.
+func (r *request) word(name string, most int) string {
+	s := r.text(name, false)
+	if utf8.RuneCountInString(s) > most {
+		r.fail("%s is longer than %d characters", name, most)
+	}
+	return s
 }
 
 // prose reads a text for agents or people.

@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
@@ -25,6 +26,9 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	view, err := f.peek(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if f.flow.Step == 1 && f.flow.Caller.Hops >= abi.MaxHops {
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("agent.run: the caller is the end of a chain of %d flows", abi.MaxHops))
 	}
 	// Send policy is not asked about a session that comes with its first run (S5.2).
 	e, session := &runEffect{}, f.created(q.SessionKey)
@@ -66,6 +70,9 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if q.Group == abi.GroupSubagent {
 		e.run.SpawnedBy = session.SpawnedBy
 	}
+	// What a caller who is held to the sandbox sets going in its own session is held to
+	// it too: else it would get out by a message to itself.
+	e.run.Sandboxed = caller.Sandboxed && session.Key == caller.SessionKey
 	f.effects = append(f.effects, e)
 	return abi.AppendRunIDReply(nil, e.run.ID), nil
 }

@@ -54,9 +54,23 @@ type Flow struct {
 	Caller   *abi.Caller
 	Sessions []string // in which the flow has started runs
 	Now      int64    // milliseconds
-	Keys     sessionkey.Settings
-	// Receive decides whether a message may enter a session (S8.3); nil: always.
+	Created  []string // children that the flow has created
+	Rules
+}
+
+// Rules are the settings in force that the host itself holds steps to, whatever the
+// plugin makes of them.
+type Rules struct {
+	Keys sessionkey.Settings
+	// Receive decides whether a message may enter a session, Deliver whether a text
+	// may leave for a target on its behalf (S8.3); nil: always.
 	Receive func(*abi.Session) error
+	Deliver func(*abi.Session, abi.Target) error
+	// Agents are those that children may have besides the caller's own; nil: any.
+	Agents []string
+	// MaxChildren is how many children of a session may be at work (S5.2); 0: any
+	// number.
+	MaxChildren int
 }
 
 // Result is what a step returned, and the effects it recorded.
@@ -85,6 +99,17 @@ func (r *Result) Sessions() []string {
 	for _, e := range r.effects {
 		if run, ok := e.(*runEffect); ok {
 			keys = append(keys, run.run.SessionKey)
+		}
+	}
+	return keys
+}
+
+// Created returns the children that the step creates.
+func (r *Result) Created() []string {
+	var keys []string
+	for _, e := range r.effects {
+		if c, ok := e.(*createEffect); ok {
+			keys = append(keys, c.session.Key)
 		}
 	}
 	return keys
@@ -134,6 +159,11 @@ func (r *Runner) Run(ctx context.Context, in *Input) (*Result, error) {
 		return nil, err
 	}
 	result.checks, result.effects = fns.checks, fns.effects
+	for _, key := range result.Created() {
+		if !fns.begins(key) {
+			return nil, bad("leaves the child " + key + " without a run")
+		}
+	}
 	return result, nil
 }
 

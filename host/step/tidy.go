@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -30,9 +29,7 @@ func (f *functions) tidy(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A flow starts runs in children of others too; those are not its own.
-	own := sessionkey.IsChild(e.key) && slices.Contains(f.flow.Sessions, e.key) && (s == nil || s.SpawnedBy == f.flow.Caller.SessionKey)
-	if !own {
+	if !slices.Contains(f.flow.Created, e.key) {
 		return nil, abi.NewError(abi.Forbidden, name+": session "+e.key+" is no child that this flow has created")
 	}
 	busy, err := f.work.Busy(ctx, e.key)

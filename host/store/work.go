@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/parley-wasm/parley/abi"
 )
@@ -30,6 +31,7 @@ type Flow struct {
 	WaitRun      string          `json:"waitRun,omitempty"`
 	WaitUntil    int64           `json:"waitUntil,omitempty"`
 	Sessions     []string        `json:"sessions,omitempty"` // in which it started runs
+	Created      []string        `json:"created,omitempty"`  // children that it created
 	Answer       json.RawMessage `json:"answer,omitempty"`
 	Code         abi.Code        `json:"code,omitempty"`
 	Failures     int             `json:"failures,omitempty"` // of the step that is due, in a row
@@ -85,6 +87,7 @@ type Run struct {
 	Thinking       string          `json:"thinking,omitempty"`
 	TimeoutSeconds int             `json:"timeoutSeconds,omitempty"` // from its start, all attempts together; 0: as configured
 	Hops           int             `json:"hops,omitempty"`
+	Sandboxed      bool            `json:"sandboxed,omitempty"` // whatever its session is
 
 	Status    string          `json:"status"`
 	Attempt   int             `json:"attempt,omitempty"` // the first is 1
@@ -106,12 +109,24 @@ func (r *Run) Ended() bool { return r.EndedAt != 0 }
 // tools (S4.7, S5.5).
 func (r *Run) Announces() bool { return r.NoTools }
 
-// ABI returns the run as a plugin sees it.
+// ABI returns the run as a plugin sees it. Texts too long for a sandbox have lost
+// their end.
 func (r *Run) ABI() *abi.Run {
 	return &abi.Run{
-		ID: r.ID, Status: r.Status, Reply: r.Reply, Error: r.Error,
+		ID: r.ID, Status: r.Status, Reply: cut(r.Reply), Error: cut(r.Error),
 		Model: r.UsedModel, Usage: r.Usage, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 	}
+}
+
+// cutMark ends a text that has lost its end.
+const cutMark = "\n…(truncated)…"
+
+// cut returns a text of at most abi.MaxText bytes, on a code-point boundary.
+func cut(text string) string {
+	if len(text) <= abi.MaxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:abi.MaxText-len(cutMark)], "") + cutMark
 }
 
 // States of a delivery.

@@ -2,6 +2,7 @@ package announce
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
@@ -73,48 +74,93 @@ func status(outcome string) string {
 // about status and statistics is left out: those are facts, and not the agent's to
 // tell.
 func Read(answer string) (result, notes string) {
-	var parts [3]strings.Builder // by part
-	at, labelled := before, false
-	for _, line := range strings.Split(lines(answer), "\n") {
-		p, rest, found := label(line)
-		switch {
-		case found && p == fact:
-			continue
-		case found:
-			at, labelled, line = p, labelled || p == isResult, rest
-		}
-		parts[at].WriteString(line)
-		parts[at].WriteByte('\n')
+	r := reader{at: before}
+	r.read(answer)
+	if r.labelled {
+		return r.text(isResult), r.text(isNotes)
 	}
-	text := func(p part) string {
-		t := strings.TrimSpace(parts[p].String())
-		if t == nothing {
-			return ""
-		}
-		return t
-	}
-	if labelled {
-		return text(isResult), text(isNotes)
-	}
-	return text(before), text(isNotes)
+	return r.text(before), r.text(isNotes)
 }
 
 // Strip returns a text without what it says about status and statistics, as Read
 // leaves that out: a result that nobody has put into the form of a report.
 func Strip(text string) string {
-	var b strings.Builder
-	for _, line := range strings.Split(lines(text), "\n") {
-		if p, _, found := label(line); !found || p != fact {
-			b.WriteString(line)
-			b.WriteByte('\n')
-		}
-	}
-	return strings.TrimSpace(b.String())
+	r := reader{at: before, whole: true}
+	r.read(text)
+	return r.text(before)
 }
 
-// lines makes every end of a line the same.
-func lines(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
+// reader puts the lines of an answer where they belong. It looks at one line at a
+// time: tens of thousands of them are too many to hold at once in a sandbox.
+type reader struct {
+	parts    [3][]byte // by part
+	at       part
+	labelled bool // there was a result
+	whole    bool // everything is one part
+	asked    bool // the line before was the word Status alone
+}
+
+func (r *reader) read(text string) {
+	text = strings.TrimSpace(text)
+	for text != "" {
+		end := strings.IndexAny(text, "\r\n")
+		if end < 0 {
+			end = len(text)
+		}
+		r.line(text[:end])
+		if text = text[end:]; strings.HasPrefix(text, "\r\n") {
+			text = text[1:]
+		}
+		if text != "" {
+			text = text[1:]
+		}
+	}
+}
+
+// line takes one line. What stands behind a label is a line of its own.
+func (r *reader) line(line string) {
+	asked := r.asked
+	if r.asked = false; asked && isStatus(line) {
+		return
+	}
+	for line != "" {
+		p, rest, found := label(line)
+		switch {
+		case found && p >= isFact && r.leavesOut(p, rest):
+			r.asked = p == isFact && rest == ""
+			return
+		case found && p < isFact && !r.whole:
+			r.at, r.labelled = p, r.labelled || p == isResult
+			if line = rest; line != "" {
+				continue
+			}
+			return
+		}
+		break
+	}
+	r.parts[r.at] = append(append(r.parts[r.at], line...), '\n')
+}
+
+// leavesOut reports whether a line about a fact is left out. Ahead of the result
+// every word about status is the agent's own; within it a line may be part of what
+// was found.
+func (r *reader) leavesOut(p part, rest string) bool {
+	if p == isStats {
+		return len(rest) >= len(runtime) && strings.EqualFold(rest[:len(runtime)], runtime)
+	}
+	return r.at == before && !r.whole || isStatus(rest)
+}
+
+// runtime begins statistics.
+const runtime = "runtime"
+
+// text returns a part.
+func (r *reader) text(p part) string {
+	t := strings.TrimSpace(string(r.parts[p]))
+	if t == nothing {
+		return ""
+	}
+	return t
 }
 
 // part is what of an answer a line belongs to.
@@ -124,11 +170,12 @@ const (
 	before part = iota // the first label
 	isResult
 	isNotes
-	fact // a line that is left out
+	isFact  // a line about status
+	isStats // a line of statistics
 )
 
-// label reports whether a line begins a part, or is a fact, and returns the rest
-// of it.
+// label reports whether a line begins a part, or is about a fact, and returns the
+// rest of it.
 func label(line string) (p part, rest string, found bool) {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 		return 0, "", false // indented lines belong to what they are in
@@ -137,18 +184,22 @@ func label(line string) (p part, rest string, found bool) {
 	if !found && !strings.HasPrefix(line, "#") { // a heading needs no colon
 		return 0, "", false
 	}
-	switch strings.ToLower(name) {
-	case "result", "resultado":
+	switch {
+	case is(name, "result"), is(name, "resultado"):
 		return isResult, rest, true
-	case "notes", "notas":
+	case is(name, "notes"), is(name, "notas"):
 		return isNotes, rest, true
-	case "status":
-		return fact, "", isStatus(rest)
-	case "stats":
-		return fact, "", strings.HasPrefix(strings.ToLower(rest), "runtime")
+	case is(name, "stats"):
+		return isStats, rest, true
+	}
+	if name = strings.TrimLeft(name, "->+• \u00a0"); is(name, "status") || is(name, "estado") {
+		return isFact, rest, true
 	}
 	return 0, "", false
 }
+
+// is compares a name with a word in lower case, and makes nothing for that.
+func is(name, word string) bool { return len(name) == len(word) && strings.EqualFold(name, word) }
 
 // marks are those of emphasis, and of a list.
 const marks = "*_"
@@ -158,7 +209,9 @@ const marks = "*_"
 func cutLabel(line string) (name, rest string, found bool) {
 	text := strings.TrimLeft(line, marks)
 	opened := line[:len(line)-len(text)]
-	name, rest, found = strings.Cut(text, ":")
+	if name, rest, found = strings.Cut(text, ":"); !found {
+		name, rest, found = strings.Cut(text, "\uff1a")
+	}
 	bare := strings.TrimRight(name, marks+" \t")
 	if inside := bare == strings.TrimRight(name, " \t"); inside && !strings.HasPrefix(text, " ") {
 		closed := mirrored(opened)
@@ -180,20 +233,21 @@ func mirrored(opened string) string {
 	return string(closed)
 }
 
-// isStatus reports whether a text says how work ended, whatever it goes on with. A
-// line such as "Status: 200 OK" is part of a result.
+// isStatus reports whether a text says how work ended: a word for that, and then
+// nothing or what is set off from it. "Status: 200 OK" and "Status: failed logins"
+// are part of a result.
 func isStatus(text string) bool {
-	text = strings.ToLower(text)
-	start := strings.IndexFunc(text, func(r rune) bool { return isLetter(r) && r < utf8.RuneSelf || '0' <= r && r <= '9' })
-	if start < 0 {
-		return true
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return !wordly(r) })
+	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	if end < 0 {
+		end = len(text)
 	}
-	text = text[start:]
-	if end := strings.IndexFunc(text, func(r rune) bool { return !isLetter(r) }); end >= 0 {
-		text = text[:end]
+	rest := strings.TrimLeft(text[end:], " \t")
+	if after, _ := utf8.DecodeRuneInString(rest); end > maxStatus || rest != "" && wordly(after) {
+		return false
 	}
-	switch text {
-	case "success", "successful", "successfully", "succeeded", "ok", "done", "complete", "completed", "finished", "partial", "partially", "incomplete",
+	switch strings.ToLower(text[:end]) {
+	case "", "success", "successful", "successfully", "succeeded", "ok", "done", "complete", "completed", "finished", "partial", "partially", "incomplete",
 		"error", "failed", "failure", "timeout", "killed", "aborted", "cancelled", "canceled",
 		"sucesso", "concluído", "concluido", "concluída", "concluida", "parcial", "erro", "falhou", "falha", "cancelado", "cancelada":
 		return true
@@ -201,5 +255,8 @@ func isStatus(text string) bool {
 	return false
 }
 
-// isLetter counts everything beyond ASCII as a letter.
-func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || r >= utf8.RuneSelf }
+// maxStatus is at least the length of every word above, in bytes.
+const maxStatus = 16
+
+// wordly reports whether a character is part of words and numbers, as signs are not.
+func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

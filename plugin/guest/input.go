@@ -148,14 +148,11 @@ func badInput(what string) *abi.Error {
 	return abi.NewError(abi.InvalidArgs, "the input of the step is malformed: "+what)
 }
 
-// MaxHops is how many flows may lead to one another (S5.6).
-const MaxHops = 8
-
 // CheckHops refuses a call at the end of a chain of flows that is as long as one
 // may be; doing is what the call would do.
 func (in *Input) CheckHops(doing string) error {
-	if in.Caller.Hops < MaxHops {
+	if in.Caller.Hops < abi.MaxHops {
 		return nil
 	}
-	return abi.NewError(abi.Forbidden, "this run is the end of a chain of "+strconv.Itoa(MaxHops)+" sends and spawns, which is as long as one may be; answer without "+doing)
+	return abi.NewError(abi.Forbidden, "this run is the end of a chain of "+strconv.Itoa(abi.MaxHops)+" sends and spawns, which is as long as one may be; answer without "+doing)
 }

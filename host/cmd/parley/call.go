@@ -24,12 +24,13 @@ type callCmd struct {
 func (*callCmd) Help() string {
 	return `Prints the tool's result as JSON. The exit code is 1 when its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are no JSON object.
 
-A tool that writes, such as sessions_send, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.
+A tool that writes, such as sessions_send or sessions_spawn, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.
 
 Examples:
   parley call sessions_list '{"kinds": ["cron"], "limit": 5}'
   parley call sessions_history '{"sessionKey": "main"}' --as agent:ops:main --sandboxed
   parley call sessions_send '{"sessionKey": "agent:ops:main", "message": "Are the backups done?"}' --as main
+  parley call sessions_spawn '{"task": "Count the files.", "agentId": "ops", "runTimeoutSeconds": 600}' --as main
   echo '{}' | parley call agents_list - --agent ops`
 }
 

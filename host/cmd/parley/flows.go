@@ -23,7 +23,7 @@ type flowsCmd struct {
 }
 
 func (*flowsCmd) Help() string {
-	return `A flow is one call of a tool that writes, such as sessions_send: its answer, and what follows it. It waits for runs of agents, is parked when one of its steps failed twice, and ends as done or dropped. Ids may be shortened.
+	return `A flow is one call of a tool that writes, such as sessions_send: its answer, and what follows it. It waits for runs of agents, rests when nothing is left to do but at a time to come (a child is archived an hour after its end), is parked when one of its steps failed twice, and ends as done or dropped. Ids may be shortened.
 
 parley flows [--failed | --all] [--limit N] lists them; see parley flows list --help.`
 }
@@ -89,11 +89,19 @@ func (a *app) flowsTable(rows []*store.Flow, now time.Time) {
 	cells := make([][]string, len(rows))
 	for i, f := range rows {
 		cells[i] = []string{
-			terminal.Line(short[f.ID]), terminal.Line(f.Tool), a.status(f.Status), terminal.Line(callerName(&f.Caller)),
+			terminal.Line(short[f.ID]), terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
 			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
 		}
 	}
 	a.out.Table([]string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"}, cells)
+}
+
+// state is the flow's status, and that it rests.
+func state(f *store.Flow) string {
+	if f.Resting() {
+		return "resting"
+	}
+	return f.Status
 }
 
 func callerName(c *abi.Caller) string {

@@ -12,7 +12,7 @@ type mcpCmd struct {
 }
 
 func (*mcpCmd) Help() string {
-	return `For MCP clients that start their servers, as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. Everything the client calls is called as the session that --as and --agent name, or as the operator. Any number may run on one database; the first one does its work, such as the answers of agents, and another one goes on with it. A request with a progress token is told while it waits for an answer.`
+	return `For MCP clients that start their servers, as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. Everything the client calls is called as the session that --as and --agent name, or as the operator. Any number may run on one database; the first one does its work, such as the answers of agents, and when it has gone another one goes on with it, at the next call of its client; parley serve does so at any time. A request with a progress token is told while it waits for an answer.`
 }
 
 // Run serves until the input ends.

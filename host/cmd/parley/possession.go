@@ -169,7 +169,12 @@ func (o *possession) Close(ctx context.Context) error {
 	return errors.Join(err, o.end(ctx, o.Host.Close), o.store.Close(), o.lock.Close())
 }
 
-// finish waits until there is nothing more to do for agents, or ctx ends.
+// stepPause is how often an owner that ends looks whether a step has been run that
+// is due, and which may start a run.
+const stepPause = 20 * time.Millisecond
+
+// finish waits until there is nothing more to do for agents, or ctx ends: neither
+// runs nor flows that go on after them.
 func (o *possession) finish(ctx context.Context) error {
 	if !o.working.Load() {
 		return nil
@@ -183,11 +188,33 @@ func (o *possession) finish(ctx context.Context) error {
 		if err == nil && len(runs) > 0 {
 			_, err = o.WaitRun(ctx, abi.Caller{Operator: true}, runs[0].ID, time.Hour)
 		}
-		if ctx.Err() == nil && (err != nil || len(runs) == 0) {
+		going := len(runs) > 0
+		if err == nil && !going {
+			if going, err = o.goesOn(ctx); going {
+				pause(ctx, stepPause)
+			}
+		}
+		if ctx.Err() == nil && (err != nil || !going) {
 			return err
 		}
 	}
 	return nil
+}
+
+// goesOn reports whether a flow waits for more than a time.
+func (o *possession) goesOn(ctx context.Context) (bool, error) {
+	flows, err := o.Flows(ctx, &store.Filter{Statuses: []string{store.FlowWaiting}, Limit: maxSearch})
+	return slices.ContainsFunc(flows, func(f *store.Flow) bool { return !f.Resting() }), err
+}
+
+// pause returns after a time, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // retire sends other processes that wait for something to the next owner, and

@@ -23,7 +23,7 @@ type serveCmd struct {
 }
 
 func (*serveCmd) Help() string {
-	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/chat/history and /v1/sessions/patch are for messages from outside. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
+	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
 
 When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on. But an answer of an agent that is cut off counts as one of its attempts, of which a run has runs.maxAttempts (2 by default) in all: then it fails as interrupted.`
 }

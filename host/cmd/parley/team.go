@@ -45,10 +45,18 @@ const teamConfig = `{
 }`
 
 // teamTasks are what the main session spawns.
-var teamTasks = []struct{ Task, AgentID, Label, comment string }{
-	{"Look for errors in the logs since midnight.", "logs", "errors", ""},
-	{"How full are the disks?", "disks", "disks", ""},
-	{"Back up all databases.", "backup", "backup", "it may take one second, and takes an hour"},
+var teamTasks = []teamTask{
+	{"Look for errors in the logs since midnight.", "logs", "errors", 0},
+	{"How full are the disks?", "disks", "disks", 0},
+	{"Back up all databases.", "backup", "backup", 1},
+}
+
+// teamTask is the arguments of a spawn.
+type teamTask struct {
+	Task    string `json:"task"`
+	AgentID string `json:"agentId"`
+	Label   string `json:"label"`
+	Seconds int    `json:"runTimeoutSeconds,omitempty"`
 }
 
 // teamReport is the member "team" of what --json prints.
@@ -72,7 +80,7 @@ func (a *app) team(ctx context.Context, dir string) (r *teamReport, err error) {
 	a.blank()
 	r = &teamReport{}
 	for _, task := range teamTasks {
-		if err := t.spawn(ctx, r, task.Task, task.AgentID, task.Label, task.comment); err != nil {
+		if err := t.spawn(ctx, r, &task); err != nil {
 			return nil, err
 		}
 	}
@@ -93,21 +101,17 @@ func (a *app) team(ctx context.Context, dir string) (r *teamReport, err error) {
 	return r, t.tree(ctx, r)
 }
 
-// spawn starts a child. Only the last task has a limit, which it does not keep.
-func (t *stage) spawn(ctx context.Context, r *teamReport, task, agentID, label, comment string) error {
-	args := map[string]any{"task": task, "agentId": agentID, "label": label}
-	if comment != "" {
-		args["runTimeoutSeconds"] = 1
-	}
+// spawn starts a child.
+func (t *stage) spawn(ctx context.Context, r *teamReport, task *teamTask) error {
 	begin := time.Now()
-	result, err := t.invoke(ctx, abi.ToolSpawn, args)
+	result, err := t.invoke(ctx, abi.ToolSpawn, task)
 	if err != nil {
 		return err
 	}
 	r.Spawned = append(r.Spawned, result)
-	line := fmt.Sprintf("%s sessions_spawn under %s: %s", t.app.out.Accent("main"), agentID, task)
-	if comment != "" {
-		line += t.app.out.Faint("  (" + comment + ")")
+	line := fmt.Sprintf("%s sessions_spawn under %s: %s", t.app.out.Accent("main"), task.AgentID, task.Task)
+	if task.Seconds > 0 {
+		line += t.app.out.Faint(fmt.Sprintf("  (it may take %ds, and takes an hour)", task.Seconds))
 	}
 	t.app.say("%s", line)
 	t.app.say("%s %s  %s", t.app.out.Good(gjson.GetBytes(result, "status").Str), gjson.GetBytes(result, "childSessionKey").Str, t.app.out.Faint(milliseconds(time.Since(begin))))

@@ -43,8 +43,11 @@ func (c *treeCmd) Run(ctx context.Context, a *app) error {
 			a.note("no session has spawned another in %s", db.Path())
 			return nil
 		}
-		if a.treeTable(tree, time.Now()) {
+		switch more := a.treeTable(tree, time.Now()); {
+		case more && c.Limit < abi.MaxListLimit:
 			a.note("there are more; see them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
+		case more:
+			a.note("there are more; see those of one session with parley tree KEY")
 		}
 		return nil
 	})
@@ -72,8 +75,8 @@ type treeRows struct {
 // below what those of its children do.
 func (t *treeRows) add(n *host.TreeNode, lead, below string) {
 	name := terminal.Line(n.Key)
-	if n.Label != "" {
-		name += " (" + brief(n.Label) + ")"
+	if n.Label != "" { // ahead of the key, which may be cut
+		name = brief(n.Label) + "  " + name
 	}
 	t.cells = append(t.cells, []string{
 		lead + name, t.state(n), t.updated(n), terminal.Line(n.Model), count(n.TotalTokens), brief(n.Report),

@@ -32,12 +32,11 @@ func encode(row any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// formerRun is a run as earlier versions stored it. What the members said that runs
+// formerRun is a run as earlier versions stored it. What the member said that runs
 // do not have any more follows from their sessions.
 type formerRun struct {
 	*store.Run
-	Depth     int  `json:"depth"`
-	Sandboxed bool `json:"sandboxed"`
+	Depth int `json:"depth"`
 }
 
 // former returns what a row is decoded into: all that encode has ever written.

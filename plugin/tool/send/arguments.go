@@ -6,6 +6,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/plugin/args"
+	"github.com/parley-wasm/parley/plugin/quote"
 )
 
 // Bounds of S4.1, in seconds.
@@ -38,7 +39,7 @@ func read(doc string) (query, error) {
 	if id := a.String("agentId"); id != "" {
 		var err error
 		if q.agentID, err = sessionkey.AgentID(id); err != nil {
-			a.Fail("agentId", err.Error())
+			a.Fail("agentId", quote.Text(id)+" "+err.Error())
 		}
 	}
 	q.message = a.Required("message", "the text to send")

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/plugin/args"
+	"github.com/parley-wasm/parley/plugin/quote"
 )
 
 // Values of the argument cleanup.
@@ -21,12 +22,6 @@ const (
 	toChannel = "channel"
 	toParent  = "parent"
 	toNobody  = "none"
-)
-
-// Bounds of texts, in characters.
-const (
-	maxLabel = 64
-	maxName  = 200 // of a model, and of a level of thinking
 )
 
 // query is a call's arguments (S5.1).
@@ -48,15 +43,15 @@ func read(doc string) (query, error) {
 	if len(q.task) > abi.MaxText {
 		a.Fail("task", "is longer than "+strconv.Itoa(abi.MaxText)+" bytes; write less, or write where the rest can be found")
 	}
-	q.label = short(a, "label", maxLabel)
+	q.label = short(a, "label", abi.MaxLabel)
 	if id := a.String("agentId"); id != "" {
 		var err error
 		if q.agentID, err = sessionkey.AgentID(id); err != nil {
-			a.Fail("agentId", err.Error())
+			a.Fail("agentId", quote.Text(id)+" "+err.Error())
 		}
 	}
-	q.model = short(a, "model", maxName)
-	q.thinking = short(a, "thinking", maxName)
+	q.model = short(a, "model", abi.MaxName)
+	q.thinking = short(a, "thinking", abi.MaxName)
 	if seconds, given := a.AtLeast("runTimeoutSeconds", 0); given {
 		q.timeout = int(min(seconds, math.MaxInt32))
 	}

@@ -37,8 +37,10 @@ func (f *errand) tidy() error {
 			return err
 		case refusal != nil && refusal.Code == abi.Conflict:
 			f.tidyAt = f.In.Now + retryAfter
-		case refusal != nil:
+		case refusal != nil && refusal.Code == abi.NotFound:
 			f.tidyAt, done = 0, "the child is gone; "
+		case refusal != nil:
+			f.tidyAt, done = 0, "the child stays ("+refusal.Error()+"); "
 		case f.deletes:
 			f.tidyAt, done = 0, "child deleted; "
 		default:
@@ -69,5 +71,5 @@ func (f *errand) later() string {
 	if f.deletes {
 		return "child is deleted when its runs have ended; "
 	}
-	return "child is archived after " + strconv.FormatInt((f.tidyAt-f.In.Now+59_999)/60_000, 10) + " min; "
+	return "kept " + strconv.FormatInt((f.tidyAt-f.In.Now+59_999)/60_000, 10) + " min; "
 }

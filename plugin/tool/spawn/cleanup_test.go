@@ -41,7 +41,7 @@ func TestTidyLater(t *testing.T) {
 
 	d = drive(t, mainCaller).must(count).replies("done", "Result: 42")
 	d.work.Refuse[child] = busy
-	d.time().wantNote("child is archived after 1 min; announce queued")
+	d.time().wantNote("kept 1 min; announce queued")
 	delete(d.work.Refuse, child)
 	d.time().wantNote("done: child archived; announce queued").wantOver()
 }

@@ -29,7 +29,7 @@ func (f *errand) report(text, runID string) error {
 		return f.stored("refused: " + refusal.Error())
 	}
 	f.phase, f.run = phaseParent, id
-	f.wait("reported to " + f.requester + "; waiting for its answer")
+	f.wait("reported to " + f.View.Show(f.requester) + "; waiting for its answer")
 	return nil
 }
 
@@ -42,6 +42,8 @@ func (f *errand) hasChannel() bool {
 // parentEnded delivers the requester's answer to its channel (S5.6).
 func (f *errand) parentEnded(run *abi.Run) error {
 	switch {
+	case run.StartedAt == 0: // it was never told
+		return f.stored("the report's run " + guest.Outcome(run.Status) + " before its turn")
 	case run.Status != abi.RunDone:
 		return f.finish("reported; the requester's answer " + guest.Outcome(run.Status))
 	case run.Reply == "":

@@ -15,14 +15,16 @@ import (
 // in the transcript. Keys are shown as the agent that reads them knows them.
 
 // taskContext goes with the task.
-func (f *errand) taskContext(agentID, label string) string {
+func (f *errand) taskContext(agentID string, q *query) string {
 	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + ", to do one task"
-	if label != "" {
-		text += ", labelled " + quote.Text(label)
+	if q.label != "" {
+		text += ", labelled " + quote.Text(q.label)
 	}
-	return text + "; the message is the task." +
-		"\nYou do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is reported to the requester. " +
-		"If nothing needs to be reported, answer exactly " + announce.Skip + "."
+	text += "; the message is the task.\nYou do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is "
+	if q.announce == toNobody || f.requester == "" {
+		return text + "kept in this session, where the requester can read it."
+	}
+	return text + "reported to the requester. If nothing needs to be reported, answer exactly " + announce.Skip + "."
 }
 
 // announceContext goes with announceRequest.
@@ -44,7 +46,11 @@ func (f *errand) announceRequest(run *abi.Run, result string) string {
 	if result == "" {
 		result = "(none)"
 	}
-	return text + "\n\nResult:\n" + brief.Cut(result, maxShown)
+	text += "\n\nResult:\n" + brief.Cut(result, maxShown)
+	if len(result) > maxShown {
+		text += "\n\nThe result is longer than what is shown of it. It is reported whole if you leave " + resultLabel + " out and write " + notesLabel + " alone."
+	}
+	return text
 }
 
 func endedWell(run *abi.Run) string {

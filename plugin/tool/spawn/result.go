@@ -80,7 +80,7 @@ func (f *errand) reportOf(run *abi.Run, result, answer string) string {
 			r.Stats.Transcript = f.row.TranscriptPath
 		}
 	}
-	r.Result, r.Notes = announce.Read(answer)
+	r.Result, r.Notes = announce.Read(brief.Cut(answer, maxResult))
 	if r.Result == "" {
 		r.Result = announce.Strip(result)
 	}
@@ -95,7 +95,8 @@ func withReason(notes string, run *abi.Run) string {
 	if run.Status == abi.RunDone || run.Error == "" {
 		return notes
 	}
-	reason := transcript.Excerpt(run.Error, maxReason)
+	// In one line: what programs say on their way out may look like a report.
+	reason := strings.Join(strings.Fields(transcript.Excerpt(run.Error, maxReason)), " ")
 	switch {
 	case notes == "":
 		return reason

@@ -82,10 +82,10 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 		return nil, err
 	case refusal != nil:
 		return nil, abi.NewError(refusal.Code, "no more children now: "+refusal.Error()+
-			" (agents.defaults.subagents.maxChildrenPerAgent is "+strconv.Itoa(f.Settings.Children.MaxActive)+"); wait until one has reported")
+			" (agents.defaults.subagents.maxChildrenPerAgent is "+strconv.Itoa(f.Settings.Children.MaxActive)+"); do the task here, or spawn again when one has ended")
 	}
 	f.work, err = f.Client.Run(&abi.RunRequest{
-		SessionKey: f.child, Message: q.task, Context: f.taskContext(agentID, q.label), Group: abi.GroupSubagent, TimeoutSeconds: q.timeout,
+		SessionKey: f.child, Message: q.task, Context: f.taskContext(agentID, &q), Group: abi.GroupSubagent, TimeoutSeconds: q.timeout,
 	})
 	if err != nil {
 		return nil, err

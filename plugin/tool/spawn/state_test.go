@@ -147,13 +147,13 @@ func TestLongNames(t *testing.T) {
 	d.store.Sessions = append(d.store.Sessions, abi.Session{Key: key, SessionID: "s-long", UpdatedAt: 1})
 	args := jsonappend.Open(nil)
 	args.String("task", strings.Repeat("\x01", abi.MaxText-1)+"x")
-	args.String("label", strings.Repeat("\x01", maxLabel-1)+"x")
-	args.String("thinking", strings.Repeat("€", maxName))
-	args.String("model", strings.Repeat("€", maxName))
+	args.String("label", strings.Repeat("\x01", abi.MaxLabel-1)+"x")
+	args.String("thinking", strings.Repeat("€", abi.MaxName))
+	args.String("model", strings.Repeat("€", abi.MaxName))
 	d.must(string(args.Close()))
 	d.work.Refuse[key] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
 	d.replies(strings.Repeat("y", 1<<20), "")
-	if d.last.Wait == nil || len(d.work.Runs) != 2 || !strings.HasPrefix(d.last.Note, "child is archived after 60 min; stored only (refused: \x02") {
+	if d.last.Wait == nil || len(d.work.Runs) != 2 || !strings.HasPrefix(d.last.Note, "kept 60 min; stored only (refused: \x02") {
 		t.Fatalf("%+v", d.last)
 	}
 	d.time().wantOver()

@@ -12,7 +12,7 @@ const (
 	toldMain = `{"task":"Count.","announce":"parent"}`
 	deleted  = `{"task":"Count.","cleanup":"delete"}`
 
-	archivedLater = "child is archived after 60 min; "
+	archivedLater = "kept 60 min; "
 	stats         = "\n\nStats: runtime 5s · tokens n/a · session agent:main:subagent:1 · id child-1 · transcript /store/child-1.jsonl"
 	announceRun   = "nested  > agent:main:subagent:1: (announce)"
 	work          = "subagent  > agent:main:subagent:1: Count."

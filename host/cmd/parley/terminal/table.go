@@ -14,6 +14,9 @@ const gap = 2
 // that rows fit; elsewhere nothing is cut. Cells are one line each, and safe:
 // see Line.
 func (o *Output) Table(headers []string, rows [][]string) {
+	if o.width > 0 {
+		rows = fit(headers, rows, o.width)
+	}
 	t := table.New().Headers(headers...).Rows(rows...).Wrap(false).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderHeader(o.terminal).BorderColumn(false).
@@ -31,12 +34,46 @@ func (o *Output) Table(headers []string, rows [][]string) {
 		t.BorderStyle(faint)
 	}
 	text := t.String()
-	if o.width > 0 && lipgloss.Width(text) > o.width {
-		text = t.Width(o.width).String()
-	}
 	for line := range strings.SplitSeq(text, "\n") {
 		o.Println(strings.TrimRight(line, " "))
 	}
+}
+
+// narrow is the width below which no column is cut.
+const narrow = 8
+
+// fit cuts the widest columns until rows are at most so wide, or all columns are
+// narrow: short ones, such as states and numbers, keep what they say.
+func fit(headers []string, rows [][]string, width int) [][]string {
+	widths := make([]int, len(headers))
+	total := gap * (len(headers) - 1)
+	for c := range headers {
+		widths[c] = lipgloss.Width(headers[c])
+		for _, row := range rows {
+			widths[c] = max(widths[c], lipgloss.Width(row[c]))
+		}
+		total += widths[c]
+	}
+	for ; total > width; total-- {
+		widest := 0
+		for c := range widths {
+			if widths[c] > widths[widest] {
+				widest = c
+			}
+		}
+		if widths[widest] <= narrow {
+			break
+		}
+		widths[widest]--
+	}
+	cut := make([][]string, len(rows))
+	for i, row := range rows {
+		cut[i] = make([]string, len(row))
+		for c := range row {
+			cut[i][c] = Cut(row[c], widths[c])
+		}
+	}
+	return cut
 }
 
 // Fields writes names and values in two columns, indented by two.
