@@ -73,17 +73,27 @@ func status(outcome string) string {
 func Read(answer string) (result, notes string) {
 	var parts [3]strings.Builder // by part
 	at, labelled := before, false
-	for _, line := range strings.Split(strings.TrimSpace(answer), "\n") {
-		p, rest, found := label(line)
-		switch {
-		case found && p == fact:
-			continue
-		case found:
-			at, labelled, line = p, labelled || p == isResult, rest
+	answer = strings.TrimSpace(answer)
+	begin := 0 // of the lines that are in no part yet
+	for line, end := 0, 0; line < len(answer); line = end {
+		end = len(answer)
+		if n := strings.IndexByte(answer[line:], '\n'); n >= 0 {
+			end = line + n + 1
 		}
-		parts[at].WriteString(line)
+		p, rest, found := label(answer[line:end])
+		if !found {
+			continue
+		}
+		parts[at].WriteString(answer[begin:line])
+		begin = end
+		if p == fact {
+			continue
+		}
+		at, labelled = p, labelled || p == isResult
+		parts[at].WriteString(rest)
 		parts[at].WriteByte('\n')
 	}
+	parts[at].WriteString(answer[begin:])
 	text := func(p part) string {
 		t := strings.TrimSpace(parts[p].String())
 		if t == nothing {
