@@ -14,6 +14,9 @@ import (
 	"github.com/parley-wasm/parley/host/run/agent/command"
 )
 
+// compiled is where the compiled plugin is kept for all hosts of a test run.
+var compiled string
+
 // TestMain lets this executable be the supervisor of command agents, and the
 // program of one.
 func TestMain(m *testing.M) {
@@ -27,7 +30,14 @@ func TestMain(m *testing.M) {
 			os.Exit(cling(os.Args[2]))
 		}
 	}
-	os.Exit(m.Run())
+	var err error
+	if compiled, err = os.MkdirTemp("", "parley"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(compiled)
+	os.Exit(code)
 }
 
 // stubborn is the program of an agent that never ends by itself, and neither does a

@@ -90,8 +90,9 @@ func Strip(text string) string {
 	return r.text(before)
 }
 
-// reader puts the lines of an answer where they belong. It looks at one line at a
-// time: tens of thousands of them are too many to hold at once in a sandbox.
+// reader puts the lines of an answer where they belong. It keeps no list of them,
+// and copies as many at once as it can: an answer may have half a million, and a
+// step has little time.
 type reader struct {
 	parts    [3][]byte // by part
 	at       part
@@ -101,23 +102,38 @@ type reader struct {
 }
 
 func (r *reader) read(text string) {
-	text = strings.TrimSpace(text)
-	for text != "" {
-		end := strings.IndexAny(text, "\r\n")
-		if end < 0 {
-			end = len(text)
+	text = lines(text)
+	begin := 0 // of the lines that are in no part yet
+	for start, next := 0, 0; start < len(text); start = next {
+		end := len(text)
+		if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
+			end = start + n
 		}
-		r.line(text[:end])
-		if text = text[end:]; strings.HasPrefix(text, "\r\n") {
-			text = text[1:]
+		line := text[start:end]
+		next = min(end+1, len(text))
+		if _, _, found := label(line); !found && !(r.asked && isStatus(line)) {
+			r.asked = false
+			continue
 		}
-		if text != "" {
-			text = text[1:]
-		}
+		r.add(text[begin:start])
+		r.line(line)
+		begin = next
 	}
+	r.add(text[begin:])
 }
 
-// line takes one line. What stands behind a label is a line of its own.
+// lines makes every end of a line the same.
+func lines(text string) string {
+	if text = strings.TrimSpace(text); strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+func (r *reader) add(text string) { r.parts[r.at] = append(r.parts[r.at], text...) }
+
+// line takes one line that says something about the report itself. What stands
+// behind a label is a line of its own.
 func (r *reader) line(line string) {
 	asked := r.asked
 	if r.asked = false; asked && isStatus(line) {
@@ -138,7 +154,8 @@ func (r *reader) line(line string) {
 		}
 		break
 	}
-	r.parts[r.at] = append(append(r.parts[r.at], line...), '\n')
+	r.add(line)
+	r.add("\n")
 }
 
 // leavesOut reports whether a line about a fact is left out. Ahead of the result
