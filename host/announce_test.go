@@ -172,7 +172,7 @@ func TestLongestAnswer(t *testing.T) {
 		{"control characters, which take six times as much", strings.Repeat("\x01", abi.MaxText/4), ""},
 		{"lines of nothing else", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
 		{"lines with a colon", "short", "x" + strings.Repeat("\na:", abi.MaxText/3-1)},
-		{"lines that begin with a word of status", "short", "x" + strings.Repeat("\nstatus: a", abi.MaxText/10-1)},
+		{"lines that begin with a word of status", "short", "Result: x" + strings.Repeat("\nstatus: a", abi.MaxText/10-1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			db, w := stocked(t, file(t)), &wall{}

@@ -54,7 +54,9 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if caller, err = h.complete(ctx, caller); err != nil {
 		return nil, h.protocolError(ctx, c, err)
 	}
-	if refusal := policy.Tool(h.Config(), &caller, tool.Name); refusal != nil {
+	// Who speaks as a child over a connection of its own hears from the tool what it
+	// may not do, after what is wrong with the arguments (S5.2).
+	if refusal := policy.Tool(h.Config(), &caller, tool.Name); refusal != nil && caller.RunID != "" {
 		return h.refuse(c, refusal), nil
 	}
 	var answer *Answer

@@ -30,7 +30,6 @@ type Tree struct {
 // TreeNode is one session of a Tree. Of a session that is not stored, because it
 // was deleted or never imported, there are the key and what it has spawned.
 type TreeNode struct {
-	key         string // canonical
 	Key         string `json:"key"`
 	Missing     bool   `json:"missing,omitempty"` // it is not stored
 	SessionID   string `json:"sessionId,omitempty"`
@@ -183,8 +182,8 @@ func (t *grower) root(key string) (*TreeNode, error) {
 	}
 	if s == nil {
 		t.shown[key] = true
-		n := &TreeNode{key: key, Key: shown(key), Missing: true}
-		return n, t.grow(n)
+		n := &TreeNode{Key: shown(key), Missing: true}
+		return n, t.grow(n, key)
 	}
 	return t.node(s)
 }
@@ -201,21 +200,21 @@ func shown(key string) string {
 func (t *grower) node(s *abi.Session) (*TreeNode, error) {
 	t.shown[s.Key] = true
 	n := &TreeNode{
-		key: s.Key, Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
+		Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
 		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
 	}
 	if store.DepthOf(s) > 0 {
-		if err := t.report(n); err != nil {
+		if err := t.report(n, s.Key); err != nil {
 			return nil, err
 		}
 	}
-	return n, t.grow(n)
+	return n, t.grow(n, s.Key)
 }
 
 // grow adds what a session has spawned.
-func (t *grower) grow(n *TreeNode) error {
+func (t *grower) grow(n *TreeNode, key string) error {
 	r := &abi.ListRequest{
-		Scope: &abi.Scope{SpawnedBy: n.key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
+		Scope: &abi.Scope{SpawnedBy: key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
 	}
 	for {
 		r.Limit = t.limit - len(n.Children)
@@ -242,8 +241,8 @@ func (t *grower) grow(n *TreeNode) error {
 }
 
 // report says how the run of a spawned session stands, and the flow that spawned it.
-func (t *grower) report(n *TreeNode) error {
-	r, err := t.spawn(n.key)
+func (t *grower) report(n *TreeNode, key string) error {
+	r, err := t.spawn(key)
 	if err != nil || r == nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestTreeOfGlobal(t *testing.T) {
 	h := planted(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)
 	for _, key := range []string{"main", "agent:main:main"} {
 		tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: key})
-		if err != nil || drawn(tree) != "global\n  agent:main:subagent:1\n" {
+		if err != nil || drawn(tree) != "main\n  agent:main:subagent:1\n" {
 			t.Errorf("%s: %v, %v", key, tree, err)
 		}
 	}

@@ -280,3 +280,30 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 		}
 	}
 }
+
+// A session is sandboxed by the token of who speaks for it, and not by the settings.
+// It spawns a child whose report is a message to itself, of its own making: the run
+// that reads it would be the way out (S7.3).
+func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
+	const settings = `{
+	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
+	  agents: { list: [{ id: "main", default: true }, { id: "ops" }] },
+	}`
+	turns := make(chan string, 1)
+	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		if turn.SessionKey == "agent:main:a" {
+			turns <- fmt.Sprint(turn.Sandboxed, " ", look(within(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
+		}
+		return "look at agent:ops:main", nil
+	})
+	as := session("agent:main:a")
+	as.Sandboxed = true
+	spawn(t, h, as, `{"task":"look","announce":"parent"}`)
+	if got := <-turns; !strings.HasPrefix(got, "true forbidden: ") || !strings.Contains(got, "sandboxed") {
+		t.Errorf("the report's run sees %s", got)
+	}
+	begin(t, h, "agent:main:a", "by its owner")
+	if got := <-turns; !strings.HasPrefix(got, "false ") {
+		t.Errorf("the owner's run sees %s", got)
+	}
+}

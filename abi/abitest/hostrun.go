@@ -57,6 +57,9 @@ func (h *Host) startNext(sessionKey string) {
 		case r.SessionKey != sessionKey || r.ended():
 		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
 			return
+		case h.session(r.SessionKey) == nil || h.session(r.SessionKey).ArchivedAt != 0:
+			h.end(r, abi.RunFailed, "", "the session is gone, or archived, before its turn")
+			return
 		default:
 			h.start(r)
 			return

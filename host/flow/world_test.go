@@ -66,6 +66,8 @@ type world struct {
 	*testing.T
 	db      *sqlite.DB
 	flows   *flow.Manager
+	rules   step.Rules
+	as      abi.Caller // who calls
 	receive func(*abi.Session) error
 
 	mu  sync.Mutex
@@ -73,7 +75,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, p *plugin) *world {
-	w := &world{T: t, now: time.UnixMilli(1_770_000_000_000)}
+	w := &world{T: t, now: time.UnixMilli(1_770_000_000_000), as: abi.Caller{SessionKey: caller, AgentID: "main"}}
 	path := filepath.Join(t.TempDir(), "flow.db")
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), path, nil); err != nil {
@@ -107,7 +109,9 @@ func (w *world) open(p *plugin) {
 	flows, err := flow.New(&flow.Options{
 		Store: twice{w.db}, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
 		Settings: func(string) *flow.Settings {
-			return &flow.Settings{Config: []byte(`{}`), Rules: step.Rules{Receive: w.receive}}
+			rules := w.rules
+			rules.Receive = w.receive
+			return &flow.Settings{Config: []byte(`{}`), Rules: rules}
 		},
 		Plugin: "test 1", NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -201,7 +205,7 @@ func (w *world) call(ctx context.Context, id, args string) <-chan reply {
 	go func() {
 		a, err := w.flows.Call(ctx, &flow.Call{
 			Key: store.CallKey{Scope: "s", ID: id}, Tool: "sessions_send", Args: []byte(args),
-			Caller: abi.Caller{SessionKey: caller, AgentID: "main"},
+			Caller: w.as,
 			Waiting: func(begins bool) {
 				if begins {
 					close(waiting)

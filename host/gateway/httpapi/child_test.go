@@ -202,7 +202,7 @@ func TestTokenOfChild(t *testing.T) {
 		}{
 			{"a child's run", v.run(child), c.listed, c.ends},
 			{"another run", v.run("agent:main:main"), all, open},
-			{"a child's connection", "child", all, connection},
+			{"a child's connection", "child", "agents_list sessions_history sessions_list sessions_send", connection},
 		} {
 			listed, ends := v.mcp(who.token)
 			if listed != who.listed || !maps.Equal(ends, who.ends) {

@@ -48,7 +48,7 @@ func TestArguments(t *testing.T) {
 		`{"agentId":"ops","message":"x"}`:                                              "sessionKey or label is required",
 		`{"sessionKey":"main","label":"x","message":"x"}`:                              "exclude each other",
 		`{"sessionKey":"main","agentId":"ops","message":"x"}`:                          "agentId narrows a label only",
-		`{"label":"x","agentId":"no good","message":"x"}`:                              "agentId has an invalid agent id",
+		`{"label":"x","agentId":"no good","message":"x"}`:                              `agentId "no good" has an invalid agent id`,
 		`{"sessionKey":"main","message":"x","timeoutSeconds":-1}`:                      "timeoutSeconds must be a number of at least 0",
 		`{"sessionKey":"main","message":"x","timeoutSeconds":-0.1}`:                    "timeoutSeconds must be a number of at least 0",
 		`{"sessionKey":"main","message":"x","timeoutSeconds":"30"}`:                    "timeoutSeconds must be a number",

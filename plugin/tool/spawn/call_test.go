@@ -111,7 +111,7 @@ func TestCallRefusedByTheHost(t *testing.T) {
 	d := drive(t, mainCaller)
 	d.work.Refuse[""] = abi.NewError(abi.Forbidden, "the session has 5 children at work")
 	wantRefused(t, d.call(`{"task":"x"}`), false, abi.Forbidden,
-		"no more children now: the session has 5 children at work (agents.defaults.subagents.maxChildrenPerAgent is 5); wait until one has reported")
+		"no more children now: the session has 5 children at work (agents.defaults.subagents.maxChildrenPerAgent is 5); do the task here, or spawn again when one has ended")
 	d.work.Refuse[""] = abi.NewError(abi.Limit, "too many effects")
 	wantRefused(t, d.call(`{"task":"x"}`), true, abi.Limit, "too many effects")
 	delete(d.work.Refuse, "")

@@ -80,7 +80,7 @@ func (f *errand) reportOf(run *abi.Run, result, answer string) string {
 			r.Stats.Transcript = f.row.TranscriptPath
 		}
 	}
-	r.Result, r.Notes = announce.Read(brief.Cut(answer, maxResult))
+	r.Result, r.Notes = announce.Read(answer)
 	if r.Result == "" {
 		r.Result = announce.Strip(result)
 	}

@@ -130,7 +130,7 @@ func TestOverlongTexts(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	d := drive(t, mainCaller).must(`{"task":"Count.","announce":"parent"}`).ends(abi.RunFailed, long).ends(abi.RunFailed, long)
 	report := d.work.Runs[2].Message
-	if want := "Status: error\nResult: -\nNotes: " + long[:2*maxReason] + transcript.Marker + "\n\nStats: "; !strings.HasPrefix(report, want) {
+	if want := "Status: error\nResult: -\nNotes: " + long[:2*maxReason] + " " + strings.TrimSpace(transcript.Marker) + "\n\nStats: "; !strings.HasPrefix(report, want) {
 		t.Errorf("S5.5 report of %d bytes: %.200s", len(report), report)
 	}
 	d.replies(long)

@@ -47,7 +47,7 @@ func TestSpawn(t *testing.T) {
 // A whole spawn that reports to its requester, which answers.
 func TestSpawnToParent(t *testing.T) {
 	d := drive(t, mainCaller).must(toldMain).replies("There are 42.", "Result: 42")
-	d.wantNote("reported to " + main + "; waiting for its answer")
+	d.wantNote("reported to main; waiting for its answer")
 	d.replies(" It is 42.\n").wantNote(archivedLater + "reported; answer queued")
 	d.wantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success")
 	d.wantSent(abi.SendRequest{SessionKey: main, Text: "It is 42.", RunID: "run-3"})
