@@ -198,7 +198,7 @@ var readmeWants = []struct{ command, want string }{
 	{"./parley history main", `(?m)^assistant  20`},
 	{"./parley call sessions_spawn", `"status": "accepted"`},
 	{"./parley tree main", `(?m)^└─ agent:ops:subagent:\S+ +done .* announce queued: delivered|^├─ agent:ops:subagent:\S+ +done .* announce queued: delivered`},
-	{"./parley tree", `(?m)^└─ agent:\w+:subagent:\S+ .* killed `},
+	{"./parley tree", `(?m)^└─ .*agent:\w+:subagent:\S+ .* killed `},
 	{"./parley call sessions_list", `"kind": "cron"`},
 	{"./parley send main", `^All three servers are up; `},
 	{"./parley flows", `(?m)^f_\w+ +sessions_send +done +operator `},

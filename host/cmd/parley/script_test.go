@@ -168,7 +168,8 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`\d+\.\d ms`), "N ms"},
 	{regexp.MustCompile(`runtime \d+s`), "runtime Ns"},
-	{regexp.MustCompile(`\b\d+s ago {1,2}`), "Ns ago "},
+	{regexp.MustCompile(`\b\d+s ago +`), "Ns ago  "},
+	{regexp.MustCompile(`(?m)\b\d+s ago$`), "Ns ago"},
 	{regexp.MustCompile(`(agent:(?:logs|disks|backup):subagent:)[0-9a-f-]{36}`), "${1}UUID"},
 	{regexp.MustCompile(` id [0-9a-f-]{36} `), " id UUID "},
 	{regexp.MustCompile(`transcript /\S+\.jsonl`), "transcript PATH"},
