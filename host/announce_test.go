@@ -168,7 +168,7 @@ func TestLongestAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, own, announce string }{
 		{"the child's own", long, ""},
 		{"its announce", "short", "Result: " + long[len("Result: "):]},
-		{"more than a sandbox holds", strings.Repeat("0123456789abcde\n", 1<<20), ""},
+		{"more than a sandbox holds", strings.Repeat("0123456789\nabcde", 1<<20), ""},
 		{"quotes, which take twice as much in JSON", strings.Repeat(`"`, abi.MaxText), ""},
 		{"control characters, which take six times as much", strings.Repeat("\x01", abi.MaxText/4), ""},
 		{"lines of nothing else", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
