@@ -64,7 +64,7 @@ func TestParentArchivedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(let)
-			if got := standing(t, h, s.flow); got != "done: stored only (the requester session is archived), and therefore kept" {
+			if got := standing(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
 				t.Errorf("the flow stands: %s", got)
 			}
 			if posts := w.take(); len(posts) > 0 {

@@ -38,10 +38,11 @@ type Answer struct {
 }
 
 // Call runs one tool call and returns its answer. Failures of the tool are
-// answers, and so is that the caller may not use it (S5.4); an error is an *abi.Error and means that there is none: InvalidArgs
-// (the arguments are no strict JSON, the caller is nobody, or the call's id came
-// with other arguments before), NotFound (no such tool), Unsupported, Limit (the
-// step went over a limit), Conflict, Internal.
+// answers, and so is that the caller may not use it (S5.4). An error is an
+// *abi.Error and means that there is no answer: InvalidArgs (the arguments are no
+// strict JSON, the caller is nobody, or the call's id came with other arguments
+// before), NotFound (no such tool), Unsupported, Limit (the step went over a limit),
+// Conflict, Internal.
 //
 // A tool that writes may wait for others, and what it has accepted is worked on
 // from Start on. When ctx ends, the waiting does, and nothing else: a call with the

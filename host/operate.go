@@ -86,6 +86,14 @@ func (h *Host) KillRun(ctx context.Context, id, why string) (*store.Run, error) 
 // maxWhy bounds the reason for which a run is killed, in bytes.
 const maxWhy = 1000
 
+// StepDue reports whether a step of a flow is due: what it waited for has come.
+func (h *Host) StepDue(ctx context.Context) (bool, error) {
+	return look(ctx, h, func(v store.View) (bool, error) {
+		due, err := v.Due(ctx, store.KindFlow)
+		return len(due) > 0 && due[0].At <= h.options.Now().UnixMilli(), err
+	})
+}
+
 // Flow returns a flow, or abi.NotFound.
 func (h *Host) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()

@@ -3,6 +3,7 @@ package abitest
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
@@ -20,10 +21,19 @@ func (s *hostStep) create(f *fields) ([]byte, error) {
 	if id, err := sessionkey.AgentID(session.AgentID); err != nil || id != session.AgentID {
 		f.wrong("agentId", "an agent id")
 	}
+	if utf8.RuneCountInString(session.Label) > abi.MaxLabel || utf8.RuneCountInString(session.ModelOverride) > abi.MaxName || utf8.RuneCountInString(session.ThinkingLevel) > abi.MaxName {
+		f.wrong("label", "shorter texts, here and in model and thinkingLevel")
+	}
 	if err := f.done(); err != nil {
 		return nil, err
 	}
-	if active := s.host.active(c.SessionKey); c.Depth > 0 || max > 0 && active >= max && !c.Operator {
+	if session.AgentID != c.AgentID && !s.host.settings.configured(session.AgentID) {
+		return nil, abi.NewError(abi.NotFound, "there is no agent "+session.AgentID)
+	}
+	if own := s.host.settings.maxChildren; max == 0 || own < max {
+		max = own
+	}
+	if active := s.host.active(c.SessionKey) + len(s.created); c.Depth > 0 || active >= max && !c.Operator {
 		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child may not, nor a session with %d children at work", active))
 	}
 	session.Key = sessionkey.ChildOf(session.AgentID, s.host.newID("child"))

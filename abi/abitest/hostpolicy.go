@@ -22,6 +22,7 @@ type hostSettings struct {
 	maxAttempts int
 	runSeconds  int64
 	children    int // that run at once
+	maxChildren int // of a session that are at work
 	childTools  any // tools.subagents.tools
 	pricing     any // models.pricing
 }
@@ -32,7 +33,10 @@ func settingsOf(config map[string]any) hostSettings {
 		return v
 	}
 	s := hostSettings{policy: at("/session/sendPolicy"), sandbox: at("/agents/defaults/sandbox/mode"), maxAttempts: 2, runSeconds: 600,
-		children: 8, childTools: at("/tools/subagents/tools"), pricing: at("/models/pricing")}
+		children: 8, maxChildren: 5, childTools: at("/tools/subagents/tools"), pricing: at("/models/pricing")}
+	if n, ok := at("/agents/defaults/subagents/maxChildrenPerAgent").(json.Number); ok {
+		s.maxChildren, _ = strconv.Atoi(string(n))
+	}
 	if n, ok := at("/agents/defaults/subagents/maxConcurrent").(json.Number); ok {
 		s.children, _ = strconv.Atoi(string(n))
 	}
@@ -80,6 +84,14 @@ func (s *hostSettings) sandboxed(key, agentID string) bool {
 		}
 	}
 	return mode == "all" || mode == "non-main" && !s.keys.IsMain(key)
+}
+
+// configured reports whether there is an agent with this id.
+func (s *hostSettings) configured(id string) bool {
+	return len(s.agents) == 0 && id == s.keys.Agent() || slices.ContainsFunc(s.agents, func(item any) bool {
+		v, _ := Lookup(item, "/id")
+		return v == id
+	})
 }
 
 // childMay reports whether the runs of children may use a tool (S5.4).

@@ -27,7 +27,16 @@ type hostRun struct {
 func (r *hostRun) ended() bool { return r.endedAt != 0 }
 
 func (r *hostRun) abi() *abi.Run {
-	return &abi.Run{ID: r.id, Status: r.Status, Reply: r.Reply, Error: r.Error, Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
+	return &abi.Run{ID: r.id, Status: r.Status, Reply: atMost(r.Reply), Error: atMost(r.Error), Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
+}
+
+// atMost returns a text that a plugin can hold.
+func atMost(text string) string {
+	const mark = "\n…(truncated)…"
+	if len(text) <= abi.MaxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:abi.MaxText-len(mark)], "") + mark
 }
 
 func (h *Host) run(id string) *hostRun {

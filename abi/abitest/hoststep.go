@@ -27,6 +27,11 @@ var _ HostFunctions = (*hostStep)(nil)
 
 func (s *hostStep) run(export string, input []byte) (abi.StepResult, error) {
 	r, err := readStep(s.host.plugin(export, input, s))
+	for _, born := range s.created {
+		if err == nil && !slices.Contains(s.parties, born.Session.Key) {
+			err = abi.NewError(abi.Internal, "the child "+born.Session.Key+" is left without a run")
+		}
+	}
 	if err == nil && !s.writes && (r.Wait != nil || r.Result == nil) {
 		err = abi.NewError(abi.Forbidden, "a read-only tool answers at once")
 	}
@@ -147,6 +152,9 @@ func (s *hostStep) start(f *fields) ([]byte, error) {
 		if err := s.host.settings.receives(session); err != nil {
 			return nil, err
 		}
+	}
+	if s.flow.caller.Hops >= abi.MaxHops {
+		return nil, abi.NewError(abi.Forbidden, "the chain of flows is too long")
 	}
 	if source == "" {
 		source = s.flow.caller.SessionKey

@@ -96,8 +96,12 @@ func brood(ctx context.Context, w *tabwriter.Writer, path string, parents int) (
 	begin := time.Now()
 	close(held.let)
 	for _, id := range flows {
-		if f, err := h.WaitFlow(ctx, id); err != nil || !f.Resting() {
-			return errors.Join(fmt.Errorf("flow %s is %s: %s", id, f.Status, f.Standing()), err)
+		f, err := h.WaitFlow(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !f.Resting() {
+			return fmt.Errorf("flow %s is %s: %s", id, f.Status, f.Standing())
 		}
 	}
 	rate := float64(len(flows)) / time.Since(begin).Seconds()

@@ -71,8 +71,8 @@ func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error)
 		{"label", p.Label, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.Label }},
 		{"displayName", p.DisplayName, atMost(abi.MaxName), func(s *abi.Session) *string { return &s.DisplayName }},
 		{"model", p.Model, knownModel(c), func(s *abi.Session) *string { return &s.ModelOverride }},
-		{"thinkingLevel", p.ThinkingLevel, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.ThinkingLevel }},
-		{"verboseLevel", p.VerboseLevel, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.VerboseLevel }},
+		{"thinkingLevel", p.ThinkingLevel, atMost(abi.MaxName), func(s *abi.Session) *string { return &s.ThinkingLevel }},
+		{"verboseLevel", p.VerboseLevel, atMost(abi.MaxName), func(s *abi.Session) *string { return &s.VerboseLevel }},
 	} {
 		if f.text == nil {
 			continue

@@ -126,3 +126,21 @@ func TestOnlyOwnChildrenGo(t *testing.T) {
 		return nil
 	})
 }
+
+// A chain ends in every step of a flow, not only in the first.
+func TestChainEndsInLaterSteps(t *testing.T) {
+	var got gjson.Result
+	w := newWorld(t, &plugin{
+		call: func(func(string, string) gjson.Result, gjson.Result) string {
+			return `{"wait":{"until":1,"state":{},"stateVersion":1}}`
+		},
+		resume: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+			got = ask("agent", begin)
+			return `{"result":{}}`
+		},
+	})
+	w.as.Hops = 8
+	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || got.Get("error.code").Str != "forbidden" || len(w.allRuns()) != 0 {
+		t.Errorf("%v, it was answered %s, %d runs", r.err, got.Raw, len(w.allRuns()))
+	}
+}

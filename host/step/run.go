@@ -27,7 +27,7 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.flow.Step == 1 && f.flow.Caller.Hops >= abi.MaxHops {
+	if f.flow.Caller.Hops >= abi.MaxHops {
 		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("agent.run: the caller is the end of a chain of %d flows", abi.MaxHops))
 	}
 	// Send policy is not asked about a session that comes with its first run (S5.2).

@@ -98,7 +98,7 @@ type reader struct {
 	at       part
 	labelled bool // there was a result
 	whole    bool // everything is one part
-	asked    bool // the line before was the word Status alone
+	asked    bool // the last line with a text was the word Status alone
 }
 
 func (r *reader) read(text string) {
@@ -111,15 +111,35 @@ func (r *reader) read(text string) {
 		}
 		line := text[start:end]
 		next = min(end+1, len(text))
-		if _, _, found := label(line); !found && !(r.asked && isStatus(line)) {
-			r.asked = false
+		p, rest, found := label(line)
+		switch {
+		case r.answers(line), found && p >= isFact && (leavesOut(p, rest) || p == isFact && start == 0 && !r.whole):
+			// The first line of an answer is its own status, whatever it says.
+			r.add(text[begin:start])
+			r.asked = p == isFact && rest == ""
+		case found && p < isFact && !r.whole:
+			r.add(text[begin:start])
+			r.at, r.labelled = p, r.labelled || p == isResult
+			if p, fact, found := label(rest); !found || p < isFact || !leavesOut(p, fact) {
+				r.add(rest)
+				r.add("\n")
+			}
+		default:
 			continue
 		}
-		r.add(text[begin:start])
-		r.line(line)
 		begin = next
 	}
 	r.add(text[begin:])
+}
+
+// answers reports whether a line says what a heading before it has announced, and
+// nothing else.
+func (r *reader) answers(line string) bool {
+	if !r.asked || strings.TrimSpace(line) == "" {
+		return false
+	}
+	r.asked = false
+	return isStatus(line) && strings.IndexFunc(line, unicode.IsLetter) >= 0
 }
 
 // lines makes every end of a line the same.
@@ -132,40 +152,13 @@ func lines(text string) string {
 
 func (r *reader) add(text string) { r.parts[r.at] = append(r.parts[r.at], text...) }
 
-// line takes one line that says something about the report itself. What stands
-// behind a label is a line of its own.
-func (r *reader) line(line string) {
-	asked := r.asked
-	if r.asked = false; asked && isStatus(line) {
-		return
-	}
-	for line != "" {
-		p, rest, found := label(line)
-		switch {
-		case found && p >= isFact && r.leavesOut(p, rest):
-			r.asked = p == isFact && rest == ""
-			return
-		case found && p < isFact && !r.whole:
-			r.at, r.labelled = p, r.labelled || p == isResult
-			if line = rest; line != "" {
-				continue
-			}
-			return
-		}
-		break
-	}
-	r.add(line)
-	r.add("\n")
-}
-
-// leavesOut reports whether a line about a fact is left out. Ahead of the result
-// every word about status is the agent's own; within it a line may be part of what
-// was found.
-func (r *reader) leavesOut(p part, rest string) bool {
+// leavesOut reports whether a line about a fact is left out: not one that is part of
+// what was found, such as "Status: 200 OK".
+func leavesOut(p part, rest string) bool {
 	if p == isStats {
 		return len(rest) >= len(runtime) && strings.EqualFold(rest[:len(runtime)], runtime)
 	}
-	return r.at == before && !r.whole || isStatus(rest)
+	return isStatus(rest)
 }
 
 // runtime begins statistics.
@@ -197,7 +190,7 @@ func label(line string) (p part, rest string, found bool) {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 		return 0, "", false // indented lines belong to what they are in
 	}
-	name, rest, found := cutLabel(strings.TrimLeft(line, "# "))
+	name, rest, found := cutLabel(strings.TrimLeft(unlisted(line), "# "))
 	if !found && !strings.HasPrefix(line, "#") { // a heading needs no colon
 		return 0, "", false
 	}
@@ -206,13 +199,26 @@ func label(line string) (p part, rest string, found bool) {
 		return isResult, rest, true
 	case is(name, "notes"), is(name, "notas"):
 		return isNotes, rest, true
+	case is(name, "status"), is(name, "estado"):
+		return isFact, rest, true
 	case is(name, "stats"):
 		return isStats, rest, true
 	}
-	if name = strings.TrimLeft(name, "->+• \u00a0"); is(name, "status") || is(name, "estado") {
-		return isFact, rest, true
-	}
 	return 0, "", false
+}
+
+// unlisted returns a line without the marks of a list or a quotation at its beginning.
+func unlisted(line string) string {
+	for {
+		short := strings.TrimLeft(line, ">-+•\u00a0")
+		if after, ok := strings.CutPrefix(short, "* "); ok {
+			short = after
+		}
+		if len(short) == len(line) {
+			return line
+		}
+		line = strings.TrimLeft(short, " ")
+	}
 }
 
 // is compares a name with a word in lower case, and makes nothing for that.

@@ -168,7 +168,7 @@ func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 func (a *app) flow(f *store.Flow) {
 	a.out.Println(a.out.Bold(terminal.Line("flow " + f.ID)))
 	fields := [][2]string{
-		{"tool", terminal.Line(f.Tool)}, {"status", a.status(f.Status)}, {"from", terminal.Line(callerName(&f.Caller))},
+		{"tool", terminal.Line(f.Tool)}, {"status", a.status(state(f))}, {"from", terminal.Line(callerName(&f.Caller))},
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},

@@ -74,8 +74,9 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 		return nil, errors.Join(err, db.Close())
 	}
 	o.start = sync.OnceValue(func() error {
-		o.working.Store(true)
-		return o.Start(context.Background()) // not the end of whoever happens to be first
+		err := o.Start(context.Background()) // not the end of whoever happens to be first
+		o.working.Store(err == nil)
+		return err
 	})
 	o.socket = httpapi.NewSocket(o, a.log)
 	service := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: o.socket}
@@ -174,7 +175,7 @@ func (o *possession) Close(ctx context.Context) error {
 const stepPause = 20 * time.Millisecond
 
 // finish waits until there is nothing more to do for agents, or ctx ends: neither
-// runs nor flows that go on after them.
+// runs nor steps that may start some.
 func (o *possession) finish(ctx context.Context) error {
 	if !o.working.Load() {
 		return nil
@@ -190,7 +191,7 @@ func (o *possession) finish(ctx context.Context) error {
 		}
 		going := len(runs) > 0
 		if err == nil && !going {
-			if going, err = o.goesOn(ctx); going {
+			if going, err = o.StepDue(ctx); going {
 				pause(ctx, stepPause)
 			}
 		}
@@ -199,12 +200,6 @@ func (o *possession) finish(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// goesOn reports whether a flow waits for more than a time.
-func (o *possession) goesOn(ctx context.Context) (bool, error) {
-	flows, err := o.Flows(ctx, &store.Filter{Statuses: []string{store.FlowWaiting}, Limit: maxSearch})
-	return slices.ContainsFunc(flows, func(f *store.Flow) bool { return !f.Resting() }), err
 }
 
 // pause returns after a time, or when ctx ends.

@@ -46,7 +46,7 @@ func (c *treeCmd) Run(ctx context.Context, a *app) error {
 		switch more := a.treeTable(tree, time.Now()); {
 		case more && c.Limit < abi.MaxListLimit:
 			a.note("there are more; see them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
-		case more:
+		case more && c.Key == "":
 			a.note("there are more; see those of one session with parley tree KEY")
 		}
 		return nil

@@ -53,7 +53,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestFormerRun reads a run with members that runs had once.
+// TestFormerRun reads a run with a member that runs had once.
 func TestFormerRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := open(t, path)
@@ -61,7 +61,7 @@ func TestFormerRun(t *testing.T) {
 	if err := db.Update(context.Background(), func(tx store.Tx) error { return tx.PutRun(run) }); err != nil {
 		t.Fatal(err)
 	}
-	execRaw(t, path, `UPDATE runs SET data = json_set(data, '$.depth', 1, '$.sandboxed', json('true'))`)
+	execRaw(t, path, `UPDATE runs SET data = json_set(data, '$.depth', 1)`)
 	v, err := db.View(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -39,29 +39,31 @@ func (o *Output) Table(headers []string, rows [][]string) {
 	}
 }
 
-// narrow is the width below which no column is cut.
+// narrow is the width below which no column is cut; nor is one below its header's.
 const narrow = 8
 
-// fit cuts the widest columns until rows are at most so wide, or all columns are
-// narrow: short ones, such as states and numbers, keep what they say.
+// fit cuts the widest columns until rows are at most so wide, or no column can be
+// cut: short ones, such as states and numbers, keep what they say. On a terminal
+// that is narrower still, lines wrap.
 func fit(headers []string, rows [][]string, width int) [][]string {
-	widths := make([]int, len(headers))
+	widths, least := make([]int, len(headers)), make([]int, len(headers))
 	total := gap * (len(headers) - 1)
 	for c := range headers {
 		widths[c] = lipgloss.Width(headers[c])
+		least[c] = max(widths[c], narrow)
 		for _, row := range rows {
 			widths[c] = max(widths[c], lipgloss.Width(row[c]))
 		}
 		total += widths[c]
 	}
 	for ; total > width; total-- {
-		widest := 0
+		widest := -1
 		for c := range widths {
-			if widths[c] > widths[widest] {
+			if widths[c] > least[c] && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
 		}
-		if widths[widest] <= narrow {
+		if widest < 0 {
 			break
 		}
 		widths[widest]--
