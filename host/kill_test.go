@@ -29,8 +29,9 @@ func TestKillRun(t *testing.T) {
 	h := alive(t, stocked(t, file(t)), everybody, hangs(began))
 	executing, queued := begin(t, h, "agent:main:a", "one"), begin(t, h, "agent:main:a", "two")
 	<-began
-	for id, why := range map[string]string{queued: "", executing: " enough "} {
-		r, err := h.KillRun(t.Context(), id, why)
+	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // in this order: the queued one would begin
+		id := kill.id
+		r, err := h.KillRun(t.Context(), id, kill.why)
 		if err != nil || r.Status != abi.RunKilled || (id == queued) != (r.StartedAt == 0) {
 			t.Fatalf("%+v, %v", r, err)
 		}
