@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
@@ -112,12 +111,6 @@ func standing(t *testing.T, h *host.Host, flow string) string {
 
 // announces reports whether a turn writes a child's report.
 func announces(turn *agent.Turn) bool { return strings.HasPrefix(turn.Message, "Your task is over") }
-
-// quoted is a text as JSON.
-func quoted(text string) string {
-	doc, _ := json.Marshal(text)
-	return string(doc)
-}
 
 // wall is a sink that keeps what it gets, unless it is told to refuse for good.
 type wall struct {
