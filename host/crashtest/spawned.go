@@ -112,34 +112,31 @@ func (w *walk) announced(work *store.Run) {
 		w.fail("the requester's message %s", problem)
 	}
 	w.came("reported " + want.status)
-	if parent.Status == abi.RunDone {
+	switch n := len(w.story.deliveries); {
+	case parent.Status == abi.RunDone && w.call.receiver != "":
 		w.delivered(exactly(heard(w.child)))
-	} else if len(w.story.deliveries) > 0 {
-		w.fail("%d deliveries, though the requester answered nothing", len(w.story.deliveries))
+	case n > 0 && parent.Status == abi.RunDone:
+		w.fail("%d deliveries, though the requester has no channel", n)
+	case n > 0:
+		w.fail("%d deliveries, though the requester answered nothing", n)
 	}
 }
 
 // delivered looks for one delivery, whose text is not unlike what it must be, and for
-// its post. A requester without a channel is told nothing.
+// its post.
 func (w *walk) delivered(unlike func(text string) string) {
-	status := store.DeliveryDelivered
-	if w.call.receiver == "" {
-		status = store.DeliverySkipped
-	}
 	if n := len(w.story.deliveries); n != 1 {
 		w.fail("%d deliveries, want one", n)
 		return
 	}
 	d := w.story.deliveries[0]
-	if d.Status != status || d.SessionKey != w.call.from {
-		w.fail("delivery %s to %s is %s, want %s to %s: %s", d.ID, d.SessionKey, d.Status, status, w.call.from, d.Error)
+	if d.Status != store.DeliveryDelivered || d.SessionKey != w.call.from {
+		w.fail("delivery %s to %s is %s, want it delivered to %s: %s", d.ID, d.SessionKey, d.Status, w.call.from, d.Error)
 	}
 	if problem := unlike(d.Text); problem != "" {
 		w.fail("delivery %s %s", d.ID, problem)
 	}
-	if w.call.receiver != "" {
-		w.arrived(w.story, w.outside, w.call.receiver, d.Text)
-	}
+	w.arrived(w.story, w.outside, w.call.receiver, d.Text)
 }
 
 // childIs looks at the child's session, and that it went when it was to, and at the
