@@ -19,24 +19,33 @@ import (
 func TestTwoHostsOnOneStore(t *testing.T) {
 	shared := file(t)
 	synctest.Test(t, func(t *testing.T) {
+		const outside = "a message from outside"
 		var mu sync.Mutex
 		turns := map[string]int{} // by run
 		by := map[*host.Options]int{}
+		both := make(chan struct{})
 		var hosts []*host.Host
 		for range 2 {
 			hosts = append(hosts, alive(t, stocked(t, shared), everybody, nil, func(o *host.Options) {
-				o.Shared = true
+				o.Shared, o.Config.Runs.MainSlots = true, 1
 				o.Agents = func(string) (agent.Agent, error) {
 					return acting(func(_ context.Context, turn *agent.Turn) (string, error) {
 						mu.Lock()
-						defer mu.Unlock()
 						turns[turn.RunID]++
-						by[o]++
+						if by[o]++; by[o] == 1 && len(by) == 2 {
+							close(both)
+						}
+						mu.Unlock()
+						if turn.Message == outside {
+							<-both
+						}
 						return "done", nil
 					}), nil
 				}
 			}))
 		}
+		// Each host has one slot for these, so each executes one of them.
+		held := []string{begin(t, hosts[0], "agent:main:a", outside), begin(t, hosts[0], "agent:main:b", outside)}
 		const calls = 24
 		answers := make(chan string, calls)
 		for i := range calls {
@@ -57,6 +66,9 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 				t.Errorf("answered %s", got)
 			}
 		}
+		for _, id := range held {
+			reply(t, hosts[1], id)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		for id, n := range turns {
@@ -64,8 +76,8 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 				t.Errorf("run %s was executed %d times", id, n)
 			}
 		}
-		if len(turns) != calls || len(by) != 2 {
-			t.Errorf("%d runs were executed by %d hosts, want %d by both", len(turns), len(by), calls)
+		if want := calls + len(held); len(turns) != want || len(by) != 2 {
+			t.Errorf("%d runs were executed by %d hosts, want %d by both", len(turns), len(by), want)
 		}
 	})
 }
