@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/flow/flowtest"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/guest/guesttest"
 )
@@ -60,19 +61,19 @@ func TestArguments(t *testing.T) {
 		`[]`: "must be a JSON object",
 	} {
 		d := drive(t, mainCaller)
-		wantRefused(t, d.call(args), false, abi.InvalidArgs, want)
-		d.wantRuns()
+		flowtest.WantRefused(t, d.Call(args), false, abi.InvalidArgs, want)
+		d.WantRuns()
 	}
 }
 
 func TestTimeout(t *testing.T) {
 	for given, want := range map[string]int64{``: 30, `,"timeoutSeconds":null`: 30, `,"timeoutSeconds":1`: 1, `,"timeoutSeconds":3600.5`: 3600, `,"timeoutSeconds":9e15`: 3600, `,"timeoutSeconds":0.9`: 0} {
-		d := drive(t, mainCaller).must(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
+		d := drive(t, mainCaller).Must(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
 		if want > 0 {
 			want = acceptedAt + want*1000
 		}
-		if d.last.Wait.Until != want {
-			t.Errorf("S4.1 %s: until %d, want %d", given, d.last.Wait.Until, want)
+		if d.Last.Wait.Until != want {
+			t.Errorf("S4.1 %s: until %d, want %d", given, d.Last.Wait.Until, want)
 		}
 	}
 }
@@ -80,12 +81,12 @@ func TestTimeout(t *testing.T) {
 // S4.2: whatever two things are wrong, the one that is checked first is told.
 func TestOrderOfChecks(t *testing.T) {
 	deny := func(d *driver) {
-		for _, row := range d.store.Sessions {
-			d.work.Refuse[row.Key] = abi.NewError(abi.Forbidden, "send policy denies it")
+		for _, row := range d.Store.Sessions {
+			d.Work.Refuse[row.Key] = abi.NewError(abi.Forbidden, "send policy denies it")
 		}
 	}
-	hops := func(d *driver) { d.caller.Hops = 8 }
-	tree := func(d *driver) { d.config = `{}` }
+	hops := func(d *driver) { d.Caller.Hops = 8 }
+	tree := func(d *driver) { d.Config = `{}` }
 	tests := []struct {
 		name string
 		args string
@@ -112,8 +113,8 @@ func TestOrderOfChecks(t *testing.T) {
 		{"archived, by label", `{"label":"old","message":"x"}`, nil, abi.NotFound, `session "old" is archived`},
 		{"S8.3 policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
 		{"S8.3 policy without a wait", `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
-		{"S7.3 sandboxed", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){func(d *driver) { d.caller.Sandboxed = true }}, abi.Forbidden, "sandboxed"},
-		{"S0.3 current of the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.caller = operator }}, abi.InvalidArgs, "the operator has none"},
+		{"S7.3 sandboxed", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){func(d *driver) { d.Caller.Sandboxed = true }}, abi.Forbidden, "sandboxed"},
+		{"S0.3 current of the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.Caller = operator }}, abi.InvalidArgs, "the operator has none"},
 		{"S1.3 reserved", `{"sessionKey":"global","message":"x"}`, nil, abi.InvalidArgs, "reserved"},
 	}
 	for _, tt := range tests {
@@ -122,8 +123,8 @@ func TestOrderOfChecks(t *testing.T) {
 			for _, set := range tt.set {
 				set(d)
 			}
-			wantRefused(t, d.call(tt.args), false, tt.code, tt.text)
-			d.wantRuns()
+			flowtest.WantRefused(t, d.Call(tt.args), false, tt.code, tt.text)
+			d.WantRuns()
 		})
 	}
 }
@@ -138,17 +139,17 @@ func TestLabels(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := drive(t, mainCaller)
-			err := d.call(tt.args)
+			err := d.Call(tt.args)
 			switch {
 			case tt.text != "":
 				if err == nil || !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("S4.1 got %v, want %s", err, tt.text)
 				}
-				d.wantRuns()
+				d.WantRuns()
 			case err != nil:
 				t.Error(err)
 			default:
-				d.wantRuns("agent:main:main > " + tt.target + ": x")
+				d.WantRuns("nested agent:main:main > " + tt.target + ": x")
 			}
 		})
 	}
@@ -179,13 +180,13 @@ func TestFirstStep(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := drive(t, tt.caller)
-			d.work.Waiting = []string{"agent:ops:cron:daily"}
-			d.must(tt.args).wantResult(tt.result)
-			if w := d.last.Wait; w.Run != "run-1" || w.Until != tt.until || d.last.Code != "" {
-				t.Errorf("%+v, %s", w, d.last.Code)
+			d.Work.Waiting = []string{"agent:ops:cron:daily"}
+			d.Must(tt.args).WantResult(tt.result)
+			if w := d.Last.Wait; w.Run != "run-1" || w.Until != tt.until || d.Last.Code != "" {
+				t.Errorf("%+v, %s", w, d.Last.Code)
 			}
-			if len(d.work.Runs) != 1 || d.work.Runs[0].TimeoutSeconds != 0 || d.work.Runs[0].Source != tt.caller.SessionKey {
-				t.Errorf("runs %+v", d.work.Runs)
+			if len(d.Work.Runs) != 1 || d.Work.Runs[0].TimeoutSeconds != 0 || d.Work.Runs[0].Source != tt.caller.SessionKey {
+				t.Errorf("runs %+v", d.Work.Runs)
 			}
 		})
 	}
@@ -195,12 +196,12 @@ func TestFirstStep(t *testing.T) {
 func TestFirstStepFaults(t *testing.T) {
 	for _, code := range []abi.Code{abi.Conflict, abi.Limit, abi.Internal, abi.InvalidArgs} {
 		d := drive(t, mainCaller)
-		d.work.Refuse["agent:ops:main"] = abi.NewError(code, "because")
-		wantRefused(t, d.call(`{"sessionKey":"agent:ops:main","message":"x"}`), true, code, "because")
+		d.Work.Refuse["agent:ops:main"] = abi.NewError(code, "because")
+		flowtest.WantRefused(t, d.Call(`{"sessionKey":"agent:ops:main","message":"x"}`), true, code, "because")
 	}
 	d := drive(t, mainCaller)
-	d.work.Refuse["agent:ops:main"] = abi.NewError(abi.NotFound, "gone meanwhile")
-	wantRefused(t, d.call(`{"sessionKey":"agent:ops:main","message":"x"}`), false, abi.NotFound, "gone meanwhile")
-	d.config = `{"tools":{"sessions":{"visibility":"x"}}}`
-	wantRefused(t, d.call(`{"sessionKey":"main","message":"x"}`), true, abi.Internal, "visibility")
+	d.Work.Refuse["agent:ops:main"] = abi.NewError(abi.NotFound, "gone meanwhile")
+	flowtest.WantRefused(t, d.Call(`{"sessionKey":"agent:ops:main","message":"x"}`), false, abi.NotFound, "gone meanwhile")
+	d.Config = `{"tools":{"sessions":{"visibility":"x"}}}`
+	flowtest.WantRefused(t, d.Call(`{"sessionKey":"main","message":"x"}`), true, abi.Internal, "visibility")
 }

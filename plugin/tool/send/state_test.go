@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/flow/flowtest"
 	"github.com/parley-wasm/parley/plugin/transcript"
 )
 
@@ -50,17 +51,17 @@ func TestUnreadableState(t *testing.T) {
 		`{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1,"new":7}`,
 	} {
 		d := drive(t, mainCaller)
-		d.state = []byte(doc)
-		err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone, Reply: "x"}})
-		wantRefused(t, err, true, abi.Internal, "cannot be read")
+		d.State = []byte(doc)
+		err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone, Reply: "x"}})
+		flowtest.WantRefused(t, err, true, abi.Internal, "cannot be read")
 	}
 }
 
 func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).must(send)
-	wantRefused(t, d.resume(nil), true, abi.InvalidArgs, "needs the event")
-	wantRefused(t, d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
-	d.wantRuns("agent:main:main > agent:ops:main: question")
+	d := drive(t, mainCaller).Must(send)
+	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
+	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
+	d.WantRuns("nested agent:main:main > agent:ops:main: question")
 }
 
 // Texts of any size: those that agents exchange stay whole, the state stays
@@ -72,14 +73,14 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("sessionKey", "agent:ops:main")
 			args.String("message", huge("request "))
-			d := drive(t, mainCaller).must(string(args.Close()))
-			d.replies(huge("reply "), huge("second "), huge("third "), "REPLY_SKIP")
+			d := drive(t, mainCaller).Must(string(args.Close()))
+			d.Replies(huge("reply "), huge("second "), huge("third "), "REPLY_SKIP")
 			for i, want := range []string{"request ", "reply ", "second ", "third "} {
-				if d.work.Runs[i].Message != strings.TrimSpace(huge(want)) {
-					t.Errorf("run %d has a message of %d bytes", i+1, len(d.work.Runs[i].Message))
+				if d.Work.Runs[i].Message != strings.TrimSpace(huge(want)) {
+					t.Errorf("run %d has a message of %d bytes", i+1, len(d.Work.Runs[i].Message))
 				}
 			}
-			announce := d.work.Runs[4].Message
+			announce := d.Work.Runs[4].Message
 			for _, want := range []string{"request ", "reply ", "third "} {
 				if !strings.Contains(announce, want+unit) {
 					t.Errorf("the announce is not told the %s", want)
@@ -91,8 +92,8 @@ func TestHugeTexts(t *testing.T) {
 			if len(jsonappend.String(nil, announce)) < maxTexts-1000 {
 				t.Errorf("the announce is told %d bytes, less than there was room for", len(announce))
 			}
-			d.replies(huge("post "))
-			if got := d.work.Sent[0].Text; got != strings.TrimSpace(huge("post ")) {
+			d.Replies(huge("post "))
+			if got := d.Work.Sent[0].Text; got != strings.TrimSpace(huge("post ")) {
 				t.Errorf("delivered %d bytes", len(got))
 			}
 		})
@@ -102,16 +103,16 @@ func TestHugeTexts(t *testing.T) {
 // A reply longer than a message may be loses its end.
 func TestOverlongReply(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).must(send).replies(long)
-	if m := d.work.Runs[1].Message; len(m) > abi.MaxText || len(m) < abi.MaxText-2 || !utf8.ValidString(m) || !strings.HasSuffix(m, transcript.Marker) {
+	d := drive(t, mainCaller).Must(send).Replies(long)
+	if m := d.Work.Runs[1].Message; len(m) > abi.MaxText || len(m) < abi.MaxText-2 || !utf8.ValidString(m) || !strings.HasSuffix(m, transcript.Marker) {
 		t.Errorf("message of %d bytes", len(m))
 	}
 	var r struct{ Reply string }
-	if err := json.Unmarshal(d.last.Result, &r); err != nil || r.Reply != long {
+	if err := json.Unmarshal(d.Last.Result, &r); err != nil || r.Reply != long {
 		t.Errorf("S4.4 the reply was changed: %d bytes, %v", len(r.Reply), err)
 	}
-	d.replies("REPLY_SKIP").replies(long)
-	if text := d.work.Sent[0].Text; len(text) > abi.MaxText || !strings.HasSuffix(text, transcript.Marker) {
+	d.Replies("REPLY_SKIP").Replies(long)
+	if text := d.Work.Sent[0].Text; len(text) > abi.MaxText || !strings.HasSuffix(text, transcript.Marker) {
 		t.Errorf("delivery of %d bytes", len(text))
 	}
 }
@@ -119,13 +120,13 @@ func TestOverlongReply(t *testing.T) {
 // A reply that no step could return shortens the result, and only that.
 func TestReplyBeyondOutput(t *testing.T) {
 	long := strings.Repeat("\x01", abi.MaxText)
-	d := drive(t, mainCaller).must(send).replies(long)
+	d := drive(t, mainCaller).Must(send).Replies(long)
 	var r struct{ Reply string }
-	if err := json.Unmarshal(d.last.Result, &r); err != nil || !strings.HasSuffix(r.Reply, "\x01"+transcript.Marker) || len(d.last.Result) > maxReply+500 || len(d.last.Result) < maxReply-500 {
-		t.Errorf("result of %d bytes, %v", len(d.last.Result), err)
+	if err := json.Unmarshal(d.Last.Result, &r); err != nil || !strings.HasSuffix(r.Reply, "\x01"+transcript.Marker) || len(d.Last.Result) > maxReply+500 || len(d.Last.Result) < maxReply-500 {
+		t.Errorf("result of %d bytes, %v", len(d.Last.Result), err)
 	}
-	if d.work.Runs[1].Message != long {
-		t.Errorf("message of %d bytes", len(d.work.Runs[1].Message))
+	if d.Work.Runs[1].Message != long {
+		t.Errorf("message of %d bytes", len(d.Work.Runs[1].Message))
 	}
 }
 
@@ -134,18 +135,18 @@ func TestLongNames(t *testing.T) {
 	long := strings.Repeat(`"`, abi.MaxSessionKey-len("agent:main:"))
 	d := drive(t, abi.Caller{SessionKey: "agent:main:" + long, AgentID: "main"})
 	target := "agent:main:" + long[1:] + "x"
-	d.store.Sessions = append(d.store.Sessions, abi.Session{Key: target}, abi.Session{Key: d.caller.SessionKey})
+	d.Store.Sessions = append(d.Store.Sessions, abi.Session{Key: target}, abi.Session{Key: d.Caller.SessionKey})
 	args := jsonappend.Open(nil)
 	args.String("sessionKey", target)
 	args.String("message", strings.Repeat("\x01", 1<<20))
-	d.must(string(args.Close()))
-	d.work.Refuse[d.caller.SessionKey] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
-	d.replies(strings.Repeat("y", 1<<20))
-	if d.last.Wait == nil || len(d.work.Runs) != 2 {
-		t.Fatalf("%+v", d.last)
+	d.Must(string(args.Close()))
+	d.Work.Refuse[d.Caller.SessionKey] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
+	d.Replies(strings.Repeat("y", 1<<20))
+	if d.Last.Wait == nil || len(d.Work.Runs) != 2 {
+		t.Fatalf("%+v", d.Last)
 	}
-	d.replies("Post")
-	if len(d.work.Sent) != 1 {
-		t.Errorf("%s", d.last.Note)
+	d.Replies("Post")
+	if len(d.Work.Sent) != 1 {
+		t.Errorf("%s", d.Last.Note)
 	}
 }

@@ -6,39 +6,40 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/flow/flowtest"
 )
 
 const agents = `"agents":{"defaults":{"subagents":{"maxChildrenPerAgent":3}},"list":[{"id":"main","subagents":{"allowAgents":["ops"]}},{"id":"ops"},{"id":"dev"}]},"models":{"allow":["small","large"]}`
 
 func TestCall(t *testing.T) {
 	d := drive(t, mainCaller)
-	d.config = "{" + agents + "}"
-	d.must(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
+	d.Config = "{" + agents + "}"
+	d.Must(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
 	const key = "agent:ops:subagent:1"
-	if got, want := string(d.last.Result), `{"status":"accepted","runId":"run-1","childSessionKey":"`+key+`","model":"small"}`; got != want {
+	if got, want := string(d.Last.Result), `{"status":"accepted","runId":"run-1","childSessionKey":"`+key+`","model":"small"}`; got != want {
 		t.Errorf("S5.3 got %s, want %s", got, want)
 	}
-	if want := []abi.CreateRequest{{AgentID: "ops", Label: "l", Model: "small", ThinkingLevel: "high", MaxActive: 3}}; !reflect.DeepEqual(d.work.Created, want) {
-		t.Errorf("S5.3 created %+v, want %+v", d.work.Created, want)
+	if want := []abi.CreateRequest{{AgentID: "ops", Label: "l", Model: "small", ThinkingLevel: "high", MaxActive: 3}}; !reflect.DeepEqual(d.Work.Created, want) {
+		t.Errorf("S5.3 created %+v, want %+v", d.Work.Created, want)
 	}
-	r := d.work.Runs[0]
+	r := d.Work.Runs[0]
 	if r.SessionKey != key || r.Message != "Count." || r.Source != "" || r.Group != abi.GroupSubagent || r.NoTools || r.TimeoutSeconds != 60 {
 		t.Errorf("S5.3 started %+v", r)
 	}
-	if d.last.Wait.Run != "run-1" || d.last.Wait.Until != 0 || d.last.Code != "" {
-		t.Errorf("S5.3 waits %+v, code %s", d.last.Wait, d.last.Code)
+	if d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || d.Last.Code != "" {
+		t.Errorf("S5.3 waits %+v, code %s", d.Last.Wait, d.Last.Code)
 	}
-	d.wantNote("waiting for the child " + key).wantSent()
-	if calls := d.store.Calls; calls[abi.OpGet] != 1 || len(calls) != 1 {
+	d.WantNote("waiting for the child " + key).WantSent()
+	if calls := d.Store.Calls; calls[abi.OpGet] != 1 || len(calls) != 1 {
 		t.Errorf("S5.3 reads %v", calls)
 	}
 }
 
 // The operator has no session to look at.
 func TestCallOfTheOperator(t *testing.T) {
-	d := drive(t, operator).must(`{"task":"Count."}`)
-	if len(d.store.Calls) != 0 || d.work.Created[0].AgentID != "main" {
-		t.Errorf("reads %v, creates %+v", d.store.Calls, d.work.Created)
+	d := drive(t, operator).Must(`{"task":"Count."}`)
+	if len(d.Store.Calls) != 0 || d.Work.Created[0].AgentID != "main" {
+		t.Errorf("reads %v, creates %+v", d.Store.Calls, d.Work.Created)
 	}
 }
 
@@ -73,11 +74,11 @@ func TestCallRefused(t *testing.T) {
 		{"no model", mainCaller, `{"task":"x","model":"big"}`, abi.NotFound, `model "big" is not a known model; models.allow has: small, large`},
 	} {
 		d := drive(t, tt.caller)
-		d.config = "{" + agents + "}"
-		d.store.Sessions = append(d.store.Sessions, abi.Session{Key: "agent:main:kid", SessionID: "s-kid", UpdatedAt: 1, SpawnedBy: "agent:ops:main"})
-		wantRefused(t, d.call(tt.args), false, tt.code, tt.text)
-		if len(d.work.Created)+len(d.work.Runs) > 0 {
-			t.Errorf("%s: created %+v, started %+v", tt.name, d.work.Created, d.work.Runs)
+		d.Config = "{" + agents + "}"
+		d.Store.Sessions = append(d.Store.Sessions, abi.Session{Key: "agent:main:kid", SessionID: "s-kid", UpdatedAt: 1, SpawnedBy: "agent:ops:main"})
+		flowtest.WantRefused(t, d.Call(tt.args), false, tt.code, tt.text)
+		if len(d.Work.Created)+len(d.Work.Runs) > 0 {
+			t.Errorf("%s: created %+v, started %+v", tt.name, d.Work.Created, d.Work.Runs)
 		}
 	}
 }
@@ -85,8 +86,8 @@ func TestCallRefused(t *testing.T) {
 // A configured model that models.allow lacks is named by where it is configured.
 func TestModelOfTheSettings(t *testing.T) {
 	d := drive(t, mainCaller)
-	d.config = `{"models":{"allow":[]},"agents":{"defaults":{"subagents":{"model":"big"}}}}`
-	wantRefused(t, d.call(`{"task":"x"}`), false, abi.NotFound, `agents.defaults.subagents.model "big" is not a known model; models.allow has: none`)
+	d.Config = `{"models":{"allow":[]},"agents":{"defaults":{"subagents":{"model":"big"}}}}`
+	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), false, abi.NotFound, `agents.defaults.subagents.model "big" is not a known model; models.allow has: none`)
 }
 
 // Lists of any length leave a refusal short.
@@ -97,10 +98,10 @@ func TestLongLists(t *testing.T) {
 		models += `,"` + strings.Repeat(string(c), 200) + `"`
 	}
 	d := drive(t, mainCaller)
-	d.config = `{"models":{"allow":[` + models + `]},"agents":{"list":[` + list + `,{"id":"main2"}]}}`
-	d.caller.AgentID = "main2" // allowed nothing
+	d.Config = `{"models":{"allow":[` + models + `]},"agents":{"list":[` + list + `,{"id":"main2"}]}}`
+	d.Caller.AgentID = "main2" // allowed nothing
 	for _, args := range []string{`{"task":"x","agentId":"main"}`, `{"task":"x","model":"big"}`} {
-		if err := d.call(args); err == nil || len(err.Error()) > 4<<10 {
+		if err := d.Call(args); err == nil || len(err.Error()) > 4<<10 {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
@@ -109,15 +110,15 @@ func TestLongLists(t *testing.T) {
 // What the host refuses of the first step.
 func TestCallRefusedByTheHost(t *testing.T) {
 	d := drive(t, mainCaller)
-	d.work.Refuse[""] = abi.NewError(abi.Forbidden, "the session has 5 children at work")
-	wantRefused(t, d.call(`{"task":"x"}`), false, abi.Forbidden,
+	d.Work.Refuse[""] = abi.NewError(abi.Forbidden, "the session has 5 children at work")
+	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), false, abi.Forbidden,
 		"no more children now: the session has 5 children at work (agents.defaults.subagents.maxChildrenPerAgent is 5); do the task here, or spawn again when one has ended")
-	d.work.Refuse[""] = abi.NewError(abi.Limit, "too many effects")
-	wantRefused(t, d.call(`{"task":"x"}`), true, abi.Limit, "too many effects")
-	delete(d.work.Refuse, "")
-	d.work.Refuse[child] = abi.NewError(abi.Internal, "broken")
-	wantRefused(t, d.call(`{"task":"x"}`), true, abi.Internal, "broken")
+	d.Work.Refuse[""] = abi.NewError(abi.Limit, "too many effects")
+	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), true, abi.Limit, "too many effects")
+	delete(d.Work.Refuse, "")
+	d.Work.Refuse[child] = abi.NewError(abi.Internal, "broken")
+	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), true, abi.Internal, "broken")
 	d = drive(t, mainCaller)
-	d.config = `{"tools":{"sessions":{"visibility":"x"}}}`
-	wantRefused(t, d.call(`{"task":"x"}`), true, abi.Internal, "tools.sessions.visibility")
+	d.Config = `{"tools":{"sessions":{"visibility":"x"}}}`
+	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), true, abi.Internal, "tools.sessions.visibility")
 }

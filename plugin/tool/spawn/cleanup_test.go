@@ -10,14 +10,14 @@ const minute = 60_000
 
 // S5.7: a child is deleted after its announce, and its report names no transcript.
 func TestDelete(t *testing.T) {
-	d := drive(t, mainCaller).must(deleted).replies("done")
-	if d.last.Wait.Until != 0 {
-		t.Errorf("until %d", d.last.Wait.Until)
+	d := drive(t, mainCaller).Must(deleted).Replies("done")
+	if d.Last.Wait.Until != 0 {
+		t.Errorf("until %d", d.Last.Wait.Until)
 	}
-	d.replies("Result: 42").wantNote("done: child deleted; announce queued").wantOver()
-	d.wantSent(posted("Status: success\nResult: 42\nNotes: -\n\nStats: runtime 5s · tokens n/a · session "+child+" · id child-1", "run-2"))
-	for i := range d.store.Sessions {
-		if d.store.Sessions[i].Key == child {
+	d.Replies("Result: 42").WantNote("done: child deleted; announce queued").WantOver()
+	d.WantSent(posted("Status: success\nResult: 42\nNotes: -\n\nStats: runtime 5s · tokens n/a · session "+child+" · id child-1", "run-2"))
+	for i := range d.Store.Sessions {
+		if d.Store.Sessions[i].Key == child {
 			t.Error("the child is still there")
 		}
 	}
@@ -26,77 +26,77 @@ func TestDelete(t *testing.T) {
 // A child in which a run has not ended is left alone for a minute at a time.
 func TestTidyLater(t *testing.T) {
 	busy := abi.NewError(abi.Conflict, "a run has not ended")
-	d := drive(t, mainCaller).must(deleted).replies("done")
-	d.work.Refuse[child] = busy
-	d.replies("Result: 42").wantNote("child is deleted when its runs have ended; announce queued")
+	d := drive(t, mainCaller).Must(deleted).Replies("done")
+	d.Work.Refuse[child] = busy
+	d.Replies("Result: 42").WantNote("child is deleted when its runs have ended; announce queued")
 	for range 3 {
-		from := d.now
-		if d.last.Wait.Until != from+minute {
-			t.Errorf("until %d, want %d", d.last.Wait.Until, from+minute)
+		from := d.Now
+		if d.Last.Wait.Until != from+minute {
+			t.Errorf("until %d, want %d", d.Last.Wait.Until, from+minute)
 		}
-		d.time().wantNote("child is deleted when its runs have ended; announce queued")
+		d.Time().WantNote("child is deleted when its runs have ended; announce queued")
 	}
-	delete(d.work.Refuse, child)
-	d.time().wantNote("done: child deleted; announce queued").wantOver()
+	delete(d.Work.Refuse, child)
+	d.Time().WantNote("done: child deleted; announce queued").WantOver()
 
-	d = drive(t, mainCaller).must(count).replies("done", "Result: 42")
-	d.work.Refuse[child] = busy
-	d.time().wantNote("kept 1 min; announce queued")
-	delete(d.work.Refuse, child)
-	d.time().wantNote("done: child archived; announce queued").wantOver()
+	d = drive(t, mainCaller).Must(count).Replies("done", "Result: 42")
+	d.Work.Refuse[child] = busy
+	d.Time().WantNote("kept 1 min; announce queued")
+	delete(d.Work.Refuse, child)
+	d.Time().WantNote("done: child archived; announce queued").WantOver()
 }
 
 // A child that is gone needs nothing more.
 func TestTidyNothing(t *testing.T) {
 	for _, args := range []string{count, deleted} {
-		d := drive(t, mainCaller).must(args).replies("done")
-		d.remove(child)
-		d.replies("Result: 42")
-		if d.last.Wait != nil {
-			d.time()
+		d := drive(t, mainCaller).Must(args).Replies("done")
+		d.Remove(child)
+		d.Replies("Result: 42")
+		if d.Last.Wait != nil {
+			d.Time()
 		}
-		d.wantNote("done: the child is gone; announce queued").wantOver()
+		d.WantNote("done: the child is gone; announce queued").WantOver()
 	}
 }
 
 func TestNeverArchived(t *testing.T) {
 	d := drive(t, mainCaller)
-	d.config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
-	d.must(count).replies("done")
-	if d.last.Wait.Until != 0 {
-		t.Errorf("until %d", d.last.Wait.Until)
+	d.Config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
+	d.Must(count).Replies("done")
+	if d.Last.Wait.Until != 0 {
+		t.Errorf("until %d", d.Last.Wait.Until)
 	}
-	d.replies("Result: 42").wantNote("done: announce queued").wantOver()
+	d.Replies("Result: 42").WantNote("done: announce queued").WantOver()
 
 	// Nor is one that was to be deleted, and is kept.
 	d = drive(t, mainCaller)
-	d.config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
-	d.must(deleted)
-	d.row(main).ArchivedAt = 1
-	d.replies("done").wantNote("done: stored only (the requester session is archived), and therefore kept").wantOver()
+	d.Config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
+	d.Must(deleted)
+	d.Session(main).ArchivedAt = 1
+	d.Replies("done").WantNote("done: stored only (the requester session is archived), and therefore kept").WantOver()
 }
 
 // A child is archived in time while its announce is queued, or its requester has
 // not answered; one that is to be deleted is there until everything is said.
 func TestTimeComesFirst(t *testing.T) {
-	d := drive(t, mainCaller).must(toldMain).replies("done", "Result: 42").time()
-	if d.row(child).ArchivedAt == 0 || d.last.Wait.Run != "run-3" || d.last.Wait.Until != 0 {
-		t.Errorf("S5.7 %+v, %+v", d.row(child), d.last.Wait)
+	d := drive(t, mainCaller).Must(toldMain).Replies("done", "Result: 42").Time()
+	if d.Session(child).ArchivedAt == 0 || d.Last.Wait.Run != "run-3" || d.Last.Wait.Until != 0 {
+		t.Errorf("S5.7 %+v, %+v", d.Session(child), d.Last.Wait)
 	}
-	d.replies("It is 42.").wantNote("done: reported; answer queued").wantOver()
+	d.Replies("It is 42.").WantNote("done: reported; answer queued").WantOver()
 
-	d = drive(t, mainCaller).must(count).replies("done")
-	d.work.Refuse[child] = abi.NewError(abi.Conflict, "a run has not ended")
-	d.time()
-	if d.last.Wait.Run != "run-2" || d.last.Wait.Until != d.now+minute {
-		t.Errorf("S5.7 %+v", d.last.Wait)
+	d = drive(t, mainCaller).Must(count).Replies("done")
+	d.Work.Refuse[child] = abi.NewError(abi.Conflict, "a run has not ended")
+	d.Time()
+	if d.Last.Wait.Run != "run-2" || d.Last.Wait.Until != d.Now+minute {
+		t.Errorf("S5.7 %+v", d.Last.Wait)
 	}
 
-	d = drive(t, mainCaller).must(`{"task":"Count.","announce":"parent","cleanup":"delete"}`).replies("done", "Result: 42")
-	d.now += 1000 * minute
-	if d.last.Wait.Until != 0 {
-		t.Errorf("S5.7 until %d", d.last.Wait.Until)
+	d = drive(t, mainCaller).Must(`{"task":"Count.","announce":"parent","cleanup":"delete"}`).Replies("done", "Result: 42")
+	d.Now += 1000 * minute
+	if d.Last.Wait.Until != 0 {
+		t.Errorf("S5.7 until %d", d.Last.Wait.Until)
 	}
-	d.row(child)
-	d.replies("It is 42.").wantNote("done: child deleted; reported; answer queued").wantOver()
+	d.Session(child)
+	d.Replies("It is 42.").WantNote("done: child deleted; reported; answer queued").WantOver()
 }

@@ -8,7 +8,7 @@ import (
 
 // What agents are told, in every run of a spawn.
 func TestTexts(t *testing.T) {
-	d := drive(t, mainCaller).must(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).replies("There are 42.", "Result: 42")
+	d := drive(t, mainCaller).Must(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).Replies("There are 42.", "Result: 42")
 	want := []string{
 		"Sub-agent context: you were spawned by session main, channel telegram, to do one task, labelled \"the ?count?\"; the message is the task.\n" +
 			"You do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is reported to the requester. " +
@@ -17,12 +17,12 @@ func TestTexts(t *testing.T) {
 		"Sub-agent report context: the message is the report of child session agent:main:subagent:1, which you spawned with the label \"the ?count?\".\n" +
 			"Your answer is posted to this session's channel, telegram. If nothing needs to be posted, answer exactly ANNOUNCE_SKIP.",
 	}
-	for i, r := range d.work.Runs {
+	for i, r := range d.Work.Runs {
 		if r.Context != want[i] {
 			t.Errorf("run %d:\n got %s\nwant %s", i+1, r.Context, want[i])
 		}
 	}
-	if got := d.work.Runs[1].Message; got != asked("ended well", "Result", "Notes", "There are 42.") {
+	if got := d.Work.Runs[1].Message; got != asked("ended well", "Result", "Notes", "There are 42.") {
 		t.Errorf("S5.5 %s", got)
 	}
 }
@@ -42,8 +42,8 @@ func TestAnnounceRequest(t *testing.T) {
 		{`{"session":{"announce":{"locale":"pt"}}}`, abi.RunDone, "42", asked("ended well", "Resultado", "Notas", "42")},
 	} {
 		d := drive(t, mainCaller)
-		d.config = tt.config
-		if got := d.must(count).ends(tt.status, tt.text).work.Runs[1].Message; got != tt.want {
+		d.Config = tt.config
+		if got := d.Must(count).Ends(tt.status, tt.text).Work.Runs[1].Message; got != tt.want {
 			t.Errorf("S5.5\n got %s\nwant %s", got, tt.want)
 		}
 	}
@@ -68,9 +68,9 @@ func TestWhoAgentsAreToldOf(t *testing.T) {
 			[]abi.Session{{Key: "global", SessionID: "s", UpdatedAt: 1, LastChannel: "slack"}}, count, "session main, channel slack"},
 	} {
 		d := drive(t, tt.caller)
-		d.config, d.store.Sessions = tt.config, append(d.store.Sessions, tt.rows...)
+		d.Config, d.Store.Sessions = tt.config, append(d.Store.Sessions, tt.rows...)
 		want := "Sub-agent context: you were spawned by " + tt.want + ", to do one task; the message is the task.\n"
-		if got := d.must(tt.args).work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
+		if got := d.Must(tt.args).Work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want)
 		}
 	}
@@ -78,10 +78,10 @@ func TestWhoAgentsAreToldOf(t *testing.T) {
 
 // A requester without a channel is told that its answer stays where it is.
 func TestReportWithoutAChannel(t *testing.T) {
-	d := drive(t, mainCaller).must(toldMain).replies("done")
-	d.row(main).LastTo = ""
-	d.replies("Result: 42")
-	if got, want := d.work.Runs[2].Context, "Sub-agent report context: the message is the report of child session "+child+", which you spawned.\n"+
+	d := drive(t, mainCaller).Must(toldMain).Replies("done")
+	d.Session(main).LastTo = ""
+	d.Replies("Result: 42")
+	if got, want := d.Work.Runs[2].Context, "Sub-agent report context: the message is the report of child session "+child+", which you spawned.\n"+
 		"This session has no channel: your answer stays in its transcript."; got != want {
 		t.Errorf("S5.6\n got %s\nwant %s", got, want)
 	}

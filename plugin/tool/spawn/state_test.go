@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/plugin/flow/flowtest"
 	"github.com/parley-wasm/parley/plugin/transcript"
 )
 
@@ -70,25 +71,25 @@ func TestUnreadableState(t *testing.T) {
 	}
 	for _, doc := range docs {
 		d := drive(t, mainCaller)
-		d.state = []byte(doc)
-		err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone, Reply: "x"}})
-		wantRefused(t, err, true, abi.Internal, "cannot be read")
+		d.State = []byte(doc)
+		err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone, Reply: "x"}})
+		flowtest.WantRefused(t, err, true, abi.Internal, "cannot be read")
 	}
 }
 
 func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).must(`{"task":"Count."}`)
-	wantRefused(t, d.resume(nil), true, abi.InvalidArgs, "needs the event")
+	d := drive(t, mainCaller).Must(`{"task":"Count."}`)
+	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	other := &abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}
-	wantRefused(t, d.resume(other), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
+	flowtest.WantRefused(t, d.Resume(other), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
 	// A time that nobody waits for changes nothing.
-	state := string(d.state)
-	if err := d.resume(&abi.Event{Type: abi.EventTime, At: now}); err != nil || d.last.Wait.Run != "run-1" || d.last.Wait.Until != 0 || string(d.state) != state {
-		t.Errorf("%+v, %v", d.last, err)
+	state := string(d.State)
+	if err := d.Resume(&abi.Event{Type: abi.EventTime, At: flowtest.Now}); err != nil || d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || string(d.State) != state {
+		t.Errorf("%+v, %v", d.Last, err)
 	}
-	d.replies("done", "Result: 42")
-	wantRefused(t, d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}}), true, abi.InvalidArgs, "woken by the run")
-	d.wantRuns("subagent  > "+child+": Count.", "nested  > "+child+": (announce)")
+	d.Replies("done", "Result: 42")
+	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}}), true, abi.InvalidArgs, "woken by the run")
+	d.WantRuns("subagent  > "+child+": Count.", "nested  > "+child+": (announce)")
 }
 
 // Texts of any size: the state stays within its bound, and what is reported in
@@ -100,25 +101,25 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("task", huge("task "))
 			args.String("announce", toParent)
-			d := drive(t, mainCaller).must(string(args.Close()))
-			if got := d.work.Runs[0].Message; got != strings.TrimSpace(huge("task ")) {
+			d := drive(t, mainCaller).Must(string(args.Close()))
+			if got := d.Work.Runs[0].Message; got != strings.TrimSpace(huge("task ")) {
 				t.Errorf("S5.3 the child is told %d bytes", len(got))
 			}
-			d.replies(huge("reply "))
-			asked := d.work.Runs[1].Message
+			d.Replies(huge("reply "))
+			asked := d.Work.Runs[1].Message
 			if len(asked) > abi.MaxText || !utf8.ValidString(asked) || !strings.Contains(asked, "Task:\ntask "+unit) || !strings.Contains(asked, "Result:\nreply "+unit) ||
 				strings.Count(asked, transcript.Marker) != 2 {
 				t.Errorf("S5.5 the announce is asked with %d bytes", len(asked))
 			}
-			d.replies("Result: " + huge("result ") + "\nNotes: " + huge("notes "))
-			report := d.work.Runs[2].Message
+			d.Replies("Result: " + huge("result ") + "\nNotes: " + huge("notes "))
+			report := d.Work.Runs[2].Message
 			if len(report) > abi.MaxText || len(report) < abi.MaxText-64<<10 || !utf8.ValidString(report) || !strings.HasPrefix(report, "Status: success\nResult: result "+unit) ||
 				!strings.Contains(report, transcript.Marker+"\nNotes: notes "+unit) || !strings.Contains(report, transcript.Marker+"\n\nStats: runtime 5s · ") ||
 				!strings.HasSuffix(report, " · transcript /store/child-1.jsonl") {
 				t.Errorf("S5.5 report of %d bytes", len(report))
 			}
-			d.replies(huge("answer "))
-			if got := d.work.Sent[0].Text; len(got) > abi.MaxText || !strings.HasPrefix(got, "answer "+unit) {
+			d.Replies(huge("answer "))
+			if got := d.Work.Sent[0].Text; len(got) > abi.MaxText || !strings.HasPrefix(got, "answer "+unit) {
 				t.Errorf("S5.6 delivered %d bytes", len(got))
 			}
 		})
@@ -128,13 +129,13 @@ func TestHugeTexts(t *testing.T) {
 // What is beyond what can be delivered loses its end, and only that.
 func TestOverlongTexts(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).must(`{"task":"Count.","announce":"parent"}`).ends(abi.RunFailed, long).ends(abi.RunFailed, long)
-	report := d.work.Runs[2].Message
+	d := drive(t, mainCaller).Must(`{"task":"Count.","announce":"parent"}`).Ends(abi.RunFailed, long).Ends(abi.RunFailed, long)
+	report := d.Work.Runs[2].Message
 	if want := "Status: error\nResult: -\nNotes: " + long[:2*maxReason] + " " + strings.TrimSpace(transcript.Marker) + "\n\nStats: "; !strings.HasPrefix(report, want) {
 		t.Errorf("S5.5 report of %d bytes: %.200s", len(report), report)
 	}
-	d.replies(long)
-	if got := d.work.Sent[0].Text; len(got) > abi.MaxText || len(got) < abi.MaxText-2 || !utf8.ValidString(got) || !strings.HasSuffix(got, transcript.Marker) {
+	d.Replies(long)
+	if got := d.Work.Sent[0].Text; len(got) > abi.MaxText || len(got) < abi.MaxText-2 || !utf8.ValidString(got) || !strings.HasSuffix(got, transcript.Marker) {
 		t.Errorf("S5.6 delivered %d bytes", len(got))
 	}
 }
@@ -144,17 +145,17 @@ func TestOverlongTexts(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	key := "agent:main:" + strings.Repeat(`"`, abi.MaxSessionKey-len("agent:main:"))
 	d := drive(t, abi.Caller{SessionKey: key, AgentID: "main"})
-	d.store.Sessions = append(d.store.Sessions, abi.Session{Key: key, SessionID: "s-long", UpdatedAt: 1})
+	d.Store.Sessions = append(d.Store.Sessions, abi.Session{Key: key, SessionID: "s-long", UpdatedAt: 1})
 	args := jsonappend.Open(nil)
 	args.String("task", strings.Repeat("\x01", abi.MaxText-1)+"x")
 	args.String("label", strings.Repeat("\x01", abi.MaxLabel-1)+"x")
 	args.String("thinking", strings.Repeat("€", abi.MaxName))
 	args.String("model", strings.Repeat("€", abi.MaxName))
-	d.must(string(args.Close()))
-	d.work.Refuse[key] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
-	d.replies(strings.Repeat("y", 1<<20), "")
-	if d.last.Wait == nil || len(d.work.Runs) != 2 || !strings.HasPrefix(d.last.Note, "kept 60 min; stored only (refused: \x02") {
-		t.Fatalf("%+v", d.last)
+	d.Must(string(args.Close()))
+	d.Work.Refuse[key] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
+	d.Replies(strings.Repeat("y", 1<<20), "")
+	if d.Last.Wait == nil || len(d.Work.Runs) != 2 || !strings.HasPrefix(d.Last.Note, "kept 60 min; stored only (refused: \x02") {
+		t.Fatalf("%+v", d.Last)
 	}
-	d.time().wantOver()
+	d.Time().WantOver()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/flow/flowtest"
 )
 
 const (
@@ -28,30 +29,30 @@ func posted(text, runID string) abi.SendRequest {
 
 // A whole spawn, to the channel of its requester.
 func TestSpawn(t *testing.T) {
-	d := drive(t, mainCaller).must(count)
-	d.replies("There are 42.").wantNote("the child is done; waiting for the announce of " + child)
-	if w := d.last.Wait; w.Run != "run-2" || w.Until != endedAt+60*60_000 {
+	d := drive(t, mainCaller).Must(count)
+	d.Replies("There are 42.").WantNote("the child is done; waiting for the announce of " + child)
+	if w := d.Last.Wait; w.Run != "run-2" || w.Until != flowtest.EndedAt+60*60_000 {
 		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
 	}
-	d.replies("Result: 42\nNotes: two empty").wantNote(archivedLater + "announce queued")
-	if w := d.last.Wait; w.Run != "" || w.Until != endedAt+60*60_000 {
+	d.Replies("Result: 42\nNotes: two empty").WantNote(archivedLater + "announce queued")
+	if w := d.Last.Wait; w.Run != "" || w.Until != flowtest.EndedAt+60*60_000 {
 		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
 	}
-	d.time().wantNote("done: child archived; announce queued").wantOver()
-	d.wantRuns(work, announceRun).wantSent(posted(reportText("success", "42", "two empty"), "run-2"))
-	if d.row(child).ArchivedAt == 0 {
+	d.Time().WantNote("done: child archived; announce queued").WantOver()
+	d.WantRuns(work, announceRun).WantSent(posted(reportText("success", "42", "two empty"), "run-2"))
+	if d.Session(child).ArchivedAt == 0 {
 		t.Error("S5.7 the child is not archived")
 	}
 }
 
 // A whole spawn that reports to its requester, which answers.
 func TestSpawnToParent(t *testing.T) {
-	d := drive(t, mainCaller).must(toldMain).replies("There are 42.", "Result: 42")
-	d.wantNote("reported to main; waiting for its answer")
-	d.replies(" It is 42.\n").wantNote(archivedLater + "reported; answer queued")
-	d.wantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success")
-	d.wantSent(abi.SendRequest{SessionKey: main, Text: "It is 42.", RunID: "run-3"})
-	if got, want := d.work.Runs[2].Message, reportText("success", "42", "-"); got != want {
+	d := drive(t, mainCaller).Must(toldMain).Replies("There are 42.", "Result: 42")
+	d.WantNote("reported to main; waiting for its answer")
+	d.Replies(" It is 42.\n").WantNote(archivedLater + "reported; answer queued")
+	d.WantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success")
+	d.WantSent(abi.SendRequest{SessionKey: main, Text: "It is 42.", RunID: "run-3"})
+	if got, want := d.Work.Runs[2].Message, reportText("success", "42", "-"); got != want {
 		t.Errorf("S5.6 got %s, want %s", got, want)
 	}
 }
@@ -75,12 +76,12 @@ func TestChildEnds(t *testing.T) {
 		{"told to nobody", `{"task":"Count.","announce":"none"}`, abi.RunDone, "yes", archivedLater + `stored only (announce is "none")`, 1},
 		{"told to nobody, failed", `{"task":"Count.","announce":"none"}`, abi.RunFailed, "no", archivedLater + `stored only (announce is "none")`, 1},
 	} {
-		d := drive(t, mainCaller).must(tt.args).ends(tt.status, tt.text)
-		if want := tt.note; d.last.Note != want && d.last.Note != "the child "+want {
-			t.Errorf("%s: note %s, want %s", tt.name, d.last.Note, want)
+		d := drive(t, mainCaller).Must(tt.args).Ends(tt.status, tt.text)
+		if want := tt.note; d.Last.Note != want && d.Last.Note != "the child "+want {
+			t.Errorf("%s: note %s, want %s", tt.name, d.Last.Note, want)
 		}
-		if len(d.work.Runs) != tt.runs || len(d.work.Sent) != 0 {
-			t.Errorf("%s: runs %+v, sent %+v", tt.name, d.work.Runs, d.work.Sent)
+		if len(d.Work.Runs) != tt.runs || len(d.Work.Sent) != 0 {
+			t.Errorf("%s: runs %+v, sent %+v", tt.name, d.Work.Runs, d.Work.Sent)
 		}
 	}
 }
@@ -120,11 +121,11 @@ func TestReports(t *testing.T) {
 		{"a reply of blanks", abi.RunDone, " \n", []abi.Message{tool("toolResult", `"42"`)}, abi.RunFailed, "", reportText("success", "42", "-")},
 		{"nothing at all", abi.RunDone, "", []abi.Message{tool("assistant", `"x"`)}, abi.RunFailed, "", reportText("success", "-", "-")},
 	} {
-		d := drive(t, mainCaller).must(count)
-		d.store.Messages[child] = tt.messages
-		d.ends(tt.status, tt.text).ends(tt.announce, tt.said)
-		if len(d.work.Sent) != 1 || d.work.Sent[0].Text != tt.want {
-			t.Errorf("%s:\n got %+v\nwant %s", tt.name, d.work.Sent, tt.want)
+		d := drive(t, mainCaller).Must(count)
+		d.Store.Messages[child] = tt.messages
+		d.Ends(tt.status, tt.text).Ends(tt.announce, tt.said)
+		if len(d.Work.Sent) != 1 || d.Work.Sent[0].Text != tt.want {
+			t.Errorf("%s:\n got %+v\nwant %s", tt.name, d.Work.Sent, tt.want)
 		}
 	}
 }
@@ -134,22 +135,22 @@ func TestReports(t *testing.T) {
 func TestRepliesOfRunsThatFailed(t *testing.T) {
 	end := func(d *driver, reply string) {
 		t.Helper()
-		r := &abi.Run{ID: d.last.Wait.Run, Status: abi.RunKilled, Reply: reply, StartedAt: startedAt, EndedAt: endedAt}
-		d.work.Status[r.ID] = r
-		if err := d.resume(&abi.Event{Type: abi.EventRun, Run: r}); err != nil {
+		r := &abi.Run{ID: d.Last.Wait.Run, Status: abi.RunKilled, Reply: reply, StartedAt: flowtest.StartedAt, EndedAt: flowtest.EndedAt}
+		d.Work.Status[r.ID] = r
+		if err := d.Resume(&abi.Event{Type: abi.EventRun, Run: r}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d := drive(t, mainCaller).must(count)
+	d := drive(t, mainCaller).Must(count)
 	end(d, "ANNOUNCE_SKIP")
 	end(d, "Result: 42")
-	d.wantSent(posted(reportText("killed", "ANNOUNCE_SKIP", "-"), "run-2"))
+	d.WantSent(posted(reportText("killed", "ANNOUNCE_SKIP", "-"), "run-2"))
 }
 
 // S5.6: where there is nobody to tell, the result stays with the child.
 func TestNobodyToTell(t *testing.T) {
-	archive := func(d *driver) { d.row(main).ArchivedAt = 1 }
-	remove := func(d *driver) { d.remove(main) }
+	archive := func(d *driver) { d.Session(main).ArchivedAt = 1 }
+	remove := func(d *driver) { d.Remove(main) }
 	for _, args := range []string{count, toldMain, deleted} {
 		kept := ""
 		if args == deleted {
@@ -157,28 +158,28 @@ func TestNobodyToTell(t *testing.T) {
 		}
 		for why, change := range map[string]func(*driver){"the requester session is archived": archive, "the requester session does not exist": remove} {
 			want := archivedLater + "stored only (" + why + ")" + kept
-			d := drive(t, mainCaller).must(args)
+			d := drive(t, mainCaller).Must(args)
 			change(d)
-			d.replies("done").wantNote(want).wantRuns(work)
-			d.time().wantOver()
-			if d.row(child).ArchivedAt == 0 {
+			d.Replies("done").WantNote(want).WantRuns(work)
+			d.Time().WantOver()
+			if d.Session(child).ArchivedAt == 0 {
 				t.Error("S5.7 the child is not archived")
 			}
-			d = drive(t, mainCaller).must(args).replies("done")
+			d = drive(t, mainCaller).Must(args).Replies("done")
 			change(d)
-			d.replies("Result: 42").wantNote(want).wantRuns(work, announceRun)
+			d.Replies("Result: 42").WantNote(want).WantRuns(work, announceRun)
 		}
 	}
-	d := drive(t, operator).must(count).replies("done")
-	d.wantNote(archivedLater + "stored only (the requester is the operator, who has no session)").wantRuns(work)
+	d := drive(t, operator).Must(count).Replies("done")
+	d.WantNote(archivedLater + "stored only (the requester is the operator, who has no session)").WantRuns(work)
 }
 
 // A requester without a channel when it spawned is told in its session.
 func TestNoChannel(t *testing.T) {
 	for _, target := range []abi.Target{{}, {Channel: "telegram"}, {To: "7"}, {Channel: "internal", To: "7"}, {Channel: "unknown", To: "7"}} {
 		c := abi.Caller{SessionKey: main, AgentID: "main", Channel: target.Channel, To: target.To}
-		d := drive(t, c).must(count).replies("done", "Result: 42")
-		d.wantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success").wantSent()
+		d := drive(t, c).Must(count).Replies("done", "Result: 42")
+		d.WantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success").WantSent()
 	}
 }
 
@@ -191,31 +192,31 @@ func TestParentAnswers(t *testing.T) {
 		{abi.RunTimeout, "", "reported; the requester's answer hit its time limit"},
 		{abi.RunKilled, "", "reported; the requester's answer was aborted"},
 	} {
-		d := drive(t, mainCaller).must(toldMain).replies("done", "Result: 42").ends(tt.status, tt.text)
-		d.wantNote(archivedLater + tt.note).wantSent()
+		d := drive(t, mainCaller).Must(toldMain).Replies("done", "Result: 42").Ends(tt.status, tt.text)
+		d.WantNote(archivedLater + tt.note).WantSent()
 	}
 }
 
 // What the host refuses of a later step is part of how the flow ends; what fails
 // ends the step.
 func TestRefusals(t *testing.T) {
-	refuse := func(d *driver, key string, code abi.Code) { d.work.Refuse[key] = abi.NewError(code, "closed") }
+	refuse := func(d *driver, key string, code abi.Code) { d.Work.Refuse[key] = abi.NewError(code, "closed") }
 
-	d := drive(t, mainCaller).must(count)
+	d := drive(t, mainCaller).Must(count)
 	refuse(d, child, abi.Forbidden)
-	d.replies("raw").wantNote(archivedLater + "announce queued").wantSent(posted(reportText("success", "raw", "-"), "run-1"))
+	d.Replies("raw").WantNote(archivedLater + "announce queued").WantSent(posted(reportText("success", "raw", "-"), "run-1"))
 
-	d = drive(t, mainCaller).must(count).replies("raw")
+	d = drive(t, mainCaller).Must(count).Replies("raw")
 	refuse(d, main, abi.Forbidden)
-	d.replies("Result: 42").wantNote(archivedLater + "stored only (refused: closed)").wantSent()
+	d.Replies("Result: 42").WantNote(archivedLater + "stored only (refused: closed)").WantSent()
 
-	d = drive(t, mainCaller).must(toldMain).replies("raw")
+	d = drive(t, mainCaller).Must(toldMain).Replies("raw")
 	refuse(d, main, abi.NotFound)
-	d.replies("Result: 42").wantNote(archivedLater+"stored only (refused: closed)").wantRuns(work, announceRun)
+	d.Replies("Result: 42").WantNote(archivedLater+"stored only (refused: closed)").WantRuns(work, announceRun)
 
-	d = drive(t, mainCaller).must(toldMain).replies("raw", "Result: 42")
+	d = drive(t, mainCaller).Must(toldMain).Replies("raw", "Result: 42")
 	refuse(d, main, abi.Forbidden)
-	d.replies("It is 42.").wantNote(archivedLater + "stored only (refused: closed)").wantSent()
+	d.Replies("It is 42.").WantNote(archivedLater + "stored only (refused: closed)").WantSent()
 
 	for _, tt := range []struct {
 		name, args string
@@ -228,19 +229,19 @@ func TestRefusals(t *testing.T) {
 		{"answer", toldMain, []string{"raw", "Result: 42"}, main},
 		{"delete", deleted, []string{"raw"}, child},
 	} {
-		d := drive(t, mainCaller).must(tt.args).replies(tt.replies...)
+		d := drive(t, mainCaller).Must(tt.args).Replies(tt.replies...)
 		refuse(d, tt.key, abi.Internal)
-		wantRefused(t, d.end(abi.RunDone, "next"), true, abi.Internal, "closed")
+		flowtest.WantRefused(t, d.End(abi.RunDone, "next"), true, abi.Internal, "closed")
 	}
 
-	d = drive(t, mainCaller).must(count).replies("raw")
-	delete(d.work.Status, "run-1")
-	err := d.resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}})
-	wantRefused(t, err, true, abi.Internal, `does not know the run "run-1"`)
+	d = drive(t, mainCaller).Must(count).Replies("raw")
+	delete(d.Work.Status, "run-1")
+	err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}})
+	flowtest.WantRefused(t, err, true, abi.Internal, `does not know the run "run-1"`)
 }
 
 func TestCancel(t *testing.T) {
-	cancel := &abi.Event{Type: abi.EventCancel, At: now}
+	cancel := &abi.Event{Type: abi.EventCancel, At: flowtest.Now}
 	for _, tt := range []struct {
 		args    string
 		replies []string
@@ -251,13 +252,13 @@ func TestCancel(t *testing.T) {
 		{toldMain, []string{"done", "Result: 42"}, "waiting for the requester's answer"},
 		{count, []string{"done", "Result: 42"}, "waiting to tidy up (announce queued)"},
 	} {
-		d := drive(t, mainCaller).must(tt.args).replies(tt.replies...)
-		runs, sent := len(d.work.Runs), len(d.work.Sent)
-		if err := d.resume(cancel); err != nil {
+		d := drive(t, mainCaller).Must(tt.args).Replies(tt.replies...)
+		runs, sent := len(d.Work.Runs), len(d.Work.Sent)
+		if err := d.Resume(cancel); err != nil {
 			t.Fatal(err)
 		}
-		d.wantNote("done: cancelled while " + tt.note).wantOver()
-		if len(d.work.Runs) != runs || len(d.work.Sent) != sent || d.row(child).ArchivedAt != 0 {
+		d.WantNote("done: cancelled while " + tt.note).WantOver()
+		if len(d.Work.Runs) != runs || len(d.Work.Sent) != sent || d.Session(child).ArchivedAt != 0 {
 			t.Errorf("cancelled while %s: something was done", tt.note)
 		}
 	}
@@ -265,11 +266,11 @@ func TestCancel(t *testing.T) {
 
 // Reads of a step come before its writes, and are few.
 func TestCost(t *testing.T) {
-	d := drive(t, mainCaller).must(toldMain).replies("done", "Result: 42", "ok").time()
-	if calls := d.store.Calls; calls[abi.OpGet] != 1+3*2 || len(calls) != 1 {
+	d := drive(t, mainCaller).Must(toldMain).Replies("done", "Result: 42", "ok").Time()
+	if calls := d.Store.Calls; calls[abi.OpGet] != 1+3*2 || len(calls) != 1 {
 		t.Errorf("reads %v", calls)
 	}
-	if !strings.HasPrefix(d.last.Note, "done: ") {
-		t.Error(d.last.Note)
+	if !strings.HasPrefix(d.Last.Note, "done: ") {
+		t.Error(d.Last.Note)
 	}
 }
