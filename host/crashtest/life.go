@@ -72,7 +72,7 @@ func follow(ctx context.Context, h *host.Host, p *place, call *host.Call, pts *p
 	if err == nil {
 		return f, refused(h, p)
 	}
-	if ctx.Err() == nil && !pts.slept.Load() {
+	if ctx.Err() == nil && !pts.sleeps.Load() {
 		return nil, err
 	}
 	// What it executed is ended by others, which it hears of soon.

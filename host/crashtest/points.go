@@ -37,7 +37,9 @@ type points struct {
 	mu    sync.Mutex // of the trace
 	count int
 	met   bool
-	slept atomic.Bool
+	// Set before it stops: what its sleep cut off may fail before sleep returns.
+	sleeps atomic.Bool
+	slept  atomic.Bool
 	// Read-locked by commits: a process that stopped within one would keep others
 	// from the database.
 	committing sync.RWMutex
@@ -87,6 +89,7 @@ func (p *points) sleep() {
 	defer signal.Stop(continued)
 	p.committing.Lock()
 	defer p.committing.Unlock()
+	p.sleeps.Store(p.asleep)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	<-continued
 	p.slept.Store(p.asleep)
