@@ -29,8 +29,10 @@ demo() {
 
 # TESTFLAGS adds flags, such as -race or -run NAME.
 test_() {
+  # A package that takes two minutes takes ten with the race detector on a busy
+  # machine, which is all that go test allows by itself.
   # shellcheck disable=SC2086
-  go test ${TESTFLAGS:-} ./... "$@"
+  go test -timeout 30m ${TESTFLAGS:-} ./... "$@"
 }
 
 wasm() { go run ./plugin/toolchain build; }
