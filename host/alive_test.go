@@ -77,7 +77,7 @@ func idle(t *testing.T, db store.Store, settings string, act acting, change ...f
 		t.Fatal(err)
 	}
 	o := &host.Options{
-		Store: db, Config: c, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled,
+		Store: db, Config: c, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient,
 		Agents: func(string) (agent.Agent, error) { return act, nil },
 	}
 	for _, fn := range change {

@@ -34,7 +34,7 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Sessions: storegen.MinSessions, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Limits: patient, Now: func() time.Time { return now }}
 	if change != nil {
 		change(o)
 	}

@@ -10,12 +10,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/run/agent/command"
 )
 
 // compiled is where the compiled plugin is kept for all hosts of a test run.
 var compiled string
+
+// patient keeps the deadline of steps out of the way of tests, however busy the
+// machine is.
+var patient = engine.Limits{StepTimeout: time.Minute}
 
 // TestMain lets this executable be the supervisor of command agents, and the
 // program of one.

@@ -64,6 +64,7 @@ func newWorlds(t *testing.T) *worlds {
 	var err error
 	w.host, err = host.New(ctx, wasm.Parley, &host.Options{
 		Store:   w,
+		Limits:  patient,
 		Logger:  slog.New(slog.DiscardHandler),
 		Now:     func() time.Time { return time.UnixMilli(w.now) },
 		Observe: func(r *step.Record) { *w.records = append(*w.records, r) },
