@@ -13,10 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
@@ -103,18 +100,8 @@ func (c *Client) explain(ctx, watched context.Context, err error) error {
 		return e
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case disconnected(err):
+	case owner.Disconnected(err):
 		return c.peer.Gone()
 	}
 	return err
-}
-
-// disconnected reports whether the other side of the socket went away.
-func disconnected(err error) bool {
-	for _, e := range []error{unix.ENOENT, unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -89,7 +90,13 @@ func published(p paths) (Info, error) {
 	return info, nil
 }
 
-// absent reports whether a connection failed because nobody listens.
-func absent(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ECONNRESET)
+// Disconnected reports whether a request failed because nobody listens at the
+// socket, or who listened has gone.
+func Disconnected(err error) bool {
+	for _, e := range []error{unix.ENOENT, unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

@@ -74,7 +74,7 @@ func (p *Peer) identify(ctx context.Context) (Info, error) {
 		return info, nil
 	case err == nil:
 		return Info{}, p.failure(ErrMismatch, "whose version %q speaks API %d, and this program speaks API %d: stop that process, or use the same version", info.Version, info.API, API)
-	case absent(err), errors.Is(err, io.EOF):
+	case Disconnected(err):
 		return Info{}, p.Gone()
 	case errors.Is(context.Cause(ctx), ErrHung), errors.Is(err, unix.EAGAIN):
 		return Info{}, p.failure(ErrHung, "which did not answer within %s: if it is stopped, let it go on (kill -CONT %d) or end it (kill -KILL %d), and try again",
