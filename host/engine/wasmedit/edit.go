@@ -77,5 +77,10 @@ func (m *Module) put(id byte, body []byte) {
 			at = i + 1
 		}
 	}
-	m.sections = slices.Insert(m.sections, at, section{id, body})
+	m.sections = slices.Insert(m.sections, at, section{id: id, body: body})
+}
+
+// remove drops the section with this id.
+func (m *Module) remove(id byte) {
+	m.sections = slices.DeleteFunc(m.sections, func(s section) bool { return s.id == id })
 }

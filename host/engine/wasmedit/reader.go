@@ -10,6 +10,7 @@ import (
 type reader struct {
 	data []byte
 	pos  int
+	base int // offset of data in the module
 	err  error
 }
 
@@ -17,7 +18,7 @@ func (r *reader) done() bool { return r.err != nil || r.pos >= len(r.data) }
 
 func (r *reader) fail(at int, format string, args ...any) {
 	if r.err == nil {
-		r.err = &Error{at, fmt.Sprintf(format, args...)}
+		r.err = &Error{r.base + at, fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -59,6 +60,33 @@ func (r *reader) uint(bits int) uint64 {
 		}
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
+			return v
+		}
+	}
+}
+
+// sint reads a signed LEB128 number of at most this many bits.
+func (r *reader) sint(bits int) int64 {
+	start := r.pos
+	var v int64
+	for shift := 0; ; {
+		b := r.byte()
+		if r.err != nil {
+			return 0
+		}
+		v |= int64(b&0x7f) << shift
+		shift += 7
+		if left := bits - shift; left <= 0 {
+			// The bits beyond must repeat the sign.
+			if sign := int8(b<<1) >> (7 + left); b >= 0x80 || sign != 0 && sign != -1 {
+				r.fail(start, "number is longer than %d bits", bits)
+				return 0
+			}
+		}
+		if b < 0x80 {
+			if shift < 64 && b&0x40 != 0 {
+				v |= -1 << shift
+			}
 			return v
 		}
 	}

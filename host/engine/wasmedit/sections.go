@@ -27,9 +27,11 @@ func (m *Module) parseSection(r *reader, id byte) int {
 	case idCode:
 		n = each(r, 3, func() { r.bytes(r.count(1)) })
 	case idGlobal:
-		n = r.count(4)
-		m.globals += uint64(n)
-		return n
+		n = each(r, 4, func() { m.readGlobal(r) })
+	case idElement:
+		n = each(r, 2, func() { m.readElement(r) })
+	case idData:
+		n = each(r, 2, func() { m.readData(r) })
 	default:
 		return r.count(0)
 	}
@@ -86,11 +88,15 @@ func (m *Module) typeIndex(r *reader) uint32 {
 }
 
 func (r *reader) table() Limits {
+	r.refType()
+	return r.limits()
+}
+
+func (r *reader) refType() {
 	at := r.pos
 	if t := r.valueType(); t != FuncRef && t != ExternRef {
-		r.fail(at, "a table of %s", t)
+		r.fail(at, "%s is not a reference type", t)
 	}
-	return r.limits()
 }
 
 func (r *reader) limits() Limits {
@@ -128,15 +134,76 @@ func (m *Module) readImport(r *reader) Import {
 	case KindMemory:
 		m.Memories = append(m.Memories, r.limits())
 	case KindGlobal:
-		r.valueType()
-		if mutable := r.byte(); mutable > 1 {
-			r.fail(at, "unknown mutability 0x%02x of a global", mutable)
-		}
-		m.globals++
+		m.Globals = append(m.Globals, r.global())
 	default:
 		r.fail(at, "unknown kind %d of an import", byte(i.Kind))
 	}
 	return i
+}
+
+func (r *reader) global() Global {
+	g := Global{Type: r.valueType()}
+	at := r.pos
+	mutable := r.byte()
+	if mutable > 1 {
+		r.fail(at, "unknown mutability 0x%02x of a global", mutable)
+	}
+	g.Mutable = mutable == 1
+	return g
+}
+
+func (m *Module) readGlobal(r *reader) {
+	g := r.global()
+	m.constant(r) // may name the globals before this one
+	m.Globals = append(m.Globals, g)
+}
+
+// readElement reads an element segment. Its first number says, bit by bit, whether
+// it is passive or declared, whether it names its table or kind, and whether its
+// elements are expressions.
+func (m *Module) readElement(r *reader) {
+	at := r.pos
+	flags := r.u32()
+	if flags > 7 {
+		r.fail(at, "unknown kind %d of an element segment", flags)
+		return
+	}
+	inactive, explicit, expressions := flags&1 != 0, flags&2 != 0, flags&4 != 0
+	if !inactive {
+		if explicit {
+			r.u32() // table
+		}
+		m.constant(r)
+	}
+	if inactive || explicit {
+		if expressions {
+			r.refType()
+		} else if at := r.pos; r.byte() != 0 {
+			r.fail(at, "unknown kind of elements")
+		}
+	}
+	if expressions {
+		each(r, 2, func() { m.constant(r) })
+	} else {
+		each(r, 1, func() { m.below(r, len(m.functions), "function") })
+	}
+}
+
+// readData reads a data segment: active, passive, or active with a memory index.
+func (m *Module) readData(r *reader) {
+	at := r.pos
+	flags := r.u32()
+	if flags > 2 {
+		r.fail(at, "unknown kind %d of a data segment", flags)
+		return
+	}
+	if flags == 2 {
+		r.u32()
+	}
+	if flags != 1 {
+		m.constant(r)
+	}
+	r.bytes(r.count(1))
 }
 
 func (m *Module) readExport(r *reader, names map[string]bool) {
@@ -159,7 +226,7 @@ func (m *Module) readExport(r *reader, names map[string]bool) {
 	case KindMemory:
 		have = uint64(len(m.Memories))
 	case KindGlobal:
-		have = m.globals
+		have = uint64(len(m.Globals))
 	default:
 		r.fail(at, "unknown kind %d of the export %q", byte(e.Kind), e.Name)
 		return

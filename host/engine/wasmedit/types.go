@@ -97,6 +97,12 @@ type Limits struct {
 	Is64   bool // addressed with 64 bits
 }
 
+// Global is the type of a global.
+type Global struct {
+	Type    ValueType
+	Mutable bool
+}
+
 // Import is one import. Type is set for functions.
 type Import struct {
 	Module, Name string

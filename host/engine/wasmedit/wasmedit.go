@@ -31,12 +31,12 @@ type Module struct {
 	Imports  []Import
 	Tables   []Limits // own and imported, imported first
 	Memories []Limits // own and imported, imported first; in pages of 64 KiB
+	Globals  []Global // own and imported, imported first
 	Exports  []Export
 	Start    *uint32  // index of the start function, nil if there is none
 	Customs  []string // names of the custom sections, in order
 
 	functions []uint32 // type of each function, imported first
-	globals   uint64   // own and imported
 	sections  []section
 }
 
@@ -44,6 +44,7 @@ type Module struct {
 type section struct {
 	id   byte
 	body []byte
+	at   int // offset of the body in the module
 }
 
 // Section ids.
@@ -102,7 +103,7 @@ func Parse(wasm []byte) (*Module, error) {
 			}
 			last = rank[id]
 		}
-		m.sections = append(m.sections, section{id, body})
+		m.sections = append(m.sections, section{id, body, r.pos - len(body)})
 		s := &reader{data: wasm[:r.pos], pos: r.pos - len(body)}
 		n := m.parseSection(s, id)
 		if id == idCode {

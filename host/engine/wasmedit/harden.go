@@ -1,0 +1,343 @@
+package wasmedit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Exports that Harden adds.
+const (
+	ExportFuel    = "parley.fuel"    // mutable i64 global: how many units are left; below zero: used up
+	ExportStart   = "parley.start"   // () -> (): what the start function was
+	ExportSave    = "parley.save"    // () -> (): remembers the value of every mutable global
+	ExportRestore = "parley.restore" // () -> (): sets every mutable global to what save remembered
+)
+
+// initialize is the export that a reactor's hosts call first.
+const initialize = "_initialize"
+
+// maxLocals bounds the local variables of a function; engines do so too.
+const maxLocals = 50_000
+
+// bytesPerUnit is what a bulk operation moves for one unit of fuel, as a power of
+// two. Eight bytes are what a store of one instruction moves.
+const bytesPerUnit = 3
+
+// Hardened says what Harden found.
+type Hardened struct {
+	// Start says that something is to be called first, by ExportStart.
+	Start bool
+	// Globals says that the module has mutable globals, and so ExportSave and
+	// ExportRestore.
+	Globals bool
+	// Volatile says that the module can change its tables or drop segments, which
+	// nothing restores: an instance that has run is not as it was.
+	Volatile bool
+}
+
+// Harden rewrites the module so that a host can bound its running time and bring
+// an instance back to a former state. What it computes stays the same.
+//
+//   - Fuel. A unit of ExportFuel is an instruction; a call of an imported function
+//     takes 64. A function pays when it is
+//     called and a loop at the beginning of each iteration, for the longest way
+//     from there to the next payment, and for paying. Bulk operations of memories and tables take
+//     one more unit for every eight bytes or elements. Where less than nothing is
+//     left, the module traps. There is none until the host sets the global.
+//   - Restoring. ExportSave and ExportRestore do it for mutable globals of every
+//     type; memory is the host's.
+//   - Start. There is no start function any more, which would run before a host
+//     can do anything: the host calls ExportStart. An exported _initialize is
+//     called by it too, after the module's own.
+//
+// Every instruction and index of the module is read, so that none can name what
+// is added here. Harden fails, with an *Error, on what is not of WebAssembly 2.0,
+// and on a module that has such exports. The module is not changed then, and must
+// not be used again after it was.
+func (m *Module) Harden() (Hardened, error) {
+	for _, name := range []string{ExportFuel, ExportStart, ExportSave, ExportRestore} {
+		if m.Export(name) != nil {
+			return Hardened{}, &Error{0, fmt.Sprintf("the module exports %q itself", name)}
+		}
+	}
+	if init := m.Export(initialize); init != nil && (init.Kind != KindFunc || !init.Type.Equal(FuncType{})) {
+		return Hardened{}, &Error{0, fmt.Sprintf("the export %s is no function () -> ()", init)}
+	}
+	h := hardener{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
+	if err := h.rewriteCode(); err != nil {
+		return Hardened{}, err
+	}
+	h.addFuel()
+	h.addCharge()
+	h.found.Globals = h.addRestore()
+	h.found.Start = h.addStart()
+	h.write()
+	return h.found, nil
+}
+
+// hardener collects what is added to the module.
+type hardener struct {
+	m   *Module
+	own int // functions of the module that are not imported
+
+	fuel   uint32 // index of the global
+	charge uint32 // index of the function
+	found  Hardened
+
+	bodies  [][]byte // with their sizes
+	globals []byte   // entries of the global section
+}
+
+// rewriteCode makes every function pay.
+func (h *hardener) rewriteCode() error {
+	h.charge = uint32(len(h.m.functions))
+	s := h.m.find(idCode)
+	if s == nil {
+		return nil
+	}
+	r := &reader{data: s.body, base: s.at}
+	imported := len(h.m.functions) - h.own
+	n := r.count(3)
+	for i := 0; i < n && r.err == nil; i++ {
+		size := r.count(1)
+		body := &reader{data: r.data[:r.pos+size], pos: r.pos, base: r.base}
+		if r.err == nil {
+			h.bodies = append(h.bodies, h.function(body, h.m.Types[h.m.functions[imported+i]]))
+		}
+		r.bytes(size)
+		if body.err != nil {
+			return body.err
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return nil
+}
+
+// function reads a function's locals and code, and returns both with what it pays.
+func (h *hardener) function(r *reader, t FuncType) []byte {
+	locals := r.pos
+	groups, count := h.locals(r)
+	code := r.pos
+	// One more local holds the fuel from the subtraction to the comparison.
+	spare := uint64(len(t.Params)) + count
+	payments := h.walk(r, spare)
+	if r.err != nil {
+		return nil
+	}
+	out := binary.AppendUvarint(make([]byte, 0, len(r.data)-locals+24*len(payments)+8), uint64(groups)+1)
+	_, width := binary.Uvarint(r.data[locals:])
+	out = append(out, r.data[locals+width:code]...)
+	out = append(out, 1, byte(I64))
+	from := code
+	for _, p := range payments {
+		out = append(out, r.data[from:p.at]...)
+		from = p.at
+		if p.bulk {
+			out = opCall.append(out, uint64(h.charge))
+		} else {
+			out = h.pay(out, p.units, spare)
+		}
+	}
+	return append(out, r.data[from:]...)
+}
+
+// locals reads the declarations of a function's locals.
+func (h *hardener) locals(r *reader) (groups int, count uint64) {
+	at := r.pos
+	groups = each(r, 2, func() {
+		count += uint64(r.u32())
+		r.valueType()
+	})
+	if count >= maxLocals {
+		r.fail(at, "%d local variables, more than %d", count, maxLocals-1)
+	}
+	return groups, count
+}
+
+// walk reads the code of a function and returns what is to be paid where.
+func (h *hardener) walk(r *reader, locals uint64) []payment {
+	p := newPath(r.pos)
+	imported := uint32(len(h.m.functions) - h.own)
+	for len(p.frames) > 0 && r.err == nil {
+		i := h.m.instruction(r)
+		units := int64(1)
+		if i.op == opCall && i.index < imported {
+			units = ofHostCall
+		}
+		p.step(r, &i, units)
+		switch i.op {
+		case opLocalGet, opLocalSet, opLocalTee:
+			if uint64(i.index) >= locals {
+				r.fail(i.from, "local index %d, but there are %d", i.index, locals)
+			}
+		case opMemoryInit, opMemoryCopy, opMemoryFill:
+			p.bulk(i.from)
+		case opTableInit, opTableCopy, opTableFill, opTableGrow:
+			p.bulk(i.from)
+			h.found.Volatile = true
+		case opTableSet, opElemDrop, opDataDrop:
+			h.found.Volatile = true
+		}
+	}
+	if r.err == nil && !r.done() {
+		r.fail(r.pos, "%d bytes are left after the end of a function", len(r.data)-r.pos)
+	}
+	return p.payments
+}
+
+// ofHostCall are the units of a call of an imported function: leaving the sandbox
+// and coming back takes as long as so many instructions.
+const ofHostCall = 64
+
+// ofPay are the units of pay's own instructions: the shortest loop pays for more
+// than its branch.
+const ofPay = 9
+
+// pay subtracts units and traps if less than nothing is left.
+func (h *hardener) pay(out []byte, units int64, spare uint64) []byte {
+	out = opGlobalGet.append(out, uint64(h.fuel))
+	out = opI64Const.appendSigned(out, units+ofPay)
+	out = append(out, byte(opI64Sub))
+	out = opLocalTee.append(out, spare)
+	out = opGlobalSet.append(out, uint64(h.fuel))
+	out = opLocalGet.append(out, spare)
+	return trapIfNegative(out)
+}
+
+func trapIfNegative(out []byte) []byte {
+	out = opI64Const.appendSigned(out, 0)
+	return append(out, byte(opI64LtS), byte(opIf), void, byte(opUnreachable), byte(opEnd))
+}
+
+// void is the type of a block without parameters and results.
+const void = 0x40
+
+func (h *hardener) addFuel() {
+	h.addGlobal(Global{I64, true}, zeroOf(I64))
+	h.addExport(ExportFuel, KindGlobal, h.fuel)
+}
+
+// addCharge adds the function through which the number of bytes or elements goes
+// that a bulk operation is about to take from the stack.
+func (h *hardener) addCharge() {
+	code := opGlobalGet.append(nil, uint64(h.fuel))
+	code = opLocalGet.append(code, 0)
+	code = append(code, byte(opI64ExtendI32U))
+	code = opI64Const.appendSigned(code, bytesPerUnit)
+	code = append(code, byte(opI64ShrU), byte(opI64Sub))
+	code = opLocalTee.append(code, 1)
+	code = opGlobalSet.append(code, uint64(h.fuel))
+	code = opLocalGet.append(code, 1)
+	code = trapIfNegative(code)
+	code = opLocalGet.append(code, 0)
+	h.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{1, 1, byte(I64)}, code)
+}
+
+// addRestore gives each mutable global a twin, and adds the functions that copy
+// them back and forth.
+func (h *hardener) addRestore() (found bool) {
+	imported := h.m.count(KindGlobal)
+	var save, restore []byte
+	for i, g := range h.m.Globals[:h.fuel] {
+		if !g.Mutable || i < imported {
+			continue
+		}
+		twin := uint64(len(h.m.Globals))
+		h.addGlobal(g, zeroOf(g.Type))
+		save = opGlobalSet.append(opGlobalGet.append(save, uint64(i)), twin)
+		restore = opGlobalSet.append(opGlobalGet.append(restore, twin), uint64(i))
+	}
+	if save == nil {
+		return false
+	}
+	h.addExport(ExportSave, KindFunc, h.addFunction(FuncType{}, []byte{0}, save))
+	h.addExport(ExportRestore, KindFunc, h.addFunction(FuncType{}, []byte{0}, restore))
+	return true
+}
+
+// zeroOf is the constant expression of a type's zero.
+func zeroOf(t ValueType) []byte {
+	switch t {
+	case I32:
+		return opI32Const.appendSigned(nil, 0)
+	case I64:
+		return opI64Const.appendSigned(nil, 0)
+	case F32:
+		return append([]byte{byte(opF32Const)}, make([]byte, 4)...)
+	case F64:
+		return append([]byte{byte(opF64Const)}, make([]byte, 8)...)
+	case V128:
+		return append(opV128Const.prefixed(nil), make([]byte, 16)...)
+	}
+	return []byte{byte(opRefNull), byte(t)}
+}
+
+// addStart makes an export of what is to be called first.
+func (h *hardener) addStart() (found bool) {
+	var first []uint32
+	if h.m.Start != nil {
+		first = append(first, *h.m.Start)
+		h.m.remove(idStart)
+		h.m.Start = nil
+	}
+	if e := h.m.Export(initialize); e != nil {
+		first = append(first, e.Index)
+		h.m.Exports = slices.DeleteFunc(h.m.Exports, func(e Export) bool { return e.Name == initialize })
+	}
+	if first == nil {
+		return false
+	}
+	var code []byte
+	for _, f := range first {
+		code = opCall.append(code, uint64(f))
+	}
+	h.addExport(ExportStart, KindFunc, h.addFunction(FuncType{}, []byte{0}, code))
+	return true
+}
+
+func (h *hardener) addGlobal(g Global, value []byte) {
+	mutable := byte(0)
+	if g.Mutable {
+		mutable = 1
+	}
+	h.globals = append(append(append(h.globals, byte(g.Type), mutable), value...), byte(opEnd))
+	h.m.Globals = append(h.m.Globals, g)
+}
+
+func (h *hardener) addExport(name string, kind Kind, index uint32) {
+	e := Export{Name: name, Kind: kind, Index: index}
+	if kind == KindFunc {
+		e.Type = h.m.Types[h.m.functions[index]]
+	}
+	h.m.Exports = append(h.m.Exports, e)
+}
+
+// addFunction returns the index of a new function; code is without its end.
+func (h *hardener) addFunction(t FuncType, locals, code []byte) uint32 {
+	h.m.functions = append(h.m.functions, uint32(len(h.m.Types)))
+	h.m.Types = append(h.m.Types, t)
+	h.bodies = append(h.bodies, slices.Concat(locals, code, []byte{byte(opEnd)}))
+	return uint32(len(h.m.functions) - 1)
+}
+
+// write puts what was collected into the sections.
+func (h *hardener) write() {
+	m := h.m
+	added := len(h.bodies) - h.own
+	var types, functions, code []byte
+	for _, t := range m.functions[len(m.functions)-added:] {
+		types = m.Types[t].append(types)
+		functions = binary.AppendUvarint(functions, uint64(t))
+	}
+	for _, b := range h.bodies {
+		code = append(binary.AppendUvarint(code, uint64(len(b))), b...)
+	}
+	m.extend(idType, added, types)
+	m.extend(idFunction, added, functions)
+	m.extend(idGlobal, len(m.Globals)-int(h.fuel), h.globals)
+	m.put(idExport, m.encodeExports())
+	m.put(idCode, append(binary.AppendUvarint(nil, uint64(len(h.bodies))), code...))
+}

@@ -1,0 +1,141 @@
+package wasmedit
+
+// payment is a place in a function where it pays for what follows.
+type payment struct {
+	at    int // before the byte
+	units int64
+	bulk  bool // for a bulk operation instead, by its size
+}
+
+// path finds the longest ways through a function, from each payment to the next.
+//
+// The code of a function is structured: branches go to the end of a block around
+// them, or to the beginning of a loop around them. So one pass does: at each
+// instruction it knows the length of the longest way there. A loop is paid for by
+// itself, so that in the way around it, it has no length. A way that ends in a trap
+// does not count: it is taken once.
+type path struct {
+	payments []payment
+	frames   []frame // of the blocks around the instruction; the function itself first
+	loops    []int   // indices of the frames of loops
+	length   int64   // of the longest way here from the payment for here; unreachable: none leads here
+}
+
+const unreachable = -1
+
+// frame is a block. The function is one too, and is paid for at its beginning like
+// an iteration of a loop.
+type frame struct {
+	op     opcode // opIf turns into opBlock when its else comes
+	loop   int    // number of the loop that it is in, or is: an index of path.loops
+	paid   int    // of a loop: index of its payment
+	before int64  // length of the way to its beginning, around it
+	end    int64  // length of the longest way that branches to its end
+}
+
+func newPath(at int) *path {
+	return &path{
+		payments: []payment{{at: at}},
+		frames:   []frame{{op: opLoop, end: unreachable}},
+		loops:    []int{0},
+	}
+}
+
+// bulk adds a payment for a bulk operation before the byte.
+func (p *path) bulk(at int) { p.payments = append(p.payments, payment{at: at, bulk: true}) }
+
+// step takes the next instruction, which costs units, into account.
+func (p *path) step(r *reader, i *instruction, units int64) {
+	if p.length != unreachable {
+		p.length += units
+	}
+	top := &p.frames[len(p.frames)-1]
+	switch i.op {
+	case opBlock, opIf:
+		p.push(frame{op: i.op, loop: len(p.loops) - 1})
+	case opLoop:
+		p.loops = append(p.loops, len(p.frames))
+		p.push(frame{op: opLoop, loop: len(p.loops) - 1, paid: len(p.payments)})
+		p.payments = append(p.payments, payment{at: i.to})
+		p.length = min(p.length, 0)
+	case opElse:
+		if top.op != opIf {
+			r.fail(i.from, "else without if")
+			return
+		}
+		top.op, top.end = opBlock, max(top.end, p.length)
+		p.length = top.before
+	case opEnd:
+		p.pop()
+	case opBr, opBrIf, opBrTable:
+		p.branch(r, i.from, i.index)
+		for _, l := range i.labels {
+			p.branch(r, i.from, l)
+		}
+		if i.op != opBrIf {
+			p.length = unreachable
+		}
+	case opReturn:
+		p.branch(r, i.from, uint32(len(p.frames)-1))
+		p.length = unreachable
+	case opUnreachable:
+		p.length = unreachable
+	}
+}
+
+func (p *path) push(f frame) {
+	f.before, f.end = p.length, unreachable
+	p.frames = append(p.frames, f)
+}
+
+func (p *path) pop() {
+	f := p.frames[len(p.frames)-1]
+	switch f.op {
+	case opLoop:
+		length := max(p.length, f.end) // only the function has branches to its end
+		p.settle(f.loop, length)
+		p.loops = p.loops[:len(p.loops)-1]
+		if p.length = f.before; length == unreachable {
+			p.length = unreachable
+		}
+	case opIf:
+		p.length = max(p.length, f.end, f.before)
+	default:
+		p.length = max(p.length, f.end)
+	}
+	p.frames = p.frames[:len(p.frames)-1]
+}
+
+// branch goes to the block that has this number, counted from the innermost.
+func (p *path) branch(r *reader, at int, label uint32) {
+	if uint64(label) >= uint64(len(p.frames)) {
+		r.fail(at, "label %d, but there are %d blocks", label, len(p.frames))
+		return
+	}
+	to := &p.frames[len(p.frames)-1-int(label)]
+	length := p.leave(to.loop)
+	if to.op == opLoop && to != &p.frames[0] {
+		p.settle(to.loop, length)
+	} else {
+		to.end = max(to.end, length)
+	}
+}
+
+// leave ends the ways through the loops inside this one, and returns the length of
+// the way through this one.
+func (p *path) leave(loop int) int64 {
+	length := p.length
+	for n := len(p.loops) - 1; n > loop; n-- {
+		p.settle(n, length)
+		if length != unreachable {
+			length = p.frames[p.loops[n]].before
+		}
+	}
+	return length
+}
+
+// settle makes a loop pay for a way through it.
+func (p *path) settle(loop int, length int64) {
+	to := &p.payments[p.frames[p.loops[loop]].paid]
+	to.units = max(to.units, length)
+}
