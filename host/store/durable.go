@@ -72,6 +72,7 @@ type View interface {
 	Parents(ctx context.Context, limit int) ([]string, error)
 	// Due returns all scheduled work of a kind, what is due first ahead.
 	Due(ctx context.Context, kind string) ([]Due, error)
+	ModuleView
 }
 
 // Tx is one write transaction. It reads its own writes. It is for one goroutine,
@@ -142,6 +143,7 @@ type Tx interface {
 	// stays, and so do the newest run, a worker that a claim names, and the messages
 	// of runs.
 	Prune(before int64, limit int) (more bool, err error)
+	ModuleTx
 }
 
 // Kinds of work.

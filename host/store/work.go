@@ -23,8 +23,9 @@ type Flow struct {
 	Digest       string          `json:"digest"` // of tool and arguments
 	Tool         string          `json:"tool"`
 	Caller       abi.Caller      `json:"caller"`
-	Plugin       string          `json:"plugin"` // name and version that wrote State
-	Step         int             `json:"step"`   // steps committed; an update must know it
+	Plugin       string          `json:"plugin"`           // name and version that wrote State
+	Module       string          `json:"module,omitempty"` // digest of the module that wrote State
+	Step         int             `json:"step"`             // steps committed; an update must know it
 	Status       string          `json:"status"`
 	State        json.RawMessage `json:"state,omitempty"`
 	StateVersion int             `json:"stateVersion,omitempty"`

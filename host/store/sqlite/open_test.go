@@ -129,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 		path string
 		want []string // in the error, beside the path
 	}{
-		"a newer schema":          {newer, []string{"schema version 99", "newer than 3", "newer program"}},
+		"a newer schema":          {newer, []string{"schema version 99", "newer than 4", "newer program"}},
 		"another program's":       {foreign, []string{"another program", "another file"}},
 		"another program's, new":  {marked, []string{"another program", "another file"}},
 		"text":                    {text, []string{"not a database"}},
@@ -180,7 +180,7 @@ func TestOpenInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop := []string{"PRAGMA application_id = 0", "DELETE FROM goose_db_version WHERE version_id > 0"}
-	for _, table := range strings.Fields("message_raws messages session_extras sessions transcripts partitions marks flows runs deliveries work workers facts") {
+	for _, table := range strings.Fields("message_raws messages session_extras sessions transcripts partitions marks flows runs deliveries work workers facts modules activations") {
 		drop = append(drop, "DROP TABLE "+table)
 	}
 	execRaw(t, path, drop...)

@@ -25,7 +25,7 @@ func upsert(table string, columns ...string) fixed {
 }
 
 var (
-	putFlow = upsert("flows", "id", "scope", "call_id", "session_key", "status", "created", "ended_at", "wait_run", "caller_run", "data")
+	putFlow = upsert("flows", "id", "scope", "call_id", "session_key", "status", "created", "ended_at", "wait_run", "caller_run", "state_of", "data")
 	putRun  = upsert("runs", "id", "scope", "request_id", "session_key", "flow_id", "status", "created", "ended_at", "spawned_by", "data")
 
 	putDelivery = upsert("deliveries", "id", "session_key", "flow_id", "status", "created", "ended_at", "data")
@@ -45,12 +45,16 @@ func (t *tx) PutFlow(f *store.Flow) error {
 			callerRun = f.Caller.RunID
 		}
 	}
+	of, err := stateOf(f)
+	if err != nil {
+		return badRow("flow", f.ID, err)
+	}
 	data, err := encode(f)
 	if err != nil {
 		return badRow("flow", f.ID, err)
 	}
 	return t.put("flow", f.ID, f.Call, putFlow, nil, f.ID, f.Call.Scope, orNull(f.Call.ID), f.Caller.SessionKey, f.Status, f.AcceptedAt,
-		timeOrNull(f.EndedAt), orNull(waitRun), orNull(callerRun), data)
+		timeOrNull(f.EndedAt), orNull(waitRun), orNull(callerRun), of, data)
 }
 
 // PutRun inserts or updates a run by its id. The store numbers it, if r does not;

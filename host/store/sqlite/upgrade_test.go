@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := []string{"DROP INDEX messages_by_run", "ALTER TABLE messages DROP COLUMN run_id", "DROP INDEX sessions_spawned", "DELETE FROM goose_db_version WHERE version_id > 1"}
-	for _, table := range strings.Fields("flows runs deliveries work workers facts") {
+	for _, table := range strings.Fields("flows runs deliveries work workers facts modules activations") {
 		back = append(back, "DROP TABLE "+table)
 	}
 	execRaw(t, path, back...)

@@ -37,6 +37,8 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"children at work", testActiveChildren},
 		{"sessions are deleted", testDeleteSession},
 		{"parents", testParents},
+		{"modules and their activations", testModules},
+		{"what wrote the states of flows", testStates},
 		{"work: what is due", testDue},
 		{"work: claims and fences", testClaims},
 		{"work: leases", testLeases},
