@@ -42,8 +42,8 @@ repro() { go run ./plugin/toolchain repro; }
 conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley; }
 
 bench() {
-  echo "== a step with and without the engine's deadline"
-  go test -run '^$' -bench 'BenchmarkStep' ./host/engine
+  echo "== what bounds a step: nothing, fuel, the engine's cancellation"
+  go test -run '^$' -bench 'BenchmarkFuel' ./host/engine
   echo "== commits with and without group commit"
   go test -run '^$' -bench 'BenchmarkUpdate' ./host/store/sqlite
   echo "== a gateway over HTTP, a small store and a big one; sends"

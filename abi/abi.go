@@ -20,6 +20,13 @@ const (
 	ExportResume   = "resume"
 )
 
+// ExportInput and DirectReply are the direct way of moving bytes, which a host may
+// take instead of the Extism environment: README.md, "Direct memory".
+const (
+	ExportInput = "parley_input" // (length i32) -> (pointer i32)
+	DirectReply = 1 << 63        // in the argument of an import: copy the pending reply to this pointer
+)
+
 // ImportModule holds the three families of host functions, each (i64) → i64
 // over JSON. EnvModule is the Extism environment itself.
 const (
@@ -45,6 +52,15 @@ const (
 	OpRun     = "run"     // agent, a write
 	OpSend    = "send"    // deliver, a write
 )
+
+// Capabilities are the operations of the host functions, each with its import, as a
+// description's capabilities name them.
+var Capabilities = []string{
+	ImportStore + "." + OpGet, ImportStore + "." + OpResolve, ImportStore + "." + OpList, ImportStore + "." + OpHistory,
+	ImportStore + "." + OpCreate, ImportStore + "." + OpArchive, ImportStore + "." + OpDelete,
+	ImportAgent + "." + OpStatus, ImportAgent + "." + OpWaits, ImportAgent + "." + OpRun,
+	ImportDeliver + "." + OpSend,
+}
 
 // Writes lists, by import, the operations that record an effect. Every other
 // operation reads.

@@ -93,12 +93,14 @@ func (h *Host) idOf(c *Call) string {
 func (h *Host) read(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
 	id := h.idOf(c)
 	now := h.options.Now().UnixMilli()
+	v := h.modules.Use()
+	defer v.Release()
 	in := &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
-		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.settings.Load().tools[c.Tool],
+		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.settings.Load().input(v, c.Tool),
 	}
 	doc := in.AppendJSON(make([]byte, 0, 1024+len(in.Args)+len(in.Config)))
-	result, err := h.steps.Run(ctx, &step.Input{Export: abi.ExportCall, JSON: doc})
+	result, err := h.steps.Run(ctx, v, &step.Input{Export: abi.ExportCall, JSON: doc})
 	if err != nil {
 		return nil, err
 	}
@@ -180,9 +182,9 @@ func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
 }
 
 func (h *Host) tool(name string) *abi.Tool {
-	for i := range h.about.Tools {
-		if h.about.Tools[i].Name == name {
-			return &h.about.Tools[i]
+	for i := range h.About().Tools {
+		if h.About().Tools[i].Name == name {
+			return &h.About().Tools[i]
 		}
 	}
 	return nil

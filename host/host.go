@@ -24,9 +24,9 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
@@ -39,20 +39,15 @@ const MaxArgs = 2 << 20
 type Host struct {
 	options  Options
 	engine   *engine.Engine
-	plugin   *engine.Plugin
-	about    *abi.Description
+	modules  *module.Registry
 	steps    *step.Runner
 	settings atomic.Pointer[settings]
 	services *services // nil without a store.Durable
 }
 
-// settings are what the configuration in force means for each tool.
-type settings struct {
-	config *config.Config
-	tools  map[string][]byte // the config object that a tool's input carries
-}
-
-// New loads the plugin, checks it, and makes a Host with it.
+// New loads the plugin, checks it, and makes a Host with it. With a store.Durable,
+// the plugin that was active when the store was last used may serve instead: see
+// module.Open.
 func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -65,25 +60,20 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
 	}
-	if err := h.load(ctx, wasm); err != nil {
-		return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
-	}
-	h.steps = &step.Runner{Plugin: h.plugin, Store: options.Store, Logger: options.Logger, Observe: options.Observe}
-	h.Configure(options.Config)
-	if durable, ok := options.Store.(store.Durable); ok {
+	h.steps = &step.Runner{Store: options.Store, Limits: options.Effects, Logger: options.Logger, Observe: options.Observe}
+	h.settings.Store(&settings{config: options.Config})
+	durable, _ := options.Store.(store.Durable)
+	if durable != nil {
 		if h.services, err = h.assemble(durable); err != nil {
-			return nil, fmt.Errorf("host: %w", errors.Join(err, h.Close(ctx)))
+			return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
 		}
 	}
-	return h, nil
-}
-
-func (h *Host) load(ctx context.Context, wasm []byte) (err error) {
-	if h.plugin, err = h.engine.Load(ctx, wasm); err != nil {
-		return err
+	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.Candidate{Wasm: wasm, Origin: options.Origin})
+	if err != nil {
+		return nil, fmt.Errorf("host: %w", errors.Join(err, h.close(ctx)))
 	}
-	h.about, err = ParseDescription(h.plugin.Describe())
-	return err
+	h.Configure(options.Config)
+	return h, nil
 }
 
 // Close begins nothing more and waits for the runs under way, then ends the
@@ -91,19 +81,26 @@ func (h *Host) load(ctx context.Context, wasm []byte) (err error) {
 // before that, all of them are cut off, and the next Host on this store goes on
 // with them. At last it releases the sandbox. The store stays open.
 func (h *Host) Close(ctx context.Context) error {
+	return h.close(ctx)
+}
+
+func (h *Host) close(ctx context.Context) error {
 	var err error
 	if h.services != nil {
 		err = h.services.close(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, h.plugin.Close(ctx), h.engine.Close(ctx))
+	if h.modules != nil {
+		err = errors.Join(err, h.modules.Close(ctx))
+	}
+	return errors.Join(err, h.engine.Close(ctx))
 }
 
-// About returns the plugin's description of itself. It must not be changed.
-func (h *Host) About() *abi.Description { return h.about }
+// About returns the active plugin's description of itself. It must not be changed.
+func (h *Host) About() *abi.Description { return h.modules.Active().About }
 
-// Tools returns the plugin's tools. The slice must not be changed.
-func (h *Host) Tools() []abi.Tool { return h.about.Tools }
+// Tools returns the active plugin's tools. The slice must not be changed.
+func (h *Host) Tools() []abi.Tool { return h.About().Tools }
 
 // ToolsFor returns those of the tools that the caller may use under the settings in
 // force; all of them, unless it is a child session or a run of one (S5.4).
@@ -117,7 +114,7 @@ func (h *Host) ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error) {
 
 func (h *Host) offered(c abi.Caller) []abi.Tool {
 	settings := h.Config()
-	return slices.DeleteFunc(slices.Clone(h.about.Tools), func(t abi.Tool) bool {
+	return slices.DeleteFunc(slices.Clone(h.Tools()), func(t abi.Tool) bool {
 		return policy.Tool(settings, &c, t.Name) != nil
 	})
 }
@@ -127,15 +124,7 @@ func (h *Host) Config() *config.Config { return h.settings.Load().config }
 
 // Configure puts other settings in force, for every step that starts from now.
 func (h *Host) Configure(c *config.Config) {
-	s := &settings{config: c, tools: make(map[string][]byte, len(h.about.Tools))}
-	for _, t := range h.about.Tools {
-		o := jsonappend.Open(nil)
-		for _, name := range t.Needs {
-			o.OptRaw(name, c.Member(name))
-		}
-		s.tools[t.Name] = o.Close()
-	}
-	h.settings.Store(s)
+	h.settings.Store(&settings{config: c})
 	if h.services != nil {
 		h.services.configure(c)
 	}

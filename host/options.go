@@ -36,14 +36,22 @@ type Options struct {
 	// Shared says that other processes use the same store. Then their claims end
 	// with their leases, and not at Start.
 	Shared bool
+	// Origin says where the plugin given to New came from; empty: it is built into the
+	// program, which is of consequence (module.Open).
+	Origin string
+	// ToolsChanged is called when another version of the plugin is active; nil: nobody
+	// wants to know.
+	ToolsChanged func()
 	// Config are the settings in force at first; nil: the defaults. See
 	// Host.Configure.
 	Config *config.Config
 	// CacheDir keeps compiled modules, so that a start takes milliseconds; empty:
 	// each start compiles anew.
 	CacheDir string
-	// Limits bound a step; zero fields have defaults.
+	// Limits bound what a step may use; zero fields have defaults.
 	Limits engine.Limits
+	// Effects bound what a step may set going; zero fields have defaults.
+	Effects step.Limits
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
@@ -61,6 +69,9 @@ func (o *Options) validate() (Options, error) {
 		return Options{}, errors.New("host: Options.Store is required")
 	}
 	v := *o
+	if v.Origin == "" {
+		v.Origin = store.OriginBuiltIn
+	}
 	if v.Config == nil {
 		v.Config = config.Default()
 	}

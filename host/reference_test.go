@@ -39,16 +39,20 @@ func TestReferenceStoreAgrees(t *testing.T) {
 
 func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
 	reference := abitest.NewStore(v.Store)
-	runner := step.Runner{Store: db, Logger: slog.New(slog.DiscardHandler), Plugin: asking(func(ctx context.Context, h engine.HostFunctions) {
+	runner := step.Runner{Store: db, Logger: slog.New(slog.DiscardHandler)}
+	plugin := asking(func(ctx context.Context, h engine.HostFunctions) {
 		for _, request := range questions(v.Store) {
-			got := h.Call(ctx, abi.ImportStore, []byte(request))
+			got, err := h.Call(ctx, abi.ImportStore, []byte(request))
+			if err != nil {
+				t.Errorf("%s: %v", request, err)
+			}
 			want := reference.Call(abi.ImportStore, []byte(request))
 			for _, line := range abitest.Diff(essence(t, got), essence(t, want)) {
 				t.Errorf("%s: %s: %s", v.ID, request, line)
 			}
 		}
-	})}
-	if _, err := runner.Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{}`)}); err != nil {
+	})
+	if _, err := runner.Run(context.Background(), plugin, &step.Input{Export: abi.ExportCall, JSON: []byte(`{}`)}); err != nil {
 		t.Errorf("%s: %v", v.ID, err)
 	}
 }
@@ -56,6 +60,13 @@ func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
 // asking is a plugin that asks questions and answers nothing.
 type asking func(context.Context, engine.HostFunctions)
 
+// Name implements step.Plugin.
+func (asking) Name() string { return "asking 1" }
+
+// Digest implements step.Plugin.
+func (asking) Digest() string { return "asking" }
+
+// Run implements step.Plugin.
 func (ask asking) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
 	ask(ctx, h)
 	return []byte(`{"result":{}}`), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/delivery"
 	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/run"
 	"github.com/parley-wasm/parley/host/run/agent"
@@ -57,7 +58,7 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	s.worker, err = work.NewWorker(&work.WorkerOptions{Store: db, Now: o.Now, Logger: o.Logger})
 	keep()
 	s.flows, err = flow.New(&flow.Options{
-		Store: db, Steps: h.steps, Settings: h.stepSettings, Plugin: h.about.Name + " " + h.about.Version,
+		Store: db, Steps: h.steps, Settings: h.stepSettings, Versions: versions{h},
 		NewID: o.NewID, Now: o.Now, Logger: o.Logger,
 	})
 	keep()
@@ -79,10 +80,10 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 }
 
 // stepSettings are what a step of a tool that writes works under.
-func (h *Host) stepSettings(tool string) *flow.Settings {
+func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 	s := h.settings.Load()
 	return &flow.Settings{
-		Config: s.tools[tool],
+		Config: s.input(v.(*module.Version), tool),
 		Rules: step.Rules{
 			Keys:        s.config.Keys(),
 			Receive:     func(session *abi.Session) error { return policy.Receive(s.config, session) },

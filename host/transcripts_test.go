@@ -163,6 +163,6 @@ type replayHost struct{ *abitest.Replay }
 
 var _ engine.HostFunctions = replayHost{}
 
-func (r replayHost) Call(_ context.Context, family string, request []byte) []byte {
-	return r.Replay.Call(family, request)
+func (r replayHost) Call(_ context.Context, family string, request []byte) ([]byte, error) {
+	return r.Replay.Call(family, request), nil
 }

@@ -65,7 +65,15 @@
 //	  },
 //	  runs: { maxAttempts: 2, timeoutSeconds: 600, groups: { main: 4 } },
 //	  store: { path: "parley.db" },
-//	  plugins: { limits: { memoryMiB: 64, stepTimeoutMs: 5000 } },
+//	  plugins: {
+//	    requireSignature: true, keys: { release: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
+//	    allow: ["store.*", "agent.*", "deliver.send"],
+//	    verify: "quick", rollback: { failures: 3, steps: 20 }, maxPinned: 8, watch: "parley.wasm",
+//	    limits: {
+//	      fuel: 4000000000, memoryMiB: 64, stepTimeoutMs: 5000, hostCalls: 1000, inMiB: 32, outMiB: 8,
+//	      logLines: 256, runs: 8, deliveries: 8,
+//	    },
+//	  },
 //	}
 //
 // A file is accepted whole or refused whole: every unknown name, repeated name
@@ -79,8 +87,7 @@
 // takes away any tool, and wins.
 //
 // The settings are those that the contract (S0 to S10) names, and Parley's own.
-// Those of spawning (S5) that agents has, and plugins.limits.fuel, are checked and
-// kept for what comes to use them. Anything else is an unknown name.
+// Anything else is an unknown name.
 package config
 
 import (
@@ -243,13 +250,6 @@ type Store struct {
 	Path string // empty: the program's own choice
 }
 
-// Plugins are the bounds of the sandbox. Zero means the engine's default.
-type Plugins struct {
-	Fuel          int // kept for an engine that counts it; until then StepTimeoutMs bounds a step
-	MemoryMiB     int
-	StepTimeoutMs int
-}
-
 // Runs bound the runs of agents.
 type Runs struct {
 	MaxAttempts    int // of one run, the first included (S10.2)
@@ -274,6 +274,7 @@ func Default() *Config {
 		Gateway:  Gateway{Listen: DefaultListen},
 		Delivery: Delivery{MaxAge: 24 * time.Hour},
 		Runs:     Runs{MaxAttempts: 2, TimeoutSeconds: 600, MainSlots: 4},
+		Plugins:  Plugins{Verify: VerifyQuick, RollbackFailures: 3, RollbackSteps: 20, MaxPinned: 8},
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -75,9 +76,16 @@ func TestLoadFull(t *testing.T) {
 			"slack":    {Sink: SinkSlack, Token: "xoxb", BaseURL: "http://127.0.0.1:1"},
 			"discord":  {Sink: SinkDiscord, TokenUnset: "PARLEY_CONFIG_TEST_UNSET"},
 		}},
-		Runs:    Runs{MaxAttempts: 3, TimeoutSeconds: 60, MainSlots: 7},
-		Store:   Store{Path: filepath.Join("testdata", "data", "parley.db")},
-		Plugins: Plugins{Fuel: 1000, MemoryMiB: 64, StepTimeoutMs: 2500},
+		Runs:  Runs{MaxAttempts: 3, TimeoutSeconds: 60, MainSlots: 7},
+		Store: Store{Path: filepath.Join("testdata", "data", "parley.db")},
+		Plugins: Plugins{
+			RequireSignature: true, Keys: []PluginKey{{"raw", publicKey}, {"pem", publicKey}},
+			Allow:  []string{"store.list", "store.history", "agent.status", "agent.waits", "agent.run"},
+			Verify: VerifyAll, RollbackSteps: 7, MaxPinned: 2, Watch: filepath.Join("testdata", "data", "parley.wasm"),
+			Limits: PluginLimits{
+				Fuel: 1000, MemoryMiB: 64, StepTimeoutMs: 2500, HostCalls: 1, InMiB: 2, OutMiB: 3, LogLines: 4, Runs: 5, Deliveries: 6,
+			},
+		},
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Error(d)
@@ -99,6 +107,12 @@ func TestLoadFull(t *testing.T) {
 }
 
 func tokens(n int64) *int64 { return &n }
+
+// publicKey is the example of RFC 8037, A.2.
+var publicKey = ed25519.PublicKey{
+	0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
+	0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
+}
 
 // The package comment and the design say what a file looks like.
 func TestExamples(t *testing.T) {
@@ -134,8 +148,8 @@ func TestExamples(t *testing.T) {
 	if got := c.Delivery.Channels["telegram"]; got.TokenUnset != "TG" || got.BaseURL != "http://127.0.0.1:9001" {
 		t.Errorf("telegram: %+v", got)
 	}
-	if c.Plugins.Fuel != 50_000_000 || c.Delivery.MaxAge != 24*time.Hour {
-		t.Errorf("fuel %d, maxAge %v", c.Plugins.Fuel, c.Delivery.MaxAge)
+	if c.Plugins.Limits.Fuel != 50_000_000 || c.Delivery.MaxAge != 24*time.Hour {
+		t.Errorf("fuel %d, maxAge %v", c.Plugins.Limits.Fuel, c.Delivery.MaxAge)
 	}
 }
 

@@ -34,7 +34,7 @@ func Load(path string) (*Config, error) {
 
 // locate makes the relative paths of a file in dir count from there.
 func (c *Config) locate(dir string) {
-	paths := []*string{&c.Store.Path}
+	paths := []*string{&c.Store.Path, &c.Plugins.Watch}
 	if c.Agents.Runner != nil {
 		paths = append(paths, &c.Agents.Runner.Dir)
 	}

@@ -107,11 +107,11 @@ var problems = []badFile{
 		`f:6:35: gateway.tokens[4].caller.sessionKey: "global" is a reserved word, not a session key`,
 	}},
 	{"limits", "{plugins: {limits: {memoryMiB: 0, stepTimeoutMs: 2.5}}}", []string{
-		"f:1:32: plugins.limits.memoryMiB: is 0; it must be a whole number from 1 to 4096",
+		"f:1:32: plugins.limits.memoryMiB: is 0; it must be a whole number from 1 to 4095",
 		"f:1:50: plugins.limits.stepTimeoutMs: is 2.5; it must be a whole number from 1 to 600000",
 	}},
 	{"numbers that are none", "{plugins: {limits: {memoryMiB: NaN, stepTimeoutMs: -Infinity}}}", []string{
-		"f:1:32: plugins.limits.memoryMiB: is NaN; it must be a whole number from 1 to 4096",
+		"f:1:32: plugins.limits.memoryMiB: is NaN; it must be a whole number from 1 to 4095",
 		"f:1:52: plugins.limits.stepTimeoutMs: is -Inf; it must be a whole number from 1 to 600000",
 	}},
 	{"secrets stay out of messages", "{gateway: {tokens: [{token: 'hush hush', operator: true}]}}", []string{

@@ -9,9 +9,6 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// maxFuel keeps plugins.limits.fuel a whole number in every JSON reader.
-const maxFuel = 1 << 53
-
 // read fills in what the file sets. What depends on other settings is checked
 // last: agents by allowAgents, keys by tokens.
 func (c *Config) read(r *reader, root value) {
@@ -187,25 +184,6 @@ func (runs *Runs) read(r *reader, v value) {
 		field{"timeoutSeconds", r.intInto(&runs.TimeoutSeconds, 1, 24*60*60)},
 		field{"groups", func(v value) {
 			r.object(v, field{"main", r.intInto(&runs.MainSlots, 1, 1000)})
-		}},
-	)
-}
-
-func (p *Plugins) read(r *reader, v value) {
-	r.object(v,
-		field{"requireSignature", func(v value) {
-			// What cannot be checked must not look checked.
-			var required bool
-			if r.boolInto(&required)(v); required {
-				r.problem(v, "is true, but this version cannot check signatures; leave it out")
-			}
-		}},
-		field{"limits", func(v value) {
-			r.object(v,
-				field{"fuel", r.intInto(&p.Fuel, 1, maxFuel)},
-				field{"memoryMiB", r.intInto(&p.MemoryMiB, 1, 4096)},
-				field{"stepTimeoutMs", r.intInto(&p.StepTimeoutMs, 1, 600_000)},
-			)
 		}},
 	)
 }

@@ -123,8 +123,23 @@ var variantProblems = []badFile{
 		"f:1:63: runs.groups.main: is 0; it must be a whole number from 1 to 1000",
 		"f:1:66: runs.groups.nested: is an unknown name, or a setting that this version does not know; known here: main",
 	}},
-	{"signatures", "{plugins: {requireSignature: true, limits: {fuel: 0}}}", []string{
-		"f:1:30: plugins.requireSignature: is true, but this version cannot check signatures; leave it out",
-		"f:1:51: plugins.limits.fuel: is 0; it must be a whole number from 1 to 9007199254740992",
+	{"signatures", "{plugins: {requireSignature: true, keys: {a: '?', b: 'AAAA', c: 5,\nd: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEAsEjEfHeITOU0iuG2EHnPWPHLXnnZoYFDgqjcRnJ4aqgc7Xfa0Pl6o4HCn9H+yiW/VMu+bciqR5QP4OKhBcAbA=='}}}", []string{
+		"f:1:46: plugins.keys.a: is neither PEM nor base64; it must be an ed25519 public key, as PEM or base64",
+		"f:1:54: plugins.keys.b: is no public key; it must be an ed25519 public key, as PEM or base64",
+		"f:1:65: plugins.keys.c: is a number; it must be a string",
+		"f:2:4: plugins.keys.d: is of another kind; it must be an ed25519 public key, as PEM or base64",
+	}},
+	{"signatures without keys", "{plugins:\n{requireSignature: true}}", []string{
+		"f:2:1: plugins: requireSignature is true, but there are no keys to check signatures with; add keys",
+	}},
+	{"plugins", "{plugins: {allow: ['store.list', 'store.all', 'run.*', 5], verify: 'some', rollback: {failures: -1, steps: 0}, limits: {fuel: 0, runs: 17}}}", []string{
+		`f:1:34: plugins.allow[1]: "store.all" is no host function; there are store.get, store.resolve, store.list, store.history, store.create, store.archive, store.delete, agent.status, agent.waits, agent.run, deliver.send`,
+		`f:1:47: plugins.allow[2]: "run.*" is no host function; there are store.get, store.resolve, store.list, store.history, store.create, store.archive, store.delete, agent.status, agent.waits, agent.run, deliver.send`,
+		"f:1:56: plugins.allow[3]: is a number; it must be a string",
+		`f:1:68: plugins.verify: "some" is not one of all, quick, none`,
+		"f:1:97: plugins.rollback.failures: is -1; it must be a whole number from 0 to 1000",
+		"f:1:108: plugins.rollback.steps: is 0; it must be a whole number from 1 to 1000000",
+		"f:1:127: plugins.limits.fuel: is 0; it must be a whole number from 1 to 9007199254740992",
+		"f:1:136: plugins.limits.runs: is 17; it must be a whole number from 1 to 16",
 	}},
 }

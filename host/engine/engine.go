@@ -7,19 +7,15 @@
 // that it starts, and that it describes itself in our ABI version. A loaded
 // Plugin keeps one instance warm.
 //
-// Each call runs in an instance that no other call uses meanwhile, under a
-// deadline and bounded in memory, in what it moves through the environment and in
-// output. A call that fails, however it fails, costs its instance and nothing
-// else: the next one gets another.
+// A module is hardened before it is compiled (wasmedit.Module.Harden): it counts
+// fuel, and an instance can be put back to what it was when it had started. Each
+// call runs in an instance that is just so and that no other call uses meanwhile,
+// within the Limits. A call that fails, however it fails, costs its instance and
+// nothing else: the next one gets another.
 //
 // Only so many calls run at once, whatever number of clients there is; a call
-// that waits its turn has no instance and its deadline has not begun. So a host
+// that waits its turn has no instance and its time has not begun. So a host
 // function must not run a plugin: it holds its own call's turn.
-//
-// The deadline is wazero's: it makes the compiled code look for the end of the
-// context at every function and loop, which costs several times the plain speed
-// (BenchmarkStep prints the ratio). Counting fuel in the module itself will
-// replace it.
 package engine
 
 import (
@@ -55,10 +51,9 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	}
 	e := &Engine{options: options, plugins: map[*Plugin]struct{}{}, running: make(chan struct{}, options.Limits.RunningCalls)}
 	config := wazero.NewRuntimeConfig().
-		WithCloseOnContextDone(!options.uninterruptible).
-		// Never together with WithMemoryCapacityFromMax, which takes the whole limit
-		// for every instance at once.
-		WithMemoryLimitPages(uint32(options.Limits.MemoryMiB * pagesPerMiB))
+		// The limit is kept by the memory of instances, which has to grow by a page to
+		// shrink.
+		WithMemoryLimitPages(uint32(options.Limits.MemoryMiB*pagesPerMiB + 1))
 	if options.CacheDir != "" {
 		if e.cache, err = openCache(options.CacheDir); err != nil {
 			return nil, fmt.Errorf("engine: cache directory: %w", err)

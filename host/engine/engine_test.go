@@ -3,9 +3,11 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/engine/wasmedit"
 	"github.com/parley-wasm/parley/host/engine/wasmtest"
 )
 
@@ -23,8 +26,8 @@ type hostFunc func(ctx context.Context, family string, request []byte) []byte
 
 var _ engine.HostFunctions = hostFunc(nil)
 
-func (f hostFunc) Call(ctx context.Context, family string, request []byte) []byte {
-	return f(ctx, family, request)
+func (f hostFunc) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
+	return f(ctx, family, request), nil
 }
 
 func newEngine(t testing.TB, o *engine.Options) *engine.Engine {
@@ -61,15 +64,6 @@ var echo = wasmtest.Code(
 	wasmtest.I32(0),
 )
 
-// timeout is short for the tests that wait for it, and out of the way for the
-// others, however busy the machine is.
-func timeout(k engine.Kind) time.Duration {
-	if k == engine.Deadline {
-		return 500 * time.Millisecond
-	}
-	return time.Minute
-}
-
 func TestRun(t *testing.T) {
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
 	if got := string(p.Describe()); got != wasmtest.Description {
@@ -96,7 +90,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestConcurrentRuns(t *testing.T) {
-	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 2, CallsPerInstance: 7}}), wasmtest.Plugin(echo))
+	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 2}}), wasmtest.Plugin(echo))
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -149,7 +143,7 @@ func TestTurnCanceled(t *testing.T) {
 	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if _, err := p.Run(ctx, abi.ExportCall, []byte("8 bytes."), nil); !errors.Is(err, engine.Deadline) {
+		if _, err := p.Run(ctx, abi.ExportCall, []byte("8 bytes."), nil); !errors.Is(err, engine.Time) {
 			t.Errorf("a call whose turn does not come: %v", err)
 		}
 		return request
@@ -172,9 +166,12 @@ func TestFailures(t *testing.T) {
 		want string
 	}{
 		{"unreachable", wasmtest.Unreachable, engine.Trap, abi.Internal, "trap: unreachable"},
-		{"endless loop", wasmtest.Forever, engine.Deadline, abi.Limit, "a step has 500ms at most"},
-		{"endless host calls", wasmtest.Loop(wasmtest.I64(8), wasmtest.Call(wasmtest.Alloc), wasmtest.Call(wasmtest.Free)), engine.Deadline, abi.Limit, "deadline"},
-		{"deep recursion", wasmtest.Call(wasmtest.OwnFuncs + 3), engine.Trap, abi.Internal, "stack overflow"},
+		{"endless loop", wasmtest.Forever, engine.Fuel, abi.Limit, "limit: fuel: the step used up its 4000000000 units"},
+		{"endless calls of the environment", wasmtest.Loop(wasmtest.I64(8), wasmtest.Call(wasmtest.Alloc), wasmtest.Call(wasmtest.Free)), engine.Fuel, abi.Limit, "limit: fuel"},
+		{"bulk memory", wasmtest.Loop(wasmtest.I32(0), wasmtest.I32(0), wasmtest.I32(1<<16), wasmtest.FillMemory), engine.Fuel, abi.Limit, "limit: fuel"},
+		{"host calls", wasmtest.Loop(text, wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.Get(0), wasmtest.Call(wasmtest.Free)), engine.HostCalls, abi.Limit, "limit: host calls: store: more than 1000 calls of host functions"},
+		{"log lines", run(text, wasmtest.Loop(wasmtest.Get(0), wasmtest.Call(wasmtest.LogInfo))), engine.LogLines, abi.Limit, "limit: log lines: log_info: more than 256 lines"},
+		{"deep recursion", wasmtest.Call(wasmtest.OwnFuncs + 3), engine.Stack, abi.Limit, "stack overflow"},
 		{"memory bomb", run(wasmtest.Loop(wasmtest.I32(64), wasmtest.GrowMemory,
 			[]byte{0x41, 0x7f, 0x46, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b})), engine.Memory, abi.Limit, "of at most 16 MiB"},
 		{"environment bomb", wasmtest.Loop(wasmtest.I64(1<<18), wasmtest.Call(wasmtest.Alloc), wasmtest.Drop), engine.Memory, abi.Limit, "environment's memory"},
@@ -182,8 +179,8 @@ func TestFailures(t *testing.T) {
 		{"tiny allocations", wasmtest.Loop(wasmtest.I64(1), wasmtest.Call(wasmtest.Alloc), wasmtest.Drop), engine.Memory, abi.Limit, "environment's memory"},
 		{"output past its block", run(text, wasmtest.Get(0), wasmtest.I64(1000), wasmtest.Call(wasmtest.OutputSet)), engine.Trap, abi.Internal, "output_set: 1000 bytes at offset"},
 		{"output of no block", run(wasmtest.I64(12), wasmtest.I64(1), wasmtest.Call(wasmtest.OutputSet)), engine.Trap, abi.Internal, "offset 12 lies in no allocated block"},
-		{"output of negative length", run(text, wasmtest.Get(0), wasmtest.I64(-1), wasmtest.Call(wasmtest.OutputSet)), engine.OutputTooLarge, abi.Limit, "bytes of output"},
-		{"output too large", run(wasmtest.I64(70_000), wasmtest.Call(wasmtest.Alloc), wasmtest.I64(70_000), wasmtest.Call(wasmtest.OutputSet)), engine.OutputTooLarge, abi.Limit, "70000 bytes of output; at most 65536"},
+		{"output of negative length", run(text, wasmtest.Get(0), wasmtest.I64(-1), wasmtest.Call(wasmtest.OutputSet)), engine.BytesOut, abi.Limit, "limit: bytes out: output and requests"},
+		{"output too large", run(wasmtest.I64(2_000_000), wasmtest.Call(wasmtest.Alloc), wasmtest.I64(2_000_000), wasmtest.Call(wasmtest.OutputSet)), engine.BytesOut, abi.Limit, "more than 1048576 bytes"},
 		{"load past a block", run(text, wasmtest.Get(0), wasmtest.I64(1), wasmtest.I64Add, wasmtest.Call(wasmtest.LoadU64Env), wasmtest.Drop), engine.Trap, abi.Internal, "load_u64: 8 bytes at offset"},
 		{"load at the end of numbers", run(wasmtest.I64(-8), wasmtest.Call(wasmtest.LoadU64Env), wasmtest.Drop), engine.Trap, abi.Internal, "lies in no allocated block"},
 		{"store to nowhere", run(wasmtest.I64(0), wasmtest.I64(0), wasmtest.Call(wasmtest.StoreU64Env)), engine.Trap, abi.Internal, "store_u64: offset 0"},
@@ -198,7 +195,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEngine(t, &engine.Options{
-				Limits: engine.Limits{StepTimeout: timeout(c.kind), MemoryMiB: 16, EnvironmentMiB: 1, OutputBytes: 64 << 10},
+				Limits: engine.Limits{StepTimeout: time.Minute, MemoryMiB: 16, InMiB: 1, OutMiB: 1},
 				Logger: slog.New(slog.DiscardHandler),
 			})
 			// if input_length == 3 { body }
@@ -206,7 +203,12 @@ func TestFailures(t *testing.T) {
 			m := wasmtest.Plugin(body)
 			m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: wasmtest.Call(wasmtest.OwnFuncs + 3)})
 			p := load(t, e, m)
-			h := hostFunc(func(context.Context, string, []byte) []byte { panic("boom") })
+			h := hostFunc(func(context.Context, string, []byte) []byte {
+				if c.kind == engine.HostCall {
+					panic("boom")
+				}
+				return nil
+			})
 			out, err := p.Run(t.Context(), abi.ExportCall, []byte("bad"), h)
 			var typed *engine.Error
 			if !errors.As(err, &typed) {
@@ -252,7 +254,7 @@ func TestContext(t *testing.T) {
 	h := hostFunc(func(context.Context, string, []byte) []byte { cancel(); return nil })
 	for range 2 { // the second call begins with a context that has ended
 		_, err := p.Run(ctx, abi.ExportCall, nil, h)
-		if !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Deadline) {
+		if !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) {
 			t.Errorf("got %v, want Canceled", err)
 		}
 	}
@@ -262,12 +264,15 @@ func TestLogging(t *testing.T) {
 	var log bytes.Buffer
 	e := newEngine(t, &engine.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	p := load(t, e, wasmtest.Plugin(wasmtest.Code(
-		wasmtest.Block("A line\xff!"), wasmtest.Repeat(1, 100_000, wasmtest.Get(0), wasmtest.Call(wasmtest.LogInfo)), wasmtest.I32(0))))
-	if _, err := p.Run(t.Context(), abi.ExportCall, nil, nil); err != nil {
-		t.Fatal(err)
+		wasmtest.Block("A line\xff!"), wasmtest.Repeat(1, 256, wasmtest.Get(0), wasmtest.Call(wasmtest.LogInfo)),
+		wasmtest.I32(0))))
+	for range 2 { // the limit is each call's own
+		if _, err := p.Run(t.Context(), abi.ExportCall, nil, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if n := log.Len(); n > 1<<20 || !strings.Contains(log.String(), "plugin: A line\uFFFD!") || !strings.Contains(log.String(), "are left out") {
-		t.Errorf("%d bytes were logged: %.200s", n, log.String())
+	if n := strings.Count(log.String(), "plugin: A line\uFFFD!"); n != 512 {
+		t.Errorf("%d lines were logged: %.200s", n, log.String())
 	}
 }
 
@@ -306,36 +311,131 @@ func TestCloseWaits(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutputBytes: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
+	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutMiB: -1}, {Fuel: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
 		if _, err := engine.New(t.Context(), &engine.Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "engine: Limits.") {
 			t.Errorf("limits %+v: %v", l, err)
 		}
 	}
 }
 
-// TestReplaced uses the size of the memory as the age of an instance: a call
-// grows it, and traps when it has become larger than instances may get.
-func TestReplaced(t *testing.T) {
-	call := func(grow, most int32) []byte {
-		return wasmtest.Code(
-			wasmtest.I32(grow), wasmtest.GrowMemory, wasmtest.Drop,
-			[]byte{0x3f, 0}, wasmtest.I32(most), []byte{0x4b, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b}, // memory.size > most
-			wasmtest.I32(0))
-	}
+// TestTime: a step that computes for too long is stopped, and so is one that waits
+// for too long in a host function.
+func TestTime(t *testing.T) {
+	const timeout = 50 * time.Millisecond
 	for _, c := range []struct {
-		name   string
-		limits engine.Limits
-		body   []byte
+		name string
+		call []byte
+		ctx  time.Duration // 0: no deadline
 	}{
-		{"after its calls", engine.Limits{CallsPerInstance: 4}, call(1, 6)}, // 1, and 4 calls, and describe
-		{"after its growth", engine.Limits{GrowthMiB: 1}, call(10, 21)},     // 1, and twice 10
+		{"guest", wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable), 0},
+		{"guest, for the caller", wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable), timeout / 2},
+		{"host function", wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0)), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := load(t, newEngine(t, &engine.Options{Limits: c.limits}), wasmtest.Plugin(c.body))
-			for n := range 50 {
-				if _, err := p.Run(t.Context(), abi.ExportCall, nil, nil); err != nil {
-					t.Fatalf("call %d: %v", n, err)
+			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout, Fuel: 1 << 50}}), wasmtest.Plugin(c.call))
+			ctx := t.Context()
+			if c.ctx > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.ctx)
+				defer cancel()
+			}
+			_, err := p.Run(ctx, abi.ExportCall, nil, hostFunc(func(ctx context.Context, _ string, _ []byte) []byte {
+				<-ctx.Done()
+				return nil
+			}))
+			if !errors.Is(err, engine.Time) || !errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), "limit: time: ") {
+				t.Errorf("got %v, want limit: time", err)
+			}
+			if n := p.Stats().Failed; n != 1 {
+				t.Errorf("%d instances are closed as failed", n)
+			}
+		})
+	}
+}
+
+// TestHostError: a host function can end the call.
+func TestHostError(t *testing.T) {
+	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
+	gone := errors.New("the store has gone")
+	for _, c := range []struct {
+		err  error
+		kind engine.Kind
+	}{{gone, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn}} {
+		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failing{c.err})
+		if !errors.Is(err, c.kind) || !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "engine: call: ") {
+			t.Errorf("got %v, want %s", err, c.kind)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }
+
+// TestRestored: each call finds memory, its size and globals as they were after the
+// start function, whatever the call before has done to them.
+func TestRestored(t *testing.T) {
+	secret := bytes.Repeat([]byte("secret of a caller "), 100)
+	m := wasmtest.Plugin(nil)
+	m.Memory, m.Data = []uint32{2}, "data"
+	m.Globals = []wasmtest.Global{{Type: wasmedit.I64, Mutable: true}, {Type: wasmedit.I32, Mutable: true}, {Type: wasmedit.V128, Mutable: true}}
+	// The start function leaves something too.
+	m.Start = wasmtest.OwnFuncs + len(m.Funcs)
+	m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: wasmtest.Code(
+		wasmtest.I32(100), wasmtest.I64(77), wasmtest.StoreU64, wasmtest.I64(78), wasmtest.SetGlobal(0))})
+	for _, c := range []struct {
+		name    string
+		spoil   []byte
+		max     []uint32
+		restore bool
+	}{
+		{"memory and globals", nil, nil, true},
+		{"memory grows", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), nil, true},
+		{"memory grows to its end", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), []uint32{2, 5}, false},
+		{"memory grows too much", wasmtest.Code(wasmtest.I32(40), wasmtest.GrowMemory, wasmtest.Drop), nil, false},
+		{"data is dropped", []byte{0xfc, 0x09, 0}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := *m
+			m.Funcs = slices.Clone(m.Funcs)
+			if c.max != nil {
+				m.Memory = c.max
+			}
+			// The call says what it finds (memory.size, the first bytes, globals), and
+			// then spoils it: it writes its input everywhere.
+			m.Funcs[1].Body = wasmtest.Code(
+				wasmtest.Report([]byte{0x3f, 0, 0xad}, // memory.size, i64.extend_i32_u
+					wasmtest.Code(wasmtest.I32(0), wasmtest.LoadU64), wasmtest.Code(wasmtest.I32(100), wasmtest.LoadU64),
+					wasmtest.Code(wasmtest.I32(70000), wasmtest.LoadU64), wasmtest.Code(wasmtest.I32(131064), wasmtest.LoadU64),
+					wasmtest.GetGlobal(0), wasmtest.Code(wasmtest.GetGlobal(1), []byte{0xad}),
+					wasmtest.Code(wasmtest.GetGlobal(2), []byte{0xfd, 0x1d, 1})), // i64x2.extract_lane 1
+				wasmtest.I32(0), wasmtest.I32('s'), wasmtest.I32(131072), wasmtest.FillMemory,
+				wasmtest.I64(1), wasmtest.SetGlobal(0), wasmtest.I32(1), wasmtest.SetGlobal(1),
+				wasmtest.I64(5), []byte{0xfd, 0x12}, wasmtest.SetGlobal(2), // i64x2.splat
+				c.spoil, wasmtest.I32(0))
+			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 1, GrowthMiB: 1}}), &m)
+			var first []byte
+			for n := range 5 {
+				out, err := p.Run(t.Context(), abi.ExportCall, secret, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
+				if n == 0 {
+					first = out
+				}
+				if !bytes.Equal(out, first) {
+					t.Fatalf("call %d finds %x, the first found %x", n, out, first)
+				}
+			}
+			want := []uint64{2, binary.LittleEndian.Uint64([]byte("data\x00\x00\x00\x00")), 77, 0, 0, 78, 0, 0}
+			for n, w := range want {
+				if got := binary.LittleEndian.Uint64(first[8*n:]); got != w {
+					t.Errorf("value %d is %d, want %d", n, got, w)
+				}
+			}
+			s := p.Stats()
+			if kept := s.Kept == 6; kept != c.restore || s.Failed > 0 || s.Opened+s.Kept-s.Surplus < 6 {
+				t.Errorf("stats are %+v", s)
 			}
 		})
 	}

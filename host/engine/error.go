@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tetratelabs/wazero/sys"
-
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine/extismenv"
 	"github.com/parley-wasm/parley/host/engine/instance"
@@ -26,14 +24,27 @@ const (
 	WrongABI       Kind = "wrong ABI"       // it speaks another version
 	BadDescription Kind = "bad description" // describe answers something else than a description
 
-	Trap           Kind = "trap"             // the plugin crashed
-	Failed         Kind = "failed"           // the plugin says that the call failed
-	Deadline       Kind = "deadline"         // the call took too long
-	Canceled       Kind = "canceled"         // the caller's context was canceled
-	Memory         Kind = "memory"           // the plugin needs more than it may have
-	OutputTooLarge Kind = "output too large" //
-	HostCall       Kind = "host call"        // a host function panicked
-	Closed         Kind = "closed"           // the plugin or the engine is closed
+	Trap     Kind = "trap"      // the plugin crashed
+	Failed   Kind = "failed"    // the plugin says that the call failed
+	Canceled Kind = "canceled"  // the caller's context was canceled
+	HostCall Kind = "host call" // a host function failed or panicked
+	Closed   Kind = "closed"    // the plugin or the engine is closed
+)
+
+// Kinds of errors of a step that needs more than it may have: Limits says of what.
+const (
+	Fuel      Kind = "limit: fuel"
+	Time      Kind = "limit: time"
+	Stack     Kind = "limit: stack"
+	Memory    Kind = "limit: memory"
+	HostCalls Kind = "limit: host calls"
+	BytesIn   Kind = "limit: bytes in"
+	BytesOut  Kind = "limit: bytes out"
+	LogLines  Kind = "limit: log lines"
+
+	// Of those that serve host functions.
+	Runs       Kind = "limit: runs"
+	Deliveries Kind = "limit: deliveries"
 )
 
 func (k Kind) Error() string { return string(k) }
@@ -45,11 +56,15 @@ func (k Kind) code() abi.Code {
 		return abi.InvalidArgs
 	case WrongABI:
 		return abi.Unsupported
-	case Deadline, Memory, OutputTooLarge:
+	}
+	if k.IsLimit() {
 		return abi.Limit
 	}
 	return abi.Internal
 }
+
+// IsLimit reports whether a step needed more than it may have.
+func (k Kind) IsLimit() bool { return strings.HasPrefix(string(k), "limit: ") }
 
 // Error is every error of this package that concerns a plugin. It matches its
 // Kind, the abi.Code that the kind means (Limit, Unsupported, InvalidArgs, else
@@ -61,7 +76,12 @@ type Error struct {
 	Cause   error  // may be nil; of a trap, its text has the stack trace
 }
 
-func (e *Error) Error() string { return "engine: " + e.Op + ": " + e.Message }
+func (e *Error) Error() string {
+	if e.Kind.IsLimit() {
+		return "engine: " + e.Op + ": " + string(e.Kind) + ": " + e.Message
+	}
+	return "engine: " + e.Op + ": " + e.Message
+}
 
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
@@ -76,31 +96,36 @@ func errorf(op string, k Kind, format string, args ...any) *Error {
 
 // explain makes an *Error of what an instance returned. memory is the size of the
 // guest's memory when it happened.
-func (e *Engine) explain(op string, err error, memory uint32) *Error {
+func (e *Engine) explain(op string, err error, memory int) *Error {
 	out := &Error{Op: op, Kind: Trap, Cause: err}
-	limits := &e.options.Limits
+	l := &e.options.Limits
 	var (
+		own    *Error
 		fault  *extismenv.Fault
 		failed *instance.Failed
-		exit   *sys.ExitError
 	)
 	switch {
+	case errors.As(err, &own): // of a host function
+		out.Kind, out.Message = own.Kind, own.Message
 	case errors.Is(err, instance.ErrClosed):
 		out.Kind, out.Message = Closed, err.Error()
+	case errors.Is(err, instance.ErrFuel):
+		out.Kind, out.Message = Fuel, fmt.Sprintf("the step used up its %d units", l.Fuel)
+	case errors.Is(err, instance.ErrTime), errors.Is(err, context.DeadlineExceeded):
+		out.Kind, out.Message = Time, fmt.Sprintf("the step was stopped; it has %v at most", l.StepTimeout)
+	case errors.Is(err, context.Canceled):
+		out.Kind, out.Message = Canceled, "stopped because the caller has gone"
+	case errors.Is(err, instance.ErrStack):
+		out.Kind, out.Message = Stack, "the step's calls are nested too deeply: stack overflow"
 	case errors.As(err, &failed):
 		out.Kind, out.Message = Failed, failed.Error()
 	case errors.As(err, &fault):
 		out.Kind, out.Message = faultKinds[fault.Kind], fault.Reason
-	case errors.As(err, &exit) && exit.ExitCode() == sys.ExitCodeDeadlineExceeded, errors.Is(err, context.DeadlineExceeded):
-		out.Kind, out.Message = Deadline, fmt.Sprintf("stopped at its deadline; a step has %v at most", limits.StepTimeout)
-	case exit != nil && exit.ExitCode() == sys.ExitCodeContextCanceled, errors.Is(err, context.Canceled):
-		out.Kind, out.Message = Canceled, "stopped because the caller has gone"
-	case uint64(memory)*2 > uint64(limits.MemoryMiB)<<20:
+	case uint64(memory)*2 > uint64(l.MemoryMiB)<<20:
 		// A guest that gets no more memory can only crash, and does not say why.
 		// Allocators double the memory, so that more than half of it in use is the
 		// best sign there is.
-		out.Kind = Memory
-		out.Message = fmt.Sprintf("trap: %s, with %d of at most %d MiB of memory in use", firstLine(err), memory>>20, limits.MemoryMiB)
+		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d of at most %d MiB of memory in use", firstLine(err), memory>>20, l.MemoryMiB)
 	default:
 		out.Message = "trap: " + firstLine(err)
 	}
@@ -108,11 +133,14 @@ func (e *Engine) explain(op string, err error, memory uint32) *Error {
 }
 
 var faultKinds = map[extismenv.FaultKind]Kind{
-	extismenv.Access:  Trap,
-	extismenv.Refused: Trap,
-	extismenv.Memory:  Memory,
-	extismenv.Output:  OutputTooLarge,
-	extismenv.Host:    HostCall,
+	extismenv.Access:    Trap,
+	extismenv.Refused:   Trap,
+	extismenv.Host:      HostCall,
+	extismenv.Memory:    Memory,
+	extismenv.In:        BytesIn,
+	extismenv.Out:       BytesOut,
+	extismenv.HostCalls: HostCalls,
+	extismenv.LogLines:  LogLines,
 }
 
 // firstLine is the runtime's error without its stack trace.

@@ -19,17 +19,24 @@ import (
 // each takes eight bytes that no other limit counts.
 const maxTable = 1 << 20
 
-// Load checks a module, compiles it, starts an instance and reads its
+// Load checks a module, hardens and compiles it, starts an instance and reads its
 // description. Errors are an *Error; wasm is not used after Load returns.
 func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
-	if err := e.check(wasm); err != nil {
+	m, err := e.check(wasm)
+	if err != nil {
 		return nil, err
 	}
-	compiled, err := e.compile(ctx, wasm)
+	hardened, err := m.Harden()
+	if err != nil {
+		return nil, &Error{"load", NotAModule, "the module cannot be hardened: " + err.Error(), err}
+	}
+	compiled, err := e.compile(ctx, m.Encode())
 	if err != nil {
 		return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
 	}
-	p := &Plugin{engine: e, pool: instance.NewPool(e.config(compiled))}
+	config := e.config(compiled, hardened)
+	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
+	p := &Plugin{engine: e, pool: instance.NewPool(config)}
 	if err := e.add(p); err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
@@ -42,40 +49,44 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	return p, nil
 }
 
-func (e *Engine) config(module wazero.CompiledModule) instance.Config {
+func (e *Engine) config(module wazero.CompiledModule, hardened wasmedit.Hardened) instance.Config {
 	l := &e.options.Limits
 	return instance.Config{
-		Runtime: e.runtime, Module: module,
+		Runtime: e.runtime, Module: module, Hardened: hardened,
 		Env: extismenv.Options{
-			MaxMemory: l.EnvironmentMiB << 20, MaxOutput: l.OutputBytes, Logger: e.options.Logger,
+			MaxIn: l.InMiB << 20, MaxOut: l.OutMiB << 20, MaxHostCalls: l.HostCalls, MaxLogLines: l.LogLines, Logger: e.options.Logger,
 		},
-		MaxCalls: l.CallsPerInstance, MaxGrowth: uint32(l.GrowthMiB) << 20, MaxIdle: l.IdleInstances,
+		Fuel: int64(l.Fuel), Timeout: l.StepTimeout, MaxMemory: uint64(l.MemoryMiB) << 20,
+		MaxGrowth: l.GrowthMiB << 20, MaxIdle: l.IdleInstances,
 	}
 }
 
 // check is everything that can be said without running the module.
-func (e *Engine) check(wasm []byte) error {
+func (e *Engine) check(wasm []byte) (*wasmedit.Module, error) {
 	if max := e.options.Limits.ModuleBytes; len(wasm) > max {
-		return errorf("load", Memory, "the module has %d bytes; at most %d are accepted", len(wasm), max)
+		return nil, errorf("load", Memory, "the module has %d bytes; at most %d are accepted", len(wasm), max)
 	}
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
-		return &Error{"load", NotAModule, "the module is malformed " + err.Error(), err}
+		return nil, &Error{"load", NotAModule, "the module is malformed " + err.Error(), err}
 	}
 	for _, i := range m.Imports {
 		if err := checkImport(i); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, name := range []string{abi.ExportDescribe, abi.ExportCall, abi.ExportResume} {
-		if err := checkExport(m, name); err != nil {
-			return err
+		if m.Export(name) == nil {
+			return nil, errorf("load", MissingExport, "the module does not export %q; a plugin exports %s, %s and %s",
+				name, abi.ExportDescribe, abi.ExportCall, abi.ExportResume)
 		}
 	}
-	if m.Export("_initialize") != nil {
-		return errorf("load", MissingExport, "the module exports _initialize, which hosts do not call; make it the module's start function when building")
+	for name, want := range signatures {
+		if e := m.Export(name); e != nil && (e.Kind != wasmedit.KindFunc || !e.Type.Equal(want)) {
+			return nil, errorf("load", BadSignature, "the module exports %s; it must be a function %s", clip(e.String()), want)
+		}
 	}
-	return e.checkSizes(m)
+	return m, e.checkSizes(m)
 }
 
 func checkImport(i wasmedit.Import) error {
@@ -90,19 +101,20 @@ func checkImport(i wasmedit.Import) error {
 	return nil
 }
 
-func checkExport(m *wasmedit.Module, name string) error {
-	want := wasmedit.FuncType{Results: []wasmedit.ValueType{wasmedit.I32}}
-	switch e := m.Export(name); {
-	case e == nil:
-		return errorf("load", MissingExport, "the module does not export %q; a plugin exports %s, %s and %s",
-			name, abi.ExportDescribe, abi.ExportCall, abi.ExportResume)
-	case e.Kind != wasmedit.KindFunc || !e.Type.Equal(want):
-		return errorf("load", BadSignature, "the module exports %s; it must be a function %s", clip(e.String()), want)
+// signatures of the exports that mean something to a host.
+var signatures = func() map[string]wasmedit.FuncType {
+	i32 := []wasmedit.ValueType{wasmedit.I32}
+	entry := wasmedit.FuncType{Results: i32}
+	return map[string]wasmedit.FuncType{
+		abi.ExportDescribe: entry, abi.ExportCall: entry, abi.ExportResume: entry,
+		abi.ExportInput: {Params: i32, Results: i32},
 	}
-	return nil
-}
+}()
 
 func (e *Engine) checkSizes(m *wasmedit.Module) error {
+	if len(m.Memories) > 1 {
+		return errorf("load", NotAModule, "the module has %d memories; a plugin has one", len(m.Memories))
+	}
 	for _, mem := range m.Memories {
 		if limit := uint64(e.options.Limits.MemoryMiB * pagesPerMiB); mem.Min > limit {
 			return errorf("load", Memory, "the module starts with %d pages of memory; the limit is %d (%d MiB)",

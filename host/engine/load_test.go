@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine"
@@ -61,12 +62,16 @@ func TestLoad(t *testing.T) {
 		}), "load", engine.BadSignature, abi.InvalidArgs, "exports call () -> (i64); it must be a function () -> (i32)"},
 		{"export of another kind", change(func(m *wasmtest.Module) { m.Funcs[1].Type.Params = i32 }), "load", engine.BadSignature, abi.InvalidArgs, "call (i32) -> (i32)"},
 		{"reactor", change(func(m *wasmtest.Module) {
-			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Void})
-		}), "load", engine.MissingExport, abi.InvalidArgs, "start function"},
+			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Void, Body: wasmtest.Unreachable})
+		}), "start", engine.Trap, abi.Internal, "unreachable"},
+		{"odd reactor", change(func(m *wasmtest.Module) {
+			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Export, Body: wasmtest.I32(0)})
+		}), "load", engine.NotAModule, abi.InvalidArgs, "no function () -> ()"},
+		{"export of the host's", change(func(m *wasmtest.Module) { m.Funcs = append(m.Funcs, wasmtest.Func{Export: "parley.fuel"}) }), "load", engine.NotAModule, abi.InvalidArgs, `exports "parley.fuel" itself`},
 		{"memory at start", load(2000), "load", engine.Memory, abi.Limit, "2000 pages of memory; the limit is 1024 (64 MiB)"},
 		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give it a maximum"},
 		{"start traps", start(wasmtest.Unreachable), "start", engine.Trap, abi.Internal, "unreachable"},
-		{"endless start", start(wasmtest.Forever), "start", engine.Deadline, abi.Limit, "deadline"},
+		{"endless start", start(wasmtest.Forever), "start", engine.Fuel, abi.Limit, "limit: fuel"},
 		{"host function in start", start(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop)), "start", engine.Trap, abi.Internal, "no host functions"},
 		{"describe traps", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Unreachable }), "describe", engine.Trap, abi.Internal, "unreachable"},
 		{"describe says nothing", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
@@ -78,7 +83,7 @@ func TestLoad(t *testing.T) {
 		{"another version", describe(`{"abi":2}`), "describe", engine.WrongABI, abi.Unsupported, "speaks ABI version 2 and this host version 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout(c.kind), ModuleBytes: 1 << 20}})
+			e := newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: time.Minute, ModuleBytes: 1 << 20}})
 			_, err := e.Load(t.Context(), c.wasm)
 			var typed *engine.Error
 			if !errors.As(err, &typed) {

@@ -17,25 +17,28 @@ type Options struct {
 	CacheDir string
 	// Limits bound what a plugin may use.
 	Limits Limits
+	// EnvironmentOnly moves all bytes through the Extism environment, as other hosts
+	// do, though a plugin offers the direct way.
+	EnvironmentOnly bool
 	// Logger gets what plugins log, and panics of host functions; nil:
 	// slog.Default().
 	Logger *slog.Logger
-
-	// uninterruptible leaves deadlines out, for the benchmark of their cost.
-	uninterruptible bool
 }
 
-// Limits bound a plugin. Zero fields have the defaults named here.
+// Limits bound a plugin. Zero fields have the defaults named here. Those of a step
+// bound the start function and describe too.
 type Limits struct {
-	StepTimeout      time.Duration // of one call, host functions included, and of the start function; 5 s
-	RunningCalls     int           // calls of all plugins that run at once, the others wait their turn; twice the number of CPUs
-	MemoryMiB        int           // memory of one instance; 64, at most 4096
-	EnvironmentMiB   int           // what one call moves through the Extism environment: input, output, host functions; 64
-	OutputBytes      int           // output of one call; 4 MiB
-	ModuleBytes      int           // size of a module; 32 MiB
-	IdleInstances    int           // instances of a plugin that are kept for the next call; twice the number of CPUs
-	CallsPerInstance int           // calls before an instance is replaced; 10,000
-	GrowthMiB        int           // memory growth after which an instance is replaced; 16
+	Fuel          int           // units of a step, about one an instruction (wasmedit.Module.Harden); 4 billion
+	StepTimeout   time.Duration // of a step, host functions included; 5 s
+	MemoryMiB     int           // memory of one instance; 64, at most 4095
+	HostCalls     int           // calls of host functions in a step; 1,000
+	InMiB         int           // input and replies of host functions in a step; 32
+	OutMiB        int           // output and requests to host functions in a step; 8
+	LogLines      int           // in a step; 256
+	ModuleBytes   int           // size of a module; 32 MiB
+	RunningCalls  int           // steps of all plugins that run at once, the others wait their turn; twice the number of CPUs
+	IdleInstances int           // instances of a plugin that are kept for the next step; twice the number of CPUs
+	GrowthMiB     int           // memory beyond its first that an idle instance may hold; 16
 }
 
 // Effective returns the limits with the defaults filled in. It fails on values
@@ -45,7 +48,7 @@ func (l Limits) Effective() (Limits, error) {
 	return o.Limits, err
 }
 
-const maxMemoryMiB = 4096 // what 32 bits address
+const maxMemoryMiB = 4095 // what 32 bits address, but for the page that the runtime's own limit needs more
 
 func (o *Options) validate() (Options, error) {
 	var v Options
@@ -67,14 +70,16 @@ func (o *Options) validate() (Options, error) {
 		value    *int
 		def, max int
 	}{
-		{"RunningCalls", &l.RunningCalls, 2 * runtime.GOMAXPROCS(0), 1 << 20},
+		{"Fuel", &l.Fuel, 4_000_000_000, 1 << 53},
 		{"MemoryMiB", &l.MemoryMiB, 64, maxMemoryMiB},
-		{"EnvironmentMiB", &l.EnvironmentMiB, 64, maxMemoryMiB / 2},
-		{"OutputBytes", &l.OutputBytes, 4 << 20, 1 << 30},
+		{"HostCalls", &l.HostCalls, 1000, 1 << 30},
+		{"InMiB", &l.InMiB, 32, maxMemoryMiB / 4},
+		{"OutMiB", &l.OutMiB, 8, maxMemoryMiB / 4},
+		{"LogLines", &l.LogLines, 256, 1 << 30},
 		{"ModuleBytes", &l.ModuleBytes, 32 << 20, 1 << 30},
+		{"RunningCalls", &l.RunningCalls, 2 * runtime.GOMAXPROCS(0), 1 << 20},
 		{"IdleInstances", &l.IdleInstances, 2 * runtime.GOMAXPROCS(0), 1 << 20},
-		{"CallsPerInstance", &l.CallsPerInstance, 10_000, 1 << 30},
-		{"GrowthMiB", &l.GrowthMiB, 16, maxMemoryMiB - 1},
+		{"GrowthMiB", &l.GrowthMiB, 16, maxMemoryMiB},
 	} {
 		if *f.value == 0 {
 			*f.value = f.def

@@ -11,9 +11,9 @@ import (
 // HostFunctions serves the host functions of one call; family is one of
 // abi.ImportStore, abi.ImportAgent and abi.ImportDeliver. It is called by one
 // goroutine at a time, the request is only valid during the call, and the reply
-// is copied. A panic fails the call with HostCall.
+// is copied. An error ends the plugin's call with it, a panic with HostCall.
 type HostFunctions interface {
-	Call(ctx context.Context, family string, request []byte) (reply []byte)
+	Call(ctx context.Context, family string, request []byte) (reply []byte, err error)
 }
 
 // Plugin is a loaded module. It is safe for concurrent use; it is closed by who
@@ -29,9 +29,9 @@ type Plugin struct {
 func (p *Plugin) Describe() []byte { return p.description }
 
 // Run calls an export with an input and returns its output, which belongs to the
-// caller. It may have to wait its turn first (Limits.RunningCalls). The call ends
-// with Limits.StepTimeout, or when ctx ends. h may be nil for a call that needs no
-// host functions. Errors are an *Error.
+// caller. It may have to wait its turn first (Limits.RunningCalls). When ctx ends,
+// so does the call, at the latest at its next host function. h may be nil for a
+// call that needs no host functions. Errors are an *Error.
 func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFunctions) ([]byte, error) {
 	switch export {
 	case abi.ExportCall, abi.ExportResume, abi.ExportDescribe:
@@ -42,11 +42,6 @@ func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFun
 		return nil, p.engine.explain(export, err, 0)
 	}
 	defer p.engine.leave()
-	if !p.engine.options.uninterruptible {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.engine.options.Limits.StepTimeout)
-		defer cancel()
-	}
 	i, err := p.pool.Get(ctx)
 	if err != nil {
 		return nil, p.engine.explain("start", err, 0)
@@ -58,6 +53,9 @@ func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFun
 	}
 	return output, nil
 }
+
+// Stats says what became of the plugin's instances.
+func (p *Plugin) Stats() instance.Stats { return p.pool.Stats() }
 
 // Close waits for the running calls and releases the plugin; later calls fail
 // with Closed. If ctx ends first, it returns ctx's error and can be called again.

@@ -125,15 +125,17 @@ func (m *Manager) begin(ctx context.Context, c *Call, digest string) (*store.Flo
 	now := m.now()
 	f := store.Flow{
 		ID: "f_" + m.options.NewID(), Call: c.Key, Digest: digest, Tool: c.Tool, Caller: c.Caller,
-		Plugin: m.options.Plugin, AcceptedAt: now,
+		AcceptedAt: now,
 	}
+	v := m.options.Versions.Use()
+	defer v.Release()
 	for try := 1; ; try++ {
-		s := m.options.Settings(c.Tool)
+		s := m.options.Settings(v, c.Tool)
 		in := &abi.CallInput{
 			FlowID: f.ID, Step: 1, CallID: c.Key.ID, Now: m.now(), AcceptedAt: now,
 			Tool: c.Tool, Args: c.Args, Caller: c.Caller, Config: s.Config,
 		}
-		result, err := m.options.Steps.Run(ctx, m.input(abi.ExportCall, in.AppendJSON(nil), &f, s))
+		result, err := m.options.Steps.Run(ctx, v, m.input(abi.ExportCall, in.AppendJSON(nil), &f, s))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -36,11 +36,12 @@ import (
 type Options struct {
 	Store store.Durable
 	Steps interface {
-		Run(ctx context.Context, in *step.Input) (*step.Result, error)
+		Run(ctx context.Context, p step.Plugin, in *step.Input) (*step.Result, error)
 	}
 	// Settings returns what is in force for a tool when a step starts.
-	Settings func(tool string) *Settings
-	Plugin   string // name and version, kept with the states it writes
+	Settings func(v Version, tool string) *Settings
+	// Versions are the plugin's.
+	Versions Versions
 	NewID    func() string
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -50,6 +51,20 @@ type Options struct {
 type Settings struct {
 	Config []byte // the input's member config
 	Rules  step.Rules
+}
+
+// Versions are those of a plugin.
+type Versions interface {
+	// Use returns the version for a new call, UseFor the one that goes on with a
+	// flow. Who got one releases it.
+	Use() Version
+	UseFor(ctx context.Context, f *store.Flow) (Version, error)
+}
+
+// Version is one version of a plugin, in use.
+type Version interface {
+	step.Plugin
+	Release()
 }
 
 // Manager runs the flows of a store. It is safe for concurrent use; who made it
@@ -62,8 +77,8 @@ type Manager struct {
 
 // New makes a Manager. Nothing runs before Start.
 func New(o *Options) (*Manager, error) {
-	if o == nil || o.Store == nil || o.Steps == nil || o.Settings == nil || o.NewID == nil {
-		return nil, errors.New("flow: Options.Store, Steps, Settings and NewID are required")
+	if o == nil || o.Store == nil || o.Steps == nil || o.Settings == nil || o.Versions == nil || o.NewID == nil {
+		return nil, errors.New("flow: Options.Store, Steps, Versions, Settings and NewID are required")
 	}
 	m := &Manager{options: *o}
 	if m.options.Now == nil {
@@ -123,18 +138,6 @@ func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error)
 // Wait returns the flow when it has ended, is parked, or rests.
 func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
 	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Resting() })
-}
-
-// Retry makes a parked flow go on. It fails with abi.NotFound, and with
-// abi.Conflict when the flow is not parked.
-func (m *Manager) Retry(ctx context.Context, id string) error {
-	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
-		if f.Status != store.FlowParked {
-			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s, not parked: there is nothing to try again", id, f.Status))
-		}
-		f.Status, f.Failures, f.Error = store.FlowWaiting, 0, ""
-		return tx.Schedule(store.KindFlow, id, m.now())
-	})
 }
 
 func (m *Manager) change(ctx context.Context, id string, fn func(store.Tx, *store.Flow) error) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -334,14 +335,33 @@ func TestOnlyPartiesActAndReceive(t *testing.T) {
 	}
 }
 
+// A step that queues more runs than it may is out of hand: none of them is queued.
+func TestRunsAreLimited(t *testing.T) {
+	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+		for range 4 {
+			ask("agent", begin)
+		}
+		return `{"result":{}}`
+	}}
+	w := newWorld(t, p)
+	w.limits.Runs = 3
+	w.open(p)
+	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, engine.Runs) || !errors.Is(r.err, abi.Limit) || len(w.allRuns()) != 0 {
+		t.Fatalf("%v, %d runs; want limit: runs and none", r.err, len(w.allRuns()))
+	}
+}
+
 func TestEffectsAreLimited(t *testing.T) {
 	var last gjson.Result
-	w := newWorld(t, &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range abi.MaxEffects + 1 {
 			last = ask("agent", begin)
 		}
 		return `{"result":{}}`
-	}})
+	}}
+	w := newWorld(t, p)
+	w.limits.Runs = abi.MaxEffects
+	w.open(p)
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || last.Get("error.code").Str != "limit" || len(w.allRuns()) != abi.MaxEffects {
 		t.Fatalf("%v, the last effect got %s, %d runs", r.err, last.Raw, len(w.allRuns()))
 	}

@@ -74,12 +74,17 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 
 // wake runs the step that an event wakes. It fails with step.ErrHost, or a breach.
 func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*step.Result, error) {
-	s := m.options.Settings(f.Tool)
+	v, err := m.options.Versions.UseFor(ctx, f)
+	if err != nil {
+		return nil, &breach{err}
+	}
+	defer v.Release()
+	s := m.options.Settings(v, f.Tool)
 	in := &abi.ResumeInput{
 		FlowID: f.ID, Step: f.Step + 1, Now: m.now(), AcceptedAt: f.AcceptedAt,
 		State: f.State, StateVersion: f.StateVersion, Event: event.AppendJSON(nil), Caller: f.Caller, Config: s.Config,
 	}
-	result, err := m.options.Steps.Run(ctx, m.input(abi.ExportResume, in.AppendJSON(nil), f, s))
+	result, err := m.options.Steps.Run(ctx, v, m.input(abi.ExportResume, in.AppendJSON(nil), f, s))
 	if err != nil && !errors.Is(err, step.ErrHost) {
 		err = &breach{err}
 	}
@@ -137,7 +142,7 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 	}
 	f.Step++
 	f.UpdatedAt, f.Failures, f.Error = now, 0, ""
-	f.Plugin = m.options.Plugin
+	f.Plugin, f.Module = result.Plugin, result.Digest
 	f.Sessions, f.Created = union(f.Sessions, result.Sessions()), union(f.Created, result.Created())
 	if result.Note != "" {
 		f.Note = result.Note
@@ -192,10 +197,7 @@ func (m *Manager) failed(ctx context.Context, f *store.Flow, cause error) error 
 		}
 		row.Failures, row.Error, row.UpdatedAt = row.Failures+1, cause.Error(), m.now()
 		if row.Failures >= maxFailures {
-			row.Status = store.FlowParked
-			if err := tx.Unschedule(store.KindFlow, f.ID); err != nil {
-				return err
-			}
+			return m.park(tx, row)
 		}
 		return tx.PutFlow(row)
 	})

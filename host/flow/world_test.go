@@ -32,15 +32,42 @@ type plugin struct {
 	resume func(ask func(family, request string) gjson.Result, input gjson.Result) string
 }
 
+var _ flow.Version = (*plugin)(nil)
+
+// Name implements flow.Version.
+func (*plugin) Name() string { return "test 1" }
+
+// Digest implements flow.Version.
+func (*plugin) Digest() string { return "test" }
+
+// Release implements flow.Version.
+func (*plugin) Release() {}
+
+// only is the only version.
+type only struct{ p *plugin }
+
+var _ flow.Versions = only{}
+
+// Use implements flow.Versions.
+func (o only) Use() flow.Version { return o.p }
+
+// UseFor implements flow.Versions.
+func (o only) UseFor(context.Context, *store.Flow) (flow.Version, error) { return o.p, nil }
+
+// Run implements flow.Version.
 func (p *plugin) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
+	var failed error
 	ask := func(family, request string) gjson.Result {
-		return gjson.ParseBytes(h.Call(ctx, family, []byte(request)))
+		reply, err := h.Call(ctx, family, []byte(request))
+		failed = errors.Join(failed, err)
+		return gjson.ParseBytes(reply)
 	}
 	fn := p.call
 	if export == abi.ExportResume {
 		fn = p.resume
 	}
-	return []byte(fn(ask, gjson.ParseBytes(input))), nil
+	output := []byte(fn(ask, gjson.ParseBytes(input)))
+	return output, failed
 }
 
 // twice is a store that undoes every update and carries it out again, as a store
@@ -63,6 +90,7 @@ func (t twice) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 // world is a store with two sessions, and a manager on it.
 type world struct {
+	limits step.Limits // for the next open
 	*testing.T
 	db      *sqlite.DB
 	flows   *flow.Manager
@@ -107,13 +135,13 @@ func (w *world) open(p *plugin) {
 		}
 	}
 	flows, err := flow.New(&flow.Options{
-		Store: twice{w.db}, Steps: &step.Runner{Plugin: p, Store: w.db, Logger: slog.New(slog.DiscardHandler)},
-		Settings: func(string) *flow.Settings {
+		Store: twice{w.db}, Steps: &step.Runner{Store: w.db, Limits: w.limits, Logger: slog.New(slog.DiscardHandler)},
+		Settings: func(flow.Version, string) *flow.Settings {
 			rules := w.rules
 			rules.Receive = w.receive
 			return &flow.Settings{Config: []byte(`{}`), Rules: rules}
 		},
-		Plugin: "test 1", NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
+		Versions: only{p}, NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		w.Fatal(err)

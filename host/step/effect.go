@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -38,6 +39,9 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 	case len(f.effects) == abi.MaxEffects:
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("%s: a step may record %d effects", name, abi.MaxEffects))
 	}
+	if err := f.within(name); err != nil {
+		return nil, err
+	}
 	switch name {
 	case abi.ImportStore + "." + abi.OpCreate:
 		return f.create(ctx, r)
@@ -49,6 +53,32 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 		return f.send(ctx, r)
 	}
 	return nil, abi.NewError(abi.Unsupported, r.family+": this host does not know the operation "+r.op)
+}
+
+// within fails when the step asks for more of an effect than it may: a plugin that
+// does is out of hand, and nothing it asked for is to happen.
+func (f *functions) within(name string) error {
+	limits := f.runner.Limits.Effective()
+	switch name {
+	case abi.ImportAgent + "." + abi.OpRun:
+		if count[*runEffect](f.effects) == limits.Runs {
+			return &engine.Error{Kind: engine.Runs, Message: fmt.Sprintf("the step queues more than %d runs", limits.Runs)}
+		}
+	case abi.ImportDeliver + "." + abi.OpSend:
+		if count[*sendEffect](f.effects) == limits.Deliveries {
+			return &engine.Error{Kind: engine.Deliveries, Message: fmt.Sprintf("the step queues more than %d deliveries", limits.Deliveries)}
+		}
+	}
+	return nil
+}
+
+func count[E effect](all []effect) (n int) {
+	for _, e := range all {
+		if _, ok := e.(E); ok {
+			n++
+		}
+	}
+	return n
 }
 
 // newID returns the id of what the next effect creates. It is the same when the

@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"errors"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine"
@@ -26,20 +27,25 @@ type functions struct {
 
 var _ engine.HostFunctions = (*functions)(nil)
 
-// Call serves one host-function call. A refusal is a reply too.
-func (f *functions) Call(ctx context.Context, family string, doc []byte) []byte {
+// Call serves one host-function call. A refusal is a reply too; what is the host's
+// own failure, or more than a step may ask for, ends the step.
+func (f *functions) Call(ctx context.Context, family string, doc []byte) ([]byte, error) {
 	reply, err := f.serve(ctx, family, doc)
+	if over, ok := errors.AsType[*engine.Error](err); ok {
+		return nil, over
+	}
 	if err != nil {
 		code, text := errText(err)
 		if code == abi.Internal {
 			f.broken = err
+			return nil, err
 		}
 		reply = abi.AppendError(nil, code, text)
 	}
 	if f.runner.Observe != nil {
 		f.calls = append(f.calls, HostCall{Family: family, Request: append([]byte(nil), doc...), Reply: reply})
 	}
-	return reply
+	return reply, nil
 }
 
 func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byte, error) {

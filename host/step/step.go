@@ -13,6 +13,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,18 +26,32 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Plugin is the sandboxed module: *engine.Plugin.
+// Plugin is the version of the sandboxed module that runs a step.
 type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
+	Name() string   // with its version
+	Digest() string // of the module
 }
 
 // Runner runs steps. Its fields are set once; it is safe for concurrent use if
 // they are.
 type Runner struct {
-	Plugin  Plugin
 	Store   store.Store
+	Limits  Limits
 	Logger  *slog.Logger
 	Observe func(*Record) // nil unless somebody records the conversation
+}
+
+// Limits bound what a step may set going. A step that goes beyond one fails as a
+// whole, unlike one that meets abi.MaxEffects, which is told so.
+type Limits struct {
+	Runs       int // that it queues; 0: 8
+	Deliveries int // that it queues; 0: 8
+}
+
+// Effective returns the limits with the defaults filled in.
+func (l Limits) Effective() Limits {
+	return Limits{Runs: cmp.Or(l.Runs, 8), Deliveries: cmp.Or(l.Deliveries, 8)}
 }
 
 // Input is a step to be run.
@@ -76,6 +91,7 @@ type Rules struct {
 // Result is what a step returned, and the effects it recorded.
 type Result struct {
 	abi.StepResult
+	Plugin, Digest  string // of the version that ran the step
 	checks, effects []effect
 }
 
@@ -139,10 +155,10 @@ var ErrHost = errors.New("step: the host failed")
 // Run runs a step. It fails with an *abi.Error of the plugin's own, with
 // abi.Internal or abi.Limit when the plugin broke the rules or trapped, and with
 // ErrHost.
-func (r *Runner) Run(ctx context.Context, in *Input) (*Result, error) {
+func (r *Runner) Run(ctx context.Context, p Plugin, in *Input) (*Result, error) {
 	fns := &functions{runner: r, flow: in.Flow}
 	defer fns.close()
-	output, err := r.Plugin.Run(ctx, in.Export, in.JSON, fns)
+	output, err := p.Run(ctx, in.Export, in.JSON, fns)
 	if r.Observe != nil {
 		r.Observe(&Record{Export: in.Export, Input: in.JSON, Calls: fns.calls, Output: output, Err: err})
 	}
@@ -159,6 +175,7 @@ func (r *Runner) Run(ctx context.Context, in *Input) (*Result, error) {
 		return nil, err
 	}
 	result.checks, result.effects = fns.checks, fns.effects
+	result.Plugin, result.Digest = p.Name(), p.Digest()
 	for _, key := range result.Created() {
 		if !fns.begins(key) {
 			return nil, bad("leaves the child " + key + " without a run")

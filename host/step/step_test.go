@@ -16,10 +16,19 @@ import (
 )
 
 // pluginFunc is a plugin in Go.
-type pluginFunc func(ctx context.Context, h engine.HostFunctions) string
+type pluginFunc func(ask asking) string
+
+// asking calls a host function.
+type asking func(family, request string) (reply string)
 
 func (f pluginFunc) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
-	return []byte(f(ctx, h)), nil
+	var failed error
+	output := f(func(family, request string) string {
+		reply, err := h.Call(ctx, family, []byte(request))
+		failed = errors.Join(failed, err)
+		return string(reply)
+	})
+	return []byte(output), failed
 }
 
 // oneSession is a store with one session, which counts its open snapshots.
@@ -57,12 +66,18 @@ func (v *oneSessionView) History(context.Context, *abi.HistoryRequest) (*abi.His
 
 func (v *oneSessionView) Close() error { v.s.closed++; return nil }
 
-func runner(s store.Store, p pluginFunc) *step.Runner {
-	return &step.Runner{Plugin: p, Store: s, Logger: slog.New(slog.DiscardHandler)}
+// Name implements step.Plugin.
+func (pluginFunc) Name() string { return "test 1" }
+
+// Digest implements step.Plugin.
+func (pluginFunc) Digest() string { return "test" }
+
+func runner(s store.Store) *step.Runner {
+	return &step.Runner{Store: s, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func run(s store.Store, p pluginFunc) (*step.Result, error) {
-	return runner(s, p).Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
+	return runner(s).Run(context.Background(), p, &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
 }
 
 func TestOutputIsChecked(t *testing.T) {
@@ -91,7 +106,7 @@ func TestOutputIsChecked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := run(&oneSession{}, func(context.Context, engine.HostFunctions) string { return tt.output })
+			got, err := run(&oneSession{}, func(asking) string { return tt.output })
 			if tt.code == "" {
 				if err != nil || string(got.Result) != gjson.Get(tt.output, "result").Raw {
 					t.Fatalf("got %v, %v", got, err)
@@ -148,8 +163,8 @@ func TestHostFunctions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.family+tt.request, func(t *testing.T) {
 			var reply string
-			_, err := run(&oneSession{}, func(ctx context.Context, h engine.HostFunctions) string {
-				reply = string(h.Call(ctx, tt.family, []byte(tt.request)))
+			_, err := run(&oneSession{}, func(ask asking) string {
+				reply = ask(tt.family, tt.request)
 				return `{"result":{}}`
 			})
 			if err != nil {
@@ -164,16 +179,16 @@ func TestHostFunctions(t *testing.T) {
 
 func TestOneSnapshotPerStep(t *testing.T) {
 	s := &oneSession{message: `{"role":"user"}`}
-	_, err := run(s, func(ctx context.Context, h engine.HostFunctions) string {
+	_, err := run(s, func(ask asking) string {
 		for range 3 {
-			h.Call(ctx, "store", []byte(`{"op":"history","sessionKey":"agent:main:main","limit":5}`))
+			ask("store", `{"op":"history","sessionKey":"agent:main:main","limit":5}`)
 		}
 		return `{"result":{}}`
 	})
 	if err != nil || s.opened != 1 || s.closed != 1 {
 		t.Fatalf("opened %d, closed %d, %v; want one snapshot, closed", s.opened, s.closed, err)
 	}
-	if _, err := run(s, func(context.Context, engine.HostFunctions) string { return `{"result":{}}` }); err != nil || s.opened != 1 {
+	if _, err := run(s, func(asking) string { return `{"result":{}}` }); err != nil || s.opened != 1 {
 		t.Fatalf("a step without reads opened a snapshot (%d), %v", s.opened, err)
 	}
 }
@@ -182,14 +197,14 @@ func TestOneSnapshotPerStep(t *testing.T) {
 func TestStoreFailure(t *testing.T) {
 	s := &oneSession{err: errors.New("disk on fire at /secret/path")}
 	var reply string
-	_, err := run(s, func(ctx context.Context, h engine.HostFunctions) string {
-		reply = string(h.Call(ctx, "store", []byte(`{"op":"list","limit":5}`)))
+	_, err := run(s, func(ask asking) string {
+		reply = ask("store", `{"op":"list","limit":5}`)
 		return `{"result":{"sessions":[]}}`
 	})
 	if err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Fatalf("the step succeeded on a broken store: %v", err)
 	}
-	if strings.Contains(reply, "secret") || gjson.Get(reply, "error.code").Str != "internal" {
+	if reply != "" {
 		t.Fatalf("the plugin was told %s", reply)
 	}
 }
@@ -197,8 +212,8 @@ func TestStoreFailure(t *testing.T) {
 func TestHugeStringsAreCut(t *testing.T) {
 	s := &oneSession{message: `{"role":"user","content":"` + strings.Repeat("x", 200_000) + `"}`}
 	var reply string
-	if _, err := run(s, func(ctx context.Context, h engine.HostFunctions) string {
-		reply = string(h.Call(ctx, "store", []byte(`{"op":"history","sessionKey":"k","limit":5}`)))
+	if _, err := run(s, func(ask asking) string {
+		reply = ask("store", `{"op":"history","sessionKey":"k","limit":5}`)
 		return `{"result":{}}`
 	}); err != nil {
 		t.Fatal(err)
@@ -210,13 +225,14 @@ func TestHugeStringsAreCut(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	r := runner(&oneSession{}, func(ctx context.Context, h engine.HostFunctions) string {
-		h.Call(ctx, "store", []byte(`{"op":"get","sessionKey":"agent:main:x"}`))
+	p := pluginFunc(func(ask asking) string {
+		ask("store", `{"op":"get","sessionKey":"agent:main:x"}`)
 		return `{"result":{}}`
 	})
+	r := runner(&oneSession{})
 	var got *step.Record
 	r.Observe = func(rec *step.Record) { got = rec }
-	if _, err := r.Run(context.Background(), &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)}); err != nil {
+	if _, err := r.Run(context.Background(), p, &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Calls) != 1 || string(got.Calls[0].Reply) != `{"ok":{"session":null}}` || gjson.GetBytes(got.Input, "tool").Str != "t" {

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/module"
 )
 
 // pluginCmd holds what can be done with modules.
@@ -57,12 +57,23 @@ type memoryInfo struct {
 	MaxPages uint64 `json:"maxPages,omitempty"`
 }
 
-// limitsInForce are the sandbox's, under the configuration.
+// limitsInForce are those of a step, under the configuration, in its terms.
 type limitsInForce struct {
+	Fuel          int   `json:"fuel"`
 	MemoryMiB     int   `json:"memoryMiB"`
 	StepTimeoutMs int64 `json:"stepTimeoutMs"`
-	OutputBytes   int   `json:"outputBytes"`
+	HostCalls     int   `json:"hostCalls"`
+	InMiB         int   `json:"inMiB"`
+	OutMiB        int   `json:"outMiB"`
+	LogLines      int   `json:"logLines"`
+	Runs          int   `json:"runs"`
+	Deliveries    int   `json:"deliveries"`
 	ModuleBytes   int   `json:"moduleBytes"`
+}
+
+func (l *limitsInForce) String() string {
+	return fmt.Sprintf("%s of fuel, %d MiB of memory, %d ms, %d host calls, %d MiB in, %d MiB out, %d log lines, %d runs, %d deliveries a step",
+		terminal.Count(int64(l.Fuel)), l.MemoryMiB, l.StepTimeoutMs, l.HostCalls, l.InMiB, l.OutMiB, l.LogLines, l.Runs, l.Deliveries)
 }
 
 // Run shows the module.
@@ -118,23 +129,28 @@ func inspectModule(module []byte) (*inspection, error) {
 }
 
 // try loads the module as a host would and fills in what it says of itself.
-func (i *inspection) try(ctx context.Context, a *app, module []byte, c *config.Config) error {
-	l, err := limits(c).Effective()
+func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
+	use, effects := limits(c)
+	l, err := use.Effective()
 	if err != nil {
 		return err
 	}
-	i.Limits = limitsInForce{l.MemoryMiB, l.StepTimeout.Milliseconds(), l.OutputBytes, l.ModuleBytes}
+	effects = effects.Effective()
+	i.Limits = limitsInForce{
+		l.Fuel, l.MemoryMiB, l.StepTimeout.Milliseconds(), l.HostCalls, l.InMiB, l.OutMiB, l.LogLines,
+		effects.Runs, effects.Deliveries, l.ModuleBytes,
+	}
 	err = func() error {
-		e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: limits(c), Logger: a.log})
+		e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: use, Logger: a.log})
 		if err != nil {
 			return err
 		}
 		defer e.Close(ctx)
-		p, err := e.Load(ctx, module)
+		p, err := e.Load(ctx, wasm)
 		if err != nil {
 			return err
 		}
-		about, err := host.ParseDescription(p.Describe())
+		about, err := module.ParseDescription(p.Describe())
 		if err == nil {
 			i.describe(about)
 		}
@@ -167,7 +183,7 @@ func (a *app) showInspection(i *inspection) {
 		[2]string{"size", terminal.Count(int64(i.Size)) + " bytes"},
 		[2]string{"sha256", i.SHA256},
 		[2]string{"memory", i.memory()},
-		[2]string{"limits", fmt.Sprintf("%d MiB of memory, %d ms a step, %d KiB of output", i.Limits.MemoryMiB, i.Limits.StepTimeoutMs, i.Limits.OutputBytes>>10)},
+		[2]string{"limits", i.Limits.String()},
 		[2]string{"imports", lines(i.Imports)},
 		[2]string{"exports", lines(i.Exports)},
 	)

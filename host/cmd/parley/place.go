@@ -9,6 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/step"
 )
 
 // place is which database, under which settings, with which plugin.
@@ -75,10 +76,11 @@ func (a *app) ownerOptions() *owner.Options {
 	}
 }
 
-// limits are the sandbox's bounds as configured.
-func limits(c *config.Config) engine.Limits {
+// limits are the sandbox's bounds as configured, and those of what a step sets going.
+func limits(c *config.Config) (engine.Limits, step.Limits) {
+	l := &c.Plugins.Limits
 	return engine.Limits{
-		MemoryMiB:   c.Plugins.MemoryMiB,
-		StepTimeout: time.Duration(c.Plugins.StepTimeoutMs) * time.Millisecond,
-	}
+		Fuel: l.Fuel, StepTimeout: time.Duration(l.StepTimeoutMs) * time.Millisecond, MemoryMiB: l.MemoryMiB,
+		HostCalls: l.HostCalls, InMiB: l.InMiB, OutMiB: l.OutMiB, LogLines: l.LogLines,
+	}, step.Limits{Runs: l.Runs, Deliveries: l.Deliveries}
 }

@@ -63,8 +63,9 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 		return nil, err
 	}
 	o := &possession{app: a, place: p, lock: lock, store: db}
+	use, effects := limits(p.config)
 	o.Host, err = host.New(ctx, module, &host.Options{
-		Store: db, Config: p.config, CacheDir: a.cacheDir(), Limits: limits(p.config), Logger: a.log,
+		Store: db, Config: p.config, CacheDir: a.cacheDir(), Limits: use, Effects: effects, Logger: a.log,
 		Supervisor: supervisor(), URL: o.url,
 	})
 	if err != nil {

@@ -199,7 +199,7 @@ func (a *app) reconfigure(o *possession) {
 	old := o.Config()
 	o.Configure(c)
 	a.note("the configuration was read again: %s", orElse(o.place.configFile, "no file, the defaults"))
-	if !reflect.DeepEqual(old.Gateway, c.Gateway) || old.Store != c.Store || old.Plugins != c.Plugins {
-		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store and plugins take effect at the next start")
+	if !reflect.DeepEqual(old.Gateway, c.Gateway) || old.Store != c.Store || old.Plugins.Limits != c.Plugins.Limits || old.Plugins.Watch != c.Plugins.Watch {
+		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}
 }

@@ -15,25 +15,10 @@ import (
 )
 
 // callContext carries the Env of a running call to the host functions, which
-// all instances of a runtime share. It is made anew for each call, because the
-// runtime may look at it a moment longer than the call lasts.
+// all instances of a runtime share.
 type callContext struct {
 	context.Context
 	env *Env
-}
-
-type envKey struct{}
-
-func (c *callContext) Value(key any) any {
-	if key == (envKey{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// Context returns a context for calling into the instance that e belongs to.
-func (e *Env) Context(ctx context.Context) context.Context {
-	return &callContext{ctx, e}
 }
 
 // function is one import. Its arguments and its result share the stack.
@@ -99,7 +84,7 @@ var environment = []function{
 	{"var_get", i64, i64, func(c *callContext, s []uint64) { s[0] = c.env.varGet(s[0]) }},
 	{"var_set", []wasmedit.ValueType{wasmedit.I64, wasmedit.I64}, none, func(c *callContext, s []uint64) { c.env.varSet(s[0], s[1]) }},
 	{"http_request", []wasmedit.ValueType{wasmedit.I64, wasmedit.I64}, i64, func(*callContext, []uint64) {
-		check(&Fault{Refused, "http_request: plugins have no network; ask the host through its functions"})
+		check(faultf(Refused, "http_request: plugins have no network; ask the host through its functions"))
 	}},
 	{"http_status_code", none, i32, func(_ *callContext, s []uint64) { s[0] = 0 }},
 	{"http_headers", none, i64, func(_ *callContext, s []uint64) { s[0] = 0 }},
@@ -130,18 +115,14 @@ func Signature(module, name string) (wasmedit.FuncType, bool) {
 }
 
 // Instantiate makes both modules importable in a runtime. They hold no state:
-// the Env comes with the context of each call, made by Env.Context.
+// the Env comes with the context of each call, which Env.Begin returns.
 func Instantiate(ctx context.Context, rt wazero.Runtime) error {
 	for name, functions := range modules {
 		b := rt.NewHostModuleBuilder(name)
 		for _, f := range functions {
 			call := f.call
 			b.NewFunctionBuilder().WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
-				c, ok := ctx.(*callContext)
-				if !ok { // the runtime has wrapped it
-					c = ctx.Value(envKey{}).(*callContext)
-				}
-				call(c, stack)
+				call(ctx.(*callContext), stack)
 			}), types(f.params), types(f.results)).Export(f.name)
 		}
 		if _, err := b.Instantiate(ctx); err != nil {
@@ -180,7 +161,7 @@ func input(e *Env, op string, off, n uint64) []byte {
 }
 
 func family(name string) func(*callContext, []uint64) {
-	return func(c *callContext, s []uint64) { s[0] = c.env.call(c.Context, name, s[0]) }
+	return func(c *callContext, s []uint64) { s[0] = c.env.call(name, s[0]) }
 }
 
 func logger(op string, level slog.Level) func(*callContext, []uint64) {

@@ -22,62 +22,87 @@ package extismenv
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
+	"time"
 	"unicode/utf8"
 )
 
-// HostFunctions serves "extism:host/user". Request is only valid during the
-// call; the reply is copied.
+// HostFunctions serves "extism:host/user". The request is only valid during the
+// call; the reply is copied. An error ends the plugin's call with it.
 type HostFunctions interface {
-	Call(ctx context.Context, family string, request []byte) (reply []byte)
+	Call(ctx context.Context, family string, request []byte) (reply []byte, err error)
 }
 
-// Options bound an Env. All fields are required.
+// Options bound each call of an Env. All fields are required.
 type Options struct {
-	MaxMemory int // bytes that a call may allocate in the environment, input and replies included
-	MaxOutput int // bytes
-	Logger    *slog.Logger
+	MaxIn        int // bytes of the input and of the replies of host functions
+	MaxOut       int // bytes of the requests to host functions and of the output
+	MaxHostCalls int // of host functions; the environment's own are bounded by fuel
+	MaxLogLines  int
+	Logger       *slog.Logger
 }
 
-// Bounds on what a call may write to the log and as error text, in bytes.
+// Bounds of what the plugin says for people, in bytes.
 const (
 	maxLogLine = 4 << 10
-	maxLog     = 64 << 10
 	maxError   = 4 << 10
 )
+
+// ownMemory is what a call may allocate in the environment beyond what goes in and
+// out: names, log lines, error texts.
+const ownMemory = 1 << 20
 
 // Env is the environment of one instance. It is not safe for concurrent use.
 type Env struct {
 	options Options
 	mem     memory
+	ctx     callContext
+	host    hostCalls
 	input   block
 	output  []byte
 	failure string // text of error_set
 	failed  uint64 // its offset
 	vars    map[string][]byte
 	varSize int
-	logged  int
-	host    HostFunctions
+	in, out int // bytes
+	lines   int
+	guest   guest
 }
 
-// New returns an Env without a call.
-func New(o Options) *Env {
-	return &Env{options: o, mem: memory{limit: o.MaxMemory}}
+// New returns an Env without a call. guestMemory returns the plugin's own memory, as
+// it is now; nil if there are no direct calls.
+func New(o Options, guestMemory func() []byte) *Env {
+	e := &Env{options: o, mem: memory{limit: o.MaxIn + o.MaxOut + ownMemory}, guest: guest{memory: guestMemory}}
+	e.ctx.env = e
+	return e
 }
 
-// Begin prepares a call with this input. host may be nil: then host functions
-// trap. It fails, with a *Fault, if the input does not fit.
-func (e *Env) Begin(input []byte, host HostFunctions) error {
+// Call is what a call brings with it.
+type Call struct {
+	Input  []byte
+	Host   HostFunctions // nil: host functions trap
+	Until  time.Time     // when the context of host functions ends
+	Direct bool          // input, output and host functions use the plugin's own memory
+}
+
+// Begin prepares a call, and returns the context with which to call the plugin. It
+// fails, with a *Fault, if the input does not fit.
+func (e *Env) Begin(ctx context.Context, c Call) (context.Context, error) {
 	e.End()
-	e.host = host
-	off, f := e.mem.put(input)
-	if f != nil {
-		return f
+	e.ctx.Context = ctx
+	e.host = hostCalls{functions: c.Host, until: c.Until}
+	if f := e.enter(len(c.Input)); f != nil {
+		return nil, f
 	}
-	e.input = block{off: off, size: uint64(len(input))}
-	return nil
+	if e.guest.direct = c.Direct; c.Direct {
+		return &e.ctx, nil
+	}
+	off, f := e.mem.put(c.Input)
+	if f != nil {
+		return nil, f
+	}
+	e.input = block{off: off, size: uint64(len(c.Input))}
+	return &e.ctx, nil
 }
 
 // Output is what the call set last; it belongs to the caller. Nil means that it
@@ -94,23 +119,46 @@ func (e *Env) Failure() string {
 
 // End forgets the call.
 func (e *Env) End() {
+	e.host.end()
+	e.host, e.ctx.Context = hostCalls{}, nil
 	e.mem.reset()
 	e.input, e.output = block{}, nil
 	e.failure, e.failed = "", 0
 	clear(e.vars)
-	e.varSize, e.logged = 0, 0
-	e.host = nil
+	e.varSize, e.in, e.out, e.lines = 0, 0, 0, 0
+	e.guest.pending, e.guest.direct = nil, false
+}
+
+// enter counts bytes that go to the plugin, leave bytes that come from it.
+func (e *Env) enter(n int) *Fault {
+	if n > e.options.MaxIn-e.in {
+		return faultf(In, "input and replies of host functions have more than %d bytes", e.options.MaxIn)
+	}
+	e.in += n
+	return nil
+}
+
+func (e *Env) leave(n uint64) *Fault {
+	if n > uint64(e.options.MaxOut-e.out) {
+		return faultf(Out, "output and requests to host functions have more than %d bytes", e.options.MaxOut)
+	}
+	e.out += int(n)
+	return nil
 }
 
 func (e *Env) setOutput(p, n uint64) {
-	if n > uint64(e.options.MaxOutput) {
-		check(&Fault{Output, fmt.Sprintf("output_set: %d bytes of output; at most %d are accepted", n, e.options.MaxOutput)})
-	}
+	check(e.leave(n))
 	if n == 0 {
 		e.output = []byte{}
 		return
 	}
-	b, f := e.mem.span("output_set", p, n)
+	var b []byte
+	var f *Fault
+	if e.guest.direct {
+		b, f = e.guest.span("output_set", p, n)
+	} else {
+		b, f = e.mem.span("output_set", p, n)
+	}
 	check(f)
 	// A copy: the plugin may free the block at once. The slice leaves with the
 	// call, so that this is the only copy.
@@ -148,8 +196,8 @@ func (e *Env) varSet(p, v uint64) {
 	value, f := e.mem.text("var_set", v)
 	check(f)
 	size := e.varSize + len(name) + len(value)
-	if size > e.options.MaxMemory {
-		check(limitf("var_set: the variables take more than %d bytes", e.options.MaxMemory))
+	if size > e.mem.limit {
+		check(limitf("var_set: the variables take more than %d bytes", e.mem.limit))
 	}
 	e.varSize = size
 	if e.vars == nil {
@@ -158,41 +206,15 @@ func (e *Env) varSet(p, v uint64) {
 	e.vars[string(name)] = append([]byte(nil), value...)
 }
 
-// call serves one host function.
-func (e *Env) call(ctx context.Context, family string, p uint64) uint64 {
-	if e.host == nil {
-		check(&Fault{Refused, family + ": there are no host functions in this call"})
-	}
-	request, f := e.mem.text(family, p)
-	check(f)
-	off, f := e.mem.put(e.ask(ctx, family, request))
-	check(f)
-	return off
-}
-
-// ask turns a panic of the program behind the host functions into a fault: it
-// must end this call and nothing else.
-func (e *Env) ask(ctx context.Context, family string, request []byte) []byte {
-	defer func() {
-		if r := recover(); r != nil {
-			e.options.Logger.Error("engine: host function panicked", "family", family, "panic", r, "stack", string(debug.Stack()))
-			panic(&Fault{Host, fmt.Sprintf("%s: the host function panicked: %v", family, r)})
-		}
-	}()
-	return e.host.Call(ctx, family, request)
-}
-
 func (e *Env) log(ctx context.Context, op string, level slog.Level, p uint64) {
 	b, f := e.mem.text(op, p)
 	check(f)
-	if e.logged >= maxLog || !e.options.Logger.Enabled(ctx, level) {
-		return
+	if e.lines++; e.lines > e.options.MaxLogLines {
+		check(faultf(LogLines, "%s: more than %d lines to log", op, e.options.MaxLogLines))
 	}
-	text := clip(b, maxLogLine)
-	if e.logged += len(text) + overhead; e.logged >= maxLog {
-		text += " (the plugin's further lines in this call are left out)"
+	if e.options.Logger.Enabled(ctx, level) {
+		e.options.Logger.Log(ctx, level, "plugin: "+clip(b, maxLogLine))
 	}
-	e.options.Logger.Log(ctx, level, "plugin: "+text)
 }
 
 var replacement = []byte("\uFFFD")

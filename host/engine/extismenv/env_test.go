@@ -7,19 +7,25 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 type echo struct{}
 
 var _ HostFunctions = echo{}
 
-func (echo) Call(_ context.Context, _ string, request []byte) []byte { return request }
+func (echo) Call(_ context.Context, _ string, request []byte) ([]byte, error) { return request, nil }
 
 func newEnv(log *bytes.Buffer) *Env {
 	return New(Options{
-		MaxMemory: 4096, MaxOutput: 1024,
+		MaxIn: 4096, MaxOut: 1024, MaxHostCalls: 10, MaxLogLines: 10,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 4})),
-	})
+	}, nil)
+}
+
+func begin(e *Env, input []byte, h HostFunctions) error {
+	_, err := e.Begin(context.Background(), Call{Input: input, Host: h, Until: time.Now().Add(time.Hour)})
+	return err
 }
 
 // invoke calls a function as a plugin would, and returns the fault it trapped
@@ -33,7 +39,7 @@ func invoke(e *Env, name string, stack ...uint64) (result uint64, fault *Fault) 
 	for _, f := range append(environment, user...) {
 		if f.name == name {
 			s := append(stack, 0, 0)
-			f.call(&callContext{context.Background(), e}, s)
+			f.call(&e.ctx, s)
 			return s[0], nil
 		}
 	}
@@ -69,7 +75,7 @@ func read(t *testing.T, e *Env, off uint64) string {
 func TestFunctions(t *testing.T) {
 	var log bytes.Buffer
 	e := newEnv(&log)
-	if err := e.Begin([]byte("the input"), echo{}); err != nil {
+	if err := begin(e, []byte("the input"), echo{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, off := must(t, e, "input_length"), must(t, e, "input_offset"); n != 9 || read(t, e, off) != "the input" {
@@ -126,7 +132,7 @@ func TestFunctions(t *testing.T) {
 
 func TestLengthOfNothing(t *testing.T) {
 	e := newEnv(new(bytes.Buffer))
-	if err := e.Begin(nil, nil); err != nil {
+	if err := begin(e, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	block := put(t, e, "0123456789")
@@ -146,10 +152,10 @@ func TestLengthOfNothing(t *testing.T) {
 
 func TestInputTooLarge(t *testing.T) {
 	e := newEnv(new(bytes.Buffer))
-	if err := e.Begin(make([]byte, 5000), nil); err == nil || !strings.Contains(err.Error(), "5000 more bytes do not fit") {
+	if err := begin(e, make([]byte, 5000), nil); err == nil || !strings.Contains(err.Error(), "more than 4096 bytes") {
 		t.Errorf("got %v", err)
 	}
-	if err := e.Begin(make([]byte, 3000), nil); err != nil {
+	if err := begin(e, make([]byte, 3000), nil); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }
@@ -160,8 +166,8 @@ func FuzzEnv(f *testing.F) {
 	all := append(environment, user...)
 	f.Add([]byte{0, 1, 0, 64, 6, 64, 1, 1, 64, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		e := New(Options{MaxMemory: 4096, MaxOutput: 1024, Logger: slog.New(slog.DiscardHandler)})
-		if err := e.Begin([]byte("input"), echo{}); err != nil {
+		e := New(Options{MaxIn: 2048, MaxOut: 1024, MaxHostCalls: 100, MaxLogLines: 100, Logger: slog.New(slog.DiscardHandler)}, nil)
+		if err := begin(e, []byte("input"), echo{}); err != nil {
 			t.Fatal(err)
 		}
 		number := func(b byte) uint64 { // small, around blocks, or enormous
@@ -174,10 +180,10 @@ func FuzzEnv(f *testing.F) {
 			_, _ = invoke(e, all[int(script[0])%len(all)].name, number(script[1]), number(script[2]))
 			script = script[3:]
 		}
-		if len(e.mem.buf) > 4096 || len(e.output) > 1024 || e.varSize > 4096 {
+		if len(e.mem.buf) > e.mem.limit || e.in > 2048 || e.out > 1024 || len(e.output) > e.out || e.varSize > e.mem.limit {
 			t.Fatalf("memory %d, output %d, variables %d", len(e.mem.buf), len(e.output), e.varSize)
 		}
-		if err := e.Begin(nil, nil); err != nil {
+		if err := begin(e, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(e.vars) > 0 || e.Failure() != "" || e.Output() != nil {

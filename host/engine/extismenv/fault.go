@@ -7,11 +7,14 @@ type FaultKind int
 
 // Kinds of faults.
 const (
-	Access  FaultKind = iota // an offset or length that names no allocated bytes
-	Memory                   // the environment's memory is used up
-	Output                   // the output is too large
-	Refused                  // a function that this environment does not serve
-	Host                     // the program behind the host functions failed
+	Access    FaultKind = iota // an offset or length that names no bytes of the plugin's
+	Refused                    // a function that this environment does not serve
+	Host                       // the program behind the host functions failed
+	Memory                     // limits: the environment's memory
+	In                         // bytes that go to the plugin
+	Out                        // bytes that come from it
+	HostCalls                  //
+	LogLines                   //
 )
 
 // Fault is the error with which the environment traps a plugin. It is found in
@@ -19,16 +22,23 @@ const (
 type Fault struct {
 	Kind   FaultKind
 	Reason string
+	Cause  error // what a host function failed with, if it did
 }
 
 func (f *Fault) Error() string { return f.Reason }
 
+func (f *Fault) Unwrap() error { return f.Cause }
+
+func faultf(k FaultKind, format string, args ...any) *Fault {
+	return &Fault{Kind: k, Reason: fmt.Sprintf(format, args...)}
+}
+
 func accessf(format string, args ...any) *Fault {
-	return &Fault{Access, fmt.Sprintf(format, args...)}
+	return faultf(Access, format, args...)
 }
 
 func limitf(format string, args ...any) *Fault {
-	return &Fault{Memory, fmt.Sprintf(format, args...)}
+	return faultf(Memory, format, args...)
 }
 
 // check traps on a fault: the runtime turns the panic into the call's error.

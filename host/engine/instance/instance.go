@@ -1,33 +1,51 @@
-// Package instance runs calls in instances of one compiled module, and keeps
-// instances between calls.
+// Package instance runs calls in instances of one hardened module
+// (wasmedit.Module.Harden), and keeps instances between calls.
 //
 // An Instance is used by one goroutine at a time: the Pool hands it out and takes
-// it back. It is spent, and closed instead of kept, after any failure (the
-// guest's memory is then in an unknown state), when its context ended during a
-// call, after Config.MaxCalls calls, and when its memory has grown by more than
-// Config.MaxGrowth: WebAssembly memory cannot shrink, so that only a new instance
-// keeps a process flat.
+// it back. Before each call it is byte for byte what it was after its start
+// function: its memory and its globals are put back after every call. It is
+// spent, and closed instead of kept, after any failure, and when it cannot be put
+// back: Pool.Stats counts the reasons.
 package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine/extismenv"
+	"github.com/parley-wasm/parley/host/engine/wasmedit"
 )
 
 // Config says how instances are made and when they are spent.
 type Config struct {
 	Runtime   wazero.Runtime
 	Module    wazero.CompiledModule
+	Hardened  wasmedit.Hardened
+	Direct    bool // the module has abi.ExportInput, and it is to be used
 	Env       extismenv.Options
-	MaxCalls  int    // calls per instance
-	MaxGrowth uint32 // bytes
-	MaxIdle   int    // instances that wait for a call
+	Fuel      int64         // units of a call, and of the start function
+	Timeout   time.Duration // of a call, host functions included, and of the start function
+	MaxMemory uint64        // bytes; the runtime's own limit must be a page more
+	MaxGrowth int           // bytes that an instance which waits may hold beyond its image
+	MaxIdle   int           // instances that wait for a call
 }
+
+// What a call can run into, beside the faults of its environment.
+var (
+	ErrFuel  = errors.New("the fuel is used up")
+	ErrTime  = errors.New("the time is over")
+	ErrStack = errors.New("the stack is used up")
+)
+
+// stackOverflow is the text of an error that the runtime keeps to itself.
+const stackOverflow = "stack overflow"
 
 // Failed is the error of a call that the plugin itself ended as failed, with a
 // result that is not zero or with an error text.
@@ -45,60 +63,70 @@ func (f *Failed) Error() string {
 
 // Instance is one instance of the module, with its environment.
 type Instance struct {
+	config    *Config
 	module    api.Module
 	env       *extismenv.Env
 	functions map[string]api.Function
 	stack     [1]uint64
-	initial   uint32 // bytes of memory after the start function
-	calls     int
-	spent     bool
+	alarm     alarm
+	memory    memory
+	image     image
+	restore   api.Function // of the globals; nil if there are none
+	failed    bool
 }
 
 // open instantiates the module and runs its start function, under ctx.
 func open(ctx context.Context, c *Config) (*Instance, error) {
-	i := &Instance{env: extismenv.New(c.Env), functions: make(map[string]api.Function, 3)}
-	if err := i.env.Begin(nil, nil); err != nil {
-		return nil, err
+	i := &Instance{
+		config: c, functions: make(map[string]api.Function, 4), memory: memory{limit: c.MaxMemory},
 	}
-	module, err := c.Runtime.InstantiateModule(i.env.Context(ctx), c.Module,
+	i.env = extismenv.New(c.Env, func() []byte { return i.memory.buf })
+	module, err := c.Runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, &i.memory), c.Module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, err
 	}
-	i.module, i.initial = module, memorySize(module)
+	i.module = module
+	i.alarm.fuel = module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+	if err := i.start(ctx); err != nil {
+		return nil, errors.Join(err, module.Close(ctx))
+	}
 	return i, nil
 }
 
-func memorySize(m api.Module) uint32 {
-	if mem := m.Memory(); mem != nil {
-		return mem.Size()
+// start runs the start function, and keeps what the instance is then.
+func (i *Instance) start(ctx context.Context) error {
+	if i.config.Hardened.Start {
+		if err := i.run(ctx, wasmedit.ExportStart, nil, nil); err != nil {
+			return err
+		}
+		i.env.End()
 	}
-	return 0
+	if i.config.Hardened.Globals {
+		i.restore = i.module.ExportedFunction(wasmedit.ExportRestore)
+		if err := i.module.ExportedFunction(wasmedit.ExportSave).CallWithStack(ctx, nil); err != nil {
+			return err
+		}
+	}
+	i.image = i.memory.image()
+	return nil
 }
 
 // Memory returns the size of the guest's memory in bytes.
-func (i *Instance) Memory() uint32 { return memorySize(i.module) }
+func (i *Instance) Memory() int { return len(i.memory.buf) }
+
+// Fuel returns how much the last call has used.
+func (i *Instance) Fuel() int64 { return i.config.Fuel - int64(i.alarm.fuel.Get()) }
 
 // Call calls an export () -> (i32) with this input and returns what it set as
 // output, which belongs to the caller. Errors are a *Failed, an
-// *extismenv.Fault, or the runtime's: a trap, or the end of ctx.
+// *extismenv.Fault, one of the errors of this package, the end of ctx, or a trap.
 func (i *Instance) Call(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) ([]byte, error) {
-	f := i.functions[export]
-	if f == nil {
-		if f = i.module.ExportedFunction(export); f == nil {
-			return nil, fmt.Errorf("there is no export %q", export)
-		}
-		i.functions[export] = f
-	}
-	i.calls++
-	if err := i.env.Begin(input, host); err != nil {
-		return nil, err
-	}
-	defer i.env.End()
 	// Only a call that returns clears the mark: whatever else happens, a panic
 	// included, the instance is not used again.
-	i.spent = true
-	if err := f.CallWithStack(i.env.Context(ctx), i.stack[:]); err != nil {
+	i.failed = true
+	defer i.env.End()
+	if err := i.run(ctx, export, input, host); err != nil {
 		return nil, err
 	}
 	// The upper half of the stack slot of an i32 is undefined.
@@ -106,15 +134,90 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte, host e
 	if result != 0 || text != "" {
 		return nil, &Failed{result, text}
 	}
-	// When the context has ended, the runtime may close the module at any moment
-	// from now on, although the call is over.
-	i.spent = ctx.Err() != nil
+	i.failed = false
 	return i.env.Output(), nil
 }
 
-// usable reports whether the instance may serve another call.
-func (i *Instance) usable(c *Config) bool {
-	return !i.spent && i.calls < c.MaxCalls && i.Memory()-i.initial <= c.MaxGrowth
+// run calls an export within the limits. The environment's call has to be ended.
+func (i *Instance) run(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) error {
+	until := time.Now().Add(i.config.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(until) {
+		until = d
+	}
+	direct := i.config.Direct && export != wasmedit.ExportStart
+	inner, err := i.env.Begin(ctx, extismenv.Call{Input: input, Host: host, Until: until, Direct: direct})
+	if err != nil {
+		return err
+	}
+	i.alarm.fuel.Set(uint64(i.config.Fuel))
+	i.alarm.set(until)
+	if direct {
+		err = i.place(inner, input)
+	}
+	if err == nil {
+		err = i.invoke(inner, export)
+	}
+	if rang := i.alarm.stop(); err != nil {
+		return i.reason(ctx, err, rang)
+	}
+	return nil
+}
+
+// place puts the input where the plugin wants it.
+func (i *Instance) place(ctx context.Context, input []byte) error {
+	i.stack[0] = uint64(len(input))
+	if err := i.invoke(ctx, abi.ExportInput); err != nil {
+		return err
+	}
+	return i.env.Place(input, uint32(i.stack[0]))
+}
+
+// invoke calls an export with what is on the stack.
+func (i *Instance) invoke(ctx context.Context, export string) error {
+	f := i.functions[export]
+	if f == nil {
+		if f = i.module.ExportedFunction(export); f == nil {
+			return fmt.Errorf("there is no export %q", export)
+		}
+		i.functions[export] = f
+	}
+	return f.CallWithStack(ctx, i.stack[:])
+}
+
+// reason says what a call ran into that failed with err.
+func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
+	switch {
+	case rang && ctx.Err() != nil:
+		return ctx.Err()
+	case rang:
+		return ErrTime
+	case int64(i.alarm.fuel.Get()) < 0:
+		return ErrFuel
+	case err.Error() == stackOverflow:
+		return ErrStack
+	}
+	return err
+}
+
+// reset makes the instance what it was after its start function, and reports
+// why it is spent, if it is.
+func (i *Instance) reset() end {
+	switch {
+	case i.failed:
+		return failed
+	case i.config.Hardened.Volatile:
+		return volatile
+	case cap(i.memory.buf)-i.image.size > i.config.MaxGrowth:
+		return grown
+	case !i.memory.restore(i.image, i.module.Memory()):
+		return grown
+	}
+	if i.restore != nil {
+		if err := i.restore.CallWithStack(context.Background(), nil); err != nil {
+			return failed
+		}
+	}
+	return kept
 }
 
 func (i *Instance) close(ctx context.Context) error { return i.module.Close(ctx) }

@@ -16,10 +16,44 @@ type Pool struct {
 	mu      sync.Mutex
 	idle    []*Instance // the one used last is used next: its memory is warm
 	busy    int
+	stats   Stats
 	closed  bool
 	drained chan struct{} // closed when the pool is, and nothing is busy
 	once    sync.Once
 	err     error // of closing the module
+}
+
+// Stats counts what became of instances.
+type Stats struct {
+	Opened   uint64 // were made
+	Kept     uint64 // times that one was put back as it was after its start
+	Failed   uint64 // closed after a failed call
+	Grown    uint64 // closed because they hold too much memory
+	Volatile uint64 // closed because the module changes what cannot be put back
+	Surplus  uint64 // closed because enough are idle, or the pool is closed
+}
+
+// end is what becomes of an instance after a call.
+type end int
+
+const (
+	kept end = iota
+	failed
+	grown
+	volatile
+)
+
+func (s *Stats) count(e end) {
+	switch e {
+	case kept:
+		s.Kept++
+	case failed:
+		s.Failed++
+	case grown:
+		s.Grown++
+	case volatile:
+		s.Volatile++
+	}
 }
 
 // NewPool returns an empty pool, which owns c.Module from now on.
@@ -45,29 +79,40 @@ func (p *Pool) Get(ctx context.Context) (*Instance, error) {
 	}
 	p.mu.Unlock()
 	i, err := open(ctx, &p.config)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err != nil {
-		p.mu.Lock()
 		p.release()
-		p.mu.Unlock()
 		return nil, err
 	}
+	p.stats.Opened++
 	return i, nil
 }
 
-// Put takes an instance back: it is kept for the next call, or closed if it is
-// spent or enough are idle.
+// Put takes an instance back: it is put back to what it was and kept for the next
+// call, or closed if it is spent or enough are idle.
 func (p *Pool) Put(i *Instance) {
-	usable := i.usable(&p.config)
+	e := i.reset()
 	p.mu.Lock()
-	kept := usable && !p.closed && len(p.idle) < p.config.MaxIdle
-	if kept {
+	p.stats.count(e)
+	keep := e == kept && !p.closed && len(p.idle) < p.config.MaxIdle
+	if keep {
 		p.idle = append(p.idle, i)
+	} else if e == kept {
+		p.stats.Surplus++
 	}
 	p.release()
 	p.mu.Unlock()
-	if !kept {
+	if !keep {
 		_ = i.close(context.Background()) // frees memory; there is nothing to do about an error
 	}
+}
+
+// Stats returns the counts so far.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stats
 }
 
 // release ends one use. The caller holds the lock.

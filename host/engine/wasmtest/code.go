@@ -10,10 +10,12 @@ var (
 	Unreachable = []byte{0x00}
 	Drop        = []byte{0x1a}
 	LoadU8      = []byte{0x31, 0, 0} // i64.load8_u
+	LoadU64     = []byte{0x29, 0, 0} // i64.load, unaligned
 	StoreU64    = []byte{0x37, 0, 0} // i64.store, unaligned
 	I64Add      = []byte{0x7c}
 	I32WrapI64  = []byte{0xa7}
 	GrowMemory  = []byte{0x40, 0} // memory.grow
+	FillMemory  = []byte{0xfc, 0x0b, 0}
 	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b}
 )
 
@@ -31,6 +33,12 @@ func Get(n int) []byte { return uleb([]byte{0x20}, uint64(n)) }
 
 // Set pops into a local.
 func Set(n int) []byte { return uleb([]byte{0x21}, uint64(n)) }
+
+// GetGlobal and SetGlobal use a global.
+func GetGlobal(n int) []byte { return uleb([]byte{0x23}, uint64(n)) }
+
+// SetGlobal pops into a global.
+func SetGlobal(n int) []byte { return uleb([]byte{0x24}, uint64(n)) }
 
 // Loop repeats a body without end.
 func Loop(body ...[]byte) []byte {

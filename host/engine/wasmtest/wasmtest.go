@@ -16,8 +16,28 @@ type Module struct {
 	Funcs   []Func
 	Memory  []uint32 // minimum and maximum pages, or the minimum alone; nil = no memory
 	Table   []uint32 // likewise, of funcref
-	Start   int      // number of the start function; 0 = none
-	Data    string   // at address 0 of the memory
+	Globals []Global
+	Start   int    // number of the start function; 0 = none
+	Data    string // at address 0 of the memory
+}
+
+// Global is a global of the module, which begins as zero.
+type Global struct {
+	Type    wasmedit.ValueType
+	Mutable bool
+}
+
+// zero is the constant expression of a number's zero.
+func (g Global) zero() []byte {
+	switch g.Type {
+	case wasmedit.I32:
+		return I32(0)
+	case wasmedit.I64:
+		return I64(0)
+	case wasmedit.V128:
+		return append([]byte{0xfd, 0x0c}, make([]byte, 16)...)
+	}
+	panic("wasmtest: no zero of " + g.Type.String())
 }
 
 // Func is a function of the module. Body is without its final end.
@@ -55,7 +75,7 @@ func (m *Module) Encode() []byte {
 		body := vector(items)
 		out = append(uleb(append(out, id), uint64(len(body))), body...)
 	}
-	var types, imports, funcs, exports, codes [][]byte
+	var types, imports, funcs, globals, exports, codes [][]byte
 	for _, i := range m.Imports {
 		types = append(types, signature(i.Type))
 		b := append(name(nil, i.Module), name(nil, i.Name)...)
@@ -84,10 +104,21 @@ func (m *Module) Encode() []byte {
 		section(5, [][]byte{limits(m.Memory)})
 		exports = append(exports, append(name(nil, "memory"), 2, 0))
 	}
+	for _, g := range m.Globals {
+		mutable := byte(0)
+		if g.Mutable {
+			mutable = 1
+		}
+		globals = append(globals, append(append([]byte{byte(g.Type), mutable}, g.zero()...), 0x0b))
+	}
+	section(6, globals)
 	section(7, exports)
 	if m.Start != 0 {
 		start := uleb(nil, uint64(m.Start))
 		out = append(uleb(append(out, 8), uint64(len(start))), start...)
+	}
+	if m.Data != "" {
+		out = append(out, 12, 1, 1) // memory.init and data.drop need the count first
 	}
 	section(10, codes)
 	if m.Data != "" {

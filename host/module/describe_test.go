@@ -1,4 +1,4 @@
-package host
+package module
 
 import (
 	"errors"

@@ -1,0 +1,54 @@
+package extismenv
+
+import "github.com/parley-wasm/parley/abi"
+
+// guest is the plugin's own memory, in which a direct call has its bytes
+// (abi/README.md, "Direct memory").
+type guest struct {
+	memory  func() []byte
+	direct  bool
+	pending []byte // the reply that the plugin has yet to fetch
+}
+
+// span returns n bytes of the memory.
+func (g *guest) span(op string, p, n uint64) ([]byte, *Fault) {
+	m := g.memory()
+	if p > uint64(len(m)) || n > uint64(len(m))-p {
+		return nil, accessf("%s: %d bytes at %d reach past the memory of %d bytes", op, n, p, len(m))
+	}
+	return m[p : p+n : p+n], nil
+}
+
+// Place copies the input of a direct call to where the plugin wants it.
+func (e *Env) Place(input []byte, p uint32) error {
+	b, f := e.guest.span(abi.ExportInput, uint64(p), uint64(len(input)))
+	if f != nil {
+		return f
+	}
+	copy(b, input)
+	return nil
+}
+
+// callDirect serves one host function of a direct call. Its argument has the
+// request's length and pointer, and its result is the reply's length; or it has a
+// pointer, to which the reply is copied.
+func (e *Env) callDirect(family string, arg uint64) uint64 {
+	p, n := arg&(1<<32-1), arg>>32
+	if arg&abi.DirectReply != 0 {
+		return e.fetch(family, p)
+	}
+	request, f := e.guest.span(family, p, n)
+	check(f)
+	check(e.leave(n))
+	e.guest.pending = e.ask(family, request)
+	check(e.enter(len(e.guest.pending)))
+	return uint64(len(e.guest.pending))
+}
+
+func (e *Env) fetch(family string, p uint64) uint64 {
+	b, f := e.guest.span(family, p, uint64(len(e.guest.pending)))
+	check(f)
+	n := copy(b, e.guest.pending)
+	e.guest.pending = nil
+	return uint64(n)
+}

@@ -1,0 +1,78 @@
+package extismenv
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// hostCalls are the calls of host functions within one call of the plugin.
+type hostCalls struct {
+	functions HostFunctions
+	until     time.Time
+	count     int
+	ctx       context.Context // of the host functions; nil before the first
+	cancel    context.CancelFunc
+}
+
+// context returns the context of the host functions. Many steps call none, so that
+// it is made at the first.
+func (h *hostCalls) context(parent context.Context) context.Context {
+	if h.ctx == nil {
+		h.ctx, h.cancel = context.WithDeadline(parent, h.until)
+	}
+	return h.ctx
+}
+
+func (h *hostCalls) end() {
+	if h.cancel != nil {
+		h.cancel()
+	}
+}
+
+// call serves one host function.
+func (e *Env) call(family string, p uint64) uint64 {
+	if e.guest.direct {
+		return e.callDirect(family, p)
+	}
+	request, f := e.mem.text(family, p)
+	check(f)
+	check(e.leave(uint64(len(request))))
+	reply := e.ask(family, request)
+	check(e.enter(len(reply)))
+	off, f := e.mem.put(reply)
+	check(f)
+	return off
+}
+
+// ask turns a panic of the program behind the host functions into a fault: it
+// must end this call and nothing else.
+func (e *Env) ask(family string, request []byte) []byte {
+	h := &e.host
+	if h.functions == nil {
+		check(faultf(Refused, "%s: there are no host functions in this call", family))
+	}
+	if h.count++; h.count > e.options.MaxHostCalls {
+		check(faultf(HostCalls, "%s: more than %d calls of host functions", family, e.options.MaxHostCalls))
+	}
+	ctx := h.context(e.ctx.Context)
+	reply, err := e.guarded(ctx, family, request)
+	if err == nil {
+		err = ctx.Err() // what comes too late is not used
+	}
+	if err != nil {
+		check(&Fault{Host, family + ": " + err.Error(), err})
+	}
+	return reply
+}
+
+func (e *Env) guarded(ctx context.Context, family string, request []byte) (reply []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.options.Logger.Error("engine: host function panicked", "family", family, "panic", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the host function panicked: %v", r)
+		}
+	}()
+	return e.host.functions.Call(ctx, family, request)
+}

@@ -1,0 +1,235 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Open returns a registry with the version that was active when the store was last
+// used, and those that flows still need. given becomes active if there was none;
+// if its origin is not store.OriginBuiltIn, for then somebody asked for it; and if
+// it is built in as the one before was and has never been active, for then the
+// program is another one.
+func Open(ctx context.Context, o *Options, given *Candidate) (*Registry, error) {
+	r := &Registry{options: *o, loaded: map[string]*Version{}}
+	last, known, err := r.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	digest := Digest(given.Wasm)
+	if last == nil || last.Digest == digest {
+		return r, r.begin(ctx, given, last == nil)
+	}
+	if err := r.revive(ctx, last); err != nil {
+		// Whoever starts the program must know, and gets a gateway that works.
+		r.options.Logger.Error("module: the version that was active cannot be loaded, and another one takes over",
+			"digest", last.Digest, "origin", last.Origin, "error", err)
+		return r, r.begin(ctx, given, true)
+	}
+	if given.Origin == store.OriginBuiltIn && (last.Origin != store.OriginBuiltIn || slices.Contains(known, digest)) {
+		return r, r.pin(ctx)
+	}
+	if err := r.pin(ctx); err != nil {
+		return nil, errors.Join(err, r.Close(ctx))
+	}
+	if _, err := r.Swap(ctx, given); err != nil {
+		return nil, errors.Join(err, r.Close(ctx))
+	}
+	return r, nil
+}
+
+// history returns the last activation, or nil, and the modules that are stored.
+func (r *Registry) history(ctx context.Context) (last *store.Activation, digests []string, err error) {
+	if r.options.Store == nil {
+		return nil, nil, nil
+	}
+	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) { return v.Activations(ctx, 1) })
+	if err != nil || len(newest) == 0 {
+		return nil, nil, err
+	}
+	all, err := look(ctx, r.options.Store, store.View.Modules)
+	for _, m := range all {
+		digests = append(digests, m.Digest)
+	}
+	return newest[0], digests, err
+}
+
+// begin makes the given module the first version.
+func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) error {
+	given, signer, err := r.admit(ctx, given)
+	if err != nil {
+		return err
+	}
+	digest := given.Digest
+	v, err := r.load(ctx, digest, given.Wasm)
+	if err != nil {
+		return err
+	}
+	v.Signer = signer
+	if record {
+		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin})
+		if err != nil {
+			r.close(v)
+			return err
+		}
+	}
+	r.active, r.loaded[digest] = v, v
+	return r.pin(ctx)
+}
+
+// revive makes a version that is stored the active one.
+func (r *Registry) revive(ctx context.Context, a *store.Activation) error {
+	v, err := r.stored(ctx, a.Digest)
+	if err != nil {
+		return err
+	}
+	r.active, r.loaded[v.digest] = v, v
+	return nil
+}
+
+// kept returns a module from the store.
+func (r *Registry) kept(ctx context.Context, digest string) (*store.Module, error) {
+	if r.options.Store == nil {
+		return nil, abi.NewError(abi.NotFound, "module: there is no store of modules; give the file")
+	}
+	m, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) (*store.Module, error) { return v.Module(ctx, digest) })
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil:
+		return nil, abi.NewError(abi.NotFound, fmt.Sprintf("module: the store has none with the digest %s", digest))
+	case Digest(m.Wasm) != digest:
+		return nil, abi.NewError(abi.Internal, fmt.Sprintf("module: what the store has under the digest %s is something else", digest))
+	}
+	return m, nil
+}
+
+// stored loads a version from the store.
+func (r *Registry) stored(ctx context.Context, digest string) (*Version, error) {
+	m, err := r.kept(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.options.Policy().admitKept(m); err != nil {
+		return nil, err
+	}
+	v, err := r.load(ctx, digest, m.Wasm)
+	if err == nil {
+		v.Signer = m.Signer
+	}
+	return v, err
+}
+
+// pin loads what flows need that the active version cannot go on with.
+func (r *Registry) pin(ctx context.Context) error {
+	states, err := r.states(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
+		r.mu.Lock()
+		found := r.readable(s) != nil
+		r.mu.Unlock()
+		if found {
+			continue
+		}
+		if err := r.reader(ctx, s); err != nil {
+			r.options.Logger.Error("module: no version can go on with some flows", "flows", s.Flows, "plugin", s.Plugin,
+				"stateVersion", s.StateVersion, "digest", s.Module, "error", err)
+		}
+	}
+	return nil
+}
+
+// reader loads a version that can read a state: the one that wrote it, or else the
+// newest.
+func (r *Registry) reader(ctx context.Context, s store.States) error {
+	all, err := look(ctx, r.options.Store, store.View.Modules)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b *store.Module) int { return boolOrder(b.Digest == s.Module) - boolOrder(a.Digest == s.Module) })
+	errs := abi.NewError(abi.NotFound, "module: the store has none that can read them")
+	for _, m := range all {
+		about, err := ParseDescription(m.Description)
+		if err != nil || !(&Version{About: about}).reads(s.Plugin, s.StateVersion) {
+			continue
+		}
+		v, err := r.stored(ctx, m.Digest)
+		if err == nil {
+			r.mu.Lock()
+			r.loaded[v.digest] = v
+			r.mu.Unlock()
+			return nil
+		}
+		errs = abi.NewError(abi.Unsupported, err.Error())
+	}
+	return errs
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// record keeps that a version is active, and the module if it is new.
+func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store.Activation) error {
+	if r.options.Store == nil {
+		return nil
+	}
+	m := &store.Module{
+		Digest: v.digest, Name: v.About.Name, Version: v.About.Version, Description: v.plugin.Describe(),
+		Signer: v.Signer, AddedAt: a.At, Size: len(wasm), Wasm: wasm,
+	}
+	return r.options.Store.Update(ctx, func(tx store.Tx) error {
+		return errors.Join(tx.PutModule(m), tx.PutActivation(a))
+	})
+}
+
+// keepModules is how many modules stay in the store that nothing needs, for going
+// back to.
+const keepModules = 10
+
+// forget removes modules from the store.
+func (r *Registry) forget(ctx context.Context, states []store.States) error {
+	if r.options.Store == nil {
+		return nil
+	}
+	all, err := look(ctx, r.options.Store, store.View.Modules)
+	if err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, s := range states {
+		keep[s.Module] = true
+	}
+	for _, v := range r.Loaded() {
+		keep[v.digest] = true
+	}
+	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+		return v.Activations(ctx, keepModules)
+	})
+	if err != nil {
+		return err
+	}
+	for _, a := range newest {
+		keep[a.Digest] = true
+	}
+	all = slices.DeleteFunc(all, func(m *store.Module) bool { return keep[m.Digest] })
+	if len(all) == 0 {
+		return nil
+	}
+	return r.options.Store.Update(ctx, func(tx store.Tx) (err error) {
+		for _, m := range all {
+			err = errors.Join(err, tx.DeleteModule(m.Digest))
+		}
+		return err
+	})
+}

@@ -1,0 +1,184 @@
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Candidate is a module that is to be active.
+type Candidate struct {
+	// Wasm is the module; empty: the one that the store has under Digest.
+	Wasm []byte
+	// Origin says where it came from, for the history.
+	Origin string
+	// Digest is what the module must be, as hexadecimal SHA-256; empty: anything.
+	Digest string
+	// Signature is an ed25519 signature of the module's bytes; empty: none.
+	Signature []byte
+	// Force swaps although flows would be left that no version can go on with.
+	Force bool
+}
+
+// Change is what a swap did.
+type Change struct {
+	Before, After *Version
+	// Same says that the module was active already, and nothing was done.
+	Same bool
+	// Pinned is how many flows stay with other versions than the active one.
+	Pinned int
+}
+
+// Swap makes a module the active version. New calls are served by it when Swap
+// returns; steps under way end where they began. On any error the version that
+// served before goes on. Errors are an *abi.Error or match one.
+func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
+	r.swapping.Lock()
+	defer r.swapping.Unlock()
+	before := r.Active()
+	c, signer, err := r.admit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Digest == before.digest {
+		return &Change{Before: before, After: before, Same: true}, nil
+	}
+	v, err := r.load(ctx, c.Digest, c.Wasm)
+	if err != nil {
+		return nil, err
+	}
+	v.Signer = signer
+	pinned, err := r.take(ctx, v, c)
+	if err != nil {
+		r.drop(v)
+		return nil, err
+	}
+	r.options.Logger.Info("module: swapped", "from", before.String(), "to", v.String(), "origin", c.Origin, "pinned", pinned)
+	r.announce(v, false)
+	if err := r.tidy(ctx); err != nil {
+		r.options.Logger.Warn("module: tidy up after a swap", "error", err)
+	}
+	return &Change{Before: before, After: v, Pinned: pinned}, nil
+}
+
+// Digest returns a module's digest.
+func Digest(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
+}
+
+// admit returns the candidate with its bytes and digest, if it may serve, and the
+// name of the key that signed it.
+func (r *Registry) admit(ctx context.Context, c *Candidate) (_ *Candidate, signer string, err error) {
+	full := *c
+	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
+	if len(c.Wasm) == 0 && want != "" {
+		m, err := r.kept(ctx, want)
+		if err != nil {
+			return nil, "", err
+		}
+		full.Wasm, full.Digest = m.Wasm, m.Digest
+		return &full, m.Signer, r.options.Policy().admitKept(m)
+	}
+	full.Digest = Digest(c.Wasm)
+	if want != "" && want != full.Digest {
+		return nil, "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the file's digest is sha256:%s, not %s", full.Digest, c.Digest))
+	}
+	if c.Origin == store.OriginBuiltIn {
+		return &full, store.OriginBuiltIn, nil // it is trusted like the program that it came with
+	}
+	signer, err = r.options.Policy().admit(c.Wasm, c.Signature)
+	return &full, signer, err
+}
+
+// load returns a version that is not active: one that is kept for flows, or a new
+// one.
+func (r *Registry) load(ctx context.Context, digest string, wasm []byte) (*Version, error) {
+	r.mu.Lock()
+	v := r.loaded[digest]
+	r.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	plugin, err := r.options.Engine.Load(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	about, err := ParseDescription(plugin.Describe())
+	if err != nil {
+		return nil, errors.Join(err, plugin.Close(ctx))
+	}
+	return &Version{digest: digest, About: about, registry: r, plugin: plugin}, nil
+}
+
+// drop closes a version that was loaded for a swap which failed.
+func (r *Registry) drop(v *Version) {
+	r.mu.Lock()
+	kept := r.loaded[v.digest] == v
+	r.mu.Unlock()
+	if !kept {
+		r.close(v)
+	}
+}
+
+// take tries the version, and makes it the active one.
+func (r *Registry) take(ctx context.Context, v *Version, c *Candidate) (pinned int, err error) {
+	if verify := r.options.Verify; verify != nil {
+		if err := verify(ctx, v); err != nil {
+			return 0, err
+		}
+	}
+	states, err := r.states(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pinned, err = r.strands(v, states)
+	if err != nil && !c.Force {
+		return 0, err
+	}
+	now := r.options.Now().UnixMilli()
+	if err := r.record(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trial = newTrial(r.options.Policy(), r.active)
+	r.loaded[v.digest] = v
+	r.active = v
+	return pinned, nil
+}
+
+// strands returns how many flows would stay with other versions if v were active,
+// and fails if there would be some that no version could go on with, though one can
+// now.
+func (r *Registry) strands(v *Version, states []store.States) (pinned int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keepers := map[*Version]bool{}
+	for _, s := range states {
+		if v.reads(s.Plugin, s.StateVersion) {
+			continue
+		}
+		if keeper := r.readable(s); keeper != nil {
+			keepers[keeper] = true
+			pinned += s.Flows
+		}
+	}
+	if most := r.options.Policy().MaxPinned; len(keepers) > most {
+		return pinned, abi.NewError(abi.Conflict, fmt.Sprintf("module: %d flows that %s cannot go on with need %d other versions, and at most %d are kept: "+
+			"wait until some of these flows have ended, end them with parley flows drop, or force the swap", pinned, v, len(keepers), most))
+	}
+	return pinned, nil
+}
+
+func (r *Registry) announce(now *Version, rolledBack bool) {
+	if r.options.Changed != nil {
+		r.options.Changed(now, rolledBack)
+	}
+}
