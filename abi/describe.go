@@ -13,6 +13,9 @@ type Description struct {
 	Version      string
 	StateVersion int    // version of the states that this plugin writes
 	Resumes      [2]int // oldest and newest state version that it reads
+	// Capabilities are the operations of host functions that it asks for, names of
+	// abi.Capabilities. It gets no others.
+	Capabilities []string
 	Tools        []Tool
 }
 
@@ -36,6 +39,7 @@ func (d *Description) AppendJSON(b []byte) []byte {
 	r := strconv.AppendInt(append(o.Key("resumes"), '['), int64(d.Resumes[0]), 10)
 	r = strconv.AppendInt(append(r, ','), int64(d.Resumes[1]), 10)
 	o.Value(append(r, ']'))
+	o.Strings("capabilities", d.Capabilities)
 	t := append(o.Key("tools"), '[')
 	for i := range d.Tools {
 		if i > 0 {

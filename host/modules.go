@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/flow"
@@ -12,12 +13,18 @@ import (
 // moduleOptions are how versions of the plugin are kept; db may be nil.
 func (h *Host) moduleOptions(db store.Durable) *module.Options {
 	o := &module.Options{
-		Engine: h.engine, Store: db, Policy: h.modulePolicy, Changed: h.changed, Logger: h.options.Logger, Now: h.options.Now,
+		Engine: h.engine, Store: db, Policy: h.modulePolicy, Allows: h.allows, Changed: h.changed, Logger: h.options.Logger, Now: h.options.Now,
 	}
 	if h.services != nil {
 		o.Park = h.services.flows.Park
 	}
 	return o
+}
+
+// allows says whether the settings let plugins use an operation of host functions.
+func (h *Host) allows(capability string) bool {
+	list := h.Config().Plugins.Allow
+	return list == nil || slices.Contains(list, capability)
 }
 
 func (h *Host) modulePolicy() *module.Policy {

@@ -40,6 +40,8 @@ func (*plugin) Name() string { return "test 1" }
 // Digest implements flow.Version.
 func (*plugin) Digest() string { return "test" }
 
+func (*plugin) Grants(string) bool { return true }
+
 // Release implements flow.Version.
 func (*plugin) Release() {}
 

@@ -2,6 +2,7 @@ package module
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -18,6 +19,12 @@ func ParseDescription(doc []byte) (*abi.Description, error) {
 		Version:      v.Get("version").Str,
 		StateVersion: int(v.Get("stateVersion").Int()),
 		Resumes:      [2]int{int(v.Get("resumes.0").Int()), int(v.Get("resumes.1").Int())},
+	}
+	for _, c := range v.Get("capabilities").Array() {
+		if !slices.Contains(abi.Capabilities, c.String()) {
+			return nil, abi.NewError(abi.Unsupported, fmt.Sprintf("the plugin asks for the operation %.60q of host functions, which this host does not have", c.String()))
+		}
+		d.Capabilities = append(d.Capabilities, c.Str)
 	}
 	if d.Name == "" || d.Version == "" {
 		return nil, badDescription("it has no name or no version")

@@ -2,6 +2,7 @@ package module
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
@@ -13,7 +14,7 @@ func TestDescriptionIsChecked(t *testing.T) {
 		name, doc string
 		ok        bool
 	}{
-		{"complete", `{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"tools":[` + tool + `]}`, true},
+		{"complete", `{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"capabilities":["agent.run"],"tools":[` + tool + `]}`, true},
 		{"no name", `{"abi":1,"version":"1","tools":[` + tool + `]}`, false},
 		{"no version", `{"abi":1,"name":"p","tools":[` + tool + `]}`, false},
 		{"no tools", `{"abi":1,"name":"p","version":"1","tools":[]}`, false},
@@ -30,9 +31,19 @@ func TestDescriptionIsChecked(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || d.StateVersion != 2 || d.Resumes != [2]int{1, 2} || len(d.Tools) != 1 || !d.Tools[0].ReadOnly || d.Tools[0].Needs[0] != "session" {
+			if err != nil || d.StateVersion != 2 || d.Resumes != [2]int{1, 2} || !slices.Equal(d.Capabilities, []string{"agent.run"}) || len(d.Tools) != 1 || !d.Tools[0].ReadOnly || d.Tools[0].Needs[0] != "session" {
 				t.Fatalf("got %+v, %v", d, err)
 			}
 		})
+	}
+}
+
+// TestUnknownCapability refuses what this host cannot give, before a call finds out.
+func TestUnknownCapability(t *testing.T) {
+	for _, list := range []string{`["store.list","net.fetch"]`, `[5]`, `["store"]`} {
+		_, err := ParseDescription([]byte(`{"name":"p","version":"1","capabilities":` + list + `,"tools":[]}`))
+		if !errors.Is(err, abi.Unsupported) {
+			t.Errorf("%s: got %v", list, err)
+		}
 	}
 }

@@ -35,6 +35,9 @@ type Options struct {
 	Store store.Durable
 	// Policy returns what is in force for the next swap.
 	Policy func() *Policy
+	// Allows says whether plugins may use an operation of host functions that they
+	// ask for; nil: always.
+	Allows func(capability string) bool
 	// Verify tries a version before it serves; nil: none is tried.
 	Verify func(context.Context, *Version) error
 	// Changed is called after each swap and rollback, with the version that is active

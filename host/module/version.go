@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -40,6 +41,13 @@ func (v *Version) Needs(tool string) []string {
 		}
 	}
 	return nil
+}
+
+// Grants reports whether the plugin may use an operation of host functions: one that
+// it asks for, and that Options.Allows.
+func (v *Version) Grants(capability string) bool {
+	allows := v.registry.options.Allows
+	return slices.Contains(v.About.Capabilities, capability) && (allows == nil || allows(capability))
 }
 
 // reads reports whether the version can go on with a state.

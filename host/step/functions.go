@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine"
@@ -14,6 +15,7 @@ import (
 // and are called by one goroutine at a time.
 type functions struct {
 	runner   *Runner
+	plugin   Plugin
 	flow     *Flow // nil in a read-only tool
 	snapshot store.Snapshot
 	work     store.View // the snapshot, of a store that keeps work
@@ -53,10 +55,14 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
+	name := family + "." + r.op
+	if slices.Contains(abi.Capabilities, name) && !f.plugin.Grants(name) {
+		return nil, abi.NewError(abi.Forbidden, name+": this plugin may not: it must name it among the capabilities that it describes, and plugins.allow must not leave it out")
+	}
 	if abi.IsWrite(family, r.op) {
 		return f.record(ctx, r)
 	}
-	switch family + "." + r.op {
+	switch name {
 	case abi.ImportStore + "." + abi.OpGet:
 		return read(ctx, f, r, (*request).sessionKey, store.Snapshot.Get, abi.AppendSessionReply)
 	case abi.ImportStore + "." + abi.OpResolve:

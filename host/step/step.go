@@ -31,6 +31,9 @@ type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
 	Name() string   // with its version
 	Digest() string // of the module
+	// Grants says whether it may use an operation of abi.Capabilities: it asks for it,
+	// and the operator allows it.
+	Grants(capability string) bool
 }
 
 // Runner runs steps. Its fields are set once; it is safe for concurrent use if
@@ -156,7 +159,7 @@ var ErrHost = errors.New("step: the host failed")
 // abi.Internal or abi.Limit when the plugin broke the rules or trapped, and with
 // ErrHost.
 func (r *Runner) Run(ctx context.Context, p Plugin, in *Input) (*Result, error) {
-	fns := &functions{runner: r, flow: in.Flow}
+	fns := &functions{runner: r, plugin: p, flow: in.Flow}
 	defer fns.close()
 	output, err := p.Run(ctx, in.Export, in.JSON, fns)
 	if r.Observe != nil {

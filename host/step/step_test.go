@@ -72,6 +72,41 @@ func (pluginFunc) Name() string { return "test 1" }
 // Digest implements step.Plugin.
 func (pluginFunc) Digest() string { return "test" }
 
+// Grants implements step.Plugin.
+func (pluginFunc) Grants(string) bool { return true }
+
+// withheld is a plugin that may not use one capability.
+type withheld struct {
+	pluginFunc
+	capability string
+}
+
+// Grants implements step.Plugin.
+func (w withheld) Grants(capability string) bool { return capability != w.capability }
+
+// TestCapabilities refuses each operation that the plugin may not use, reads and
+// writes, and no other.
+func TestCapabilities(t *testing.T) {
+	for _, c := range abi.Capabilities {
+		family, op, _ := strings.Cut(c, ".")
+		refused := func(capability string) bool {
+			var reply string
+			p := withheld{func(ask asking) string {
+				reply = ask(family, `{"op":"`+op+`"}`)
+				return `{"result":{}}`
+			}, capability}
+			_, err := runner(&oneSession{}).Run(context.Background(), p, &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Contains(reply, "plugins.allow")
+		}
+		if !refused(c) || refused("another") {
+			t.Errorf("%s: not refused, or refused though it is granted", c)
+		}
+	}
+}
+
 func runner(s store.Store) *step.Runner {
 	return &step.Runner{Store: s, Logger: slog.New(slog.DiscardHandler)}
 }

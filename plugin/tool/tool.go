@@ -36,6 +36,15 @@ const (
 	StateVersion = 1
 )
 
+// capabilities are what the tools use of the host functions.
+var capabilities = [...]string{
+	abi.ImportStore + "." + abi.OpGet, abi.ImportStore + "." + abi.OpResolve, abi.ImportStore + "." + abi.OpList,
+	abi.ImportStore + "." + abi.OpHistory, abi.ImportStore + "." + abi.OpCreate, abi.ImportStore + "." + abi.OpArchive,
+	abi.ImportStore + "." + abi.OpDelete,
+	abi.ImportAgent + "." + abi.OpStatus, abi.ImportAgent + "." + abi.OpWaits, abi.ImportAgent + "." + abi.OpRun,
+	abi.ImportDeliver + "." + abi.OpSend,
+}
+
 // tools are the tools, in the order in which they are described.
 var tools = [...]entry{
 	{abi.ToolList, list.Tool, reads(list.Call), nil},
@@ -95,6 +104,7 @@ func Describe() []byte {
 		Version:      Version,
 		StateVersion: StateVersion,
 		Resumes:      [2]int{StateVersion, StateVersion},
+		Capabilities: capabilities[:],
 	}
 	for i := range tools {
 		d.Tools = append(d.Tools, tools[i].describe())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -29,21 +30,25 @@ func (*inspectCmd) Help() string {
 
 // inspection is what --json prints.
 type inspection struct {
-	File    string        `json:"file"`
-	Size    int           `json:"size"`
-	SHA256  string        `json:"sha256"`
-	Usable  bool          `json:"usable"`
-	Problem string        `json:"problem,omitempty"`
-	ABI     int           `json:"abi,omitempty"`
-	Name    string        `json:"name,omitempty"`
-	Version string        `json:"version,omitempty"`
-	Tools   []toolInfo    `json:"tools"`
-	Imports []string      `json:"imports"`
-	Exports []string      `json:"exports"`
-	Memory  *memoryInfo   `json:"memory,omitempty"`
-	Start   bool          `json:"start"`
-	Customs []string      `json:"customSections"`
-	Limits  limitsInForce `json:"limits"`
+	File    string     `json:"file"`
+	Size    int        `json:"size"`
+	SHA256  string     `json:"sha256"`
+	Usable  bool       `json:"usable"`
+	Problem string     `json:"problem,omitempty"`
+	ABI     int        `json:"abi,omitempty"`
+	Name    string     `json:"name,omitempty"`
+	Version string     `json:"version,omitempty"`
+	Tools   []toolInfo `json:"tools"`
+	// Capabilities are the operations of host functions that it asks for, Withheld
+	// those of them that plugins.allow leaves out.
+	Capabilities []string      `json:"capabilities"`
+	Withheld     []string      `json:"withheld,omitempty"`
+	Imports      []string      `json:"imports"`
+	Exports      []string      `json:"exports"`
+	Memory       *memoryInfo   `json:"memory,omitempty"`
+	Start        bool          `json:"start"`
+	Customs      []string      `json:"customSections"`
+	Limits       limitsInForce `json:"limits"`
 }
 
 type toolInfo struct {
@@ -114,7 +119,7 @@ func inspectModule(module []byte) (*inspection, error) {
 	}
 	i := &inspection{
 		Size: m.Size, SHA256: m.SHA256, Start: m.Start,
-		Imports: []string{}, Exports: []string{}, Tools: []toolInfo{}, Customs: append([]string{}, m.Customs...),
+		Imports: []string{}, Exports: []string{}, Tools: []toolInfo{}, Capabilities: []string{}, Customs: append([]string{}, m.Customs...),
 	}
 	for _, x := range m.Imports {
 		i.Imports = append(i.Imports, x.String())
@@ -152,7 +157,7 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 		}
 		about, err := module.ParseDescription(p.Describe())
 		if err == nil {
-			i.describe(about)
+			i.describe(about, c.Plugins.Allow)
 		}
 		return err
 	}()
@@ -162,8 +167,14 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 	return err
 }
 
-func (i *inspection) describe(d *abi.Description) {
+func (i *inspection) describe(d *abi.Description, allowed []string) {
 	i.ABI, i.Name, i.Version = d.ABI, d.Name, d.Version
+	i.Capabilities = append(i.Capabilities, d.Capabilities...)
+	for _, c := range d.Capabilities {
+		if allowed != nil && !slices.Contains(allowed, c) {
+			i.Withheld = append(i.Withheld, c)
+		}
+	}
 	for _, t := range d.Tools {
 		i.Tools = append(i.Tools, toolInfo{t.Name, t.ReadOnly, append([]string{}, t.Needs...)})
 	}
@@ -178,6 +189,12 @@ func (a *app) showInspection(i *inspection) {
 	fields := [][2]string{{"usable", usable}}
 	if i.Usable {
 		fields = append(fields, [2]string{"plugin", terminal.Line(fmt.Sprintf("%s %s, ABI %d", i.Name, i.Version, i.ABI))})
+	}
+	if len(i.Capabilities) > 0 {
+		fields = append(fields, [2]string{"asks for", strings.Join(i.Capabilities, ", ")})
+	}
+	if len(i.Withheld) > 0 {
+		fields = append(fields, [2]string{"withheld", strings.Join(i.Withheld, ", ") + "  (plugins.allow of the configuration)"})
 	}
 	fields = append(fields,
 		[2]string{"size", terminal.Count(int64(i.Size)) + " bytes"},
