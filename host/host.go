@@ -32,8 +32,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// MaxArgs bounds the arguments of a call, in bytes.
-const MaxArgs = 2 << 20
+// MaxArgs bounds the arguments of a call, MaxModule a module by default, in bytes.
+const (
+	MaxArgs   = 2 << 20
+	MaxModule = 32 << 20
+)
 
 // Host answers tool calls. It is safe for concurrent use; who made it closes it.
 type Host struct {
@@ -68,7 +71,7 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 			return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
 		}
 	}
-	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.Candidate{Wasm: wasm, Origin: options.Origin})
+	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.Candidate{Wasm: wasm, Origin: options.Origin, Signature: options.Signature})
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", errors.Join(err, h.close(ctx)))
 	}

@@ -47,9 +47,6 @@ func (h *Host) changed(_ *module.Version, rolledBack bool) {
 			h.options.Logger.Error("host: try parked flows again after a swap", "error", err)
 		}
 	}
-	if f := h.options.ToolsChanged; f != nil {
-		f()
-	}
 }
 
 // ParseTools reads the member "tools" of a JSON object, as plugins describe them

@@ -39,9 +39,8 @@ type Options struct {
 	// Origin says where the plugin given to New came from; empty: it is built into the
 	// program, which is of consequence (module.Open).
 	Origin string
-	// ToolsChanged is called when another version of the plugin is active; nil: nobody
-	// wants to know.
-	ToolsChanged func()
+	// Signature is that of the plugin given to New; nil: it has none.
+	Signature []byte
 	// Config are the settings in force at first; nil: the defaults. See
 	// Host.Configure.
 	Config *config.Config

@@ -16,7 +16,7 @@ import (
 // it is built in as the one before was and has never been active, for then the
 // program is another one.
 func Open(ctx context.Context, o *Options, given *Candidate) (*Registry, error) {
-	r := &Registry{options: *o, loaded: map[string]*Version{}}
+	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{})}
 	last, known, err := r.history(ctx)
 	if err != nil {
 		return nil, err
@@ -66,11 +66,10 @@ func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) err
 		return err
 	}
 	digest := given.Digest
-	v, err := r.load(ctx, digest, given.Wasm)
+	v, err := r.load(ctx, digest, given.Wasm, signer)
 	if err != nil {
 		return err
 	}
-	v.Signer = signer
 	if record {
 		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin})
 		if err != nil {
@@ -78,7 +77,7 @@ func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) err
 			return err
 		}
 	}
-	r.active, r.loaded[digest] = v, v
+	r.activate(v)
 	return r.pin(ctx)
 }
 
@@ -88,7 +87,7 @@ func (r *Registry) revive(ctx context.Context, a *store.Activation) error {
 	if err != nil {
 		return err
 	}
-	r.active, r.loaded[v.digest] = v, v
+	r.activate(v)
 	return nil
 }
 
@@ -118,11 +117,7 @@ func (r *Registry) stored(ctx context.Context, digest string) (*Version, error) 
 	if err := r.options.Policy().admitKept(m); err != nil {
 		return nil, err
 	}
-	v, err := r.load(ctx, digest, m.Wasm)
-	if err == nil {
-		v.Signer = m.Signer
-	}
-	return v, err
+	return r.load(ctx, digest, m.Wasm, m.Signer)
 }
 
 // pin loads what flows need that the active version cannot go on with.
@@ -186,7 +181,7 @@ func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store
 	}
 	m := &store.Module{
 		Digest: v.digest, Name: v.About.Name, Version: v.About.Version, Description: v.plugin.Describe(),
-		Signer: v.Signer, AddedAt: a.At, Size: len(wasm), Wasm: wasm,
+		Signer: v.Signer(), AddedAt: a.At, Size: len(wasm), Wasm: wasm,
 	}
 	return r.options.Store.Update(ctx, func(tx store.Tx) error {
 		return errors.Join(tx.PutModule(m), tx.PutActivation(a))

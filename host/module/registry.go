@@ -57,6 +57,7 @@ type Registry struct {
 
 	mu     sync.Mutex
 	active *Version
+	next   chan struct{}       // closed when another version is active
 	loaded map[string]*Version // by digest, the active one included
 	trial  *trial              // of the active version; nil: it is over
 
@@ -102,6 +103,32 @@ func (r *Registry) Active() *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.active
+}
+
+// activate makes a version the active one. The caller holds mu, unless nobody else
+// has the registry yet.
+func (r *Registry) activate(v *Version) {
+	r.active, r.loaded[v.digest] = v, v
+	close(r.next)
+	r.next = make(chan struct{})
+}
+
+// Await returns the active version when it is another one than that with this
+// digest, at once if it is. It fails with ctx's error.
+func (r *Registry) Await(ctx context.Context, digest string) (*Version, error) {
+	for {
+		r.mu.Lock()
+		v, next := r.active, r.next
+		r.mu.Unlock()
+		if v.digest != digest {
+			return v, nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // Loaded returns the versions that are loaded, the active one first.

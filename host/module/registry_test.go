@@ -271,12 +271,12 @@ func TestSigned(t *testing.T) {
 	if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: two, Signature: signature, Digest: module.Digest(two)}); err != nil {
 		t.Fatal(err)
 	}
-	if v := w.Active(); v.Signer != "release" {
-		t.Errorf("signed by %q", v.Signer)
+	if v := w.Active(); v.Signer() != "release" {
+		t.Errorf("signed by %q", v.Signer())
 	}
 	w.open(one, store.OriginBuiltIn)
-	if v := w.Active(); v.About.Version != "2" || v.Signer != "release" {
-		t.Errorf("after a restart %s serves, signed by %q", v, v.Signer)
+	if v := w.Active(); v.About.Version != "2" || v.Signer() != "release" {
+		t.Errorf("after a restart %s serves, signed by %q", v, v.Signer())
 	}
 	if _, err := module.ParseSignature([]byte("short")); !errors.Is(err, abi.InvalidArgs) {
 		t.Errorf("a short signature: %v", err)

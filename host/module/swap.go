@@ -49,11 +49,10 @@ func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
 	if c.Digest == before.digest {
 		return &Change{Before: before, After: before, Same: true}, nil
 	}
-	v, err := r.load(ctx, c.Digest, c.Wasm)
+	v, err := r.load(ctx, c.Digest, c.Wasm, signer)
 	if err != nil {
 		return nil, err
 	}
-	v.Signer = signer
 	pinned, err := r.take(ctx, v, c)
 	if err != nil {
 		r.drop(v)
@@ -98,10 +97,13 @@ func (r *Registry) admit(ctx context.Context, c *Candidate) (_ *Candidate, signe
 }
 
 // load returns a version that is not active: one that is kept for flows, or a new
-// one.
-func (r *Registry) load(ctx context.Context, digest string, wasm []byte) (*Version, error) {
+// one. A signature counts for both.
+func (r *Registry) load(ctx context.Context, digest string, wasm []byte, signer string) (*Version, error) {
 	r.mu.Lock()
 	v := r.loaded[digest]
+	if v != nil && signer != "" {
+		v.signer = signer
+	}
 	r.mu.Unlock()
 	if v != nil {
 		return v, nil
@@ -114,7 +116,7 @@ func (r *Registry) load(ctx context.Context, digest string, wasm []byte) (*Versi
 	if err != nil {
 		return nil, errors.Join(err, plugin.Close(ctx))
 	}
-	return &Version{digest: digest, About: about, registry: r, plugin: plugin}, nil
+	return &Version{digest: digest, signer: signer, About: about, registry: r, plugin: plugin}, nil
 }
 
 // drop closes a version that was loaded for a swap which failed.
@@ -149,8 +151,7 @@ func (r *Registry) take(ctx context.Context, v *Version, c *Candidate) (pinned i
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trial = newTrial(r.options.Policy(), r.active)
-	r.loaded[v.digest] = v
-	r.active = v
+	r.activate(v)
 	return pinned, nil
 }
 

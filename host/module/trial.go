@@ -52,7 +52,7 @@ func (r *Registry) rollBack(bad, good *Version, reason string) {
 	r.mu.Lock()
 	stale := r.active != bad || r.loaded[good.digest] != good
 	if !stale {
-		r.active = good
+		r.activate(good)
 	}
 	r.mu.Unlock()
 	if stale {

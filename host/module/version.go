@@ -15,18 +15,28 @@ import (
 // Version is a module that is loaded. Who got it from Registry.Use or UseFor
 // releases it.
 type Version struct {
-	About  *abi.Description
-	Signer string // name of the key that signed it, or store.OriginBuiltIn; empty: nobody
+	About *abi.Description
 
 	digest   string
 	registry *Registry
 	plugin   *engine.Plugin
-	uses     int  // guarded by Registry.mu
-	retired  bool // guarded by Registry.mu: closed with its last use
+
+	// Guarded by Registry.mu.
+	signer  string
+	uses    int
+	retired bool // it is closed with its last use
 }
 
 // Digest returns the SHA-256 of the module, in hexadecimal.
 func (v *Version) Digest() string { return v.digest }
+
+// Signer returns the name of the key that signed the module, store.OriginBuiltIn, or
+// "" if nobody did.
+func (v *Version) Signer() string {
+	v.registry.mu.Lock()
+	defer v.registry.mu.Unlock()
+	return v.signer
+}
 
 // Name returns the plugin's name and version.
 func (v *Version) Name() string { return v.About.Name + " " + v.About.Version }

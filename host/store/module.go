@@ -49,7 +49,8 @@ type ModuleView interface {
 
 // ModuleTx is what a Tx does with modules.
 type ModuleTx interface {
-	// PutModule keeps a module. One that is kept already stays as it is.
+	// PutModule keeps a module. One that is kept already stays as it is, unless this one
+	// is signed.
 	PutModule(m *Module) error
 	// DeleteModule removes a module; that there is none is no error.
 	DeleteModule(digest string) error

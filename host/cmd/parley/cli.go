@@ -31,7 +31,7 @@ type cli struct {
 	Deliveries deliveriesCmd `cmd:"" help:"Show what was posted to chat channels, and send it again."`
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
-	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules."`
+	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules, and change the one that serves."`
 	Demo       demoCmd       `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
 	Version    versionCmd    `cmd:"" help:"Print versions of program, ABI and plugin."`
 }

@@ -44,10 +44,11 @@ type database struct {
 	app   *app
 	place *place
 
-	mu      sync.Mutex
-	backend backend
-	leaves  bool // see leave
-	works   bool // whether this process does the database's work as soon as it owns it
+	mu       sync.Mutex
+	backend  backend
+	replaced chan struct{} // closed when the backend is another one
+	leaves   bool          // see leave
+	works    bool          // whether this process does the database's work as soon as it owns it
 }
 
 // open joins the database: as its owner, or as a client of the owner.
@@ -56,7 +57,7 @@ func (a *app) open(ctx context.Context) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{app: a, place: p}
+	d := &database{app: a, place: p, replaced: make(chan struct{})}
 	if d.backend, err = d.join(ctx); err != nil {
 		return nil, err
 	}
@@ -140,6 +141,8 @@ func (d *database) current(ctx context.Context, failed backend) (backend, error)
 		}
 		_ = failed.Close(ctx)
 		d.backend = b
+		close(d.replaced)
+		d.replaced = make(chan struct{})
 	}
 	return d.backend, nil
 }

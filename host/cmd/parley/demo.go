@@ -137,8 +137,13 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 }
 
 func (a *app) demoDatabase(ctx context.Context, path string) (*possession, error) {
-	p := &place{database: path, plugin: a.Plugin}
+	p := &place{database: path}
 	var err error
+	if a.Plugin != "" {
+		if p.plugin, err = readPlugin(a.Plugin, ""); err != nil {
+			return nil, err
+		}
+	}
 	if a.Config != "" {
 		p.config, err = config.Load(a.Config)
 	} else {

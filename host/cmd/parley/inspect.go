@@ -16,7 +16,9 @@ import (
 
 // pluginCmd holds what can be done with modules.
 type pluginCmd struct {
-	Inspect inspectCmd `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
+	Inspect inspectCmd    `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
+	List    pluginListCmd `cmd:"" help:"List the versions of the plugin that the database knows."`
+	Swap    swapCmd       `cmd:"" help:"Let another version of the plugin serve, while the gateway runs."`
 }
 
 // inspectCmd shows a module.

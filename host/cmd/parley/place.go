@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/step"
 )
 
@@ -17,7 +19,7 @@ type place struct {
 	database   string
 	configFile string // "" = none
 	config     *config.Config
-	plugin     string // "" = the one built in
+	plugin     *host.Candidate // of a flag; nil = none
 
 	namedConfig bool // by a flag
 }
@@ -39,7 +41,7 @@ func (a *app) locate() (*place, error) {
 		return nil, err
 	}
 	if a.Plugin != "" {
-		if p.plugin, err = filepath.Abs(a.Plugin); err != nil {
+		if p.plugin, err = readPlugin(a.Plugin, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -50,9 +52,9 @@ func (a *app) locate() (*place, error) {
 // does not silently get the owner's.
 func (p *place) agrees(s *ownerapi.Status) error {
 	switch {
-	case p.plugin != "" && p.plugin != s.Plugin.File:
-		return fmt.Errorf("--plugin %s: process %d owns %s and runs %s: leave --plugin out, or stop that process",
-			p.plugin, s.PID, p.database, orElse(s.Plugin.File, "the plugin built in"))
+	case p.plugin != nil && module.Digest(p.plugin.Wasm) != s.Plugin.Digest:
+		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): leave --plugin out, or let parley plugin swap change it",
+			p.plugin.Origin, s.PID, p.database, s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
 	case p.namedConfig && p.configFile != s.Config:
 		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
 			p.configFile, s.PID, p.database, orElse(s.Config, "the default settings"))

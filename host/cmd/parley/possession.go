@@ -21,6 +21,7 @@ import (
 	"github.com/parley-wasm/parley/host/openclaw/importer"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // possession is a database that this process owns: the lock, the store, the
@@ -54,24 +55,12 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	module, err := a.module()
-	if err != nil {
-		return nil, err
-	}
 	db, err := sqlite.Open(ctx, p.database, nil)
 	if err != nil {
 		return nil, err
 	}
 	o := &possession{app: a, place: p, lock: lock, store: db}
-	use, effects := limits(p.config)
-	o.Host, err = host.New(ctx, module, &host.Options{
-		Store: db, Config: p.config, CacheDir: a.cacheDir(), Limits: use, Effects: effects, Logger: a.log,
-		Supervisor: supervisor(), URL: o.url,
-	})
-	if err != nil {
-		if a.Plugin != "" {
-			err = pluginError(a.Plugin, err)
-		}
+	if o.Host, err = o.load(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	o.start = sync.OnceValue(func() error {
@@ -83,6 +72,36 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 	service := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: o.socket}
 	lock.Handle(service.Handler())
 	return o, nil
+}
+
+// load makes the host, with the plugin that a flag names, or that is to be watched, or
+// that is built in.
+func (o *possession) load(ctx context.Context) (*host.Host, error) {
+	use, effects := limits(o.place.config)
+	options := host.Options{
+		Store: o.store, Config: o.place.config, CacheDir: o.app.cacheDir(), Limits: use, Effects: effects, Logger: o.app.log,
+		Supervisor: supervisor(), URL: o.url,
+	}
+	with := func(c *host.Candidate) (*host.Host, error) {
+		given := options
+		given.Origin, given.Signature = c.Origin, c.Signature
+		h, err := host.New(ctx, c.Wasm, &given)
+		if err != nil && c.Origin != "" {
+			err = pluginError(c.Origin, err)
+		}
+		return h, err
+	}
+	if o.place.plugin != nil {
+		return with(o.place.plugin)
+	}
+	if c := o.app.watched(o.place.config); c != nil {
+		h, err := with(c)
+		if err == nil {
+			return h, nil
+		}
+		o.app.log.Error("the plugin to be watched cannot serve; the one that was active does, or the one built in", "error", err)
+	}
+	return with(&host.Candidate{Wasm: wasm.Parley})
 }
 
 // supervisor is the command that starts the programs of agents: this program.
@@ -136,10 +155,10 @@ func (o *possession) WaitFlow(ctx context.Context, id string) (*store.Flow, erro
 
 // Status says under what this process answers.
 func (o *possession) Status() *ownerapi.Status {
-	about := o.About()
+	active := o.ActivePlugin()
 	return &ownerapi.Status{
 		PID: os.Getpid(), Stays: stays(o.app.command), Config: o.place.configFile, Keys: o.Config().Keys(),
-		Plugin: ownerapi.Plugin{File: o.place.plugin, Name: about.Name, Version: about.Version},
+		Plugin: ownerapi.Plugin{Digest: active.Digest, Name: active.Name, Version: active.Version},
 	}
 }
 

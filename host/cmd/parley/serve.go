@@ -69,7 +69,8 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	o.address.Store(&url)
 	tokens.AcceptRuns(o)
 	api, err := httpapi.New(&httpapi.Options{
-		Tools: o, Chat: o, Tokens: tokens, Keys: o.Keys, Name: o.About().Name, Version: o.About().Version, Logger: a.log,
+		Tools: o, Chat: o, Plugins: o, Tokens: tokens, Keys: o.Keys, Logger: a.log,
+		About: func() (name, version string) { return o.About().Name, o.About().Version },
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -79,6 +80,11 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	defer a.reconfigureOnHangup(o)()
+	unwatch, err := o.watch(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer unwatch()
 	if err := a.sayReady(&ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, made, os.Getpid()}); err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // configFile returns the configuration's path, or "" when none is given and
@@ -78,32 +77,4 @@ func (a *app) xdg(variable, fallback string) (string, error) {
 		return "", fmt.Errorf("neither %s nor HOME is set", variable)
 	}
 	return filepath.Join(home, fallback), nil
-}
-
-// module returns the plugin's bytes.
-func (a *app) module() ([]byte, error) {
-	if a.Plugin == "" {
-		return wasm.Parley, nil
-	}
-	return readModule(a.Plugin)
-}
-
-// maxModule bounds a plugin module, in bytes.
-const maxModule = 64 << 20
-
-func readModule(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cannot read the plugin: %w", err)
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: is not a regular file: name a WebAssembly module", path)
-	case st.Size() > maxModule:
-		return nil, fmt.Errorf("%s: has %d bytes; a plugin module has at most %d", path, st.Size(), maxModule)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the plugin: %w", err)
-	}
-	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -26,6 +27,36 @@ func (d *database) Deliveries(ctx context.Context, f *store.Filter) ([]*store.De
 // Tree returns sessions with what they have spawned.
 func (d *database) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	return tried(ctx, d, func(b backend) (*host.Tree, error) { return b.Tree(ctx, q) })
+}
+
+// Plugins lists the versions of the plugin.
+func (d *database) Plugins(ctx context.Context) (*host.Plugins, error) {
+	return tried(ctx, d, func(b backend) (*host.Plugins, error) { return b.Plugins(ctx) })
+}
+
+// Swap makes a module the active version of the plugin. It needs no work.
+func (d *database) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
+	return tried(ctx, d, func(b backend) (*host.Swapped, error) { return b.Swap(ctx, m) })
+}
+
+// AwaitPlugin returns the active version of the plugin when it is not the one with
+// this digest. While there is no owner it waits for a call that joins again: who only
+// looks must not become the owner, which keeps a gateway from starting.
+func (d *database) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+	for {
+		d.mu.Lock()
+		b, replaced := d.backend, d.replaced
+		d.mu.Unlock()
+		p, err := b.AwaitPlugin(ctx, digest)
+		if !errors.Is(err, owner.ErrFree) {
+			return p, err
+		}
+		select {
+		case <-replaced:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // Flow returns a flow, or abi.NotFound.

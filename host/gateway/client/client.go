@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
@@ -25,6 +26,11 @@ import (
 // closes it.
 type Client struct {
 	peer   *owner.Peer
+	served atomic.Pointer[served]
+}
+
+// served is what the owner said of itself.
+type served struct {
 	status ownerapi.Status
 	tools  []abi.Tool
 }
@@ -32,24 +38,21 @@ type Client struct {
 // New asks the owner for its status and tools. The Client closes the peer.
 func New(ctx context.Context, peer *owner.Peer) (*Client, error) {
 	c := &Client{peer: peer}
-	if err := c.get(ctx, "/v1/status", &c.status); err != nil {
-		return nil, err
-	}
-	var err error
-	if c.tools, err = c.fetchTools(ctx); err != nil {
+	if err := c.refresh(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Status says under what the owner answered when the Client was made.
-func (c *Client) Status() *ownerapi.Status { return &c.status }
+// Status says under what the owner answered when the Client was made, or when it last
+// heard of a swap.
+func (c *Client) Status() *ownerapi.Status { return &c.served.Load().status }
 
 // Keys returns the settings that keys depend on.
-func (c *Client) Keys() sessionkey.Settings { return c.status.Keys }
+func (c *Client) Keys() sessionkey.Settings { return c.Status().Keys }
 
-// Tools returns the owner's tools. The slice must not be changed.
-func (c *Client) Tools() []abi.Tool { return c.tools }
+// Tools returns the owner's tools, as of the same time. The slice must not be changed.
+func (c *Client) Tools() []abi.Tool { return c.served.Load().tools }
 
 // Close ends the connections.
 func (c *Client) Close(context.Context) error {

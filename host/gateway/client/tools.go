@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -40,27 +39,34 @@ func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error
 	}, nil
 }
 
-func (c *Client) fetchTools(ctx context.Context) ([]abi.Tool, error) {
+// refresh asks the owner what it serves now.
+func (c *Client) refresh(ctx context.Context) error {
+	now := new(served)
+	if err := c.get(ctx, "/v1/status", &now.status); err != nil {
+		return err
+	}
 	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return host.ParseTools([]byte(doc.Raw))
+	if now.tools, err = host.ParseTools([]byte(doc.Raw)); err == nil {
+		c.served.Store(now)
+	}
+	return err
 }
 
 // ToolsFor returns those of the tools that the caller may use. The owner says which,
-// because its settings may have changed.
+// because its settings and its plugin may have changed.
 func (c *Client) ToolsFor(ctx context.Context, caller abi.Caller) ([]abi.Tool, error) {
 	query := url.Values{ownerapi.QueryCaller: {string(caller.AppendJSON(nil))}}
 	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
-	may := make(map[string]bool)
-	for _, name := range doc.Get("tools.#.name").Array() {
-		may[name.Str] = true
+	if len(doc.Get("tools").Array()) == 0 {
+		return []abi.Tool{}, nil
 	}
-	return slices.DeleteFunc(slices.Clone(c.tools), func(t abi.Tool) bool { return !may[t.Name] }), nil
+	return host.ParseTools([]byte(doc.Raw))
 }
 
 // ask sends a request and reads a JSON answer or an error.

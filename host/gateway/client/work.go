@@ -13,6 +13,37 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
+// Plugins lists the owner's versions of the plugin.
+func (c *Client) Plugins(ctx context.Context) (*host.Plugins, error) {
+	p := new(host.Plugins)
+	return p, c.decode(ctx, pluginsPath, p)
+}
+
+// Swap makes a module the owner's active version of the plugin.
+func (c *Client) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
+	doc, err := c.ask(ctx, http.MethodPost, pluginsPath+ownerapi.SwapQuery(m.Digest, m.Signature, m.Force, m.Origin), append([]byte{}, m.Wasm...))
+	if err != nil {
+		return nil, err
+	}
+	s := new(host.Swapped)
+	if err := unmarshal(pluginsPath, doc.Raw, s); err != nil {
+		return nil, err
+	}
+	return s, c.refresh(ctx)
+}
+
+// AwaitPlugin returns the owner's active version of the plugin when it is not the
+// one with this digest. Tools are its tools then.
+func (c *Client) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+	p := new(host.Plugin)
+	if err := c.decode(ctx, pluginsPath+"/next"+ownerapi.SwapQuery(digest, nil, false, ""), p); err != nil {
+		return nil, err
+	}
+	return p, c.refresh(ctx)
+}
+
+const pluginsPath = "/v1/plugins"
+
 // Flows lists the owner's flows, newest first.
 func (c *Client) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
 	var doc struct{ Flows []*store.Flow }

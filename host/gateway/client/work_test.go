@@ -24,6 +24,7 @@ type kept struct {
 	filter  store.Filter
 	tree    host.TreeQuery
 	changed string
+	swapped host.Candidate
 	waits   chan bool // receives when WaitFlow begins to wait; it does so for ever
 }
 

@@ -30,21 +30,21 @@ func setReadDeadline(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
 
-// body reads a request's body of at most invoke.MaxBody bytes, within the time
+// body reads a request's body of at most so many bytes, within the time
 // allowed for it. It returns a failure to be written instead.
-func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, *invoke.Reply) {
-	if r.ContentLength > invoke.MaxBody {
+func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *invoke.Reply) {
+	if r.ContentLength > most {
 		w.Header().Set("Connection", "close")
-		return nil, tooLarge()
+		return nil, tooLarge(most)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, invoke.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var big *http.MaxBytesError
 	switch {
 	case err == nil:
 		setReadDeadline(w, time.Time{}) // the answer may take its time
 		return body, nil
 	case errors.As(err, &big):
-		return nil, tooLarge()
+		return nil, tooLarge(most)
 	}
 	w.Header().Set("Connection", "close")
 	failure := invoke.Failure(http.StatusBadRequest, invoke.InvalidRequest, "the body could not be read")
@@ -54,8 +54,8 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, *invoke.Repl
 	return nil, &failure
 }
 
-func tooLarge() *invoke.Reply {
-	f := invoke.Failure(http.StatusRequestEntityTooLarge, invoke.TooLarge, fmt.Sprintf("the body is longer than %d bytes", invoke.MaxBody))
+func tooLarge(most int64) *invoke.Reply {
+	f := invoke.Failure(http.StatusRequestEntityTooLarge, invoke.TooLarge, fmt.Sprintf("the body is longer than %d bytes", most))
 	return &f
 }
 

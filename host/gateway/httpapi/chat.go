@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -35,6 +36,7 @@ var _ Chat = (*host.Host)(nil)
 // input is what an operation gets of a request.
 type input struct {
 	body    []byte
+	query   url.Values
 	id      string // Idempotency-Key
 	caller  abi.Caller
 	waiting func(bool) // to be told that the operation begins to wait
@@ -54,14 +56,17 @@ func (a *API) addChat(c Chat) {
 }
 
 // exchange serves an operation to the network, in a slot of its own.
-func (a *API) exchange(do operation) func(http.ResponseWriter, *http.Request, *auth.Identity) {
+func (a *API) exchange(do operation) handler { return a.exchangeUpTo(invoke.MaxBody, do) }
+
+// exchangeUpTo does, with bodies of so many bytes.
+func (a *API) exchangeUpTo(maxBody int64, do operation) handler {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
 		s := a.take(w)
 		if s == nil {
 			return
 		}
 		defer s.leave()
-		body, no := a.body(w, r)
+		body, no := a.body(w, r, maxBody)
 		if no != nil {
 			write(w, *no)
 			return
@@ -73,7 +78,7 @@ func (a *API) exchange(do operation) func(http.ResponseWriter, *http.Request, *a
 		}
 		ctx, call := a.waits.Track(r.Context(), s.leave)
 		defer call.Done()
-		doc, err := do(ctx, &input{body, id, who.Caller, call.Waiting})
+		doc, err := do(ctx, &input{body, r.URL.Query(), id, who.Caller, call.Waiting})
 		reply := invoke.Reply{Status: http.StatusOK, Body: doc}
 		if err != nil {
 			a.options.Logger.Log(ctx, severity(err), "httpapi: a request was not done", "path", r.URL.Path, "session", who.Caller.SessionKey, "error", err)

@@ -233,7 +233,8 @@ func newAPI(t *testing.T, f *fake) *API {
 	}
 	tokens.AcceptRuns(runs{"run": {SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}})
 	a, err := New(&Options{
-		Tools: f, Chat: f, Tokens: tokens, Name: "parley", Version: "1.2.3",
+		Tools: f, Chat: f, Plugins: f, Tokens: tokens,
+		About:  func() (name, version string) { return "parley", "1.2.3" },
 		Keys:   func() sessionkey.Settings { return sessionkey.Settings{MainKey: "home"} },
 		Logger: slog.New(slog.DiscardHandler),
 	})

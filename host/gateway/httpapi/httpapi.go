@@ -10,6 +10,9 @@
 //	POST /v1/agent/wait      {"runId", "timeoutMs"?} → {"runId", "status", "reply"?, "error"?}
 //	POST /v1/agent/abort     {"runId", "reason"?} → {"runId", "status"}; the operator's
 //	POST /v1/sessions/patch  {"key", SETTING…} → the session; the operator's
+//	GET  /v1/plugins         {"versions": […], "history": […]}; the operator's
+//	POST /v1/plugins         a WebAssembly module, which serves from then on → {"before", "active", "same", "pinned"}, with the
+//	                         query digest, signature, force; the operator's
 //	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
 // To the processes of one user, over the socket of the database's owner, which
@@ -17,6 +20,8 @@
 //
 //	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
 //	GET  /v1/tools                  the plugin's tools, as describe gives them; with the query caller, those that it may use
+//	GET  /v1/plugins                {"versions": […], "history": […]}; POST swaps as above, with the query origin too
+//	GET  /v1/plugins/next           the active version, when it is not the one that the query digest names
 //	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
 //	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
@@ -76,8 +81,11 @@ type Options struct {
 	Tokens *auth.Tokens
 	// Keys gives the settings of session keys in force.
 	Keys func() sessionkey.Settings
-	// Name and Version are the plugin's, for /healthz and MCP.
-	Name, Version string
+	// Plugins changes the plugin; nil: the route for it is not there.
+	Plugins Plugins
+	// About returns the active plugin's name and version, for /healthz and MCP; nil:
+	// they are not known.
+	About func() (name, version string)
 	// Logger; nil: slog.Default(). Requests are logged at level debug.
 	Logger *slog.Logger
 }
@@ -102,10 +110,20 @@ type API struct {
 // route is what a path answers to.
 type route struct {
 	methods []string
-	handler func(http.ResponseWriter, *http.Request, *auth.Identity)
+	handler handler
 	open    bool // needs no token
 	// operator is what the route does, if it is for the operator alone.
 	operator string
+}
+
+// handler answers a request of somebody.
+type handler func(http.ResponseWriter, *http.Request, *auth.Identity)
+
+// byMethod are a path's handlers.
+type byMethod map[string]handler
+
+func (m byMethod) handle(w http.ResponseWriter, r *http.Request, who *auth.Identity) {
+	m[r.Method](w, r, who)
 }
 
 // New makes an API. It fails when a required option is missing or a tool's
@@ -118,8 +136,12 @@ func New(o *Options) (*API, error) {
 	if a.options.Logger == nil {
 		a.options.Logger = slog.Default()
 	}
+	if a.options.About == nil {
+		a.options.About = func() (name, version string) { return "", "" }
+	}
 	var err error
-	a.mcp, err = mcp.New(o.Tools, &mcp.Options{Name: o.Name, Version: o.Version, Logger: a.options.Logger})
+	name, version := a.options.About()
+	a.mcp, err = mcp.New(o.Tools, &mcp.Options{Name: name, Version: version, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +153,9 @@ func New(o *Options) (*API, error) {
 	}
 	if o.Chat != nil {
 		a.addChat(o.Chat)
+	}
+	if o.Plugins != nil {
+		a.addPlugins(o.Plugins)
 	}
 	a.handler = logged(a.options.Logger, recovered(a.options.Logger, a.timed(guarded(http.HandlerFunc(a.route)))))
 	return a, nil
@@ -182,8 +207,9 @@ func (a *API) health(w http.ResponseWriter, _ *http.Request, _ *auth.Identity) {
 	o := jsonappend.Open(nil)
 	o.String("status", "ok")
 	p := jsonappend.Open(o.Key("plugin"))
-	p.String("name", a.options.Name)
-	p.String("version", a.options.Version)
+	name, version := a.options.About()
+	p.String("name", name)
+	p.String("version", version)
 	o.Value(p.Close())
 	o.Int("abi", abi.Version)
 	write(w, invoke.Reply{Status: http.StatusOK, Body: o.Close()})

@@ -33,7 +33,7 @@ func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *auth.Identity)
 		return
 	}
 	defer s.leave()
-	body, failure := a.body(w, r)
+	body, failure := a.body(w, r, invoke.MaxBody)
 	if failure != nil {
 		write(w, *failure)
 		return
@@ -135,7 +135,7 @@ func (a *API) serveMCP(next http.Handler) func(http.ResponseWriter, *http.Reques
 			return
 		}
 		if r.Method == http.MethodPost {
-			body, failure := a.body(w, r)
+			body, failure := a.body(w, r, invoke.MaxBody)
 			if failure != nil {
 				write(w, *failure)
 				return

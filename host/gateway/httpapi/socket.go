@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
@@ -16,7 +17,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// maxSocketBody bounds a body of the local API: arguments and what is around them.
+// maxSocketBody bounds a body of the local API that is no module: arguments and what
+// is around them.
 const maxSocketBody = host.MaxArgs + 64<<10
 
 // Owner is what the owner of a database lets the processes of its user do.
@@ -47,18 +49,21 @@ func NewSocket(o Owner, logger *slog.Logger) *Socket {
 	}
 	s := &Socket{owner: o, waits: waiting.NewGroup()}
 	mux := http.NewServeMux()
-	methods := map[string]string{}
-	for _, r := range append(s.work(), []endpoint{
-		{http.MethodGet, "/v1/tools", s.list},
-		{http.MethodPost, "/v1/call", s.call},
-	}...) {
-		mux.HandleFunc(r.method+" "+r.path, s.answered(r.do))
-		methods[r.path] = r.method
+	methods := map[string][]string{}
+	add := func(maxBody int64, all ...endpoint) {
+		for _, r := range all {
+			mux.HandleFunc(r.method+" "+r.path, s.answered(maxBody, r.do))
+			methods[r.path] = append(methods[r.path], r.method)
+		}
 	}
-	for path, method := range methods {
+	add(maxSocketBody, endpoint{http.MethodGet, "/v1/tools", s.list}, endpoint{http.MethodPost, "/v1/call", s.call})
+	add(maxSocketBody, s.work()...)
+	add(host.MaxModule, s.plugins()...)
+	for path, known := range methods {
+		allowed := strings.Join(known, ", ")
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Allow", method)
-			fail(w, http.StatusMethodNotAllowed, abi.NewError(abi.Unsupported, "use "+method))
+			w.Header().Set("Allow", allowed)
+			fail(w, http.StatusMethodNotAllowed, abi.NewError(abi.Unsupported, "use "+allowed))
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -84,11 +89,11 @@ type endpoint struct {
 }
 
 // answered writes what an endpoint returns.
-func (s *Socket) answered(do func(context.Context, *http.Request, func(bool)) ([]byte, error)) http.HandlerFunc {
+func (s *Socket) answered(maxBody int64, do func(context.Context, *http.Request, func(bool)) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, call := s.waits.Track(r.Context(), nil)
 		defer call.Done()
-		r.Body = http.MaxBytesReader(w, r.Body, maxSocketBody)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		doc, err := do(ctx, r, call.Waiting)
 		switch {
 		case err == nil:

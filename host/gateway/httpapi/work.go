@@ -26,6 +26,7 @@ type Work interface {
 	// WaitFlow returns the flow when it has ended, rests or is parked, and its
 	// deliveries have ended too.
 	WaitFlow(ctx context.Context, id string) (*store.Flow, error)
+	Plugins
 }
 
 var _ Work = (*host.Host)(nil)

@@ -17,6 +17,7 @@ import (
 type work struct {
 	filter  store.Filter // the last one
 	changed []string
+	swapped []host.Candidate
 }
 
 func known(id, want string) error {
@@ -51,6 +52,29 @@ func (w *work) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
 		return nil, abi.NewError(abi.NotFound, "there is no session")
 	}
 	return &host.Tree{Roots: []*host.TreeNode{{Key: "agent:a:" + q.Key, UpdatedAt: int64(q.Limit)}}}, nil
+}
+
+// Plugins has none.
+func (w *work) Plugins(context.Context) (*host.Plugins, error) {
+	return &host.Plugins{Versions: []*host.Plugin{{Digest: "one", Status: host.PluginActive}}}, nil
+}
+
+// Swap keeps the candidate, and refuses the module "bad".
+func (w *work) Swap(_ context.Context, c *host.Candidate) (*host.Swapped, error) {
+	w.swapped = append(w.swapped, *c)
+	if string(c.Wasm) == "bad" {
+		return nil, abi.NewError(abi.InvalidArgs, "engine: load: not a WebAssembly module")
+	}
+	return &host.Swapped{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
+}
+
+// AwaitPlugin answers unless it is asked for another than "one".
+func (w *work) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+	if digest == "one" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &host.Plugin{Digest: "one"}, nil
 }
 
 func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
@@ -99,6 +123,13 @@ func TestSocketWork(t *testing.T) {
 		want         string // in the answer
 	}{
 		{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&since=7&limit=9", "", 200, `{"flows":[{"id":"f_1",`},
+		{"GET", "/v1/plugins", "", 200, `{"versions":[{"digest":"one",`},
+		{"GET", "/v1/plugins/next?digest=none", "", 200, `{"digest":"one",`},
+		{"POST", "/v1/plugins?origin=/a&force=true", "\x00asm", 200, `{"before":"one","active":{"digest":"two"`},
+		{"POST", "/v1/plugins?force=perhaps", "\x00asm", 400, `the query's force=perhaps is wrong; known are digest`},
+		{"POST", "/v1/plugins?path=/a", "\x00asm", 400, `the query's path=/a is wrong`},
+		{"POST", "/v1/plugins", "", 400, `the body must be a WebAssembly module`},
+		{"DELETE", "/v1/plugins", "", 405, `use GET, POST`},
 		{"GET", "/v1/runs", "", 200, `{"runs":[{"id":"r_1",`},
 		{"GET", "/v1/deliveries", "", 200, `{"deliveries":[]}`},
 		{"GET", "/v1/flows?limit=many", "", 400, `"message":"the query's limit=many is wrong"`},

@@ -12,17 +12,19 @@
 // request is the call's id (S4.4): with it a call is picked up again after its
 // connection was lost. _meta.callId of a result says which it had.
 //
+// When another version of the plugin serves that has other tools, clients are sent
+// notifications/tools/list_changed.
+//
 // While a call takes its time, a request with a progress token is sent progress.
 package mcp
 
 import (
 	"cmp"
-	"fmt"
+	"context"
 	"log/slog"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
@@ -48,6 +50,10 @@ type Server struct {
 	waits  *waiting.Group
 
 	first, next time.Duration // between a call's begin and its reports of progress
+
+	following context.CancelFunc // ends follow
+	followed  chan struct{}      // closed when it has ended
+	offered   []abi.Tool         // to clients
 }
 
 // New makes a Server of the tools. It fails when the SDK refuses a tool's
@@ -67,48 +73,19 @@ func New(tools Tools, o *Options) (*Server, error) {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 	})
 	s.sdk.AddReceivingMiddleware(s.listed)
-	for _, t := range tools.Tools() {
-		if err := s.add(t); err != nil {
-			return nil, err
-		}
+	if err := s.offer(tools.Tools()); err != nil {
+		return nil, err
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.following, s.followed = cancel, make(chan struct{})
+	go s.follow(ctx)
 	return s, nil
-}
-
-// add gives the SDK one tool. Its own check of schemas panics.
-func (s *Server) add(t abi.Tool) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = abi.NewError(abi.InvalidArgs, fmt.Sprintf("mcp: %v", p))
-		}
-	}()
-	tool := &sdk.Tool{
-		Name:        t.Name,
-		Description: t.Description,
-		InputSchema: rawJSON(t.InputSchema),
-		Annotations: annotations(t),
-	}
-	if gjson.ValidBytes(t.OutputSchema) {
-		tool.OutputSchema = rawJSON(t.OutputSchema)
-	}
-	s.sdk.AddTool(tool, s.call)
-	return nil
-}
-
-// annotations are what clients may show before they let a tool be called. One that
-// writes adds messages and takes nothing away; called again, it adds again; and
-// what it causes may reach chat channels.
-func annotations(t abi.Tool) *sdk.ToolAnnotations {
-	writes := !t.ReadOnly
-	a := &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: &writes}
-	if writes {
-		a.DestructiveHint = new(bool)
-	}
-	return a
 }
 
 // Close ends what calls wait for, and every client's session.
 func (s *Server) Close() {
+	s.following()
+	<-s.followed
 	s.waits.Close()
 	for session := range s.sdk.Sessions() {
 		if err := session.Close(); err != nil {

@@ -35,7 +35,7 @@ type Status struct {
 
 // Plugin is the module that the owner runs.
 type Plugin struct {
-	File    string `json:"file"` // empty = the one built in
+	Digest  string `json:"digest"` // SHA-256, hexadecimal
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }

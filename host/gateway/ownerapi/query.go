@@ -1,6 +1,7 @@
 package ownerapi
 
 import (
+	"encoding/base64"
 	"net/url"
 	"strconv"
 
@@ -20,6 +21,26 @@ const (
 // QueryCaller is the name, in the query of the list of tools, of whoever they are
 // for: an abi.Caller's JSON.
 const QueryCaller = "caller"
+
+// Names in the query of a swap.
+const (
+	QueryDigest    = "digest"    // of the module, or of one that is stored
+	QuerySignature = "signature" // base64
+	QueryForce     = "force"     // true
+	QueryOrigin    = "origin"    // where the module came from; on the socket
+)
+
+// SwapQuery returns what a swap is asked for, but for the module, as a query.
+func SwapQuery(digest string, signature []byte, force bool, origin string) string {
+	q := query{}
+	q.text(QueryDigest, digest)
+	q.text(QuerySignature, base64.StdEncoding.EncodeToString(signature))
+	if force {
+		q.text(QueryForce, "true")
+	}
+	q.text(QueryOrigin, origin)
+	return q.encode()
+}
 
 // Query returns a filter as a query, with its question mark; nil and the zero
 // filter are none.

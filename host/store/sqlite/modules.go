@@ -15,7 +15,7 @@ const (
 	states         = fixed("SELECT state_of, count(*) FROM flows WHERE ended_at IS NULL GROUP BY state_of ORDER BY state_of")
 
 	flowsOf        = fixed("SELECT id FROM flows WHERE ended_at IS NULL AND state_of ->> 0 = $1 ORDER BY seq")
-	putModule      = fixed("INSERT INTO modules (digest, data, wasm) VALUES ($1, $2, $3) ON CONFLICT (digest) DO NOTHING")
+	putModule      = fixed("INSERT INTO modules (digest, data, wasm) VALUES ($1, $2, $3) ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE excluded.data ->> 'signer' IS NOT NULL")
 	deleteModule   = fixed("DELETE FROM modules WHERE digest = $1")
 	nextActivation = fixed("SELECT coalesce(max(seq), 0) + 1 FROM activations")
 	putActivation  = fixed("INSERT INTO activations (seq, data) VALUES ($1, $2)")
@@ -95,7 +95,8 @@ func stateOf(f *store.Flow) (string, error) {
 	return encode([]any{f.Module, f.Plugin, f.StateVersion})
 }
 
-// PutModule keeps a module. One that is kept already stays as it is.
+// PutModule keeps a module. One that is kept already stays as it is, unless this one
+// is signed.
 func (t *tx) PutModule(m *store.Module) error {
 	data, err := encode(m)
 	if err != nil {

@@ -13,9 +13,13 @@ import (
 func testModules(t *testing.T, s store.Durable) {
 	a, b := module("a"), module("b")
 	update(t, s, func(tx store.Tx) error {
-		again := module("a")
-		again.Signer, again.Wasm = "somebody else", []byte("other bytes")
-		return errors.Join(tx.PutModule(a), tx.PutModule(b), tx.PutModule(again),
+		again, signed := module("a"), module("b")
+		again.Signer, again.AddedAt, again.Wasm = "", 99, []byte("other bytes")
+		signed.Signer = b.Signer
+		b.Signer = ""
+		err := errors.Join(tx.PutModule(a), tx.PutModule(b), tx.PutModule(again), tx.PutModule(signed))
+		b.Signer = signed.Signer
+		return errors.Join(err,
 			tx.PutActivation(&store.Activation{Digest: "a", At: 1, Origin: "built in"}),
 			tx.PutActivation(&store.Activation{Seq: 9, Digest: "b", At: 2, Origin: "/x", Reason: "it trapped"}))
 	})

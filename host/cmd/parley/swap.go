@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+)
+
+// swapCmd lets another version of the plugin serve.
+type swapCmd struct {
+	File      string `arg:"" optional:"" help:"The module; without one, --digest names one that the database has."`
+	Digest    string `placeholder:"SHA256" help:"What the module must be. Without FILE: the version to go back to, which may be shortened."`
+	Signature string `placeholder:"FILE" help:"The module's ed25519 signature, 64 bytes or their base64; default: FILE.sig, if it is there."`
+	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned."`
+}
+
+func (*swapCmd) Help() string {
+	return `The module is checked, loaded into the sandbox, started and tried before anything changes (plugins.verify). Then new calls are answered by it, steps under way end with the version that they began with, and a flow whose state the new version cannot read stays with one that can. If anything fails, everything stays as it was. The new version stays in force after a restart; one that soon fails in several steps is taken back by itself (plugins.rollback), and its flows are parked.
+
+A signature is made by: openssl pkeyutl -sign -rawin -inkey KEY.pem -in FILE -out FILE.sig`
+}
+
+// Validate checks that there is something to swap to.
+func (c *swapCmd) Validate() error {
+	switch {
+	case c.File == "" && c.Digest == "":
+		return errors.New("name a module: FILE, or --digest of one that parley plugin list shows")
+	case c.File == "" && c.Signature != "":
+		return errors.New("--signature is for FILE")
+	}
+	return nil
+}
+
+// Run swaps.
+func (c *swapCmd) Run(ctx context.Context, a *app) error {
+	m := &host.Candidate{Origin: "parley plugin swap"}
+	if c.File != "" {
+		var err error
+		if m, err = readPlugin(c.File, c.Signature); err != nil {
+			return err
+		}
+	}
+	m.Digest, m.Force = c.Digest, c.Force
+	return a.with(ctx, func(db *database) error {
+		if c.File == "" {
+			all, err := db.Plugins(ctx)
+			if err != nil {
+				return err
+			}
+			if m.Digest, err = completeID(c.Digest, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
+				return err
+			}
+		}
+		done, err := db.Swap(ctx, m)
+		if err != nil {
+			return swapError(c.File, err)
+		}
+		if a.JSON {
+			return a.printValue(done)
+		}
+		a.showSwap(done)
+		return nil
+	})
+}
+
+func swapError(file string, err error) error {
+	if file == "" || errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return pluginError(file, err)
+}
+
+func (a *app) showSwap(s *host.Swapped) {
+	name := fmt.Sprintf("%s %s (%.12s)", terminal.Line(s.Active.Name), terminal.Line(s.Active.Version), s.Active.Digest)
+	if s.Same {
+		a.out.Println(name + " is active already")
+		return
+	}
+	a.out.Println(a.out.Good(name + " is active"))
+	a.out.Fields([2]string{"before", fmt.Sprintf("%.12s", s.Before)},
+		[2]string{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)})
+	if s.Pinned > 0 {
+		a.out.Fields([2]string{"pinned", terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"})
+	}
+}

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/openclaw/invoke"
+)
+
+func TestPlugins(t *testing.T) {
+	f := newFake()
+	url := newServer(t, newAPI(t, f))
+	const op = "Authorization: Bearer op"
+	r := request{"GET", "/v1/plugins", []string{op}, nil}.send(t, url)
+	if r.status != 200 || !strings.HasPrefix(r.body, `{"versions":[{"digest":"one",`) {
+		t.Errorf("the list is %d %s", r.status, r.body)
+	}
+	// More than any other body may have.
+	big := strings.Repeat("m", invoke.MaxBody+1)
+	r = request{"POST", "/v1/plugins?digest=AB&force=true&signature=AAE%3D", []string{op}, strings.NewReader(big)}.send(t, url)
+	if r.status != 200 || !strings.HasPrefix(r.body, `{"before":"one","active":{"digest":"two"`) {
+		t.Errorf("the swap is %d %s", r.status, r.body)
+	}
+	want := []host.Candidate{{Wasm: []byte(big), Digest: "AB", Force: true, Signature: []byte{0, 1}, Origin: "HTTP"}}
+	if d := cmp.Diff(want, f.swapped); d != "" {
+		t.Error(d)
+	}
+	for _, c := range []struct {
+		name, method, query, body, token string
+		status                           int
+		kind, message                    string
+	}{
+		{"a module that cannot serve", "POST", "", "bad", "op", 400, invoke.InvalidRequest, "not a WebAssembly module"},
+		{"nothing", "POST", "", "", "op", 400, invoke.InvalidRequest, "the body must be a WebAssembly module"},
+		{"an origin of the client's", "POST", "?origin=/etc", "x", "op", 400, invoke.InvalidRequest, "the query's origin=/etc is wrong"},
+		{"no base64", "POST", "?signature=%25", "x", "op", 400, invoke.InvalidRequest, "the query's signature=% is wrong"},
+		{"too large", "POST", "", strings.Repeat("m", host.MaxModule+1), "op", 413, invoke.TooLarge, "longer than"},
+		{"a session", "POST", "", "x", "ops", 403, invoke.Forbidden, "changing the plugin is for the operator alone"},
+		{"a session that looks", "GET", "", "", "ops", 403, invoke.Forbidden, "is for the operator alone"},
+		{"a run", "POST", "", "x", "run", 403, invoke.Forbidden, "is for the operator alone"},
+		{"nobody", "POST", "", "x", "none", 401, invoke.Unauthorized, ""},
+		{"another method", "PUT", "", "x", "op", 405, invoke.MethodNotAllowed, "use GET, POST"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f.swapped = nil
+			r := request{c.method, "/v1/plugins" + c.query, []string{"Authorization: Bearer " + c.token}, strings.NewReader(c.body)}.send(t, url)
+			if r.status != c.status {
+				t.Errorf("status %d, want %d: %s", r.status, c.status, r.body)
+			}
+			isFailure(t, r, c.kind, c.message)
+			if c.body != "bad" && f.swapped != nil {
+				t.Error("it was swapped to")
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+)
+
+// swapping has the tools of one version after the other.
+type swapping struct {
+	fake
+	mu     sync.Mutex
+	digest string
+	offers []abi.Tool
+	next   chan struct{} // closed when there is another version
+	fails  error         // of the next AwaitPlugin
+}
+
+var _ Swapping = (*swapping)(nil)
+
+func (s *swapping) Tools() []abi.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offers
+}
+
+func (s *swapping) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return s.Tools(), nil }
+
+func (s *swapping) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+	for {
+		s.mu.Lock()
+		now, next, failed := s.digest, s.next, s.fails
+		s.fails = nil
+		s.mu.Unlock()
+		switch {
+		case failed != nil:
+			return nil, failed
+		case now != digest:
+			return &host.Plugin{Digest: now}, nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *swapping) swap(digest string, tools ...abi.Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.digest, s.offers = digest, tools
+	close(s.next)
+	s.next = make(chan struct{})
+}
+
+func named(name, description string) abi.Tool {
+	return abi.Tool{Name: name, Description: description, InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)}
+}
+
+// Clients hear of a version with other tools, and of no other version.
+func TestToolsChange(t *testing.T) {
+	tools := &swapping{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), fails: errors.New("the owner has ended")}
+	s, err := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web := httptest.NewServer(as(&abi.Caller{Operator: true}, s.Handler()))
+	defer web.Close()
+	heard := make(chan struct{}, 8)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "0"}, &sdk.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} },
+	})
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: web.URL}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+
+	if got := listedTo(t, session); !slices.Equal(got, []string{"a", "b"}) {
+		t.Fatalf("at first there are %v", got)
+	}
+	for _, c := range []struct {
+		digest string
+		tools  []abi.Tool
+		want   []string
+	}{
+		{"2", []abi.Tool{named("b", ""), named("c", "")}, []string{"b", "c"}},
+		{"3", []abi.Tool{named("b", "said otherwise"), named("c", "")}, []string{"b", "c"}},
+		{"4", []abi.Tool{named("c", "")}, []string{"c"}},
+	} {
+		tools.swap(c.digest, c.tools...)
+		<-heard
+		if got := listedTo(t, session); !slices.Equal(got, c.want) {
+			t.Errorf("version %s: there are %v, want %v", c.digest, got, c.want)
+		}
+	}
+	if r, err := session.ListTools(t.Context(), nil); err != nil || r.Tools[0].Description != "" {
+		t.Errorf("%v, %v", r, err)
+	}
+	// The same tools of another version are no news: what comes next is.
+	tools.swap("5", named("c", ""))
+	tools.swap("6", named("d", ""))
+	<-heard
+	if got := listedTo(t, session); !slices.Equal(got, []string{"d"}) {
+		t.Errorf("at last there are %v", got)
+	}
+	if len(heard) > 0 {
+		t.Error("clients were told once more")
+	}
+}
