@@ -14,17 +14,19 @@ const (
 	pruneBatch = 500 // rows of a kind that one commit removes
 )
 
-// pruner removes what ended long ago, a little at a time.
+// pruner removes what ended long ago, a little at a time, and what no flow needs any
+// more.
 type pruner struct {
 	store store.Durable
+	tidy  func(context.Context) error // of the versions of the plugin
 	now   func() time.Time
 	log   *slog.Logger
 	stop  context.CancelFunc
 	done  chan struct{}
 }
 
-func startPruner(db store.Durable, now func() time.Time, log *slog.Logger) *pruner {
-	p := &pruner{store: db, now: now, log: log, done: make(chan struct{})}
+func startPruner(db store.Durable, tidy func(context.Context) error, now func() time.Time, log *slog.Logger) *pruner {
+	p := &pruner{store: db, tidy: tidy, now: now, log: log, done: make(chan struct{})}
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	go p.run(ctx)
@@ -66,5 +68,5 @@ func (p *pruner) prune(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return p.tidy(ctx)
 }

@@ -124,7 +124,7 @@ func (h *Host) Start(ctx context.Context) error {
 	if err := s.own(ctx); err != nil {
 		return err
 	}
-	s.pruner = startPruner(s.store, o.Now, o.Logger)
+	s.pruner = startPruner(s.store, h.modules.Tidy, o.Now, o.Logger)
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
 }
 

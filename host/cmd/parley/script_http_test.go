@@ -13,8 +13,12 @@ import (
 )
 
 func post(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 3, "post PATH STATUS BODY")
-	req, err := http.NewRequest(http.MethodPost, ts.Getenv("URL")+args[0], strings.NewReader(args[2]))
+	need(ts, neg, args, 3, "post PATH STATUS BODY, or @FILE")
+	body := args[2]
+	if file, ok := strings.CutPrefix(body, "@"); ok {
+		body = ts.ReadFile(file)
+	}
+	req, err := http.NewRequest(http.MethodPost, ts.Getenv("URL")+args[0], strings.NewReader(body))
 	ts.Check(err)
 	req.Header.Set("Authorization", "Bearer "+ts.Getenv("TOKEN"))
 	req.Header.Set("Content-Type", "application/json")

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonMember, "keep": keep, "start": start, "signal": signalProcess, "ends": ends,
-			"says": says, "post": post, "sql": execSQL, "plain": plain,
+			"says": says, "post": post, "build": build, "keypair": keypair, "sign": sign, "sql": execSQL, "plain": plain,
 			"hook": hook, "hooked": hooked, "expand": expand, "until": until,
 		},
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
@@ -57,7 +56,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 		}
 		done, err := db.Swap(ctx, m)
 		if err != nil {
-			return swapError(c.File, err)
+			return about(c.File, err)
 		}
 		if a.JSON {
 			return a.printValue(done)
@@ -67,11 +66,12 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func swapError(file string, err error) error {
-	if file == "" || errors.Is(err, os.ErrNotExist) {
+// about says which file an error is about, if it is about one.
+func about(file string, err error) error {
+	if file == "" {
 		return err
 	}
-	return pluginError(file, err)
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 func (a *app) showSwap(s *host.Swapped) {
