@@ -13,11 +13,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"time"
 
+	"github.com/parley-wasm/parley/host/bench/gateway"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/host/store/storegen"
 )
@@ -51,11 +51,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary := filepath.Join(dir, "parley")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./host/cmd/parley")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("go build: %w", err)
+	binary, err := gateway.Build(ctx, dir)
+	if err != nil {
+		return err
 	}
 	config := filepath.Join(dir, "parley.json5")
 	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
@@ -66,16 +64,16 @@ func run(ctx context.Context) (err error) {
 		{"small", 100, 100, 0},
 		{"big", *sessions, *long, *large << 20},
 	}
-	var servers [2]*server
+	var servers [2]*gateway.Gateway
 	for i, s := range sizes {
 		db := filepath.Join(dir, s.name+".db")
 		if err := generate(ctx, db, s); err != nil {
 			return fmt.Errorf("generate the %s store: %w", s.name, err)
 		}
-		if servers[i], err = start(ctx, binary, db, config); err != nil {
+		if servers[i], err = gateway.Start(ctx, binary, db, config, connections); err != nil {
 			return fmt.Errorf("start on the %s store: %w", s.name, err)
 		}
-		defer func() { err = errors.Join(err, servers[i].stop()) }()
+		defer func() { err = errors.Join(err, servers[i].Stop()) }()
 	}
 	if err := compare(ctx, servers, *requests); err != nil {
 		return err

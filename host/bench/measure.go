@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/parley-wasm/parley/host/bench/gateway"
 	"github.com/parley-wasm/parley/host/store/storegen"
 )
 
@@ -44,7 +45,7 @@ var questions = []question{
 }
 
 // compare puts every question to both servers in turn.
-func compare(ctx context.Context, servers [2]*server, n int) error {
+func compare(ctx context.Context, servers [2]*gateway.Gateway, n int) error {
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "median of requests, ms\tsmall\tbig\tbig/small\trows\tKB\t")
@@ -54,13 +55,13 @@ func compare(ctx context.Context, servers [2]*server, n int) error {
 		for i := range warmUp + n {
 			for k, s := range servers {
 				begin := time.Now()
-				body, err := s.call(ctx, q.tool, q.args[k])
+				body, err := s.Call(ctx, q.tool, q.args[k])
 				took := time.Since(begin)
 				if err != nil {
 					return err
 				}
 				if i == 0 {
-					if rows[k], err = s.rows(ctx, q.tool, q.args[k]); err != nil {
+					if rows[k], err = s.Rows(ctx, q.tool, q.args[k]); err != nil {
 						return err
 					}
 				}
@@ -77,7 +78,7 @@ func compare(ctx context.Context, servers [2]*server, n int) error {
 }
 
 // saturate asks as fast as the connections allow.
-func saturate(ctx context.Context, sizes [2]size, servers [2]*server) error {
+func saturate(ctx context.Context, sizes [2]size, servers [2]*gateway.Gateway) error {
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "requests per second, %d connections\tsmall\tbig\t\n", connections)
@@ -90,7 +91,7 @@ func saturate(ctx context.Context, sizes [2]size, servers [2]*server) error {
 			for range connections {
 				g.Go(func() error {
 					for time.Since(begin) < saturation {
-						if _, err := s.call(ctx, q.tool, q.args[k]); err != nil {
+						if _, err := s.Call(ctx, q.tool, q.args[k]); err != nil {
 							return err
 						}
 						done.Add(1)
@@ -108,7 +109,7 @@ func saturate(ctx context.Context, sizes [2]size, servers [2]*server) error {
 	var mb [2]float64
 	for k, s := range servers {
 		var err error
-		if mb[k], err = s.resident(); err != nil {
+		if mb[k], err = s.Resident(); err != nil {
 			return fmt.Errorf("memory of the server on the %s store: %w", sizes[k].name, err)
 		}
 	}
