@@ -17,6 +17,7 @@ usage: ./build.sh VERB
   bench    generate stores and measure; prints ratios, requests per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
            500 times of sends (--kills N), 300 times of spawns (--spawn-kills N); --only TEXT picks scenarios by name
+  swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   help     this text
 TEXT
@@ -51,6 +52,8 @@ bench() {
 }
 
 crash() { go run ./host/crashtest "$@"; }
+
+swaps() { go run ./host/bench/swaps "$@"; }
 
 fuzz() {
   local seconds=${1:-20} pkg name
@@ -88,7 +91,7 @@ check() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-demo | wasm | repro | conform | bench | crash | fuzz | check) "$verb" "$@" ;;
+demo | wasm | repro | conform | bench | crash | swaps | fuzz | check) "$verb" "$@" ;;
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)

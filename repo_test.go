@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -181,15 +182,17 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// TestReadmeConfiguration lets the command line read the README's configuration.
+// TestReadmeConfiguration lets the command line read the README's configurations.
 func TestReadmeConfiguration(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "parley.json5")
-	if err := os.WriteFile(config, []byte(blocks(t, "json5")[0]), 0o600); err != nil {
-		t.Fatal(err)
+	for n, block := range blocks(t, "json5") {
+		config := filepath.Join(dir, fmt.Sprintf("%d.json5", n))
+		if err := os.WriteFile(config, []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, ".", []string{"PARLEY_TOKEN=a", "OPS_TOKEN=b"}, "go", "run", "./host/cmd/parley",
+			"sessions", "--config", config, "--db", filepath.Join(dir, "parley.db"))
 	}
-	execute(t, ".", []string{"PARLEY_TOKEN=a", "OPS_TOKEN=b"}, "go", "run", "./host/cmd/parley",
-		"sessions", "--config", config, "--db", filepath.Join(dir, "parley.db"))
 }
 
 // readmeWants is what the README's commands print, by how they begin.
@@ -205,16 +208,22 @@ var readmeWants = []struct{ command, want string }{
 	{"./parley flows", `(?m)^f_\w+ +sessions_send +done +operator `},
 	{"./parley runs", `(?m)^r_\w+ +(agent:main:main +done .* All three servers are up; |agent:ops:subagent:\S+ +done +subagent )`},
 	{"./parley deliveries", `(?m)^d_\w+ +agent:main:main +telegram:\S+ +delivered +1 `},
+	{"./parley plugin inspect", `(?m)^  usable +yes$`},
+	{"./parley plugin verify", `passed`},
+	{"./parley plugin swap", `is active already`},
+	{"./parley plugin list", `(?m)^[0-9a-f]{12} +parley \S+ +active `},
 	{"curl ", `"ok":true`},
 }
 
 // TestReadmeCommands runs the commands of the README's shell blocks, in their
-// order, in an empty home directory with a copy of testdata. The verbs of build.sh
+// order, in an empty home directory with copies of testdata and the module. The verbs of build.sh
 // are not run here: they are what runs the tests.
 func TestReadmeCommands(t *testing.T) {
 	home := t.TempDir()
-	if err := os.CopyFS(filepath.Join(home, "testdata"), os.DirFS("testdata")); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"testdata", "plugin/wasm"} {
+		if err := os.CopyFS(filepath.Join(home, folder), os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	env := []string{"PARLEY_TOKEN=secret", "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
 	execute(t, ".", nil, "go", "build", "-o", filepath.Join(home, "parley"), "./host/cmd/parley")
@@ -249,7 +258,7 @@ func TestReadmeCommands(t *testing.T) {
 // TestVerbs asks build.sh for help and for a verb that it does not have.
 func TestVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
-	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "fuzz", "help"} {
+	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "fuzz", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
 			t.Errorf("build.sh help does not explain %s", verb)
 		}
