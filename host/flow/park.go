@@ -57,7 +57,7 @@ func (m *Manager) Retry(ctx context.Context, id string) error {
 			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s, not parked: there is nothing to try again", id, f.Status))
 		}
 		f.Status, f.Failures, f.Error = store.FlowWaiting, 0, ""
-		return tx.Schedule(store.KindFlow, id, m.now())
+		return m.schedule(tx, f) // what it waits for may be yet to come
 	})
 }
 
