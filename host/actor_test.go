@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host/delivery"
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/store"
@@ -52,21 +52,21 @@ func (a actor) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
 	return &agent.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
 }
 
-func (a actor) call(ctx context.Context, t *agent.Turn, c *abitest.AgentCall) error {
+func (a actor) call(ctx context.Context, t *agent.Turn, c *vector.AgentCall) error {
 	if t.Tools == nil {
 		err := abi.NewError(abi.Forbidden, fmt.Sprintf("the agent of %s is to call %s, but has no tools", t.SessionKey, c.Tool))
 		if c.Expect == nil {
 			a.b.fail(err.Error())
 			return err
 		}
-		a.b.fail(c.Check(abitest.Answer{Err: err})...)
+		a.b.fail(c.Check(vector.Answer{Err: err})...)
 		return nil
 	}
 	got, err := t.Tools.Call(ctx, c.Tool, c.Args)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	answer := abitest.Answer{Err: err}
+	answer := vector.Answer{Err: err}
 	if err == nil {
 		answer.Result, answer.Code = got.Result, got.Code
 	}
@@ -81,7 +81,7 @@ func (b *bubble) abort(runID string) error {
 		if err != nil || r.Ended() {
 			return err
 		}
-		r.Abort = abitest.Killed
+		r.Abort = vector.Killed
 		return errors.Join(tx.PutRun(r), tx.Schedule(store.KindRun, runID, b.now().UnixMilli()))
 	})
 }

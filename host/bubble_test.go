@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
@@ -33,7 +33,7 @@ import (
 type bubble struct {
 	t      *testing.T
 	ctx    context.Context
-	vector *abitest.Vector
+	vector *vector.Vector
 	config *config.Config
 	cache  string // of compiled modules
 	store  *tameStore
@@ -42,13 +42,13 @@ type bubble struct {
 	before map[string]bool // runs that are no vector's
 
 	mu       sync.Mutex
-	cast     *abitest.Cast
+	cast     *vector.Cast
 	ids      int
 	records  []*step.Record
 	problems []string
 }
 
-var _ abitest.World = (*bubble)(nil)
+var _ vector.World = (*bubble)(nil)
 
 // warmUp is how long the gateway is up when a vector begins. So what it does
 // every few seconds never falls on an instant at which something happens in a
@@ -57,12 +57,12 @@ const warmUp = 337 * time.Millisecond
 
 // playInBubble plays a vector that writes, and returns the conversation between
 // host and plugin.
-func playInBubble(t *testing.T, v *abitest.Vector, c *config.Config, cache string, play func(abitest.World, error)) (records []*step.Record) {
+func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, cache string, play func(vector.World, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{
 			t: t, ctx: t.Context(), vector: v, config: c, cache: cache,
-			start: time.Now().Add(warmUp), cast: abitest.NewCast(v), before: map[string]bool{},
+			start: time.Now().Add(warmUp), cast: vector.NewCast(v), before: map[string]bool{},
 		}
 		b.open(file)
 		play(b, nil)
@@ -151,7 +151,7 @@ func (b *bubble) fail(lines ...string) {
 
 // Call makes a tool call. What other goroutines do at the same instant comes
 // first.
-func (b *bubble) Call(c *abitest.Call) abitest.Answer {
+func (b *bubble) Call(c *vector.Call) vector.Answer {
 	synctest.Wait()
 	b.mu.Lock()
 	seen := len(b.records)
@@ -165,11 +165,11 @@ func (b *bubble) Call(c *abitest.Call) abitest.Answer {
 	got, err := b.host.Call(ctx, &host.Call{Tool: c.Tool, Args: c.Args, Caller: c.Caller, ID: c.ID})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return abitest.Answer{Abandoned: true}
+		return vector.Answer{Abandoned: true}
 	case err != nil:
-		return abitest.Answer{Err: err}
+		return vector.Answer{Err: err}
 	}
-	a := abitest.Answer{Result: got.Result, Code: got.Code}
+	a := vector.Answer{Result: got.Result, Code: got.Code}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.records) > seen {
@@ -184,19 +184,19 @@ func (b *bubble) Pass(ms int64) {
 	synctest.Wait()
 }
 
-func (b *bubble) Patch(p *abitest.Patch) error {
+func (b *bubble) Patch(p *vector.Patch) error {
 	_, err := b.host.PatchSession(b.ctx, &chat.Patch{Key: p.Key, SendPolicy: p.SendPolicy, Archived: p.Archived})
 	return err
 }
 
-func (b *bubble) Receive(m *abitest.Inbound) abitest.Answer {
+func (b *bubble) Receive(m *vector.Inbound) vector.Answer {
 	accepted, err := b.host.Send(b.ctx, &chat.Message{SessionKey: m.SessionKey, Text: m.Text, From: m.From, Target: m.Target})
 	synctest.Wait()
 	if err != nil {
-		return abitest.Answer{Err: err}
+		return vector.Answer{Err: err}
 	}
 	result, err := json.Marshal(map[string]string{"status": accepted.Status})
-	return abitest.Answer{Result: result, Err: err}
+	return vector.Answer{Result: result, Err: err}
 }
 
 func (b *bubble) Kill(runID string) error {
@@ -213,7 +213,7 @@ func (b *bubble) Restart() error {
 }
 
 // Finish waits until every flow, run and delivery has ended.
-func (b *bubble) Finish() *abitest.Outcome {
+func (b *bubble) Finish() *vector.Outcome {
 	everything := &store.Filter{Limit: 10_000}
 	for {
 		synctest.Wait()
@@ -254,16 +254,16 @@ func (b *bubble) wait(flows []*store.Flow, runs []*store.Run) bool {
 	return false
 }
 
-func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*store.Delivery) *abitest.Outcome {
+func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*store.Delivery) *vector.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &abitest.Outcome{Problems: append(b.problems, b.cast.Unused()...)}
+	o := &vector.Outcome{Problems: append(b.problems, b.cast.Unused()...)}
 	slices.SortStableFunc(flows, func(x, y *store.Flow) int { return cmp.Compare(x.AcceptedAt, y.AcceptedAt) })
 	slices.SortFunc(runs, func(x, y *store.Run) int { return cmp.Compare(x.Seq, y.Seq) })
 	slices.SortStableFunc(deliveries, func(x, y *store.Delivery) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
 	for _, f := range flows {
 		if len(f.Sessions) > 0 {
-			o.Flows = append(o.Flows, abitest.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.Standing())})
+			o.Flows = append(o.Flows, vector.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.Standing())})
 		}
 	}
 	for _, r := range runs {
@@ -271,20 +271,20 @@ func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*s
 			o.Children = append(o.Children, b.child(r.SessionKey)...)
 		}
 		if !b.before[r.ID] {
-			o.Runs = append(o.Runs, abitest.RunOutcome{
+			o.Runs = append(o.Runs, vector.RunOutcome{
 				SessionKey: r.SessionKey, AgentID: r.AgentID, Message: r.Message, Context: r.Context, Provenance: r.Provenance, Group: r.Group,
 				NoTools: r.NoTools, TimeoutSeconds: r.TimeoutSeconds, Hops: r.Hops, Status: r.Status, Reply: r.Reply, Error: r.Error, Attempts: r.Attempt,
 			})
 		}
 	}
 	for _, d := range deliveries {
-		o.Deliveries = append(o.Deliveries, abitest.DeliveryOutcome{SessionKey: d.SessionKey, Text: d.Text, Status: d.Status, Target: d.Target, Error: d.Error})
+		o.Deliveries = append(o.Deliveries, vector.DeliveryOutcome{SessionKey: d.SessionKey, Text: d.Text, Status: d.Status, Target: d.Target, Error: d.Error})
 	}
 	return o
 }
 
 // child returns what is told of a child, if it is stored.
-func (b *bubble) child(key string) []abitest.ChildOutcome {
+func (b *bubble) child(key string) []vector.ChildOutcome {
 	snapshot, err := b.store.Snapshot(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)
@@ -297,7 +297,7 @@ func (b *bubble) child(key string) []abitest.ChildOutcome {
 	if s == nil {
 		return nil
 	}
-	return []abitest.ChildOutcome{abitest.NewChildOutcome(s)}
+	return []vector.ChildOutcome{vector.NewChildOutcome(s)}
 }
 
 // settle puts a conversation into an order that does not depend on which

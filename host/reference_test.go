@@ -7,22 +7,25 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/jsonvalue"
+	"github.com/parley-wasm/parley/abi/refhost"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
 // TestReferenceStoreAgrees asks the reference store that vectors run on natively
 // and the host functions over SQLite the same questions about the contents of
 // every vector that stores more than one session.
 func TestReferenceStoreAgrees(t *testing.T) {
-	vectors, err := abitest.Load("../testdata/vectors")
+	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worlds{stores: map[*abitest.Contents]*sqlite.DB{}, dir: t.TempDir()}
-	for _, v := range vectors {
+	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	for _, v := range all {
 		if len(v.Store.Sessions) < 2 || w.stores[v.Store] != nil {
 			continue
 		}
@@ -37,8 +40,8 @@ func TestReferenceStoreAgrees(t *testing.T) {
 	}
 }
 
-func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
-	reference := abitest.NewStore(v.Store)
+func compareStores(t *testing.T, v *vector.Vector, db *sqlite.DB) {
+	reference := refhost.NewStore(v.Store)
 	runner := step.Runner{Store: db, Logger: slog.New(slog.DiscardHandler)}
 	plugin := asking(func(ctx context.Context, h engine.HostFunctions) {
 		for _, request := range questions(v.Store) {
@@ -47,7 +50,7 @@ func compareStores(t *testing.T, v *abitest.Vector, db *sqlite.DB) {
 				t.Errorf("%s: %v", request, err)
 			}
 			want := reference.Call(abi.ImportStore, []byte(request))
-			for _, line := range abitest.Diff(essence(t, got), essence(t, want)) {
+			for _, line := range vector.Diff(essence(t, got), essence(t, want)) {
 				t.Errorf("%s: %s: %s", v.ID, request, line)
 			}
 		}
@@ -74,7 +77,7 @@ func (ask asking) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunc
 	return []byte(`{"result":{}}`), nil
 }
 
-func questions(c *abitest.Contents) []string {
+func questions(c *vector.Contents) []string {
 	q := []string{
 		`{"op":"list","limit":0}`, `{"op":"list"}`, `{"op":"list","limit":5,"kinds":["x"]}`, `{"op":"list","limit":5,"more":1}`,
 		`{"op":"history","limit":5}`, `{"op":"get"}`, `{"op":"nothing"}`, `{"op":"patch"}`, `{}`, `[]`, `{"op":"list","limit":5,"limit":5}`,
@@ -122,7 +125,7 @@ func questions(c *abitest.Contents) []string {
 // the positions of messages, and the texts of refusals.
 func essence(t *testing.T, reply []byte) any {
 	t.Helper()
-	v, err := abitest.Parse(reply)
+	v, err := jsonvalue.Parse(reply)
 	if err != nil {
 		t.Fatalf("%v in %.200s", err, reply)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -22,7 +22,7 @@ var (
 func (*tameStore) Secret() []byte { return bytes.Repeat([]byte("vector--"), 4) }
 
 // TranscriptPath does not depend on where the database is.
-func (*tameStore) TranscriptPath(sessionID string) string { return abitest.TranscriptPath(sessionID) }
+func (*tameStore) TranscriptPath(sessionID string) string { return vector.TranscriptPath(sessionID) }
 
 // Subscribe tells of flows a moment later than of anything else. So a flow whose
 // run has ended always finds that the next run of the session has begun, and not

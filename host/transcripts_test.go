@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -84,7 +85,7 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 }
 
 // finish compares or writes the index, if every vector ran.
-func (r *recordings) finish(t *testing.T, vectors []*abitest.Vector) {
+func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 	if len(r.reasons) != len(vectors) {
 		return // a part of the vectors was asked for
 	}

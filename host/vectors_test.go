@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/step"
@@ -18,19 +19,20 @@ import (
 	"github.com/parley-wasm/parley/host/store/message"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
+	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
 // TestVectors runs the conformance vectors through the whole path: the compiled
 // plugin in the engine, the host functions, the SQLite store. What host and
 // plugin say to each other is compared with testdata/transcripts.
 func TestVectors(t *testing.T) {
-	vectors, err := abitest.Load("../testdata/vectors")
+	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorded := newRecordings(t)
 	w, cache := newWorlds(t), t.TempDir()
-	abitest.Run(t, vectors, func(t *testing.T, v *abitest.Vector, play func(abitest.World, error)) {
+	abitest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
 		switch {
 		case err != nil:
@@ -44,14 +46,14 @@ func TestVectors(t *testing.T) {
 			recorded.check(t, v.ID, *records)
 		}
 	})
-	recorded.finish(t, vectors)
+	recorded.finish(t, all)
 }
 
 // worlds is one host that is given another store, clock and configuration for
 // each vector. It is for one goroutine.
 type worlds struct {
 	host    *host.Host
-	stores  map[*abitest.Contents]*sqlite.DB
+	stores  map[*vector.Contents]*sqlite.DB
 	dir     string
 	current *sqlite.DB
 	now     int64
@@ -60,7 +62,7 @@ type worlds struct {
 
 func newWorlds(t *testing.T) *worlds {
 	ctx := context.Background()
-	w := &worlds{stores: map[*abitest.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
 	var err error
 	w.host, err = host.New(ctx, wasm.Parley, &host.Options{
 		Store:   w,
@@ -93,14 +95,14 @@ func (w *worlds) Snapshot(ctx context.Context) (store.Snapshot, error) {
 
 // enter returns how to call tools in the vector's world, and where the
 // conversation is recorded.
-func (w *worlds) enter(t *testing.T, v *abitest.Vector, c *config.Config) (abitest.CallFunc, *[]*step.Record) {
+func (w *worlds) enter(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
 	db := w.stores[v.Store]
 	if db == nil {
 		db = w.fill(t, v.Store)
 		w.stores[v.Store] = db
 	}
 	calls, records := 0, &[]*step.Record{}
-	return func(tool string, args []byte) abitest.Answer {
+	return func(tool string, args []byte) vector.Answer {
 		w.current, w.now, w.records = db, v.Now, records
 		w.host.Configure(c)
 		calls++
@@ -108,7 +110,7 @@ func (w *worlds) enter(t *testing.T, v *abitest.Vector, c *config.Config) (abite
 		answer, err := w.host.Call(context.Background(), &host.Call{
 			Tool: tool, Args: args, Caller: v.Caller, ID: fmt.Sprintf("call-%d", calls),
 		})
-		a := abitest.Answer{Err: err}
+		a := vector.Answer{Err: err}
 		if err == nil {
 			a.Result, a.Code = answer.Result, answer.Code
 		}
@@ -129,7 +131,7 @@ func asked(records []*step.Record) (calls, bytes int) {
 }
 
 // fill makes a database with a vector's contents, as an importer would.
-func (w *worlds) fill(t *testing.T, contents *abitest.Contents) *sqlite.DB {
+func (w *worlds) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, filepath.Join(w.dir, fmt.Sprintf("%d.db", len(w.stores))), nil)
@@ -142,7 +144,7 @@ func (w *worlds) fill(t *testing.T, contents *abitest.Contents) *sqlite.DB {
 	return db
 }
 
-func load(ctx context.Context, db *sqlite.DB, contents *abitest.Contents) error {
+func load(ctx context.Context, db *sqlite.DB, contents *vector.Contents) error {
 	return db.Load(ctx, func(b store.Batch) error {
 		for i := range contents.Sessions {
 			if err := put(b, &contents.Sessions[i]); err != nil {
@@ -153,7 +155,7 @@ func load(ctx context.Context, db *sqlite.DB, contents *abitest.Contents) error 
 	})
 }
 
-func put(b store.Batch, stored *abitest.StoredSession) error {
+func put(b store.Batch, stored *vector.StoredSession) error {
 	session := stored.Session
 	if _, err := b.PutSession(&session, nil); err != nil {
 		return fmt.Errorf("%s: %w", session.Key, err)
@@ -174,17 +176,17 @@ func put(b store.Batch, stored *abitest.StoredSession) error {
 // TestVectorCallersAreAccepted makes sure that no vector passes only because the
 // host refuses its caller.
 func TestVectorCallersAreAccepted(t *testing.T) {
-	vectors, err := abitest.Load("../testdata/vectors")
+	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, empty := newWorlds(t), &abitest.Contents{}
-	for _, v := range vectors {
+	w, empty := newWorlds(t), &vector.Contents{}
+	for _, v := range all {
 		c, err := config.Parse(v.ID, v.Config)
 		if err != nil {
 			continue // the vector is about the refusal
 		}
-		call, _ := w.enter(t, &abitest.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
+		call, _ := w.enter(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
 		if a := call(abi.ToolAgents, nil); a.Err != nil {
 			t.Errorf("%s: %v", v.ID, a.Err)
 		}

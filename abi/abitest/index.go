@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/parley-wasm/parley/abi/jsonvalue"
 )
 
 // TranscriptIndex is the name of the file that says which vectors have a
@@ -18,9 +20,9 @@ func SaveIndex(dir string, reasons map[string]string) error {
 	var with, without []string
 	for id, reason := range reasons {
 		if reason == "" {
-			with = append(with, fmt.Sprintf("    %s", Compact(id)))
+			with = append(with, fmt.Sprintf("    %s", jsonvalue.Compact(id)))
 		} else {
-			without = append(without, fmt.Sprintf("    %s: %s", Compact(id), Compact(reason)))
+			without = append(without, fmt.Sprintf("    %s: %s", jsonvalue.Compact(id), jsonvalue.Compact(reason)))
 		}
 	}
 	sort.Strings(with)

@@ -3,6 +3,9 @@ package abitest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/parley-wasm/parley/abi/jsonvalue"
+	"github.com/parley-wasm/parley/abi/vector"
 )
 
 // Replay plays the host's part of one exchange: Call answers the host functions
@@ -41,13 +44,13 @@ func (r *Replay) Finish(output []byte) []string {
 }
 
 func (r *Replay) compare(what string, got, want []byte) {
-	g, err1 := Parse(got)
-	w, err2 := Parse(want)
+	g, err1 := jsonvalue.Parse(got)
+	w, err2 := jsonvalue.Parse(want)
 	if err := errors.Join(err1, err2); err != nil {
 		r.problems = append(r.problems, what+": "+err.Error())
 		return
 	}
-	for _, line := range Diff(g, w) {
+	for _, line := range vector.Diff(g, w) {
 		r.problems = append(r.problems, what+": "+line)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/parley-wasm/parley/abi/jsonvalue"
+	"github.com/parley-wasm/parley/abi/vector"
 )
 
 // Transcript is the conversation between host and plugin in one vector. A host
@@ -90,11 +93,11 @@ var lookalike = regexp.MustCompile(`sk-[A-Za-z0-9]{16}|gh[a-z]_[A-Za-z0-9]{16}|g
 // Save writes the transcript below the folder, a line for each document.
 func (t *Transcript) Save(dir string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{\n  \"id\": %s,\n  \"exchanges\": [", Compact(t.ID))
+	fmt.Fprintf(&b, "{\n  \"id\": %s,\n  \"exchanges\": [", jsonvalue.Compact(t.ID))
 	for i, x := range t.Exchanges {
-		fmt.Fprintf(&b, "%s\n    {\n      \"export\": %s,\n      \"input\": %s,\n      \"calls\": [", comma(i), Compact(x.Export), x.Input)
+		fmt.Fprintf(&b, "%s\n    {\n      \"export\": %s,\n      \"input\": %s,\n      \"calls\": [", comma(i), jsonvalue.Compact(x.Export), x.Input)
 		for j, c := range x.Calls {
-			fmt.Fprintf(&b, "%s\n        {\n          \"family\": %s,\n          \"request\": %s,\n          \"reply\": %s\n        }", comma(j), Compact(c.Family), c.Request, c.Reply)
+			fmt.Fprintf(&b, "%s\n        {\n          \"family\": %s,\n          \"request\": %s,\n          \"reply\": %s\n        }", comma(j), jsonvalue.Compact(c.Family), c.Request, c.Reply)
 		}
 		if len(x.Calls) > 0 {
 			b.WriteString("\n      ")
@@ -126,7 +129,7 @@ func (t *Transcript) Diff(want *Transcript) []string {
 	if err := errors.Join(err1, err2); err != nil {
 		return []string{err.Error()}
 	}
-	return Diff(g, w)
+	return vector.Diff(g, w)
 }
 
 func (t *Transcript) parsed() (any, error) {
@@ -134,5 +137,5 @@ func (t *Transcript) parsed() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transcript %s: %w", t.ID, err)
 	}
-	return Parse(text)
+	return jsonvalue.Parse(text)
 }

@@ -5,18 +5,21 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/refhost"
+	"github.com/parley-wasm/parley/abi/vector"
 	"github.com/parley-wasm/parley/plugin/tool"
+	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
 // TestVectors runs the conformance vectors on the plugin's code, without engine
 // and sandbox, in the reference host.
 func TestVectors(t *testing.T) {
-	vectors, err := abitest.Load("../../testdata/vectors")
+	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	abitest.Run(t, vectors, func(t *testing.T, v *abitest.Vector, play func(abitest.World, error)) {
-		h, err := abitest.NewHost(v, run)
+	abitest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+		h, err := refhost.New(v, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,12 +28,12 @@ func TestVectors(t *testing.T) {
 }
 
 // run runs an export as the module does.
-func run(export string, input []byte, h abitest.HostFunctions) []byte {
+func run(export string, input []byte, h refhost.HostFunctions) ([]byte, error) {
 	switch export {
 	case abi.ExportDescribe:
-		return tool.Describe()
+		return tool.Describe(), nil
 	case abi.ExportCall:
-		return tool.Call(h, input)
+		return tool.Call(h, input), nil
 	}
-	return tool.Resume(h, input)
+	return tool.Resume(h, input), nil
 }
