@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonvalue"
@@ -20,6 +21,13 @@ var (
 // Load reads every vector of a folder, in the order of their files' names. All
 // problems are reported at once.
 func Load(dir fs.FS) ([]*Vector, error) {
+	return Select(dir, func(*Vector) bool { return true })
+}
+
+// Select is Load, but of those vectors alone that are wanted and those that they
+// must answer like. The others are checked too, except for what they store, which is
+// most of the work: it is read last, and wanted is asked without.
+func Select(dir fs.FS, wanted func(*Vector) bool) ([]*Vector, error) {
 	var all []*Vector
 	var problems []error
 	l := &loader{dir: dir, stores: map[string]*Contents{}}
@@ -44,6 +52,19 @@ func Load(dir fs.FS) ([]*Vector, error) {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
 	problems = append(problems, check(all)...)
+	keep := map[string]bool{}
+	for _, v := range all {
+		if wanted(v) {
+			keep[v.ID], keep[v.SameAs] = true, true
+		}
+	}
+	all = slices.DeleteFunc(all, func(v *Vector) bool { return !keep[v.ID] })
+	for _, v := range all {
+		if v.Store, err = l.store(v.store); err != nil {
+			problems = append(problems, fmt.Errorf("vectors: %s: %s: store: %w", v.File, v.ID, err))
+		}
+		v.store = nil
+	}
 	return all, errors.Join(problems...)
 }
 
@@ -137,9 +158,7 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 	} else if jsonvalue.Has(o, "config") {
 		return nil, fmt.Errorf("config: want an object")
 	}
-	if v.Store, err = l.store(o["store"]); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
-	}
+	v.store = o["store"]
 	if v.Caller, err = caller(o["caller"]); err != nil {
 		return nil, fmt.Errorf("caller: %w", err)
 	}

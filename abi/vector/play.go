@@ -19,7 +19,7 @@ func Play(v *Vector, w World, refused error) (answers []Answer, problems []strin
 		s := &v.Steps[i]
 		say := func(lines []string) {
 			for _, line := range lines {
-				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.name(), line))
+				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.Name(), line))
 			}
 		}
 		if refused != nil {

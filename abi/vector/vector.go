@@ -67,6 +67,8 @@ type Vector struct {
 	Then   *Then
 	SameAs string
 	Gap    string
+
+	store any // as it stands in the file, until Store is made of it
 }
 
 // Writes reports whether the vector needs a world in which something happens
@@ -116,8 +118,8 @@ type Step struct {
 	Expect         Expect
 }
 
-// name is what a report calls the step.
-func (s *Step) name() string {
+// Name is what a report calls the step.
+func (s *Step) Name() string {
 	switch {
 	case s.Patch != nil:
 		return "patch"
@@ -161,6 +163,9 @@ type Expect struct {
 	Code    abi.Code
 	problem problem
 }
+
+// Form is the name of the expectation's member.
+func (e *Expect) Form() string { return e.form }
 
 // problem is what a failure's text must and must not mention.
 type problem struct {

@@ -59,7 +59,8 @@ func (r *Registry) history(ctx context.Context) (last *store.Activation, digests
 	return newest[0], digests, err
 }
 
-// begin makes the given module the first version.
+// begin makes the given module the first version. record says that it was not the
+// active one before.
 func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
@@ -71,6 +72,10 @@ func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) err
 		return err
 	}
 	if record {
+		if err := r.try(ctx, v, given); err != nil {
+			r.close(v)
+			return err
+		}
 		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin})
 		if err != nil {
 			r.close(v)

@@ -38,7 +38,8 @@ type Options struct {
 	// Allows says whether plugins may use an operation of host functions that they
 	// ask for; nil: always.
 	Allows func(capability string) bool
-	// Verify tries a version before it serves; nil: none is tried.
+	// Verify tries a version before it serves, unless it is built in or was active when
+	// the store was last used; nil: none is tried.
 	Verify func(context.Context, *Version) error
 	// Changed is called after each swap and rollback, with the version that is active
 	// now.

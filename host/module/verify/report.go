@@ -1,0 +1,68 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// Report says how a module did.
+type Report struct {
+	Vectors  int        // of the level
+	Passed   int        // of these
+	Skipped  int        // because they need tools that the module does not describe
+	Left     int        // because MaxFailures had failed before
+	Failures []*Failure // in the order of the vectors
+}
+
+// Failure is a vector that the module did not pass.
+type Failure struct {
+	ID, About string
+	Problems  []string // a line each, with the step and the place in its answer
+}
+
+// Names returns the names of tools.
+func Names(tools []abi.Tool) []string {
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].Name
+	}
+	return names
+}
+
+const (
+	mostNamed = 3   // failures that an error names
+	mostText  = 240 // characters of a problem in an error
+)
+
+// Err says in one line which vectors failed, what they expect, and what to do; nil
+// if all passed. It matches abi.InvalidArgs.
+func (r *Report) Err() error {
+	if len(r.Failures) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "verify: it fails %d of the %d vectors that were played", len(r.Failures), len(r.Failures)+r.Passed)
+	if r.Left > 0 {
+		fmt.Fprintf(&b, ", and %d were not played any more", r.Left)
+	}
+	for i, f := range r.Failures {
+		if i == mostNamed {
+			fmt.Fprintf(&b, "; and %d more", len(r.Failures)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; %s: %s", f.ID, clip(f.Problems[0]))
+	}
+	b.WriteString("; parley plugin verify shows all of them: mend the module, or set plugins.verify to \"none\" if it is meant to answer differently")
+	return abi.NewError(abi.InvalidArgs, b.String())
+}
+
+// clip makes one line of a problem, and not too long a one.
+func clip(problem string) string {
+	text := []rune(strings.Join(strings.Fields(problem), " "))
+	if len(text) > mostText {
+		return string(text[:mostText]) + "…"
+	}
+	return string(text)
+}
