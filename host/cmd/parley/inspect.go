@@ -19,6 +19,7 @@ type pluginCmd struct {
 	Inspect inspectCmd    `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
 	List    pluginListCmd `cmd:"" help:"List the versions of the plugin that the database knows."`
 	Swap    swapCmd       `cmd:"" help:"Let another version of the plugin serve, while the gateway runs."`
+	Verify  verifyCmd     `cmd:"" help:"Try whether a module answers as the specification asks."`
 }
 
 // inspectCmd shows a module.

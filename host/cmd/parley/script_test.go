@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/host/engine/wasmtest"
+	"github.com/parley-wasm/parley/plugin/wasm"
 
 	_ "modernc.org/sqlite" // the driver, to spoil databases with
 )
@@ -46,7 +48,8 @@ func TestMain(m *testing.M) {
 //	plain FILE              standard output to FILE, with times made equal
 //
 // bad/*.wasm are modules that are no plugins: abi (another version), exports
-// (one is missing), wasi (it wants WASI), tools (it has none).
+// (one is missing), wasi (it wants WASI), tools (it has none); and such as do not
+// what they should: other (it has another tool), answers (a member has another name).
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -78,7 +81,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// badModules writes modules that are no plugins of this host.
+// badModules writes the modules of bad/.
 func badModules(dir string) error {
 	errs := []error{os.Mkdir(dir, 0o700)}
 	for name, change := range map[string]func(m *wasmtest.Module){
@@ -88,11 +91,17 @@ func badModules(dir string) error {
 		"exports": func(m *wasmtest.Module) { m.Funcs = m.Funcs[:2] },
 		"wasi":    func(m *wasmtest.Module) { m.Imports[0].Module = "wasi_snapshot_preview1" },
 		"tools":   func(*wasmtest.Module) {},
+		"other": func(m *wasmtest.Module) {
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
+				`"tools":[{"name":"weather","inputSchema":{},"outputSchema":{},"readOnly":true}]}`), wasmtest.I32(0))
+		},
 	} {
 		m := wasmtest.Plugin(wasmtest.I32(0))
 		change(m)
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), m.Encode(), 0o600))
 	}
+	answers := bytes.ReplaceAll(wasm.Parley, []byte(`"count":`), []byte(`"kount":`))
+	errs = append(errs, os.WriteFile(filepath.Join(dir, "answers.wasm"), answers, 0o600))
 	return errors.Join(errs...)
 }
 

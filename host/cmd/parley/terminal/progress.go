@@ -24,6 +24,21 @@ func (o *Output) NewProgress() *Progress {
 
 // Bytes shows done of total bytes, the rate since the start, and a note.
 func (p *Progress) Bytes(done, total int64, note string) {
+	line := Size(done) + " of " + Size(total)
+	if s := p.now().Sub(p.start).Seconds(); s >= 0.5 {
+		line += fmt.Sprintf("  %s/s", Size(int64(float64(done)/s)))
+	}
+	p.bar(done, total, line+"  "+note)
+}
+
+// Items shows done of total things, once they take longer than a second.
+func (p *Progress) Items(done, total int, thing string) {
+	if p.shown || p.now().Sub(p.start) > time.Second {
+		p.bar(int64(done), int64(total), Count(int64(done))+" of "+Plural(total, thing))
+	}
+}
+
+func (p *Progress) bar(done, total int64, text string) {
 	if !p.out.terminal {
 		return
 	}
@@ -32,11 +47,8 @@ func (p *Progress) Bytes(done, total int64, note string) {
 		part = min(float64(done)/float64(total), 1)
 	}
 	full := int(part * barWidth)
-	line := fmt.Sprintf("%s%s %3.0f %%  %s of %s", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), part*100, Size(done), Size(total))
-	if s := p.now().Sub(p.start).Seconds(); s >= 0.5 {
-		line += fmt.Sprintf("  %s/s", Size(int64(float64(done)/s)))
-	}
-	p.out.Printf("\r\x1b[K%s", p.out.Fit(line+"  "+note, 1))
+	line := fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), part*100, text)
+	p.out.Printf("\r\x1b[K%s", p.out.Fit(line, 1))
 	p.shown = true
 }
 

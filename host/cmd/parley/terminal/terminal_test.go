@@ -119,7 +119,22 @@ func TestProgress(t *testing.T) {
 	}
 
 	b.Reset()
+	i := o.NewProgress()
+	i.now = func() time.Time { return i.start.Add(time.Second) }
+	i.Items(1, 4, "vector")
+	if b.Len() != 0 {
+		t.Errorf("in the first second: %q", b.String())
+	}
+	i.now = func() time.Time { return i.start.Add(time.Minute) }
+	i.Items(3, 4, "vector")
+	if want := "\r\x1b[K██████████████████░░░░░░  75 %  3 of 4 vectors"; b.String() != want {
+		t.Errorf("got  %q\nwant %q", b.String(), want)
+	}
+
+	b.Reset()
 	q := (&Output{w: &b}).NewProgress()
+	q.now = i.now
+	q.Items(1, 2, "vector")
 	q.Bytes(1, 2, "x")
 	q.Clear()
 	if b.Len() != 0 {

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/module/verify"
+)
+
+// verifyCmd tries a module on the vectors.
+type verifyCmd struct {
+	File  string       `arg:"" help:"The module, such as plugin/wasm/parley.wasm."`
+	Level verify.Level `enum:"all,quick" default:"all" help:"Which vectors to play: ${enum}. quick is the first of each kind, and what a swap plays by default (plugins.verify)."`
+}
+
+func (*verifyCmd) Help() string {
+	return "The conformance vectors that this program carries are played with the module, in memory: no database, agent or channel has a part in it. " +
+		"Vectors that need tools which the module does not describe are skipped. The exit code is 1 when one fails, or none can be played."
+}
+
+// verification is what --json prints.
+type verification struct {
+	File     string         `json:"file"`
+	SHA256   string         `json:"sha256"`
+	Name     string         `json:"name"`
+	Version  string         `json:"version"`
+	Level    verify.Level   `json:"level"`
+	Vectors  int            `json:"vectors"`
+	Passed   int            `json:"passed"`
+	Failed   int            `json:"failed"`
+	Skipped  int            `json:"skipped"` // they need tools that the module does not describe
+	Failures []failedVector `json:"failures"`
+	TookMs   int64          `json:"tookMs"`
+}
+
+type failedVector struct {
+	ID       string   `json:"id"`
+	About    string   `json:"about"`
+	Problems []string `json:"problems"`
+}
+
+// Run plays the vectors.
+func (c *verifyCmd) Run(ctx context.Context, a *app) error {
+	wasm, err := readModule(c.File)
+	if err != nil {
+		return err
+	}
+	path, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	settings, err := loadConfig(path)
+	if err != nil {
+		return err
+	}
+	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level, Failures: []failedVector{}}
+	if err := v.play(ctx, a, wasm, settings); err != nil {
+		return err
+	}
+	if a.JSON {
+		err = a.printValue(v)
+	} else {
+		a.showVerification(v)
+	}
+	switch {
+	case err != nil:
+		return err
+	case v.Failed > 0:
+		return fmt.Errorf("%s: %d of %s failed: plugins.verify says which of them a gateway tries before it lets a module serve",
+			c.File, v.Failed, terminal.Plural(v.Passed+v.Failed, "vector"))
+	case v.Passed == 0:
+		return fmt.Errorf("%s: nothing was verified: the module describes none of the session tools, which the vectors are about", c.File)
+	}
+	return nil
+}
+
+// play loads the module as a host would, and plays the vectors.
+func (v *verification) play(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
+	use, _ := limits(c)
+	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: use, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	defer e.Close(context.WithoutCancel(ctx))
+	p, err := e.Load(ctx, wasm)
+	if err != nil {
+		return pluginError(v.File, err)
+	}
+	about, err := module.ParseDescription(p.Describe())
+	if err != nil {
+		return pluginError(v.File, err)
+	}
+	o := &verify.Options{Level: v.Level, Tools: verify.Names(about.Tools)}
+	start, progress := time.Now(), a.err.NewProgress()
+	if !a.Quiet {
+		o.Progress = func(done, total int) { progress.Items(done, total, "vector") }
+	}
+	r, err := verify.Module(ctx, p.Run, o)
+	progress.Clear()
+	if err != nil {
+		return err
+	}
+	v.Name, v.Version, v.TookMs = about.Name, about.Version, time.Since(start).Milliseconds()
+	v.Vectors, v.Passed, v.Failed, v.Skipped = r.Vectors, r.Passed, len(r.Failures), r.Skipped
+	for _, f := range r.Failures {
+		v.Failures = append(v.Failures, failedVector{f.ID, f.About, f.Problems})
+	}
+	return nil
+}
+
+// How much is listed for people.
+const (
+	maxFailures = 20
+	maxLines    = 5 // of a failure
+)
+
+func (a *app) showVerification(v *verification) {
+	passed, failed := fmt.Sprint(v.Passed), fmt.Sprint(v.Failed)
+	if v.Failed > 0 {
+		failed = a.out.Bad(failed)
+	} else if v.Passed > 0 {
+		passed = a.out.Good(passed)
+	}
+	fields := [][2]string{
+		{"plugin", terminal.Line(fmt.Sprintf("%s %s (%.12s)", v.Name, v.Version, v.SHA256))},
+		{"vectors", fmt.Sprintf("%d (%s), in %s", v.Vectors, v.Level, time.Duration(v.TookMs)*time.Millisecond)},
+		{"passed", passed},
+		{"failed", failed},
+	}
+	if v.Skipped > 0 {
+		fields = append(fields, [2]string{"skipped", fmt.Sprintf("%d, for tools that the module does not describe", v.Skipped)})
+	}
+	a.out.Println(a.out.Bold(terminal.Line(v.File)))
+	a.out.Fields(fields...)
+	for i, f := range v.Failures {
+		if i == maxFailures {
+			a.out.Println(fmt.Sprintf("\n… and %d more; --json shows all", v.Failed-i))
+			break
+		}
+		a.out.Println("\n" + a.out.Bad(f.ID) + "  " + a.out.Faint(terminal.Line(f.About)))
+		for n, p := range f.Problems {
+			if n == maxLines {
+				a.out.Println(fmt.Sprintf("  … and %d more", len(f.Problems)-n))
+				break
+			}
+			a.out.Println("  " + terminal.Line(p))
+		}
+	}
+}
