@@ -16,7 +16,7 @@ import (
 // more from going on for ever: time in the reference host costs nothing.
 const (
 	maxCalls = 1000
-	maxBytes = 64 << 20 // output and requests together
+	maxBytes = 16 << 20 // output and requests together
 )
 
 // try plays a vector and returns what is wrong.

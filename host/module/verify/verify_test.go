@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,22 +21,39 @@ import (
 
 var tools = []string{abi.ToolList, abi.ToolHistory, abi.ToolAgents, abi.ToolSend, abi.ToolSpawn}
 
+// sandbox is the engine of all tests; it runs one step at a time.
+var sandbox *engine.Engine
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	cache, err := os.MkdirTemp("", "verify")
+	if err == nil {
+		defer os.RemoveAll(cache)
+		sandbox, err = engine.New(context.Background(), &engine.Options{
+			CacheDir: cache, Logger: slog.New(slog.DiscardHandler), Limits: engine.Limits{RunningCalls: 1},
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer sandbox.Close(context.Background())
+	return m.Run()
+}
+
 // load loads a module until the end of the test.
 func load(t *testing.T, wasm []byte) *engine.Plugin {
 	t.Helper()
-	e, err := engine.New(t.Context(), &engine.Options{Logger: slog.New(slog.DiscardHandler), Limits: engine.Limits{RunningCalls: 1}})
+	p, err := sandbox.Load(t.Context(), wasm)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
+		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	p, err := e.Load(t.Context(), wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
@@ -67,18 +85,13 @@ func TestPlugin(t *testing.T) {
 
 // TestChangedPlugin tries the plugin with one word of its answers changed.
 func TestChangedPlugin(t *testing.T) {
-	for _, tt := range []struct {
-		level           verify.Level
-		from, to, fails string
-	}{
-		{verify.Quick, `"count":`, `"kount":`, "S2.2/empty"},
-		{verify.Quick, "contentRedacted", "contentRedakted", "S3.4/secret-assignment"},
-		{verify.Quick, "ANNOUNCE_SKIP", "ANNOUNCE_SKIQ", "S5.5/announce-run"},
-		{verify.All, "REPLY_SKIP", "REPLY_SKIQ", "S4.6/told"},
+	for _, tt := range []struct{ from, to, fails string }{
+		{`"count":`, `"kount":`, "S2.2/empty"},
+		{"ANNOUNCE_SKIP", "ANNOUNCE_SKIQ", "S5.5/announce-run"},
 	} {
 		t.Run(tt.from, func(t *testing.T) {
 			p := load(t, bytes.ReplaceAll(wasm.Parley, []byte(tt.from), []byte(tt.to)))
-			r, err := verify.Module(t.Context(), p.Run, &verify.Options{Level: tt.level, Tools: tools})
+			r, err := verify.Module(t.Context(), p.Run, &verify.Options{Level: verify.Quick, Tools: tools})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +99,7 @@ func TestChangedPlugin(t *testing.T) {
 			for _, f := range r.Failures {
 				ids = append(ids, f.ID)
 			}
-			if !slices.Contains(ids, tt.fails) || r.Passed+len(ids) != r.Vectors {
+			if !slices.Contains(ids, tt.fails) || r.Passed+len(ids) != r.Vectors || r.Passed == 0 {
 				t.Errorf("%d of %d passed; failed have %q", r.Passed, r.Vectors, ids)
 			}
 			if err := r.Err(); !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), ids[0]) || strings.Contains(err.Error(), "\n") {
@@ -165,8 +178,8 @@ func TestHostileModules(t *testing.T) {
 		answer        func(context.Context, engine.HostFunctions) ([]byte, error)
 	}{
 		{"always waits", "not ended after 1000 steps", says(more)},
-		{"asks without end", "more than 67108864 bytes", asks(big, more)},
-		{"answers without end", "more than 67108864 bytes", says(more + strings.Repeat(" ", 8<<20))},
+		{"asks without end", "more than 16777216 bytes", asks(big, more)},
+		{"answers without end", "more than 16777216 bytes", says(more + strings.Repeat(" ", 8<<20))},
 		{"no JSON", "not strict JSON", says(`{"result":`)},
 		{"two answers", "not strict JSON", says(`{"result":{},"result":{}}`)},
 		{"deep", "not strict JSON", says(`{"result":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`)},
@@ -178,7 +191,7 @@ func TestHostileModules(t *testing.T) {
 		{"breaks the host", "cannot be gone on with: oops", func(context.Context, engine.HostFunctions) ([]byte, error) { panic("oops") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := verify.Module(t.Context(), answering(tt.answer), &verify.Options{Level: verify.Quick, Tools: tools[3:], MaxFailures: 3})
+			r, err := verify.Module(t.Context(), answering(tt.answer), &verify.Options{Level: verify.Quick, Tools: tools[3:], MaxFailures: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
