@@ -57,6 +57,27 @@ func load(t *testing.T, wasm []byte) *engine.Plugin {
 	return p
 }
 
+// TestEnvironment plays all vectors with every byte through the Extism environment, as
+// hosts in other languages move them. All other tests move them directly.
+func TestEnvironment(t *testing.T) {
+	e, err := engine.New(t.Context(), &engine.Options{EnvironmentOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	p, err := e.Load(t.Context(), wasm.Parley)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := verify.Module(t.Context(), p.Run, &verify.Options{Level: verify.All, Tools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Err() != nil || r.Passed < 800 {
+		t.Errorf("%d vectors passed: %v", r.Passed, r.Err())
+	}
+}
+
 func TestPlugin(t *testing.T) {
 	p := load(t, wasm.Parley)
 	counts := map[verify.Level]int{}
