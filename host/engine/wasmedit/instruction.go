@@ -1,6 +1,9 @@
 package wasmedit
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // opcode is an instruction's opcode; of those with a prefix byte, the prefix is
 // the high byte.
@@ -19,6 +22,7 @@ const (
 	opBrTable       opcode = 0x0e
 	opReturn        opcode = 0x0f
 	opCall          opcode = 0x10
+	opCallIndirect  opcode = 0x11
 	opLocalGet      opcode = 0x20
 	opLocalSet      opcode = 0x21
 	opLocalTee      opcode = 0x22
@@ -152,6 +156,11 @@ func (m *Module) instruction(r *reader) instruction {
 		if s == unknown {
 			r.fail(i.from, "unknown instruction 0x%02x %d", first, sub)
 		}
+		// wazero takes the byte behind this prefix for the opcode, and a second byte
+		// for an instruction, which is a nop if the number is in its shortest form.
+		if first == prefixSIMD && r.err == nil && r.pos-i.from-1 != len(binary.AppendUvarint(nil, uint64(sub))) {
+			r.fail(i.from, "instruction 0x%02x %d is not in its shortest form", first, sub)
+		}
 	} else if s == unknown {
 		r.fail(i.from, "unknown instruction 0x%02x", first)
 	}
@@ -165,11 +174,17 @@ func (m *Module) instruction(r *reader) instruction {
 	return i
 }
 
+// Prefixes of opcodes.
+const (
+	prefixBulk = 0xfc
+	prefixSIMD = 0xfd
+)
+
 func prefixed(first byte) *[256]shape {
 	switch first {
-	case 0xfc:
+	case prefixBulk:
 		return &shapesBulk
-	case 0xfd:
+	case prefixSIMD:
 		return &shapesSIMD
 	}
 	return nil

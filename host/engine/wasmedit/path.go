@@ -12,8 +12,11 @@ type payment struct {
 // The code of a function is structured: branches go to the end of a block around
 // them, or to the beginning of a loop around them. So one pass does: at each
 // instruction it knows the length of the longest way there. A loop is paid for by
-// itself, so that in the way around it, it has no length. A way that ends in a trap
-// does not count: it is taken once.
+// itself, so that in the way around it, it has no length.
+//
+// What leads to a call or a loop is always paid for, because that may never come
+// back: of a function that calls itself, each of many callers would have gone so
+// far. From there on, a way that ends in a trap does not count: it is taken once.
 type path struct {
 	payments []payment
 	frames   []frame // of the blocks around the instruction; the function itself first
@@ -54,6 +57,7 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 	case opBlock, opIf:
 		p.push(frame{op: i.op, loop: len(p.loops) - 1})
 	case opLoop:
+		p.settle()
 		p.loops = append(p.loops, len(p.frames))
 		p.push(frame{op: opLoop, loop: len(p.loops) - 1, paid: len(p.payments)})
 		p.payments = append(p.payments, payment{at: i.to})
@@ -78,6 +82,8 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 	case opReturn:
 		p.branch(r, i.from, uint32(len(p.frames)-1))
 		p.length = unreachable
+	case opCall, opCallIndirect:
+		p.settle()
 	case opUnreachable:
 		p.length = unreachable
 	}
@@ -92,11 +98,11 @@ func (p *path) pop() {
 	f := p.frames[len(p.frames)-1]
 	switch f.op {
 	case opLoop:
-		length := max(p.length, f.end) // only the function has branches to its end
-		p.settle(f.loop, length)
+		p.length = max(p.length, f.end) // only the function has branches to its end
+		p.settle()
 		p.loops = p.loops[:len(p.loops)-1]
-		if p.length = f.before; length == unreachable {
-			p.length = unreachable
+		if p.length != unreachable {
+			p.length = f.before
 		}
 	case opIf:
 		p.length = max(p.length, f.end, f.before)
@@ -113,29 +119,24 @@ func (p *path) branch(r *reader, at int, label uint32) {
 		return
 	}
 	to := &p.frames[len(p.frames)-1-int(label)]
-	length := p.leave(to.loop)
-	if to.op == opLoop && to != &p.frames[0] {
-		p.settle(to.loop, length)
-	} else {
-		to.end = max(to.end, length)
-	}
-}
-
-// leave ends the ways through the loops inside this one, and returns the length of
-// the way through this one.
-func (p *path) leave(loop int) int64 {
 	length := p.length
-	for n := len(p.loops) - 1; n > loop; n-- {
-		p.settle(n, length)
+	if left := to.loop + 1; left < len(p.loops) {
+		// The loops between have paid at the beginning of the one inside them.
+		p.settle()
 		if length != unreachable {
-			length = p.frames[p.loops[n]].before
+			length = p.frames[p.loops[left]].before
 		}
 	}
-	return length
+	switch {
+	case to.op != opLoop || to == &p.frames[0]:
+		to.end = max(to.end, length)
+	case to.loop == len(p.loops)-1:
+		p.settle()
+	}
 }
 
-// settle makes a loop pay for a way through it.
-func (p *path) settle(loop int, length int64) {
-	to := &p.payments[p.frames[p.loops[loop]].paid]
-	to.units = max(to.units, length)
+// settle makes the innermost loop pay for the way here.
+func (p *path) settle() {
+	to := &p.payments[p.frames[p.loops[len(p.loops)-1]].paid]
+	to.units = max(to.units, p.length)
 }

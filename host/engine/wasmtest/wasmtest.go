@@ -3,8 +3,6 @@
 package wasmtest
 
 import (
-	"encoding/binary"
-
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine/wasmedit"
 )
@@ -67,64 +65,42 @@ func User(family string) wasmedit.Import {
 
 // Encode assembles the module.
 func (m *Module) Encode() []byte {
-	out := []byte("\x00asm\x01\x00\x00\x00")
-	section := func(id byte, items [][]byte) {
-		if len(items) == 0 {
-			return
-		}
-		body := vector(items)
-		out = append(uleb(append(out, id), uint64(len(body))), body...)
-	}
-	var types, imports, funcs, globals, exports, codes [][]byte
+	var s Sections
 	for _, i := range m.Imports {
-		types = append(types, signature(i.Type))
-		b := append(name(nil, i.Module), name(nil, i.Name)...)
-		imports = append(imports, uleb(append(b, 0), uint64(len(types)-1)))
+		s.Types = append(s.Types, signature(i.Type))
+		s.Imports = append(s.Imports, ImportEntry(i.Module, i.Name, wasmedit.KindFunc, Index(len(s.Types)-1)...))
 	}
 	for n, f := range m.Funcs {
-		types = append(types, signature(f.Type))
-		funcs = append(funcs, uleb(nil, uint64(len(types)-1)))
+		s.Types = append(s.Types, signature(f.Type))
+		s.Funcs = append(s.Funcs, Index(len(s.Types)-1))
 		if f.Export != "" {
-			exports = append(exports, uleb(append(name(nil, f.Export), 0), uint64(len(m.Imports)+n)))
+			s.Exports = append(s.Exports, ExportEntry(f.Export, wasmedit.KindFunc, len(m.Imports)+n))
 		}
 		code := []byte{0}
 		if f.Locals > 0 {
 			code = append(uleb([]byte{1}, uint64(f.Locals)), byte(wasmedit.I64))
 		}
 		code = append(append(code, f.Body...), 0x0b)
-		codes = append(codes, append(uleb(nil, uint64(len(code))), code...))
+		s.Codes = append(s.Codes, append(Index(len(code)), code...))
 	}
-	section(1, types)
-	section(2, imports)
-	section(3, funcs)
 	if m.Table != nil {
-		section(4, [][]byte{append([]byte{byte(wasmedit.FuncRef)}, limits(m.Table)...)})
+		s.Tables = [][]byte{append([]byte{byte(wasmedit.FuncRef)}, limits(m.Table)...)}
 	}
 	if m.Memory != nil {
-		section(5, [][]byte{limits(m.Memory)})
-		exports = append(exports, append(name(nil, "memory"), 2, 0))
+		s.Memories = [][]byte{limits(m.Memory)}
+		s.Exports = append(s.Exports, ExportEntry("memory", wasmedit.KindMemory, 0))
 	}
 	for _, g := range m.Globals {
-		mutable := byte(0)
-		if g.Mutable {
-			mutable = 1
-		}
-		globals = append(globals, append(append([]byte{byte(g.Type), mutable}, g.zero()...), 0x0b))
+		s.Globals = append(s.Globals, GlobalEntry(wasmedit.Global(g), g.zero()))
 	}
-	section(6, globals)
-	section(7, exports)
 	if m.Start != 0 {
-		start := uleb(nil, uint64(m.Start))
-		out = append(uleb(append(out, 8), uint64(len(start))), start...)
+		s.Start = Index(m.Start)
 	}
 	if m.Data != "" {
-		out = append(out, 12, 1, 1) // memory.init and data.drop need the count first
+		s.CountData = true
+		s.Data = [][]byte{name([]byte{0, 0x41, 0, 0x0b}, m.Data)}
 	}
-	section(10, codes)
-	if m.Data != "" {
-		section(11, [][]byte{name([]byte{0, 0x41, 0, 0x0b}, m.Data)})
-	}
-	return out
+	return s.Encode()
 }
 
 func vector(items [][]byte) []byte {
@@ -155,5 +131,3 @@ func limits(l []uint32) []byte {
 }
 
 func name(b []byte, s string) []byte { return append(uleb(b, uint64(len(s))), s...) }
-
-func uleb(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
