@@ -78,7 +78,7 @@ func TestHardenOverOfficialSuite(t *testing.T) {
 }
 
 // suite returns the folder in which the engine's module has the official suite.
-func suite(t *testing.T) string {
+func suite(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
 	if err != nil {

@@ -1,0 +1,70 @@
+package wasmedit
+
+// Exports that CountInstructions adds: mutable i64 globals.
+const (
+	ExportCount    = "test.count"    // units of the instructions that ran
+	ExportPayments = "test.payments" // calls of functions and iterations of loops
+)
+
+// CountInstructions makes the module count what it does, each instruction before it
+// runs: a slow and simple meter, against which the tests hold that of Harden. It
+// returns how many units the longest function has.
+func (m *Module) CountInstructions() (longest int64) {
+	h := hardener{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
+	h.charge = uint32(len(m.functions))
+	count, payments := uint64(h.fuel), uint64(h.fuel)+1
+	s := m.find(idCode)
+	r := &reader{data: s.body}
+	for range r.count(1) {
+		size := r.count(1)
+		end := r.pos + size
+		from := r.pos
+		each(r, 2, func() { r.u32(); r.valueType() })
+		out := increase(append([]byte(nil), r.data[from:r.pos]...), payments, 1)
+		units := int64(0)
+		for r.pos < end {
+			i := m.instruction(r)
+			cost := int64(1)
+			switch i.op {
+			case opCall:
+				if int(i.index) < m.count(KindFunc) {
+					cost = 64
+				}
+			case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit, opTableGrow:
+				out = opCall.append(out, uint64(h.charge))
+			}
+			units += cost
+			out = increase(out, count, cost)
+			out = append(out, r.data[i.from:i.to]...)
+			if i.op == opLoop {
+				out = increase(out, payments, 1)
+			}
+		}
+		if r.err != nil {
+			panic(r.err)
+		}
+		h.bodies = append(h.bodies, out)
+		longest = max(longest, units)
+	}
+	h.addGlobal(Global{I64, true}, zeroOf(I64))
+	h.addGlobal(Global{I64, true}, zeroOf(I64))
+	h.addExport(ExportCount, KindGlobal, uint32(count))
+	h.addExport(ExportPayments, KindGlobal, uint32(payments))
+	// (i32) -> (i32): counts the eighth part of its parameter.
+	code := opGlobalGet.append(nil, count)
+	code = opLocalGet.append(code, 0)
+	code = append(code, byte(opI64ExtendI32U), byte(opI64Const), 8, 0x80, byte(opI64Add)) // i64.div_u
+	code = opGlobalSet.append(code, count)
+	code = opLocalGet.append(code, 0)
+	h.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{0}, code)
+	h.write()
+	return longest
+}
+
+const opI64Add = opcode(0x7c)
+
+func increase(out []byte, global uint64, by int64) []byte {
+	out = opGlobalGet.append(out, global)
+	out = opI64Const.appendSigned(out, by)
+	return opGlobalSet.append(append(out, byte(opI64Add)), global)
+}
