@@ -6,6 +6,9 @@ const (
 	ExportPayments = "test.payments" // calls of functions and iterations of loops
 )
 
+// DropCustoms drops the custom sections that Harden drops.
+func (m *Module) DropCustoms() { m.dropCustoms() }
+
 // CountInstructions makes the module count what it does, each instruction before it
 // runs: a slow and simple meter, against which the tests hold that of Harden. It
 // returns how many units the longest function has.

@@ -18,7 +18,12 @@ const (
 const initialize = "_initialize"
 
 // maxLocals bounds the local variables of a function; engines do so too.
-const maxLocals = 50_000
+// maxAllLocals bounds those of all functions: the engine makes room for each, and a
+// function of a few bytes can announce as many as one may have.
+const (
+	maxLocals    = 50_000
+	maxAllLocals = 1 << 20
+)
 
 // bytesPerUnit is what a bulk operation moves for one unit of fuel, as a power of
 // two. Eight bytes are what a store of one instruction moves.
@@ -50,6 +55,7 @@ type Hardened struct {
 //   - Start. There is no start function any more, which would run before a host
 //     can do anything: the host calls ExportStart. An exported _initialize is
 //     called by it too, after the module's own.
+//   - Custom sections, but for well-formed names, are dropped.
 //
 // Every instruction and index of the module is read, so that none can name what
 // is added here. Harden fails, with an *Error, on what is not of WebAssembly 2.0,
@@ -68,6 +74,7 @@ func (m *Module) Harden() (Hardened, error) {
 	if err := h.rewriteCode(); err != nil {
 		return Hardened{}, err
 	}
+	m.dropCustoms()
 	h.addFuel()
 	h.addCharge()
 	h.found.Globals = h.addRestore()
@@ -80,6 +87,8 @@ func (m *Module) Harden() (Hardened, error) {
 type hardener struct {
 	m   *Module
 	own int // functions of the module that are not imported
+
+	allLocals uint64
 
 	fuel   uint32 // index of the global
 	charge uint32 // index of the function
@@ -153,6 +162,9 @@ func (h *hardener) locals(r *reader) (groups int, count uint64) {
 	})
 	if count >= maxLocals {
 		r.fail(at, "%d local variables, more than %d", count, maxLocals-1)
+	}
+	if h.allLocals += count; h.allLocals > maxAllLocals {
+		r.fail(at, "%d local variables in all functions, more than %d", h.allLocals, maxAllLocals)
 	}
 	return groups, count
 }

@@ -65,6 +65,12 @@ func refusals() []refusal {
 	refuse("too many locals", whole(bin(1, wasmtest.Index(50_000), i64, 0x0b)), "50000 local variables, more than 49999")
 	refuse("too many locals together", whole(bin(2, wasmtest.Index(49_999), i64, 1, i32, 0x0b)), "50000 local variables")
 	refuse("more locals than a number counts", whole(bin(2, "\xff\xff\xff\xff\x0f", i64, "\xff\xff\xff\xff\x0f", i64, 0x0b)), "8589934590 local variables")
+	many := withHost()
+	for range 21 {
+		many.Funcs = append(many.Funcs, []byte{0})
+		many.Codes = append(many.Codes, bin(6, 1, "\xcf\x86\x03", i64, 0x0b))
+	}
+	refuse("too many locals of all functions", many.Encode(), "1049979 local variables in all functions, more than 1048576")
 	refuse("type of a local", whole(bin(1, 1, 0x69, 0x0b)), "unknown value type 0x69")
 	refuse("typed reference as a local", whole(bin(1, 1, 0x63, 0x70, 0x0b)), "unknown value type 0x63")
 	refuse("locals that are not there", whole(bin(9, 1, i64, 0x0b)), "9 elements are announced")
