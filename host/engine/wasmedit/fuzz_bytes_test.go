@@ -28,7 +28,7 @@ var deliberate = []string{
 	// The engine takes more locals than others do.
 	"local variables, more than", "local variables in all functions",
 	// The engine would read other instructions than this package does.
-	"is not in its shortest form",
+	"is not in its shortest form", "unknown instruction 0xfd",
 	// Types of WebAssembly 3.0, some of which the engine reads though they are not
 	// enabled; and it takes any type for that of an imported table.
 	"unknown value type", "unknown block type", "is not a reference type",
