@@ -1,0 +1,40 @@
+package instance
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestRestore dirties every byte of memories with their data at different places.
+func TestRestore(t *testing.T) {
+	const size = 1 << 10
+	for _, c := range []struct {
+		name     string
+		from, to int
+	}{
+		{"all zero", 0, 0},
+		{"at the start", 0, 10},
+		{"in the middle", 100, 200},
+		{"at the end", size - 10, size},
+		{"everywhere", 0, size},
+		{"one byte", 500, 501},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &memory{limit: size}
+			buf := m.Reallocate(size)
+			for i := c.from; i < c.to; i++ {
+				buf[i] = byte(i) | 1
+			}
+			want, was := bytes.Clone(buf), m.image()
+			if len(was.data) != c.to-c.from {
+				t.Errorf("the image has %d bytes, want %d", len(was.data), c.to-c.from)
+			}
+			for i := range buf {
+				buf[i] ^= 0xaa
+			}
+			if !m.restore(was, nil) || !bytes.Equal(buf, want) {
+				t.Error("the memory is not what it was")
+			}
+		})
+	}
+}
