@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The project's verbs. Needs Go; wasm and repro also need LLVM 19 (they say so),
-# conform needs Node.
+# conform and soak need Node.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -14,10 +14,12 @@ usage: ./build.sh VERB
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
   conform  talk to Parley with the official MCP clients for TypeScript
-  bench    generate stores and measure; prints ratios, requests per second, overhead of sends and memory
+  bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
+           per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
            500 times of sends (--kills N), 300 times of spawns (--spawn-kills N); --only TEXT picks scenarios by name
   swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
+  soak     a million steps in the Go host and in one instance in Node: fails when memory grows; --only go or node
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   help     this text
 TEXT
@@ -43,6 +45,10 @@ repro() { go run ./plugin/toolchain repro; }
 conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley; }
 
 bench() {
+  echo "== a step on each way: native Go, the engine's two, the official Extism SDK"
+  go -C host/bench/step run .
+  echo "== putting an instance back: copying, or mapping its image copy-on-write"
+  go test -run '^$' -bench 'BenchmarkRestore' ./host/engine/instance
   echo "== what bounds a step: nothing, fuel, the engine's cancellation"
   go test -run '^$' -bench 'BenchmarkFuel' ./host/engine
   echo "== commits with and without group commit"
@@ -55,6 +61,8 @@ crash() { go run ./host/crashtest "$@"; }
 
 swaps() { go run ./host/bench/swaps "$@"; }
 
+soak() { go run ./host/bench/soak "$@"; }
+
 fuzz() {
   local seconds=${1:-20} pkg name
   go list ./... | while read -r pkg; do
@@ -66,16 +74,15 @@ fuzz() {
 }
 
 check() {
-  local before
+  local before staticcheck module
   before=$(git status --porcelain)
   echo "== format"
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
-  echo "== tidy"
-  go mod tidy -diff
-  echo "== vet"
-  go vet ./...
-  echo "== staticcheck"
-  "$(go -C plugin/toolchain/lint tool -n staticcheck)" ./...
+  staticcheck=$(go -C plugin/toolchain/lint tool -n staticcheck)
+  for module in . host/bench/step; do
+    echo "== $module: tidy, vet, staticcheck"
+    (cd "$module" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
+  done
   echo "== tests with the race detector"
   TESTFLAGS="-race ${TESTFLAGS:-}" test_
   echo "== each benchmark once"
@@ -91,7 +98,7 @@ check() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-demo | wasm | repro | conform | bench | crash | swaps | fuzz | check) "$verb" "$@" ;;
+demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | check) "$verb" "$@" ;;
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)
