@@ -49,7 +49,7 @@ func soakGo(ctx context.Context, steps int, r *record) (err error) {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Seed: 1, Sessions: 100, LongMessages: 1000, Now: time.Now()}); err != nil {
 		return err
 	}
-	h, err := host.New(ctx, wasm.Parley, &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler)})
+	h, err := host.New(ctx, wasm.Parley, &host.Options{Store: db, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,9 @@ func soakNode(ctx context.Context, steps int, r *record) (err error) {
 	if err := install(ctx, dir); err != nil {
 		return err
 	}
-	args := []string{"--expose-gc", "--no-warnings", "soak.mjs", "parley.wasm", fmt.Sprint(steps)}
+	// V8 doubles its nursery once in half a million steps, which is no leak: it has its
+	// size from the start here.
+	args := []string{"--expose-gc", "--no-warnings", "--min-semi-space-size=4", "--max-semi-space-size=4", "soak.mjs", "parley.wasm", fmt.Sprint(steps)}
 	if err := os.WriteFile(filepath.Join(dir, "parley.wasm"), wasm.Parley, 0o600); err != nil {
 		return err
 	}
