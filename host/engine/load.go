@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/engine/wasmedit"
 )
 
-// maxTable bounds the elements of a table, in modules whose tables may grow too:
-// each takes eight bytes that no other limit counts.
+// maxTable bounds the elements that the tables of a module may grow to, all of them
+// together: each takes eight bytes that no other limit counts.
 const maxTable = 1 << 20
 
 // Load checks a module, hardens and compiles it, starts an instance and reads its
@@ -121,10 +121,12 @@ func (e *Engine) checkSizes(m *wasmedit.Module) error {
 				mem.Min, limit, e.options.Limits.MemoryMiB)
 		}
 	}
+	room := uint64(maxTable)
 	for _, t := range m.Tables {
-		if !t.HasMax || t.Max > maxTable {
-			return errorf("load", Memory, "a table of the module can grow beyond %d elements; give it a maximum", maxTable)
+		if !t.HasMax || t.Max > room {
+			return errorf("load", Memory, "the tables of the module can grow beyond %d elements; give each a maximum", maxTable)
 		}
+		room -= t.Max
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 		}), "load", engine.NotAModule, abi.InvalidArgs, "no function () -> ()"},
 		{"export of the host's", change(func(m *wasmtest.Module) { m.Funcs = append(m.Funcs, wasmtest.Func{Export: "parley.fuel"}) }), "load", engine.NotAModule, abi.InvalidArgs, `exports "parley.fuel" itself`},
 		{"memory at start", load(2000), "load", engine.Memory, abi.Limit, "2000 pages of memory; the limit is 1024 (64 MiB)"},
-		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give it a maximum"},
+		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give each a maximum"},
 		{"start traps", start(wasmtest.Unreachable), "start", engine.Trap, abi.Internal, "unreachable"},
 		{"endless start", start(wasmtest.Forever), "start", engine.Fuel, abi.Limit, "limit: fuel"},
 		{"host function in start", start(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop)), "start", engine.Trap, abi.Internal, "no host functions"},

@@ -52,6 +52,9 @@ const (
 // out: names, log lines, error texts.
 const ownMemory = 1 << 20
 
+// varOverhead is what a variable takes beside its name and value.
+const varOverhead = 128
+
 // Env is the environment of one instance. It is not safe for concurrent use.
 type Env struct {
 	options Options
@@ -124,7 +127,7 @@ func (e *Env) End() {
 	e.mem.reset()
 	e.input, e.output = block{}, nil
 	e.failure, e.failed = "", 0
-	clear(e.vars)
+	e.vars = nil // and with it the room that many variables took
 	e.varSize, e.in, e.out, e.lines = 0, 0, 0, 0
 	e.guest.pending, e.guest.direct = nil, false
 }
@@ -187,7 +190,7 @@ func (e *Env) varSet(p, v uint64) {
 	name, f := e.mem.text("var_set", p)
 	check(f)
 	if old, ok := e.vars[string(name)]; ok {
-		e.varSize -= len(name) + len(old)
+		e.varSize -= varOverhead + len(name) + len(old)
 		delete(e.vars, string(name))
 	}
 	if v == 0 {
@@ -195,7 +198,7 @@ func (e *Env) varSet(p, v uint64) {
 	}
 	value, f := e.mem.text("var_set", v)
 	check(f)
-	size := e.varSize + len(name) + len(value)
+	size := e.varSize + varOverhead + len(name) + len(value)
 	if size > e.mem.limit {
 		check(limitf("var_set: the variables take more than %d bytes", e.mem.limit))
 	}

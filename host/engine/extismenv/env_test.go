@@ -162,6 +162,30 @@ func TestInputTooLarge(t *testing.T) {
 
 // FuzzEnv makes calls of any functions with any arguments. Nothing but a Fault
 // may come of it, in bounded memory, and nothing may reach the next call.
+// TestManyVariables: what the host keeps of a variable counts, however short its name
+// is, and what is replaced does not.
+func TestManyVariables(t *testing.T) {
+	e := newEnv(&bytes.Buffer{})
+	if err := begin(e, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	name := must(t, e, "alloc", 8)
+	for n := range uint64(2 * e.mem.limit / varOverhead) {
+		must(t, e, "store_u64", name, n%8)
+		must(t, e, "var_set", name, name)
+	}
+	for n := range uint64(e.mem.limit) {
+		must(t, e, "store_u64", name, n)
+		if _, fault := invoke(e, "var_set", name, name); fault != nil {
+			if most := uint64(e.mem.limit / varOverhead); fault.Kind != Memory || n > most {
+				t.Errorf("after %d variables: %v", n, fault)
+			}
+			return
+		}
+	}
+	t.Error("there may be any number of variables")
+}
+
 func FuzzEnv(f *testing.F) {
 	all := append(environment, user...)
 	f.Add([]byte{0, 1, 0, 64, 6, 64, 1, 1, 64, 0})

@@ -101,6 +101,7 @@ func (i *Instance) start(ctx context.Context) error {
 			return err
 		}
 		i.env.End()
+		i.forgetStacks()
 	}
 	if i.config.Hardened.Globals {
 		i.restore = i.module.ExportedFunction(wasmedit.ExportRestore)
@@ -199,6 +200,18 @@ func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
 	return err
 }
 
+// stackUnits is the fuel with which a call can fill about a MiB of stack: a
+// value there was made by an instruction.
+const stackUnits = 1 << 16
+
+// forgetStacks gives back the stack of a call that may have been deep. Each function
+// holds its own, which grows to tens of MiB and never shrinks.
+func (i *Instance) forgetStacks() {
+	if i.Fuel() > stackUnits {
+		clear(i.functions)
+	}
+}
+
 // reset makes the instance what it was after its start function, and reports
 // why it is spent, if it is.
 func (i *Instance) reset() end {
@@ -212,6 +225,7 @@ func (i *Instance) reset() end {
 	case !i.memory.restore(i.image, i.module.Memory()):
 		return grown
 	}
+	i.forgetStacks()
 	if i.restore != nil {
 		if err := i.restore.CallWithStack(context.Background(), nil); err != nil {
 			return failed
