@@ -139,6 +139,9 @@ func (m *Manager) begin(ctx context.Context, c *Call, digest string) (*store.Flo
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := answers(&f, result); err != nil {
+			return nil, nil, err
+		}
 		if result.Effects() == 0 && result.Wait == nil {
 			return nil, &Answer{Result: result.Result, Code: result.Code}, nil
 		}
@@ -197,7 +200,7 @@ func (m *Manager) answer(ctx context.Context, c *Call, f *store.Flow) (*Answer, 
 	case f.Answered():
 		return &Answer{FlowID: f.ID, Result: f.Answer, Code: f.Code}, nil
 	case f.Status == store.FlowParked:
-		return nil, abi.NewError(abi.Limit, fmt.Sprintf("the call was accepted, but a step of flow %s failed and it is parked: %s; "+
+		return nil, abi.NewError(abi.Limit, fmt.Sprintf("the call was accepted, but its flow %s is parked: %s; "+
 			"do not send it again: parley flows --failed shows it, parley flows retry %s goes on", f.ID, f.Error, f.ID))
 	case f.Status == store.FlowDropped:
 		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; what it had sent was received and is answered all the same: do not send it again")

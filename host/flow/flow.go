@@ -5,7 +5,8 @@
 // never accepted and leaves nothing. From then on the flow is
 //
 //	waiting  for a run to end, a time to come, or whichever is first
-//	parked   a step failed twice by the plugin's fault: tried again on demand
+//	parked   a step failed twice by the plugin's fault, or there is no end of steps:
+//	         goes on when somebody says so
 //	done     no step follows
 //	dropped  ended by the operator
 //

@@ -14,6 +14,11 @@ import (
 // is parked.
 const maxFailures = 2
 
+// maxSteps is how many steps a flow takes before it is parked, and each time that it
+// is tried again. No tool needs so many; a plugin could go on for ever, starting runs
+// or waiting for what has come already.
+const maxSteps = 100
+
 // input makes a step's input of an export's JSON.
 func (m *Manager) input(export string, doc []byte, f *store.Flow, s *Settings) *step.Input {
 	return &step.Input{Export: export, JSON: doc, Flow: &step.Flow{
@@ -102,6 +107,9 @@ func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) erro
 		if err != nil || row == nil {
 			return err
 		}
+		if err := answers(row, result); err != nil {
+			return err
+		}
 		return m.advance(tx, row, result)
 	})
 	if err == nil {
@@ -112,6 +120,14 @@ func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) erro
 		return err
 	}
 	return fmt.Errorf("%w: %w", step.ErrHost, err)
+}
+
+// answers refuses a last step of a flow whose caller has no answer.
+func answers(f *store.Flow, result *step.Result) error {
+	if result.Wait != nil || result.Result != nil || f.Answered() {
+		return nil
+	}
+	return &breach{abi.NewError(abi.Internal, "flow: the plugin returned neither a result nor a wait, and its caller has no answer")}
 }
 
 // stillAt returns the flow's row if it stands where f was read, else nil:
@@ -160,6 +176,10 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 		return tx.Unschedule(store.KindFlow, f.ID)
 	}
 	f.Status, f.WaitRun, f.WaitUntil, f.State, f.StateVersion = store.FlowWaiting, w.Run, w.Until, w.State, w.StateVersion
+	if f.Step%maxSteps == 0 {
+		f.Error = fmt.Sprintf("flow: it has taken %d steps and has not come to an end", f.Step)
+		return m.park(tx, f)
+	}
 	if err := tx.PutFlow(f); err != nil {
 		return err
 	}
