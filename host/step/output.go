@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -116,11 +117,22 @@ func parseWait(v gjson.Result) (*abi.Wait, error) {
 func stepError(v gjson.Result) error {
 	code, message := abi.Code(v.Get("code").Str), v.Get("message").Str
 	if !code.Known() {
-		return abi.NewError(abi.Internal, fmt.Sprintf("step: the plugin failed with the unknown code %q: %s", code, message))
+		return abi.NewError(abi.Internal, clip(fmt.Sprintf("step: the plugin failed with the unknown code %.60q: %s", code, message)))
 	}
-	return abi.NewError(code, message)
+	return abi.NewError(code, clip(message))
 }
 
 func bad(what string) error {
-	return abi.NewError(abi.Internal, "step: the plugin's output "+what)
+	return abi.NewError(abi.Internal, clip("step: the plugin's output "+what))
+}
+
+// maxErrorText bounds what a plugin can have the host say of it, in bytes: that goes to
+// the log, into the flow, and to the caller.
+const maxErrorText = 4 << 10
+
+func clip(text string) string {
+	if len(text) > maxErrorText {
+		return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	}
+	return text
 }
