@@ -1,0 +1,5 @@
+;; Computes for ever when it is asked to describe itself.
+(module
+  (func (export "describe") (result i32) (loop $again (br $again)) (i32.const 0))
+  (func (export "call") (result i32) (i32.const 0))
+  (func (export "resume") (result i32) (i32.const 0)))

@@ -1,0 +1,2 @@
+  ;; Allocates large blocks in the environment.
+  (func $attack (loop $more (drop (call $alloc (i64.const 0x40000))) (br $more)))

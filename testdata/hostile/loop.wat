@@ -1,0 +1,2 @@
+  ;; Computes for ever.
+  (func $attack (loop $again (br $again)))

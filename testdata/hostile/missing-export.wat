@@ -1,0 +1,4 @@
+;; Has no resume.
+(module
+  (func (export "describe") (result i32) (i32.const 0))
+  (func (export "call") (result i32) (i32.const 0)))

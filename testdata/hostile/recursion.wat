@@ -1,0 +1,4 @@
+  ;; Calls itself for ever.
+  (func $attack
+    (call $attack)
+    (global.set $status (i32.const 1)))

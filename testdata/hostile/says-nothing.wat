@@ -1,0 +1,2 @@
+  ;; Returns no output at all.
+  (func $attack)

@@ -1,0 +1,4 @@
+  ;; Crashes in its start function.
+  (start $begin)
+  (func $begin (unreachable))
+  (func $attack)

@@ -1,0 +1,3 @@
+  ;; Has a table that may grow for ever.
+  (table 1 funcref)
+  (func $attack)

@@ -1,0 +1,7 @@
+  ;; Sets ever new variables with short names: what the host keeps of each is more.
+  (func $attack (local $name i64) (local $n i64)
+    (local.set $name (call $alloc (i64.const 8)))
+    (loop $more
+      (call $store_u64 (local.get $name) (local.tee $n (i64.add (local.get $n) (i64.const 1))))
+      (call $var_set (local.get $name) (local.get $name))
+      (br $more)))

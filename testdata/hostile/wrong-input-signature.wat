@@ -1,0 +1,6 @@
+;; Its parley_input returns 64 bits.
+(module
+  (func (export "describe") (result i32) (i32.const 0))
+  (func (export "call") (result i32) (i32.const 0))
+  (func (export "resume") (result i32) (i32.const 0))
+  (func (export "parley_input") (param i32) (result i64) (i64.const 0)))

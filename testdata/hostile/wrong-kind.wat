@@ -1,0 +1,5 @@
+;; Its resume is a memory.
+(module
+  (memory (export "resume") 1)
+  (func (export "describe") (result i32) (i32.const 0))
+  (func (export "call") (result i32) (i32.const 0)))
