@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func measure(ctx context.Context, ways []way, s *step, rounds int) ([]cost, erro
 	steps := make([]int, len(ways)) // in a round
 	host := answers{calls: s.exchange.Calls}
 	for round := -1; round < rounds; round++ {
-		for i := range ways {
+		for _, i := range rand.Perm(len(ways)) {
 			n := max(steps[i], 100) // the first round is for finding out
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
