@@ -149,7 +149,7 @@ func ends(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) 
 
 // addSeeds adds small modules of many kinds, and the plugin.
 func addSeeds(f *testing.F) {
-	for seed := range uint64(40) {
+	for seed := range uint64(20) {
 		f.Add(generate(random(seed, 300)).wasm)
 	}
 	for _, c := range refusals() {
@@ -171,7 +171,7 @@ func addSeeds(f *testing.F) {
 	if err != nil || len(files) < 1000 {
 		f.Fatalf("%d modules of the official suite, %v", len(files), err)
 	}
-	for n := 0; n < len(files); n += 10 {
+	for n := 0; n < len(files); n += 20 {
 		wasm, err := os.ReadFile(files[n])
 		if err != nil {
 			f.Fatal(err)

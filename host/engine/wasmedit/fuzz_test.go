@@ -156,8 +156,8 @@ func fuzzRuntime(f *testing.F) wazero.Runtime {
 // the same each time and not less than what they do, and as much fuel is enough;
 // restored, they do it again.
 func FuzzHarden(f *testing.F) {
-	for seed := range uint64(150) {
-		f.Add(random(seed, 100+20*int(seed)))
+	for seed := range uint64(100) {
+		f.Add(random(seed, 100+30*int(seed)))
 	}
 	r := fuzzRuntime(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
