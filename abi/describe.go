@@ -29,6 +29,16 @@ type Tool struct {
 	Needs        []string
 }
 
+// Tool returns the tool with this name, or nil.
+func (d *Description) Tool(name string) *Tool {
+	for i := range d.Tools {
+		if d.Tools[i].Name == name {
+			return &d.Tools[i]
+		}
+	}
+	return nil
+}
+
 // AppendJSON appends the description's JSON.
 func (d *Description) AppendJSON(b []byte) []byte {
 	o := jsonappend.Open(b)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/flow"
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
@@ -48,7 +50,10 @@ type Answer struct {
 // from Start on. When ctx ends, the waiting does, and nothing else: a call with the
 // same id gets the answer.
 func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
-	tool, caller, err := h.check(c)
+	v := h.modules.Use()
+	release := sync.OnceFunc(v.Release)
+	defer release()
+	tool, caller, err := h.check(v.About, c)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +67,9 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	}
 	var answer *Answer
 	if tool.ReadOnly {
-		answer, err = h.read(ctx, c, caller)
+		answer, err = h.read(ctx, v, c, caller)
 	} else {
+		release() // its flow uses what is active, and may wait for long
 		answer, err = h.write(ctx, c, caller)
 	}
 	if err != nil {
@@ -90,11 +96,9 @@ func (h *Host) idOf(c *Call) string {
 }
 
 // read runs a read-only tool: one step, and no flow.
-func (h *Host) read(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
+func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.Caller) (*Answer, error) {
 	id := h.idOf(c)
 	now := h.options.Now().UnixMilli()
-	v := h.modules.Use()
-	defer v.Release()
 	in := &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
 		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.settings.Load().input(v, c.Tool),
@@ -165,8 +169,8 @@ func (h *Host) waiting(runID string, also func(bool)) func(bool) {
 
 // check finds the tool, and refuses arguments that are no strict JSON and a
 // caller that is nobody.
-func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
-	tool := h.tool(c.Tool)
+func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, error) {
+	tool := about.Tool(c.Tool)
 	switch {
 	case tool == nil:
 		return nil, c.Caller, abi.NewError(abi.NotFound, fmt.Sprintf("host: there is no tool %q", clip(c.Tool)))
@@ -179,15 +183,6 @@ func (h *Host) check(c *Call) (*abi.Tool, abi.Caller, error) {
 	}
 	caller, err := checkCaller(c.Caller, h.Config().Keys())
 	return tool, caller, err
-}
-
-func (h *Host) tool(name string) *abi.Tool {
-	for i := range h.About().Tools {
-		if h.About().Tools[i].Name == name {
-			return &h.About().Tools[i]
-		}
-	}
-	return nil
 }
 
 // checkCaller refuses a caller that is nobody, or two at once. The mistake is

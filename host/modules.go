@@ -61,6 +61,9 @@ var _ flow.Versions = versions{}
 // Use implements flow.Versions.
 func (v versions) Use() flow.Version { return v.h.modules.Use() }
 
+// Distrusted implements flow.Versions.
+func (v versions) Distrusted(digest string) string { return v.h.modules.Distrusted(digest) }
+
 // UseFor implements flow.Versions.
 func (v versions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
 	version, err := v.h.modules.UseFor(ctx, f)

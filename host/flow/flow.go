@@ -59,7 +59,12 @@ type Versions interface {
 	// Use returns the version for a new call, UseFor the one that goes on with a
 	// flow. Who got one releases it.
 	Use() Version
+	// UseFor fails with abi.NotFound or abi.Unsupported when there is none, and with
+	// other errors when that could not be found out.
 	UseFor(ctx context.Context, f *store.Flow) (Version, error)
+	// Distrusted returns why states that the version with this digest writes are not to
+	// be gone on with by themselves, or "".
+	Distrusted(digest string) string
 }
 
 // Version is one version of a plugin, in use.

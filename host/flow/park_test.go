@@ -72,3 +72,17 @@ func TestPark(t *testing.T) {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
 }
+
+// What a version writes that was rolled back meanwhile is parked in the commit.
+func TestParkDistrusted(t *testing.T) {
+	p := sending(0)
+	p.distrusted = "it was rolled back"
+	w := newWorld(t, p)
+	if r := <-w.call(t.Context(), "1", `{}`); r.err == nil || !strings.Contains(r.err.Error(), p.distrusted) {
+		t.Fatalf("answered %+v, %v", r.answer, r.err)
+	}
+	f := w.allFlows()[0]
+	if f.Status != store.FlowParked || f.Error != p.distrusted || f.WaitRun == "" {
+		t.Fatalf("the flow is %+v", f)
+	}
+}

@@ -80,8 +80,11 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 // wake runs the step that an event wakes. It fails with step.ErrHost, or a breach.
 func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*step.Result, error) {
 	v, err := m.options.Versions.UseFor(ctx, f)
-	if err != nil {
+	switch {
+	case errors.Is(err, abi.NotFound), errors.Is(err, abi.Unsupported):
 		return nil, &breach{err}
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", step.ErrHost, err)
 	}
 	defer v.Release()
 	s := m.options.Settings(v, f.Tool)
@@ -176,14 +179,21 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 		return tx.Unschedule(store.KindFlow, f.ID)
 	}
 	f.Status, f.WaitRun, f.WaitUntil, f.State, f.StateVersion = store.FlowWaiting, w.Run, w.Until, w.State, w.StateVersion
-	if f.Step%maxSteps == 0 {
-		f.Error = fmt.Sprintf("flow: it has taken %d steps and has not come to an end", f.Step)
+	if f.Error = m.standstill(f); f.Error != "" {
 		return m.park(tx, f)
 	}
 	if err := tx.PutFlow(f); err != nil {
 		return err
 	}
 	return m.schedule(tx, f)
+}
+
+// standstill returns why a flow that waits is to be parked, or "".
+func (m *Manager) standstill(f *store.Flow) string {
+	if f.Step%maxSteps == 0 {
+		return fmt.Sprintf("flow: it has taken %d steps and has not come to an end", f.Step)
+	}
+	return m.options.Versions.Distrusted(f.Module)
 }
 
 // schedule says when the flow's next step is due: at once when the run that it

@@ -30,6 +30,8 @@ const (
 type plugin struct {
 	call   func(ask func(family, request string) gjson.Result, input gjson.Result) string
 	resume func(ask func(family, request string) gjson.Result, input gjson.Result) string
+
+	distrusted string
 }
 
 var _ flow.Version = (*plugin)(nil)
@@ -52,6 +54,9 @@ var _ flow.Versions = only{}
 
 // Use implements flow.Versions.
 func (o only) Use() flow.Version { return o.p }
+
+// Distrusted implements flow.Versions.
+func (o only) Distrusted(string) string { return o.p.distrusted }
 
 // UseFor implements flow.Versions.
 func (o only) UseFor(context.Context, *store.Flow) (flow.Version, error) { return o.p, nil }

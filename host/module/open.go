@@ -16,52 +16,82 @@ import (
 // it is built in as the one before was and has never been active, for then the
 // program is another one.
 func Open(ctx context.Context, o *Options, given *Candidate) (*Registry, error) {
-	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{})}
-	last, known, err := r.history(ctx)
+	r := newRegistry(o)
+	last, err := r.history(ctx)
 	if err != nil {
 		return nil, err
 	}
+	first := *given
+	given, first.builtIn = &first, given.Origin == store.OriginBuiltIn
 	digest := Digest(given.Wasm)
 	if last == nil || last.Digest == digest {
-		return r, r.begin(ctx, given, last == nil)
+		return r, r.begin(ctx, given, last == nil, "")
 	}
-	if err := r.revive(ctx, last); err != nil {
+	if err := r.revive(ctx, last.Digest); err != nil {
 		// Whoever starts the program must know, and gets a gateway that works.
 		r.options.Logger.Error("module: the version that was active cannot be loaded, and another one takes over",
 			"digest", last.Digest, "origin", last.Origin, "error", err)
-		return r, r.begin(ctx, given, true)
-	}
-	if given.Origin == store.OriginBuiltIn && (last.Origin != store.OriginBuiltIn || slices.Contains(known, digest)) {
-		return r, r.pin(ctx)
+		return r, r.begin(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
 	}
 	if err := r.pin(ctx); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
-	if _, err := r.Swap(ctx, given); err != nil {
+	switch {
+	case given.builtIn && (!last.builtIn || slices.Contains(last.known, digest)):
+		return r, nil
+	case digest == last.rolledBack:
+		r.options.Logger.Error("module: the given version was rolled back when it last served, and does not serve again by itself; swap to it to try it again",
+			"digest", digest, "origin", given.Origin, "reason", last.Reason)
+		return r, nil
+	}
+	if _, err := r.swap(ctx, given); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	return r, nil
 }
 
-// history returns the last activation, or nil, and the modules that are stored.
-func (r *Registry) history(ctx context.Context) (last *store.Activation, digests []string, err error) {
+// past is what the store tells of the time before.
+type past struct {
+	*store.Activation          // the last one
+	builtIn           bool     // that version came with the program
+	rolledBack        string   // the digest that served before, if the last one is a rollback
+	known             []string // digests of the modules that are stored
+}
+
+// recent is how far back it is looked where a version came from.
+const recent = 100
+
+// history returns what the store tells of the time before, or nil.
+func (r *Registry) history(ctx context.Context) (*past, error) {
 	if r.options.Store == nil {
-		return nil, nil, nil
+		return nil, nil
 	}
-	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) { return v.Activations(ctx, 1) })
+	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+		return v.Activations(ctx, recent)
+	})
 	if err != nil || len(newest) == 0 {
-		return nil, nil, err
+		return nil, err
+	}
+	p := &past{Activation: newest[0]}
+	if p.Origin == store.OriginRollback && len(newest) > 1 {
+		p.rolledBack = newest[1].Digest
+	}
+	for _, a := range newest {
+		if a.Digest == p.Digest && a.Origin != store.OriginRollback {
+			p.builtIn = a.Origin == store.OriginBuiltIn
+			break
+		}
 	}
 	all, err := look(ctx, r.options.Store, store.View.Modules)
 	for _, m := range all {
-		digests = append(digests, m.Digest)
+		p.known = append(p.known, m.Digest)
 	}
-	return newest[0], digests, err
+	return p, err
 }
 
 // begin makes the given module the first version. record says that it was not the
-// active one before.
-func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) error {
+// active one before, and reason why it is now, if nobody asked for it.
+func (r *Registry) begin(ctx context.Context, given *Candidate, record bool, reason string) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
 		return err
@@ -71,14 +101,13 @@ func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) err
 	if err != nil {
 		return err
 	}
+	defer v.Release()
 	if record {
 		if err := r.try(ctx, v, given); err != nil {
-			r.close(v)
 			return err
 		}
-		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin})
+		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})
 		if err != nil {
-			r.close(v)
 			return err
 		}
 	}
@@ -87,11 +116,12 @@ func (r *Registry) begin(ctx context.Context, given *Candidate, record bool) err
 }
 
 // revive makes a version that is stored the active one.
-func (r *Registry) revive(ctx context.Context, a *store.Activation) error {
-	v, err := r.stored(ctx, a.Digest)
+func (r *Registry) revive(ctx context.Context, digest string) error {
+	v, err := r.stored(ctx, digest)
 	if err != nil {
 		return err
 	}
+	defer v.Release()
 	r.activate(v)
 	return nil
 }
@@ -163,8 +193,9 @@ func (r *Registry) reader(ctx context.Context, s store.States) error {
 		v, err := r.stored(ctx, m.Digest)
 		if err == nil {
 			r.mu.Lock()
-			r.loaded[v.digest] = v
+			r.keep(v)
 			r.mu.Unlock()
+			v.Release()
 			return nil
 		}
 		errs = abi.NewError(abi.Unsupported, err.Error())
@@ -184,13 +215,18 @@ func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store
 	if r.options.Store == nil {
 		return nil
 	}
-	m := &store.Module{
-		Digest: v.digest, Name: v.About.Name, Version: v.About.Version, Description: v.plugin.Describe(),
-		Signer: v.Signer(), AddedAt: a.At, Size: len(wasm), Wasm: wasm,
-	}
+	m := r.row(v, wasm)
 	return r.options.Store.Update(ctx, func(tx store.Tx) error {
 		return errors.Join(tx.PutModule(m), tx.PutActivation(a))
 	})
+}
+
+// row is the module as it is stored.
+func (r *Registry) row(v *Version, wasm []byte) *store.Module {
+	return &store.Module{
+		Digest: v.digest, Name: v.About.Name, Version: v.About.Version, Description: v.plugin.Describe(),
+		Signer: v.Signer(), AddedAt: r.options.Now().UnixMilli(), Size: len(wasm), Wasm: wasm,
+	}
 }
 
 // keepModules is how many modules stay in the store that nothing needs, for going

@@ -53,16 +53,36 @@ type Options struct {
 
 // Registry is the versions of one plugin. It is safe for concurrent use.
 type Registry struct {
-	options  Options
-	swapping sync.Mutex // held by what changes which version is active
+	options    Options
+	installing sync.Mutex // held by a swap, from its beginning; always before swapping
+	swapping   sync.Mutex // held by what changes which versions there are
 
 	mu     sync.Mutex
 	active *Version
 	next   chan struct{}       // closed when another version is active
 	loaded map[string]*Version // by digest, the active one included
 	trial  *trial              // of the active version; nil: it is over
+	closed bool
+	// distrusted are the versions that were rolled back, by digest, with the reason.
+	distrusted map[string]string
 
-	background sync.WaitGroup // rollbacks
+	background sync.WaitGroup     // rollbacks
+	life       context.Context    // ends with Close
+	end        context.CancelFunc // ends life
+}
+
+func newRegistry(o *Options) *Registry {
+	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{}), distrusted: map[string]string{}}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r
+}
+
+// Distrusted returns why a version was rolled back, or "" if it was not, or if it was
+// swapped to again.
+func (r *Registry) Distrusted(digest string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.distrusted[digest]
 }
 
 // Use returns the version that serves new calls.
@@ -82,6 +102,9 @@ func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) 
 	}
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
+	if v := r.useFor(s); v != nil {
+		return v, nil
+	}
 	err := r.reader(ctx, s)
 	if v := r.useFor(s); v != nil {
 		return v, nil
@@ -106,10 +129,15 @@ func (r *Registry) Active() *Version {
 	return r.active
 }
 
+// keep makes a version stay until Tidy. The caller holds mu, or has the registry
+// alone.
+func (r *Registry) keep(v *Version) { r.loaded[v.digest], v.kept = v, true }
+
 // activate makes a version the active one. The caller holds mu, unless nobody else
 // has the registry yet.
 func (r *Registry) activate(v *Version) {
-	r.active, r.loaded[v.digest] = v, v
+	r.keep(v)
+	r.active = v
 	close(r.next)
 	r.next = make(chan struct{})
 }
@@ -163,8 +191,8 @@ func (r *Registry) tidy(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	needed := map[*Version]bool{r.active: true}
-	if r.trial != nil {
-		needed[r.trial.before] = true
+	for t := r.trial; t != nil; t = t.outer {
+		needed[t.before] = true
 	}
 	for _, s := range states {
 		if v := r.readable(s); v != nil {
@@ -177,7 +205,7 @@ func (r *Registry) tidy(ctx context.Context) error {
 			continue
 		}
 		delete(r.loaded, digest)
-		if v.retired = true; v.uses == 0 {
+		if v.kept = false; v.uses == 0 {
 			idle = append(idle, v)
 		}
 	}
@@ -215,9 +243,15 @@ func (r *Registry) close(v *Version) {
 // Wait waits for rollbacks under way.
 func (r *Registry) Wait() { r.background.Wait() }
 
-// Close waits for rollbacks under way, and closes every version when its last use
-// ends.
+// Close ends a swap under way, waits for rollbacks, and closes every version when its
+// last use ends.
 func (r *Registry) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.end()
+	r.installing.Lock()
+	defer r.installing.Unlock()
 	r.Wait()
 	r.swapping.Lock()
 	defer r.swapping.Unlock()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -24,6 +25,8 @@ type Candidate struct {
 	Signature []byte
 	// Force swaps although flows would be left that no version can go on with.
 	Force bool
+
+	builtIn bool // it came with the program
 }
 
 // Change is what a swap did.
@@ -39,31 +42,58 @@ type Change struct {
 // returns; steps under way end where they began. On any error the version that
 // served before goes on. Errors are an *abi.Error or match one.
 func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
-	r.swapping.Lock()
-	defer r.swapping.Unlock()
-	before := r.Active()
+	if c.Origin == store.OriginBuiltIn || c.Origin == store.OriginRollback {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: nothing can be swapped to that says it comes from %q", c.Origin))
+	}
+	return r.swap(ctx, c)
+}
+
+func (r *Registry) swap(ctx context.Context, c *Candidate) (*Change, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.life, cancel)()
+	r.installing.Lock()
+	defer r.installing.Unlock()
+	if r.life.Err() != nil {
+		return nil, abi.NewError(abi.Conflict, "module: the gateway is closing; swap again when it is back")
+	}
 	c, signer, err := r.admit(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	if c.Digest == before.digest {
-		return &Change{Before: before, After: before, Same: true}, nil
 	}
 	v, err := r.load(ctx, c.Digest, c.Wasm, signer)
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := r.take(ctx, v, c)
-	if err != nil {
-		r.drop(v)
+	defer v.Release()
+	if active := r.Active(); v == active {
+		return &Change{Before: active, After: active, Same: true}, r.sign(ctx, v, c)
+	}
+	// What takes its time is done while everything else goes on.
+	if err := r.try(ctx, v, c); err != nil {
 		return nil, err
 	}
-	r.options.Logger.Info("module: swapped", "from", before.String(), "to", v.String(), "origin", c.Origin, "pinned", pinned)
+	change, err := r.take(ctx, v, c)
+	if err != nil {
+		return nil, err
+	}
+	r.options.Logger.Info("module: swapped", "from", change.Before.String(), "to", v.String(), "origin", c.Origin, "pinned", change.Pinned)
 	r.announce(v, false)
-	if err := r.tidy(ctx); err != nil {
+	if err := r.Tidy(ctx); err != nil {
 		r.options.Logger.Warn("module: tidy up after a swap", "error", err)
 	}
-	return &Change{Before: before, After: v, Pinned: pinned}, nil
+	// Compiling and trying leave tens of MiB behind at once, and may not come again for
+	// months.
+	debug.FreeOSMemory()
+	return change, nil
+}
+
+// sign keeps the signature of a version that is active already.
+func (r *Registry) sign(ctx context.Context, v *Version, c *Candidate) error {
+	if r.options.Store == nil || len(c.Signature) == 0 {
+		return nil
+	}
+	return r.options.Store.Update(ctx, func(tx store.Tx) error { return tx.PutModule(r.row(v, c.Wasm)) })
 }
 
 // Digest returns a module's digest.
@@ -89,23 +119,17 @@ func (r *Registry) admit(ctx context.Context, c *Candidate) (_ *Candidate, signe
 	if want != "" && want != full.Digest {
 		return nil, "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the file's digest is sha256:%s, not %s", full.Digest, c.Digest))
 	}
-	if c.Origin == store.OriginBuiltIn {
+	if c.builtIn {
 		return &full, store.OriginBuiltIn, nil // it is trusted like the program that it came with
 	}
 	signer, err = r.options.Policy().admit(c.Wasm, c.Signature)
 	return &full, signer, err
 }
 
-// load returns a version that is not active: one that is kept for flows, or a new
-// one. A signature counts for both.
+// load returns a version in use: one that is loaded already, or a new one, which
+// nobody keeps yet. A signature counts for both.
 func (r *Registry) load(ctx context.Context, digest string, wasm []byte, signer string) (*Version, error) {
-	r.mu.Lock()
-	v := r.loaded[digest]
-	if v != nil && signer != "" {
-		v.signer = signer
-	}
-	r.mu.Unlock()
-	if v != nil {
+	if v := r.useLoaded(digest, signer); v != nil {
 		return v, nil
 	}
 	plugin, err := r.options.Engine.Load(ctx, wasm)
@@ -114,52 +138,56 @@ func (r *Registry) load(ctx context.Context, digest string, wasm []byte, signer 
 	}
 	about, err := ParseDescription(plugin.Describe())
 	if err != nil {
-		return nil, errors.Join(err, plugin.Close(ctx))
+		return nil, errors.Join(err, plugin.Close(context.WithoutCancel(ctx)))
 	}
-	return &Version{digest: digest, signer: signer, About: about, registry: r, plugin: plugin}, nil
+	return &Version{digest: digest, signer: signer, About: about, registry: r, plugin: plugin, uses: 1}, nil
 }
 
-// drop closes a version that was loaded for a swap which failed.
-func (r *Registry) drop(v *Version) {
+func (r *Registry) useLoaded(digest, signer string) *Version {
 	r.mu.Lock()
-	kept := r.loaded[v.digest] == v
-	r.mu.Unlock()
-	if !kept {
-		r.close(v)
+	defer r.mu.Unlock()
+	v := r.loaded[digest]
+	if v != nil {
+		v.uses++
+		if signer != "" {
+			v.signer = signer
+		}
 	}
+	return v
 }
 
 // try tries a version before it serves. What is built in was tested with the
 // program.
 func (r *Registry) try(ctx context.Context, v *Version, c *Candidate) error {
-	if r.options.Verify == nil || c.Origin == store.OriginBuiltIn {
+	if r.options.Verify == nil || c.builtIn {
 		return nil
 	}
 	return r.options.Verify(ctx, v)
 }
 
-// take tries the version, and makes it the active one.
-func (r *Registry) take(ctx context.Context, v *Version, c *Candidate) (pinned int, err error) {
-	if err := r.try(ctx, v, c); err != nil {
-		return 0, err
-	}
+// take makes the version the active one.
+func (r *Registry) take(ctx context.Context, v *Version, c *Candidate) (*Change, error) {
+	r.swapping.Lock()
+	defer r.swapping.Unlock()
 	states, err := r.states(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	pinned, err = r.strands(v, states)
+	pinned, err := r.strands(v, states)
 	if err != nil && !c.Force {
-		return 0, err
+		return nil, err
 	}
 	now := r.options.Now().UnixMilli()
 	if err := r.record(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
-		return 0, err
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trial = newTrial(r.options.Policy(), r.active)
+	before := r.active
+	r.trial = newTrial(r.options.Policy(), before, r.trial)
+	delete(r.distrusted, v.digest)
 	r.activate(v)
-	return pinned, nil
+	return &Change{Before: before, After: v, Pinned: pinned}, nil
 }
 
 // strands returns how many flows would stay with other versions if v were active,

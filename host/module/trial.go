@@ -7,18 +7,33 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// trial is the time after a swap in which the active version may be found bad.
+// trial is the time after a swap in which the active version may be found bad. Until
+// it is over, the version before stays loaded.
 type trial struct {
 	before          *Version // takes over again then
+	outer           *trial   // of the version before, if that was not over
 	steps, failures int      // still to come: the trial ends with the one, and fails with the other
 	all             int      // failures that it takes
+	reason          string   // why it has failed; the rollback is under way
 }
 
-func newTrial(p *Policy, before *Version) *trial {
+// newTrial is the trial of a version that takes over from before while that one's own
+// was as running says, or over. A version that has failed is not gone back to.
+func newTrial(p *Policy, before *Version, running *trial) *trial {
 	if p.TrialFailures == 0 {
 		return nil
 	}
-	return &trial{before: before, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
+	t := &trial{before: before, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
+	switch {
+	case running == nil:
+	case running.reason != "":
+		t.before, t.outer = running.before, running.outer
+	default:
+		inner := *running
+		inner.outer = nil // what is older than that is not kept
+		t.outer = &inner
+	}
+	return t
 }
 
 // judge counts a step of the active version that is on trial.
@@ -26,7 +41,7 @@ func (r *Registry) judge(v *Version, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.trial
-	if t == nil || v != r.active {
+	if t == nil || v != r.active || t.reason != "" || r.closed {
 		return
 	}
 	t.steps--
@@ -35,30 +50,31 @@ func (r *Registry) judge(v *Version, err error) {
 	}
 	switch {
 	case t.failures == 0:
-		reason := fmt.Sprintf("%s failed in %d steps soon after it took over, the last time: %v", v, t.all, err)
-		r.trial = nil
-		r.background.Go(func() { r.rollBack(v, t.before, reason) })
+		t.reason = fmt.Sprintf("%s failed in %d steps soon after it took over, the last time: %v", v, t.all, err)
+		r.background.Go(func() { r.rollBack(v, t.reason) })
 	case t.steps == 0:
 		r.trial = nil // what was kept for it is closed by the next Tidy
 	}
 }
 
-// rollBack makes the version before active again, and parks the flows whose states
-// the bad one wrote: what it wrote is not to be trusted.
-func (r *Registry) rollBack(bad, good *Version, reason string) {
+// rollBack makes the version before active again, unless a swap has done away with
+// the bad one meanwhile, and parks the flows whose states the bad one wrote: what it
+// wrote is not to be trusted. Steps under way in it may still write some; who
+// commits them asks Distrusted.
+func (r *Registry) rollBack(bad *Version, reason string) {
 	r.swapping.Lock()
-	defer r.swapping.Unlock()
 	ctx := context.Background()
 	r.mu.Lock()
-	stale := r.active != bad || r.loaded[good.digest] != good
-	if !stale {
+	r.distrusted[bad.digest] = reason
+	var good *Version
+	if r.active == bad && r.trial != nil {
+		good = r.trial.before
+		r.trial = r.trial.outer
 		r.activate(good)
 	}
+	now := r.active
 	r.mu.Unlock()
-	if stale {
-		return
-	}
-	log := r.options.Logger.With("from", bad.String(), "to", good.String(), "reason", reason)
+	log := r.options.Logger.With("from", bad.String(), "to", now.String(), "reason", reason)
 	parked, err := r.undo(ctx, bad, good, reason)
 	if err != nil {
 		// This process goes on with the good one; a restart would begin with the bad
@@ -67,18 +83,23 @@ func (r *Registry) rollBack(bad, good *Version, reason string) {
 	} else {
 		log.Error("module: rolled back", "parked", parked)
 	}
-	r.announce(good, true)
-	if err := r.tidy(ctx); err != nil {
+	r.swapping.Unlock()
+	r.announce(now, true)
+	if err := r.Tidy(ctx); err != nil {
 		log.Warn("module: tidy up after a rollback", "error", err)
 	}
 }
 
-// undo keeps what a rollback has changed, all of it or nothing.
+// undo keeps what a rollback has changed, all of it or nothing. good is nil if
+// another version is active already.
 func (r *Registry) undo(ctx context.Context, bad, good *Version, reason string) (parked int, err error) {
 	if r.options.Store == nil {
 		return 0, nil
 	}
 	return r.options.Park(ctx, bad.digest, "module: rolled back: "+reason, func(tx store.Tx) error {
+		if good == nil {
+			return nil
+		}
 		return tx.PutActivation(&store.Activation{
 			Digest: good.digest, At: r.options.Now().UnixMilli(), Origin: store.OriginRollback, Reason: reason,
 		})

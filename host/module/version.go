@@ -22,9 +22,9 @@ type Version struct {
 	plugin   *engine.Plugin
 
 	// Guarded by Registry.mu.
-	signer  string
-	uses    int
-	retired bool // it is closed with its last use
+	signer string
+	uses   int
+	kept   bool // in Registry.loaded; one that is not is closed with its last use
 }
 
 // Digest returns the SHA-256 of the module, in hexadecimal.
@@ -45,10 +45,8 @@ func (v *Version) String() string { return fmt.Sprintf("%s (%.12s)", v.Name(), v
 
 // Needs returns the members of the settings that a tool needs.
 func (v *Version) Needs(tool string) []string {
-	for i := range v.About.Tools {
-		if v.About.Tools[i].Name == tool {
-			return v.About.Tools[i].Needs
-		}
+	if t := v.About.Tool(tool); t != nil {
+		return t.Needs
 	}
 	return nil
 }
@@ -78,7 +76,7 @@ func (v *Version) Release() {
 	r := v.registry
 	r.mu.Lock()
 	v.uses--
-	last := v.retired && v.uses == 0
+	last := !v.kept && v.uses == 0
 	r.mu.Unlock()
 	if last {
 		r.close(v)
