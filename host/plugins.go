@@ -20,7 +20,7 @@ type Plugin struct {
 	Name         string   `json:"name"`
 	Version      string   `json:"version"`
 	Status       string   `json:"status"`           // one of the Plugin constants
-	Signer       string   `json:"signer,omitempty"` // name of the key, or "built in"
+	Signer       string   `json:"signer,omitempty"` // name of the key and the beginning of its SHA-256, or "built in"
 	StateVersion int      `json:"stateVersion"`     // that it writes
 	Resumes      [2]int   `json:"resumes"`          // oldest and newest that it reads
 	Tools        []string `json:"tools"`

@@ -2,6 +2,7 @@ package module
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -31,6 +32,13 @@ type Key struct {
 	Public ed25519.PublicKey
 }
 
+// signer is what is kept of a key that signed a module: its name, and which key that
+// was, so that another one of the same name does not stand for it.
+func (k Key) signer() string {
+	sum := sha256.Sum256(k.Public)
+	return fmt.Sprintf("%s %x", k.Name, sum[:8])
+}
+
 // ParseSignature reads the content of a signature's file: 64 bytes, or their
 // base64.
 func ParseSignature(content []byte) ([]byte, error) {
@@ -46,13 +54,13 @@ func ParseSignature(content []byte) ([]byte, error) {
 
 // admitKept says whether a module that was admitted before may still serve.
 func (p *Policy) admitKept(m *store.Module) error {
-	if !p.RequireSignature || m.Signer == store.OriginBuiltIn || slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Name == m.Signer }) {
+	if !p.RequireSignature || m.Signer == store.OriginBuiltIn || slices.ContainsFunc(p.Keys, func(k Key) bool { return k.signer() == m.Signer }) {
 		return nil
 	}
 	return abi.NewError(abi.Forbidden, fmt.Sprintf("module: %.12s was signed by none of the keys in plugins.keys, and plugins.requireSignature is set", m.Digest))
 }
 
-// admit returns the name of the key that signed the module. A signature that no key
+// admit returns which key signed the module. A signature that no key
 // made is refused even if none is required: somebody meant it to be checked.
 func (p *Policy) admit(wasm, signature []byte) (signer string, err error) {
 	if len(signature) == 0 {
@@ -63,8 +71,11 @@ func (p *Policy) admit(wasm, signature []byte) (signer string, err error) {
 	}
 	for _, k := range p.Keys {
 		if ed25519.Verify(k.Public, wasm, signature) {
-			return k.Name, nil
+			return k.signer(), nil
 		}
+	}
+	if len(p.Keys) == 0 {
+		return "", abi.NewError(abi.Forbidden, "module: it has a signature, but plugins.keys has no key to check it with: add the key, or take the signature away")
 	}
 	return "", abi.NewError(abi.Forbidden, fmt.Sprintf("module: the signature is of none of the %d keys in plugins.keys, or of another file", len(p.Keys)))
 }

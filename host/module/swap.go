@@ -103,7 +103,7 @@ func Digest(wasm []byte) string {
 }
 
 // admit returns the candidate with its bytes and digest, if it may serve, and the
-// name of the key that signed it.
+// key that signed it.
 func (r *Registry) admit(ctx context.Context, c *Candidate) (_ *Candidate, signer string, err error) {
 	full := *c
 	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))

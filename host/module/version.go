@@ -30,7 +30,7 @@ type Version struct {
 // Digest returns the SHA-256 of the module, in hexadecimal.
 func (v *Version) Digest() string { return v.digest }
 
-// Signer returns the name of the key that signed the module, store.OriginBuiltIn, or
+// Signer returns which key signed the module, store.OriginBuiltIn, or
 // "" if nobody did.
 func (v *Version) Signer() string {
 	v.registry.mu.Lock()
