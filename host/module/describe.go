@@ -1,6 +1,7 @@
 package module
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -51,8 +52,16 @@ func ParseTools(doc []byte) ([]abi.Tool, error) {
 		for _, need := range t.Get("needs").Array() {
 			tool.Needs = append(tool.Needs, need.Str)
 		}
-		if tool.Name == "" || !t.Get("inputSchema").IsObject() || !t.Get("outputSchema").IsObject() {
-			return nil, badDescription(fmt.Sprintf("tool %d has no name or no schemas", len(tools)+1))
+		if tool.Name == "" {
+			return nil, badDescription(fmt.Sprintf("tool %d has no name", len(tools)+1))
+		}
+		if slices.ContainsFunc(tools, func(other abi.Tool) bool { return other.Name == tool.Name }) {
+			return nil, badDescription(fmt.Sprintf("it has two tools called %.60q", tool.Name))
+		}
+		for _, schema := range []string{"inputSchema", "outputSchema"} {
+			if err := checkSchema(t.Get(schema)); err != nil {
+				return nil, badDescription(fmt.Sprintf("the %s of the tool %.60q %v", schema, tool.Name, err))
+			}
 		}
 		tools = append(tools, tool)
 	}
@@ -60,6 +69,18 @@ func ParseTools(doc []byte) ([]abi.Tool, error) {
 		return nil, badDescription("it offers no tools")
 	}
 	return tools, nil
+}
+
+// checkSchema checks what MCP demands of a tool's schemas; a gateway could not offer
+// the tool without.
+func checkSchema(v gjson.Result) error {
+	switch {
+	case !v.IsObject():
+		return errors.New("is no JSON object")
+	case v.Get("type").Type != gjson.String || v.Get("type").Str != "object":
+		return errors.New(`must have "type": "object"`)
+	}
+	return nil
 }
 
 func badDescription(what string) error {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDescriptionIsChecked(t *testing.T) {
-	const tool = `{"name":"t","inputSchema":{},"outputSchema":{},"readOnly":true,"needs":["session"]}`
+	const tool = `{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}`
 	tests := []struct {
 		name, doc string
 		ok        bool
@@ -19,8 +19,14 @@ func TestDescriptionIsChecked(t *testing.T) {
 		{"no version", `{"abi":1,"name":"p","tools":[` + tool + `]}`, false},
 		{"no tools", `{"abi":1,"name":"p","version":"1","tools":[]}`, false},
 		{"tools are no array", `{"abi":1,"name":"p","version":"1","tools":"none"}`, false},
-		{"tool without name", `{"abi":1,"name":"p","version":"1","tools":[{"inputSchema":{},"outputSchema":{}}]}`, false},
-		{"tool without schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{}}]}`, false},
+		{"two tools of one name", `{"abi":1,"name":"p","version":"1","tools":[` + tool + `,` + tool + `]}`, false},
+		{"tool without name", `{"abi":1,"name":"p","version":"1","tools":[{"inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}`, false},
+		{"tool without input schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","outputSchema":{"type":"object"}}]}`, false},
+		{"tool without output schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"}}]}`, false},
+		{"input schema of no type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{},"outputSchema":{"type":"object"}}]}`, false},
+		{"input schema of another type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"array"},"outputSchema":{"type":"object"}}]}`, false},
+		{"output schema of no type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{}}]}`, false},
+		{"output schema of two types", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":["object"]}}]}`, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

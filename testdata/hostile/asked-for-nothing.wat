@@ -1,5 +1,5 @@
   ;; Starts a run, though it has not asked for that, and fails with what it is told.
-  (data (i32.const 16) "{\"abi\":1,\"name\":\"hostile\",\"version\":\"1\",\"stateVersion\":1,\"resumes\":[1,1],\"capabilities\":[],\"tools\":[{\"name\":\"hostile\",\"description\":\"\",\"inputSchema\":{},\"outputSchema\":{},\"readOnly\":false,\"needs\":[]}]}\00")
+  (data (i32.const 16) "{\"abi\":1,\"name\":\"hostile\",\"version\":\"1\",\"stateVersion\":1,\"resumes\":[1,1],\"capabilities\":[],\"tools\":[{\"name\":\"hostile\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},\"readOnly\":false,\"needs\":[]}]}\00")
   (data (i32.const 2048) "{\"op\":\"run\",\"sessionKey\":\"agent:main:b\",\"message\":\"go\",\"group\":\"nested\"}")
   (func $attack (local $reply i64)
     (local.set $reply (call $agent (call $request (i32.const 2048))))

@@ -26,7 +26,7 @@
   ;; Texts end with a zero byte. Those of the other file begin at 2048, its own
   ;; room at 0x30000.
   (memory (export "memory") 6)
-  (data (i32.const 16) "{\"abi\":1,\"name\":\"hostile\",\"version\":\"1\",\"stateVersion\":1,\"resumes\":[1,1],\"capabilities\":[\"store.get\",\"store.create\",\"agent.run\",\"deliver.send\"],\"tools\":[{\"name\":\"hostile\",\"description\":\"\",\"inputSchema\":{},\"outputSchema\":{},\"readOnly\":false,\"needs\":[]}]}")
+  (data (i32.const 16) "{\"abi\":1,\"name\":\"hostile\",\"version\":\"1\",\"stateVersion\":1,\"resumes\":[1,1],\"capabilities\":[\"store.get\",\"store.create\",\"agent.run\",\"deliver.send\"],\"tools\":[{\"name\":\"hostile\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},\"readOnly\":false,\"needs\":[]}]}")
   (data (i32.const 1024) "{\"wait\":{\"until\":1,\"state\":\"^\",\"stateVersion\":1}}")
   (data (i32.const 1536) "{\"result\":{\"status\":\"ok\"}}")
 

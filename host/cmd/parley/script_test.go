@@ -93,7 +93,7 @@ func badModules(dir string) error {
 		"tools":   func(*wasmtest.Module) {},
 		"other": func(m *wasmtest.Module) {
 			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
-				`"tools":[{"name":"weather","inputSchema":{},"outputSchema":{},"readOnly":true}]}`), wasmtest.I32(0))
+				`"tools":[{"name":"weather","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true}]}`), wasmtest.I32(0))
 		},
 	} {
 		m := wasmtest.Plugin(wasmtest.I32(0))

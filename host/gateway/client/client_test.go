@@ -23,7 +23,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-const tools = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},"outputSchema":{},"readOnly":true,"needs":["session"]}]}`
+const tools = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}]}`
 
 var status = ownerapi.Status{
 	PID: 7, Config: "/c.json5", Plugin: ownerapi.Plugin{Name: "p", Version: "1"},
@@ -67,7 +67,7 @@ func TestStatusAndTools(t *testing.T) {
 	if c.Keys() != status.Keys {
 		t.Errorf("keys are %+v", c.Keys())
 	}
-	want := []abi.Tool{{Name: "t", Description: "d", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte("{}"), ReadOnly: true, Needs: []string{"session"}}}
+	want := []abi.Tool{{Name: "t", Description: "d", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`), ReadOnly: true, Needs: []string{"session"}}}
 	if d := cmp.Diff(want, c.Tools()); d != "" {
 		t.Error(d)
 	}

@@ -63,7 +63,7 @@ func (k *kept) one(id, want string) error {
 }
 
 func (k *kept) Tools() []abi.Tool {
-	return []abi.Tool{{Name: "t", InputSchema: []byte("{}"), OutputSchema: []byte("{}")}}
+	return []abi.Tool{{Name: "t", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)}}
 }
 
 // ToolsFor gives the runs of children nothing.
