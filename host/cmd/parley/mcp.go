@@ -26,10 +26,7 @@ func (c *mcpCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		plugin := db.Status().Plugin
-		server, err := mcp.New(db, &mcp.Options{Name: plugin.Name, Version: plugin.Version, Logger: a.log})
-		if err != nil {
-			return err
-		}
+		server := mcp.New(db, &mcp.Options{Name: plugin.Name, Version: plugin.Version, Logger: a.log})
 		defer server.Close()
 		return server.ServeStdio(ctx, caller, a.stdin, a.out)
 	})

@@ -126,8 +126,7 @@ func (m byMethod) handle(w http.ResponseWriter, r *http.Request, who *auth.Ident
 	m[r.Method](w, r, who)
 }
 
-// New makes an API. It fails when a required option is missing or a tool's
-// schema is unusable.
+// New makes an API. It fails when a required option is missing.
 func New(o *Options) (*API, error) {
 	if o == nil || o.Tools == nil || o.Tokens == nil || o.Keys == nil {
 		return nil, errors.New("httpapi: Options.Tools, Tokens and Keys are required")
@@ -139,12 +138,8 @@ func New(o *Options) (*API, error) {
 	if a.options.About == nil {
 		a.options.About = func() (name, version string) { return "", "" }
 	}
-	var err error
 	name, version := a.options.About()
-	a.mcp, err = mcp.New(o.Tools, &mcp.Options{Name: name, Version: version, Logger: a.options.Logger})
-	if err != nil {
-		return nil, err
-	}
+	a.mcp = mcp.New(o.Tools, &mcp.Options{Name: name, Version: version, Logger: a.options.Logger})
 	a.routes = map[string]route{
 		"/tools/invoke":    {methods: []string{http.MethodPost}, handler: a.invoke},
 		"/mcp":             {methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete}, handler: a.serveMCP(a.mcp.Handler())},

@@ -53,12 +53,11 @@ type Server struct {
 
 	following context.CancelFunc // ends follow
 	followed  chan struct{}      // closed when it has ended
-	offered   []abi.Tool         // to clients
+	offered   []abi.Tool         // those that the SDK has
 }
 
-// New makes a Server of the tools. It fails when the SDK refuses a tool's
-// schema.
-func New(tools Tools, o *Options) (*Server, error) {
+// New makes a Server of the tools. One whose schemas the SDK refuses is left out.
+func New(tools Tools, o *Options) *Server {
 	var opts Options
 	if o != nil {
 		opts = *o
@@ -73,13 +72,11 @@ func New(tools Tools, o *Options) (*Server, error) {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 	})
 	s.sdk.AddReceivingMiddleware(s.listed)
-	if err := s.offer(tools.Tools()); err != nil {
-		return nil, err
-	}
+	s.offer(tools.Tools())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.following, s.followed = cancel, make(chan struct{})
 	go s.follow(ctx)
-	return s, nil
+	return s
 }
 
 // Close ends what calls wait for, and every client's session.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,10 +101,7 @@ func (f *fake) last() host.Call {
 
 func newServer(t *testing.T, f *fake) *Server {
 	t.Helper()
-	s, err := New(f, &Options{Name: "parley", Version: "1.2.3", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(f, &Options{Name: "parley", Version: "1.2.3", Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(s.Close)
 	return s
 }
@@ -211,10 +209,20 @@ func connect(t *testing.T, tr sdk.Transport, version string) *sdk.ClientSession 
 
 var sandboxed = abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", Sandboxed: true}
 
-func TestNewRefusesSchemas(t *testing.T) {
-	_, err := New(tools{{Name: "x", InputSchema: []byte(`{"type":"array"}`), OutputSchema: []byte(`{}`)}}, nil)
-	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), `"x"`) {
-		t.Errorf("%v", err)
+// A gateway starts whatever the tools are.
+func TestNewLeavesOut(t *testing.T) {
+	for _, schema := range []string{`{}`, `{"type":"array"}`} {
+		var log bytes.Buffer
+		bad := named("x", "")
+		bad.InputSchema = []byte(schema)
+		s := New(tools{bad, named("y", "")}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		defer s.Close()
+		if len(s.offered) != 1 || s.offered[0].Name != "y" {
+			t.Errorf("%s: offered are %+v", schema, s.offered)
+		}
+		if !strings.Contains(log.String(), "tool=x ") {
+			t.Errorf("%s: the log is %s", schema, &log)
+		}
 	}
 }
 

@@ -24,8 +24,9 @@ type Swapping interface {
 var _ Swapping = (*host.Host)(nil)
 
 // offer gives the SDK the tools, and takes away those that are no more. It tells
-// clients of a change. Only New and follow call it.
-func (s *Server) offer(tools []abi.Tool) error {
+// clients of a change. One that the SDK does not take is left out: the others are
+// worth as much without it. Only New and follow call it.
+func (s *Server) offer(tools []abi.Tool) {
 	var gone []string
 	for _, old := range s.offered {
 		if !slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == old.Name }) {
@@ -33,16 +34,18 @@ func (s *Server) offer(tools []abi.Tool) error {
 		}
 	}
 	s.sdk.RemoveTools(gone...)
+	var offered []abi.Tool
 	for _, t := range tools {
-		if slices.ContainsFunc(s.offered, func(old abi.Tool) bool { return same(&old, &t) }) {
-			continue
+		if !slices.ContainsFunc(s.offered, func(old abi.Tool) bool { return same(&old, &t) }) {
+			if err := s.add(t); err != nil {
+				s.logger.Error("mcp: a tool is left out", "tool", t.Name, "error", err)
+				s.sdk.RemoveTools(t.Name) // as another version had it
+				continue
+			}
 		}
-		if err := s.add(t); err != nil {
-			return err
-		}
+		offered = append(offered, t)
 	}
-	s.offered = tools
-	return nil
+	s.offered = offered
 }
 
 // same reports whether clients are told the same of two tools.
@@ -100,9 +103,7 @@ func (s *Server) follow(ctx context.Context) {
 		active, err := plugin.AwaitPlugin(ctx, digest)
 		if err == nil {
 			digest = active.Digest
-			err = s.offer(s.tools.Tools())
-		}
-		if err == nil {
+			s.offer(s.tools.Tools())
 			continue
 		}
 		if ctx.Err() == nil {

@@ -70,14 +70,12 @@ func named(name, description string) abi.Tool {
 // Clients hear of a version with other tools, and of no other version.
 func TestToolsChange(t *testing.T) {
 	tools := &swapping{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), fails: errors.New("the owner has ended")}
-	s, err := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
 	defer s.Close()
 	web := httptest.NewServer(as(&abi.Caller{Operator: true}, s.Handler()))
 	defer web.Close()
 	heard := make(chan struct{}, 8)
+	bad := abi.Tool{Name: "c", InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "0"}, &sdk.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} },
 	})
@@ -97,6 +95,9 @@ func TestToolsChange(t *testing.T) {
 	}{
 		{"2", []abi.Tool{named("b", ""), named("c", "")}, []string{"b", "c"}},
 		{"3", []abi.Tool{named("b", "said otherwise"), named("c", "")}, []string{"b", "c"}},
+		// One that the SDK refuses goes, and comes back as it was; others come and go.
+		{"bad", []abi.Tool{bad, named("a", "")}, []string{"a"}},
+		{"good", []abi.Tool{named("c", ""), named("a", ""), named("b", "")}, []string{"a", "b", "c"}},
 		{"4", []abi.Tool{named("c", "")}, []string{"c"}},
 	} {
 		tools.swap(c.digest, c.tools...)
