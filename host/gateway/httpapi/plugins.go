@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
@@ -25,7 +27,14 @@ const originHTTP = "HTTP"
 func (a *API) addPlugins(p Plugins) {
 	list := a.exchange(func(ctx context.Context, _ *input) ([]byte, error) { return encode(p.Plugins(ctx)) })
 	post := a.exchangeUpTo(host.MaxModule, func(ctx context.Context, r *input) ([]byte, error) {
-		return swap(ctx, p, r.query, r.body, originHTTP)
+		c, err := candidate(r.query, r.body, originHTTP)
+		if err == nil && len(c.Wasm) == 0 && !fullDigest.MatchString(c.Digest) {
+			err = invalid("the digest %s is not whole: without a module in the body it must have all 64 hexadecimal digits", clip(c.Digest))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return encode(p.Swap(ctx, c))
 	})
 	a.routes["/v1/plugins"] = route{
 		methods: []string{http.MethodGet, http.MethodPost}, operator: "changing the plugin",
@@ -48,7 +57,11 @@ func (s *Socket) plugins() []endpoint {
 			query := r.URL.Query()
 			origin := query.Get(ownerapi.QueryOrigin)
 			query.Del(ownerapi.QueryOrigin)
-			return swap(ctx, w, query, body, origin)
+			c, err := candidate(query, body, origin)
+			if err != nil {
+				return nil, err
+			}
+			return encode(w.Swap(ctx, c))
 		}},
 		{http.MethodGet, "/v1/plugins/next", func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
 			waits(true)
@@ -58,9 +71,16 @@ func (s *Socket) plugins() []endpoint {
 	}
 }
 
-// swap makes the module in the body the active one, or that with the digest in the
-// query, if the body is empty.
-func swap(ctx context.Context, p Plugins, query url.Values, body []byte, origin string) ([]byte, error) {
+// fullDigest names a module that the store has.
+var fullDigest = regexp.MustCompile(`^(sha256:)?[0-9a-fA-F]{64}$`)
+
+// standardBase64 makes standard base64 of what a query may hold: base64url, and base64
+// whose plus signs were not escaped, which mean spaces there.
+var standardBase64 = strings.NewReplacer(" ", "+", "-", "+", "_", "/")
+
+// candidate is the module in the body, or that with the digest in the query, if the
+// body is empty.
+func candidate(query url.Values, body []byte, origin string) (*host.Candidate, error) {
 	c := &host.Candidate{Wasm: body, Origin: origin}
 	for name, values := range query {
 		last := values[len(values)-1]
@@ -69,7 +89,7 @@ func swap(ctx context.Context, p Plugins, query url.Values, body []byte, origin 
 		case ownerapi.QueryDigest:
 			c.Digest = last
 		case ownerapi.QuerySignature:
-			c.Signature, err = base64.StdEncoding.DecodeString(last)
+			c.Signature, err = base64.RawStdEncoding.DecodeString(standardBase64.Replace(strings.TrimRight(last, "=")))
 		case ownerapi.QueryForce:
 			c.Force, err = strconv.ParseBool(last)
 		default:
@@ -82,5 +102,5 @@ func swap(ctx context.Context, p Plugins, query url.Values, body []byte, origin 
 	if len(c.Wasm) == 0 && c.Digest == "" {
 		return nil, invalid("the body must be a WebAssembly module, or the query must name the digest of one that is stored")
 	}
-	return encode(p.Swap(ctx, c))
+	return c, nil
 }

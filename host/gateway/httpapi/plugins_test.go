@@ -35,6 +35,8 @@ func TestPlugins(t *testing.T) {
 	}{
 		{"a module that cannot serve", "POST", "", "bad", "op", 400, invoke.InvalidRequest, "not a WebAssembly module"},
 		{"nothing", "POST", "", "", "op", 400, invoke.InvalidRequest, "the body must be a WebAssembly module"},
+		{"a shortened digest", "POST", "?digest=0123456789ab", "", "op", 400, invoke.InvalidRequest, "all 64 hexadecimal digits"},
+		{"a digest of something else", "POST", "?digest=" + strings.Repeat("x", 64), "", "op", 400, invoke.InvalidRequest, "all 64 hexadecimal digits"},
 		{"an origin of the client's", "POST", "?origin=/etc", "x", "op", 400, invoke.InvalidRequest, "the query's origin=/etc is wrong"},
 		{"no base64", "POST", "?signature=%25", "x", "op", 400, invoke.InvalidRequest, "the query's signature=% is wrong"},
 		{"too large", "POST", "", strings.Repeat("m", host.MaxModule+1), "op", 413, invoke.TooLarge, "longer than"},
@@ -55,5 +57,27 @@ func TestPlugins(t *testing.T) {
 				t.Error("it was swapped to")
 			}
 		})
+	}
+}
+
+// A signature is whole however its base64 was written, and a stored version is named
+// by a whole digest.
+func TestSwapQuery(t *testing.T) {
+	f := newFake()
+	url := newServer(t, newAPI(t, f))
+	signature := []byte{0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff, 1} // ++++////AQ==
+	digest := strings.Repeat("0aB", 21) + "0"
+	for _, query := range []string{
+		"signature=%2B%2B%2B%2B%2F%2F%2F%2FAQ%3D%3D",
+		"signature=++++////AQ==",
+		"signature=----____AQ==",
+		"signature=----____AQ",
+	} {
+		f.swapped = nil
+		r := request{"POST", "/v1/plugins?digest=" + digest + "&" + query, []string{"Authorization: Bearer op"}, nil}.send(t, url)
+		want := []host.Candidate{{Wasm: []byte{}, Digest: digest, Signature: signature, Origin: "HTTP"}}
+		if d := cmp.Diff(want, f.swapped); r.status != 200 || d != "" {
+			t.Errorf("%s: %d %s\n%s", query, r.status, r.body, d)
+		}
 	}
 }
