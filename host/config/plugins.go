@@ -61,12 +61,12 @@ type PluginLimits struct {
 const maxFuel = 1 << 53
 
 func (p *Plugins) read(r *reader, v value) {
-	keyless := true
+	keyless := true // an unusable key is a problem of its own
 	r.object(v,
 		field{"requireSignature", r.boolInto(&p.RequireSignature)},
 		field{"keys", func(v value) {
-			keyless = false
 			r.each(v, func(name string, v value) {
+				keyless = false
 				text, ok := r.text(v)
 				if !ok {
 					return

@@ -132,6 +132,9 @@ var variantProblems = []badFile{
 	{"signatures without keys", "{plugins:\n{requireSignature: true}}", []string{
 		"f:2:1: plugins: requireSignature is true, but there are no keys to check signatures with; add keys",
 	}},
+	{"signatures with empty keys", "{plugins:\n{requireSignature: true, keys: {}}}", []string{
+		"f:2:1: plugins: requireSignature is true, but there are no keys to check signatures with; add keys",
+	}},
 	{"plugins", "{plugins: {allow: ['store.list', 'store.all', 'run.*', 5], verify: 'some', rollback: {failures: -1, steps: 0}, limits: {fuel: 0, runs: 17}}}", []string{
 		`f:1:34: plugins.allow[1]: "store.all" is no host function; there are store.get, store.resolve, store.list, store.history, store.create, store.archive, store.delete, agent.status, agent.waits, agent.run, deliver.send`,
 		`f:1:47: plugins.allow[2]: "run.*" is no host function; there are store.get, store.resolve, store.list, store.history, store.create, store.archive, store.delete, agent.status, agent.waits, agent.run, deliver.send`,
