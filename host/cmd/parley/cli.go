@@ -40,7 +40,7 @@ type cli struct {
 type globals struct {
 	DB           string        `name:"db" env:"PARLEY_DB" placeholder:"FILE" help:"Database; default: store.path of the configuration, else parley/parley.db in the XDG state directory."`
 	Config       string        `env:"PARLEY_CONFIG" placeholder:"FILE" help:"Configuration (JSON5); default: parley/parley.json5 in the XDG configuration directory, if it exists."`
-	Plugin       string        `name:"plugin" placeholder:"FILE" help:"Plugin module; default: the one built in."`
+	Plugin       string        `name:"plugin" placeholder:"FILE" help:"Plugin module that is to be the active version; default: the version that was active, at first the one built in."`
 	JSON         bool          `name:"json" help:"Print JSON instead of tables and text."`
 	Quiet        bool          `short:"q" help:"Print results and errors only."`
 	LogLevel     string        `enum:"debug,info,warn,error" default:"warn" help:"Log from this level on, to standard error: ${enum}."`

@@ -187,7 +187,7 @@ func (a *app) showInspection(i *inspection) {
 	a.out.Println(a.out.Bold(terminal.Line(i.File)))
 	usable := a.out.Good("yes")
 	if !i.Usable {
-		usable = a.out.Bad("no")
+		usable = a.out.Bad("no") + "  " + i.Problem
 	}
 	fields := [][2]string{{"usable", usable}}
 	if i.Usable {

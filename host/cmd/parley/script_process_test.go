@@ -67,7 +67,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 		rest, _ := io.ReadAll(r.stderr)
 		ts.Fatalf("%v: %s", err, rest)
 	}
-	for variable, member := range map[string]string{"URL": "url", "TOKEN": "token", "PID": "pid"} {
+	for variable, member := range map[string]string{"URL": "url", "TOKEN": "token", "PID": "pid", "SERVING": "plugin.digest"} {
 		if v := gjson.Get(line, member); v.Exists() {
 			ts.Setenv(variable, v.String())
 		}

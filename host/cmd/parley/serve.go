@@ -11,10 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 )
 
 // serveCmd owns the database and serves the network.
@@ -23,18 +25,19 @@ type serveCmd struct {
 }
 
 func (*serveCmd) Help() string {
-	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
+	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. GET /v1/plugins lists the versions of the plugin, POST /v1/plugins lets the one in its body serve. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
 
-When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on. But an answer of an agent that is cut off counts as one of its attempts, of which a run has runs.maxAttempts (2 by default) in all: then it fails as interrupted.`
+When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "plugin": {"name", "version", "digest"}, "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on. But an answer of an agent that is cut off counts as one of its attempts, of which a run has runs.maxAttempts (2 by default) in all: then it fails as interrupted.`
 }
 
 // ready is what --json prints when requests are answered.
 type ready struct {
-	Listening string `json:"listening"` // host:port
-	URL       string `json:"url"`
-	Database  string `json:"database"`
-	Token     string `json:"token,omitempty"` // the operator's, if it was made
-	PID       int    `json:"pid"`
+	Listening string          `json:"listening"` // host:port
+	URL       string          `json:"url"`
+	Database  string          `json:"database"`
+	Plugin    ownerapi.Plugin `json:"plugin"`
+	Token     string          `json:"token,omitempty"` // the operator's, if it was made
+	PID       int             `json:"pid"`
 }
 
 // Run serves until ctx ends.
@@ -85,7 +88,8 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	defer unwatch()
-	if err := a.sayReady(&ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, made, os.Getpid()}); err != nil {
+	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, o.Status().Plugin, made, os.Getpid()}
+	if err := a.sayReady(r); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	// An agent that is a program has its tools until it has ended.
@@ -165,6 +169,7 @@ func (a *app) sayReady(r *ready) error {
 		{"tools", "POST " + r.URL + "/tools/invoke"},
 		{"MCP", r.URL + "/mcp"},
 		{"database", r.Database},
+		{"plugin", fmt.Sprintf("%s %s (%.12s)", terminal.Line(r.Plugin.Name), terminal.Line(r.Plugin.Version), r.Plugin.Digest)},
 	}
 	if r.Token != "" {
 		fields = append(fields, [2]string{"token", r.Token + "  (the operator's, for this run; " + auth.Variable + " sets one)"})

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 )
@@ -54,6 +57,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 				return err
 			}
 		}
+		tools := db.Tools()
 		done, err := db.Swap(ctx, m)
 		if err != nil {
 			return about(c.File, err)
@@ -61,7 +65,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 		if a.JSON {
 			return a.printValue(done)
 		}
-		a.showSwap(done)
+		a.showSwap(done, tools)
 		return nil
 	})
 }
@@ -74,16 +78,38 @@ func about(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-func (a *app) showSwap(s *host.Swapped) {
+func (a *app) showSwap(s *host.Swapped, before []abi.Tool) {
 	name := fmt.Sprintf("%s %s (%.12s)", terminal.Line(s.Active.Name), terminal.Line(s.Active.Version), s.Active.Digest)
 	if s.Same {
 		a.out.Println(name + " is active already")
 		return
 	}
 	a.out.Println(a.out.Good(name + " is active"))
+	if a.Quiet {
+		return
+	}
 	a.out.Fields([2]string{"before", fmt.Sprintf("%.12s", s.Before)},
 		[2]string{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)})
+	if changed := toolsChanged(before, s.Active.Tools); changed != "" {
+		a.out.Fields([2]string{"tools", changed})
+	}
 	if s.Pinned > 0 {
 		a.out.Fields([2]string{"pinned", terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"})
 	}
+}
+
+// toolsChanged lists the tools that are gone and those that came.
+func toolsChanged(before []abi.Tool, after []string) string {
+	var changed []string
+	for i := range before {
+		if !slices.Contains(after, before[i].Name) {
+			changed = append(changed, "-"+terminal.Line(before[i].Name))
+		}
+	}
+	for _, name := range after {
+		if !slices.ContainsFunc(before, func(t abi.Tool) bool { return t.Name == name }) {
+			changed = append(changed, "+"+terminal.Line(name))
+		}
+	}
+	return strings.Join(changed, " ")
 }

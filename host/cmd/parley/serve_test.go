@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+)
+
+// What a person reads when the gateway is ready names the version that serves.
+func TestReadyText(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: terminal.New(&out, func(string) string { return "" })}
+	err := a.sayReady(&ready{
+		URL: "http://127.0.0.1:1", Database: "parley.db",
+		Plugin: ownerapi.Plugin{Digest: strings.Repeat("0123456789", 6) + "abcd", Name: "parley\x1b", Version: "0.3.0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"listening on http://127.0.0.1:1\n", " parley.db\n", " 0.3.0 (012345678901)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Error("a plugin's name reaches the terminal")
+	}
+}
