@@ -11,18 +11,17 @@ import (
 )
 
 // Open returns a registry with the version that was active when the store was last
-// used, and those that flows still need. given becomes active if there was none;
+// used, and those that flows still need. c becomes active if there was none;
 // if its origin is not store.OriginBuiltIn, for then somebody asked for it; and if
 // it is built in as the one before was and has never been active, for then the
 // program is another one.
-func Open(ctx context.Context, o *Options, given *Candidate) (*Registry, error) {
+func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
 	r := newRegistry(o)
 	last, err := r.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	first := *given
-	given, first.builtIn = &first, given.Origin == store.OriginBuiltIn
+	given := &candidate{*c, c.Origin == store.OriginBuiltIn}
 	digest := Digest(given.Wasm)
 	if last == nil || last.Digest == digest {
 		return r, r.begin(ctx, given, last == nil, "")
@@ -91,7 +90,7 @@ func (r *Registry) history(ctx context.Context) (*past, error) {
 
 // begin makes the given module the first version. record says that it was not the
 // active one before, and reason why it is now, if nobody asked for it.
-func (r *Registry) begin(ctx context.Context, given *Candidate, record bool, reason string) error {
+func (r *Registry) begin(ctx context.Context, given *candidate, record bool, reason string) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
 		return err

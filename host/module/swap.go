@@ -25,8 +25,12 @@ type Candidate struct {
 	Signature []byte
 	// Force swaps although flows would be left that no version can go on with.
 	Force bool
+}
 
-	builtIn bool // it came with the program
+// candidate is a Candidate, and whether it came with the program.
+type candidate struct {
+	Candidate
+	builtIn bool
 }
 
 // Change is what a swap did.
@@ -45,10 +49,10 @@ func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
 	if c.Origin == store.OriginBuiltIn || c.Origin == store.OriginRollback {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: nothing can be swapped to that says it comes from %q", c.Origin))
 	}
-	return r.swap(ctx, c)
+	return r.swap(ctx, &candidate{Candidate: *c})
 }
 
-func (r *Registry) swap(ctx context.Context, c *Candidate) (*Change, error) {
+func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
@@ -89,7 +93,7 @@ func (r *Registry) swap(ctx context.Context, c *Candidate) (*Change, error) {
 }
 
 // sign keeps the signature of a version that is active already.
-func (r *Registry) sign(ctx context.Context, v *Version, c *Candidate) error {
+func (r *Registry) sign(ctx context.Context, v *Version, c *candidate) error {
 	if r.options.Store == nil || len(c.Signature) == 0 {
 		return nil
 	}
@@ -104,7 +108,7 @@ func Digest(wasm []byte) string {
 
 // admit returns the candidate with its bytes and digest, if it may serve, and the
 // key that signed it.
-func (r *Registry) admit(ctx context.Context, c *Candidate) (_ *Candidate, signer string, err error) {
+func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signer string, err error) {
 	full := *c
 	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
 	if len(c.Wasm) == 0 && want != "" {
@@ -158,7 +162,7 @@ func (r *Registry) useLoaded(digest, signer string) *Version {
 
 // try tries a version before it serves. What is built in was tested with the
 // program.
-func (r *Registry) try(ctx context.Context, v *Version, c *Candidate) error {
+func (r *Registry) try(ctx context.Context, v *Version, c *candidate) error {
 	if r.options.Verify == nil || c.builtIn {
 		return nil
 	}
@@ -166,7 +170,7 @@ func (r *Registry) try(ctx context.Context, v *Version, c *Candidate) error {
 }
 
 // take makes the version the active one.
-func (r *Registry) take(ctx context.Context, v *Version, c *Candidate) (*Change, error) {
+func (r *Registry) take(ctx context.Context, v *Version, c *candidate) (*Change, error) {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
 	states, err := r.states(ctx)
