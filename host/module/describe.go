@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -27,8 +28,13 @@ func ParseDescription(doc []byte) (*abi.Description, error) {
 		}
 		d.Capabilities = append(d.Capabilities, c.Str)
 	}
-	if d.Name == "" || d.Version == "" {
+	switch {
+	case d.Name == "" || d.Version == "":
 		return nil, badDescription("it has no name or no version")
+	case strings.ContainsRune(d.Version, ' '):
+		return nil, badDescription("its version has a space in it")
+	case d.StateVersion < d.Resumes[0] || d.StateVersion > d.Resumes[1]:
+		return nil, badDescription("it does not resume the states that it writes")
 	}
 	var err error
 	if d.Tools, err = ParseTools(doc); err != nil {
