@@ -37,12 +37,14 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	config := e.config(compiled, hardened)
 	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
 	p := &Plugin{engine: e, pool: instance.NewPool(config)}
+	// Nothing runs in the plugin that could hold up its closing.
+	closing := context.WithoutCancel(ctx)
 	if err := e.add(p); err != nil {
-		return nil, errors.Join(err, p.Close(ctx))
+		return nil, errors.Join(err, p.Close(closing))
 	}
 	if err := p.describe(ctx); err != nil {
-		if closing := p.Close(ctx); closing != nil {
-			return nil, errors.Join(err, closing)
+		if left := p.Close(closing); left != nil {
+			return nil, errors.Join(err, left)
 		}
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -100,6 +101,19 @@ func TestLoad(t *testing.T) {
 				t.Errorf("a good module afterwards: %v", err)
 			}
 		})
+	}
+}
+
+// TestLoadCanceled: what was loaded half is closed though nobody waits for it.
+func TestLoadCanceled(t *testing.T) {
+	e := newEngine(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wasm := wasmtest.Plugin(echo).Encode()
+	for range 20 { // closing with this context would go either way
+		if _, err := e.Load(ctx, wasm); !errors.Is(err, engine.Canceled) || strings.Contains(err.Error(), "close plugin") {
+			t.Fatalf("got %v, want only Canceled", err)
+		}
 	}
 }
 
