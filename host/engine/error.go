@@ -26,8 +26,8 @@ const (
 
 	Trap     Kind = "trap"      // the plugin crashed
 	Failed   Kind = "failed"    // the plugin says that the call failed
-	Canceled Kind = "canceled"  // the caller's context was canceled
-	HostCall Kind = "host call" // a host function failed or panicked
+	Canceled Kind = "canceled"  // the caller's context ended
+	HostCall Kind = "host call" // a host function failed, panicked, or took until the step's time was over
 	Closed   Kind = "closed"    // the plugin or the engine is closed
 )
 
@@ -94,6 +94,15 @@ func errorf(op string, k Kind, format string, args ...any) *Error {
 	return &Error{Op: op, Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
+// canceled is the error of a call whose caller did not wait for it, as why says.
+func canceled(op string, why, cause error) *Error {
+	message := "stopped because the caller has gone"
+	if errors.Is(why, context.DeadlineExceeded) {
+		message = "stopped because the caller's time is over"
+	}
+	return &Error{op, Canceled, message, cause}
+}
+
 // explain makes an *Error of what an instance returned. memory is the size of the
 // guest's memory when it happened.
 func (e *Engine) explain(op string, err error, memory int) *Error {
@@ -103,6 +112,7 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 		own    *Error
 		fault  *extismenv.Fault
 		failed *instance.Failed
+		gone   *instance.Gone
 	)
 	switch {
 	case errors.As(err, &own): // of a host function
@@ -111,10 +121,10 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 		out.Kind, out.Message = Closed, err.Error()
 	case errors.Is(err, instance.ErrFuel):
 		out.Kind, out.Message = Fuel, fmt.Sprintf("the step used up its %d units", l.Fuel)
-	case errors.Is(err, instance.ErrTime), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, instance.ErrTime):
 		out.Kind, out.Message = Time, fmt.Sprintf("the step was stopped; it has %v at most", l.StepTimeout)
-	case errors.Is(err, context.Canceled):
-		out.Kind, out.Message = Canceled, "stopped because the caller has gone"
+	case errors.As(err, &gone):
+		return canceled(op, gone.Why, err)
 	case errors.Is(err, instance.ErrStack):
 		out.Kind, out.Message = Stack, "the step's calls are nested too deeply: stack overflow"
 	case errors.As(err, &failed):

@@ -39,7 +39,7 @@ func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFun
 		return nil, errorf("run", MissingExport, "plugins have no export %q", export)
 	}
 	if err := p.engine.enter(ctx); err != nil {
-		return nil, p.engine.explain(export, err, 0)
+		return nil, canceled(export, err, err)
 	}
 	defer p.engine.leave()
 	i, err := p.pool.Get(ctx)

@@ -58,8 +58,12 @@ func (e *Env) ask(family string, request []byte) []byte {
 	}
 	ctx := h.context(e.ctx.Context)
 	reply, err := e.guarded(ctx, family, request)
+	// What comes too late is not used. The context's timer may come later than the time.
 	if err == nil {
-		err = ctx.Err() // what comes too late is not used
+		err = ctx.Err()
+	}
+	if err == nil && !time.Now().Before(h.until) {
+		err = context.DeadlineExceeded
 	}
 	if err != nil {
 		check(&Fault{Host, family + ": " + err.Error(), err})

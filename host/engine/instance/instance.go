@@ -44,6 +44,17 @@ var (
 	ErrStack = errors.New("the stack is used up")
 )
 
+// Gone is the error of a call that ended because its caller did not wait for it any
+// longer.
+type Gone struct {
+	Why error // the error of the caller's context
+	Err error // what the call ran into
+}
+
+func (g *Gone) Error() string { return g.Why.Error() + ": " + g.Err.Error() }
+
+func (g *Gone) Unwrap() []error { return []error{g.Why, g.Err} }
+
 // stackOverflow is the text of an error that the runtime keeps to itself.
 const stackOverflow = "stack overflow"
 
@@ -121,7 +132,7 @@ func (i *Instance) Fuel() int64 { return i.config.Fuel - int64(i.alarm.fuel.Get(
 
 // Call calls an export () -> (i32) with this input and returns what it set as
 // output, which belongs to the caller. Errors are a *Failed, an
-// *extismenv.Fault, one of the errors of this package, the end of ctx, or a trap.
+// *extismenv.Fault, one of the errors of this package, a *Gone, or a trap.
 func (i *Instance) Call(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) ([]byte, error) {
 	// Only a call that returns clears the mark: whatever else happens, a panic
 	// included, the instance is not used again.
@@ -185,11 +196,19 @@ func (i *Instance) invoke(ctx context.Context, export string) error {
 	return f.CallWithStack(ctx, i.stack[:])
 }
 
-// reason says what a call ran into that failed with err.
+// reason says what a call ran into that failed with err. That a host function failed
+// is the reason even if the alarm has rung: it was not the guest that took the time.
 func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
+	var fault *extismenv.Fault
+	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
+	if rang || host {
+		if why := gone(ctx); why != nil {
+			return &Gone{why, err}
+		}
+	}
 	switch {
-	case rang && ctx.Err() != nil:
-		return ctx.Err()
+	case host:
+		return err
 	case rang:
 		return ErrTime
 	case int64(i.alarm.fuel.Get()) < 0:
@@ -198,6 +217,18 @@ func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
 		return ErrStack
 	}
 	return err
+}
+
+// gone says why the caller does not wait any longer, nil if it does.
+func gone(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// The context's timer can come later than the alarm that was set for the same time.
+	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // stackUnits is the fuel with which a call can fill about a MiB of stack: a
