@@ -19,6 +19,16 @@ import (
 // together: each takes eight bytes that no other limit counts.
 const maxTable = 1 << 20
 
+// Bounds of what a module declares. A few bytes of it are many in the compiler and
+// in every instance, and the runtime never forgets a function type.
+const (
+	maxGlobals   = 10_000
+	maxTypes     = 10_000
+	maxFunctions = 50_000
+	maxParams    = 64 // of one type
+	maxResults   = 16 // of one type
+)
+
 // Load checks a module, hardens and compiles it, starts an instance and reads its
 // description. Errors are an *Error; wasm is not used after Load returns.
 func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
@@ -129,6 +139,28 @@ func (e *Engine) checkSizes(m *wasmedit.Module) error {
 			return errorf("load", Memory, "the tables of the module can grow beyond %d elements; give each a maximum", maxTable)
 		}
 		room -= t.Max
+	}
+	return checkCounts(m)
+}
+
+func checkCounts(m *wasmedit.Module) error {
+	for _, c := range []struct {
+		what      string
+		have, max int
+	}{
+		{"globals", len(m.Globals), maxGlobals},
+		{"types", len(m.Types), maxTypes},
+		{"functions", m.Functions(), maxFunctions},
+	} {
+		if c.have > c.max {
+			return errorf("load", Memory, "the module has %d %s; at most %d are accepted", c.have, c.what, c.max)
+		}
+	}
+	for i, t := range m.Types {
+		if len(t.Params) > maxParams || len(t.Results) > maxResults {
+			return errorf("load", Memory, "type %d of the module has %d parameters and %d results; at most %d and %d are accepted",
+				i, len(t.Params), len(t.Results), maxParams, maxResults)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,50 @@ func TestLoad(t *testing.T) {
 			// The engine goes on.
 			if _, err := e.Load(t.Context(), wasmtest.Plugin(echo).Encode()); err != nil {
 				t.Errorf("a good module afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// TestCounts: a module may declare just so much of everything.
+func TestCounts(t *testing.T) {
+	// sized is a plugin with n of something more.
+	sized := func(n int, grow func(m *wasmtest.Module, n int)) []byte {
+		m := wasmtest.Plugin(wasmtest.I32(0))
+		grow(m, n)
+		return m.Encode()
+	}
+	plain := wasmtest.Plugin(nil)
+	own := len(plain.Imports) + len(plain.Funcs) // each has a type of its own
+	declare := func(m *wasmtest.Module, params, results int) {
+		m.Types = []wasmedit.FuncType{{Params: slices.Repeat(i64, params), Results: slices.Repeat(i64, results)}}
+	}
+	for _, c := range []struct {
+		name string
+		grow func(m *wasmtest.Module, more int) // to the bound, and this many more
+		want string
+	}{
+		{"globals", func(m *wasmtest.Module, more int) {
+			m.Globals = slices.Repeat([]wasmtest.Global{{Type: wasmedit.I64, Mutable: true}}, 10_000+more)
+		}, "10001 globals; at most 10000"},
+		{"types", func(m *wasmtest.Module, more int) {
+			m.Types = slices.Repeat([]wasmedit.FuncType{wasmtest.Void}, 10_000-own+more)
+		}, "10001 types; at most 10000"},
+		{"functions", func(m *wasmtest.Module, more int) {
+			m.Types = []wasmedit.FuncType{wasmtest.Void}
+			m.Empty = 50_000 - own + more
+		}, "50001 functions; at most 50000"},
+		{"parameters", func(m *wasmtest.Module, more int) { declare(m, 64+more, 0) }, "type 18 of the module has 65 parameters and 0 results; at most 64 and 16"},
+		{"results", func(m *wasmtest.Module, more int) { declare(m, 0, 16+more) }, "has 0 parameters and 17 results; at most 64 and 16"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: time.Minute}})
+			if _, err := e.Load(t.Context(), sized(0, c.grow)); err != nil {
+				t.Errorf("as many as may be: %v", err)
+			}
+			_, err := e.Load(t.Context(), sized(1, c.grow))
+			if !errors.Is(err, engine.Memory) || !errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("one more: got %v, want %q", err, c.want)
 			}
 		})
 	}

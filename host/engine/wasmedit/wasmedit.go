@@ -144,6 +144,9 @@ func (m *Module) count(kind Kind) int {
 	return n
 }
 
+// Functions returns the number of functions, own and imported.
+func (m *Module) Functions() int { return len(m.functions) }
+
 // Export returns the export with this name, or nil.
 func (m *Module) Export(name string) *Export {
 	for i := range m.Exports {

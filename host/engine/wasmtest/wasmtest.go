@@ -12,8 +12,10 @@ import (
 type Module struct {
 	Imports []wasmedit.Import // functions
 	Funcs   []Func
-	Memory  []uint32 // minimum and maximum pages, or the minimum alone; nil = no memory
-	Table   []uint32 // likewise, of funcref
+	Types   []wasmedit.FuncType // behind those of Imports and Funcs
+	Empty   int                 // functions behind Funcs, of the first of Types, that do nothing
+	Memory  []uint32            // minimum and maximum pages, or the minimum alone; nil = no memory
+	Table   []uint32            // likewise, of funcref
 	Globals []Global
 	Start   int    // number of the start function; 0 = none
 	Data    string // at address 0 of the memory
@@ -82,6 +84,13 @@ func (m *Module) Encode() []byte {
 		}
 		code = append(append(code, f.Body...), 0x0b)
 		s.Codes = append(s.Codes, append(Index(len(code)), code...))
+	}
+	for _, t := range m.Types {
+		s.Types = append(s.Types, signature(t))
+	}
+	for range m.Empty {
+		s.Funcs = append(s.Funcs, Index(len(s.Types)-len(m.Types)))
+		s.Codes = append(s.Codes, CodeEntry(nil, nil))
 	}
 	if m.Table != nil {
 		s.Tables = [][]byte{append([]byte{byte(wasmedit.FuncRef)}, limits(m.Table)...)}
