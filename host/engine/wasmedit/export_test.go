@@ -33,6 +33,10 @@ func (m *Module) CountInstructions() (longest int64) {
 				if int(i.index) < m.count(KindFunc) {
 					cost = 64
 				}
+			case opCallIndirect:
+				if m.leaves {
+					cost = 64
+				}
 			case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit, opTableGrow:
 				out = opCall.append(out, uint64(h.charge))
 			}

@@ -109,6 +109,57 @@ func TestFuel(t *testing.T) {
 	}
 }
 
+// An indirect call is as dear as one of the host, if it can be one.
+func TestFuelOfIndirectCalls(t *testing.T) {
+	reference := func(f byte) []byte { // the type, that it is mutable, and its value
+		return bin(funcref, 1, 0xd2, f, 0x0b)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *wasmtest.Sections)
+		units  int64 // of the call
+	}{
+		{"own functions only", func(*wasmtest.Sections) {}, 1},
+		{"own functions everywhere", func(s *wasmtest.Sections) {
+			s.Elements = append(s.Elements, bin(1, 0, 1, down), bin(3, 0, 1, itself), bin(5, funcref, 1, 0xd2, down, 0x0b))
+			s.Globals = append(s.Globals, reference(down))
+		}, 1},
+		{"an element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(0, 0x41, 3, 0x0b, 1, hostNop)) }, hostCall},
+		{"the last of elements", func(s *wasmtest.Sections) {
+			s.Elements = append(s.Elements, bin(0, 0x41, 3, 0x0b, 2, down, hostDouble))
+		}, hostCall},
+		{"a passive element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(1, 0, 1, hostNop)) }, hostCall},
+		{"a declared element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(3, 0, 1, hostNop)) }, hostCall},
+		{"an element by expression", func(s *wasmtest.Sections) {
+			s.Elements = append(s.Elements, bin(5, funcref, 1, 0xd2, hostNop, 0x0b))
+		}, hostCall},
+		{"a global", func(s *wasmtest.Sections) { s.Globals = append(s.Globals, reference(hostNop)) }, hostCall},
+		{"an export", func(s *wasmtest.Sections) {
+			s.Exports = append(s.Exports, wasmtest.ExportEntry("nop", wasmedit.KindFunc, hostNop))
+		}, hostCall},
+		{"a table is exported", func(s *wasmtest.Sections) {
+			s.Exports = append(s.Exports, wasmtest.ExportEntry("table", wasmedit.KindTable, 0))
+		}, hostCall},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := metered{code: bin(0x41, 0, 0x41, 0, 0x11, 2, 1)}.module() // down(0) by the second table
+			c.change(s)
+			g, _ := load(t, s)
+			if used, err := g.spend(plenty, "f"); err != nil || used != 2+c.units+1+pay+8+pay {
+				t.Errorf("used %d, %v; want %d", used, err, 2+c.units+1+pay+8+pay)
+			}
+		})
+	}
+	// A table of the host's has what the host wants.
+	s := withHost()
+	s.Imports = append(s.Imports, wasmtest.ImportEntry("host", "table", wasmedit.KindTable, byte(funcref), 0, 1))
+	add(s, "f", wasmtest.Void, nil, 0x41, 0, 0x11, 0, 0)
+	g, _ := load(t, s)
+	if used, err := g.spend(plenty, "f"); err != nil || used != 1+hostCall+1+pay {
+		t.Errorf("a table is imported: used %d, %v", used, err)
+	}
+}
+
 // A bulk operation that cannot be paid for does nothing.
 func TestFuelForBulk(t *testing.T) {
 	for _, c := range []struct {

@@ -60,7 +60,7 @@ const (
 )
 
 // host is the module "host". It is one of WebAssembly, because only such a module
-// can export globals.
+// can export globals. Its table has nop.
 func host() []byte {
 	s := wasmtest.Sections{
 		Types: [][]byte{
@@ -72,11 +72,14 @@ func host() []byte {
 			wasmtest.GlobalEntry(wasmedit.Global{Type: i64, Mutable: true}, wasmtest.I64(7)),
 			wasmtest.GlobalEntry(wasmedit.Global{Type: i32}, wasmtest.I32(3)),
 		},
+		Tables:   [][]byte{bin(funcref, 0, 1)},
+		Elements: [][]byte{bin(0, 0x41, 0, 0x0b, 1, hostNop)},
 		Exports: [][]byte{
 			wasmtest.ExportEntry("nop", wasmedit.KindFunc, hostNop),
 			wasmtest.ExportEntry("double", wasmedit.KindFunc, hostDouble),
 			wasmtest.ExportEntry("counter", wasmedit.KindGlobal, hostCounter),
 			wasmtest.ExportEntry("limit", wasmedit.KindGlobal, hostLimit),
+			wasmtest.ExportEntry("table", wasmedit.KindTable, 0),
 		},
 		Codes: [][]byte{wasmtest.CodeEntry(nil, nil), wasmtest.CodeEntry(nil, bin(0x20, 0, 0x20, 0, 0x6a))},
 	}

@@ -45,11 +45,13 @@ type Hardened struct {
 // an instance back to a former state. What it computes stays the same.
 //
 //   - Fuel. A unit of ExportFuel is an instruction; a call of an imported function
-//     takes 64. A function pays when it is
-//     called and a loop at the beginning of each iteration, for the longest way
-//     from there to the next payment, and for paying. Bulk operations of memories and tables take
-//     one more unit for every eight bytes or elements. Where less than nothing is
-//     left, the module traps. There is none until the host sets the global.
+//     takes 64, and so does every indirect call of a module that can have an imported
+//     function in a table: one that names it in an element segment, global or export,
+//     or that shares a table. A function pays when it is called and a loop at the
+//     beginning of each iteration, for the longest way from there to the next payment,
+//     and for paying. Bulk operations of memories and tables take one more unit for
+//     every eight bytes or elements. Where less than nothing is left, the module
+//     traps. There is none until the host sets the global.
 //   - Restoring. ExportSave and ExportRestore do it for mutable globals of every
 //     type; memory is the host's.
 //   - Start. There is no start function any more, which would run before a host
@@ -172,11 +174,10 @@ func (h *hardener) locals(r *reader) (groups int, count uint64) {
 // walk reads the code of a function and returns what is to be paid where.
 func (h *hardener) walk(r *reader, locals uint64) []payment {
 	p := newPath(r.pos)
-	imported := uint32(len(h.m.functions) - h.own)
 	for len(p.frames) > 0 && r.err == nil {
 		i := h.m.instruction(r)
 		units := int64(1)
-		if i.op == opCall && i.index < imported {
+		if i.op == opCall && i.index < h.m.imported || i.op == opCallIndirect && h.m.leaves {
 			units = ofHostCall
 		}
 		p.step(r, &i, units)

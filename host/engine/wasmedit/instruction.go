@@ -38,6 +38,7 @@ const (
 	opI64ShrU       opcode = 0x88
 	opI64ExtendI32U opcode = 0xad
 	opRefNull       opcode = 0xd0
+	opRefFunc       opcode = 0xd2
 	opMemoryInit    opcode = 0xfc08
 	opDataDrop      opcode = 0xfc09
 	opMemoryCopy    opcode = 0xfc0a
@@ -298,6 +299,8 @@ func (m *Module) constant(r *reader) {
 		case i.op == opBlock || i.op == opLoop || i.op == opIf:
 			r.fail(at, "a block in a constant expression")
 			return
+		case i.op == opRefFunc:
+			m.refer(i.index)
 		}
 	}
 }

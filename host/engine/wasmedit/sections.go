@@ -128,8 +128,10 @@ func (m *Module) readImport(r *reader) Import {
 		if r.err == nil {
 			i.Type = m.Types[t]
 			m.functions = append(m.functions, t)
+			m.imported++
 		}
 	case KindTable:
+		m.leaves = true // who knows what is in it
 		m.Tables = append(m.Tables, r.table())
 	case KindMemory:
 		m.Memories = append(m.Memories, r.limits())
@@ -185,7 +187,15 @@ func (m *Module) readElement(r *reader) {
 	if expressions {
 		each(r, 2, func() { m.constant(r) })
 	} else {
-		each(r, 1, func() { m.below(r, len(m.functions), "function") })
+		each(r, 1, func() { m.refer(m.below(r, len(m.functions), "function")) })
+	}
+}
+
+// refer takes note of a function that can get into a table. A function's code can
+// refer only to those that are exported, or named by a global or element segment.
+func (m *Module) refer(function uint32) {
+	if function < m.imported {
+		m.leaves = true
 	}
 }
 
@@ -235,8 +245,12 @@ func (m *Module) readExport(r *reader, names map[string]bool) {
 		r.fail(at, "the export %q is %s %d, but there are %d", e.Name, e.Kind, e.Index, have)
 		return
 	}
-	if e.Kind == KindFunc {
+	switch e.Kind {
+	case KindFunc:
 		e.Type = m.Types[m.functions[e.Index]]
+		m.refer(e.Index)
+	case KindTable:
+		m.leaves = true // who knows what is put into it
 	}
 	m.Exports = append(m.Exports, e)
 }

@@ -37,6 +37,8 @@ type Module struct {
 	Customs  []string // names of the custom sections, in order
 
 	functions []uint32 // type of each function, imported first
+	imported  uint32   // how many of them are imported
+	leaves    bool     // an indirect call may be one of an imported function
 	sections  []section
 }
 
