@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -323,9 +322,6 @@ func TestOptions(t *testing.T) {
 // TestTime: a step that takes too long is stopped. Whose fault that is depends on who
 // was at work then, and who set the time.
 func TestTime(t *testing.T) {
-	// A collection waits for guests that compute, and while it does no timer fires:
-	// then the fuel ends the guest, and here there is too much of it.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	const timeout = 50 * time.Millisecond
 	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
 	asks := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))

@@ -124,7 +124,8 @@ var signatures = func() map[string]wasmedit.FuncType {
 }()
 
 func (e *Engine) checkSizes(m *wasmedit.Module) error {
-	if len(m.Memories) > 1 {
+	// Without one the host could not interrupt it (wasmedit.Module.Harden).
+	if len(m.Memories) != 1 {
 		return errorf("load", NotAModule, "the module has %d memories; a plugin has one", len(m.Memories))
 	}
 	for _, mem := range m.Memories {

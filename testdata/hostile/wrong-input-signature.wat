@@ -1,5 +1,6 @@
 ;; Its parley_input returns 64 bits.
 (module
+  (memory 1)
   (func (export "describe") (result i32) (i32.const 0))
   (func (export "call") (result i32) (i32.const 0))
   (func (export "resume") (result i32) (i32.const 0))

@@ -8,10 +8,10 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// alarm ends a guest whose time is over, by taking its fuel: that is the only
-// thing it looks at while it computes.
+// alarm ends a guest whose time is over, by taking its reserve of fuel: that is the
+// only thing it looks at while it computes.
 type alarm struct {
-	fuel api.MutableGlobal
+	reserve api.MutableGlobal
 
 	mu    sync.Mutex
 	timer *time.Timer
@@ -20,7 +20,7 @@ type alarm struct {
 }
 
 const (
-	// The guest reads its fuel and writes it back, and may do so around a ring. So
+	// The guest reads its reserve and writes it back, and may do so around a ring. So
 	// the alarm rings again and again.
 	again = time.Millisecond
 	// empty stays below zero whatever the guest subtracts from it.
@@ -56,6 +56,6 @@ func (a *alarm) ring() {
 		return
 	}
 	a.rang = true
-	a.fuel.Set(uint64(empty & math.MaxUint64))
+	a.reserve.Set(uint64(empty & math.MaxUint64))
 	a.timer.Reset(again)
 }

@@ -79,6 +79,7 @@ type Instance struct {
 	env       *extismenv.Env
 	functions map[string]api.Function
 	stack     [1]uint64
+	fuel      api.MutableGlobal
 	alarm     alarm
 	memory    memory
 	image     image
@@ -98,7 +99,8 @@ func open(ctx context.Context, c *Config) (*Instance, error) {
 		return nil, err
 	}
 	i.module = module
-	i.alarm.fuel = module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+	i.fuel = module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+	i.alarm.reserve = module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 	if err := i.start(ctx); err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
@@ -128,7 +130,9 @@ func (i *Instance) start(ctx context.Context) error {
 func (i *Instance) Memory() int { return len(i.memory.buf) }
 
 // Fuel returns how much the last call has used.
-func (i *Instance) Fuel() int64 { return i.config.Fuel - int64(i.alarm.fuel.Get()) }
+func (i *Instance) Fuel() int64 {
+	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.alarm.reserve.Get())
+}
 
 // Call calls an export () -> (i32) with this input and returns what it set as
 // output, which belongs to the caller. Errors are a *Failed, an
@@ -161,7 +165,8 @@ func (i *Instance) run(ctx context.Context, export string, input []byte, host ex
 	if err != nil {
 		return err
 	}
-	i.alarm.fuel.Set(uint64(i.config.Fuel))
+	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Slice)))
+	i.alarm.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Slice, 0)))
 	i.alarm.set(until)
 	if direct {
 		err = i.place(inner, input)
@@ -211,7 +216,7 @@ func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
 		return err
 	case rang:
 		return ErrTime
-	case int64(i.alarm.fuel.Get()) < 0:
+	case int64(i.fuel.Get()) < 0:
 		return ErrFuel
 	case err.Error() == stackOverflow:
 		return ErrStack

@@ -68,8 +68,6 @@ func (m *Module) CountInstructions() (longest int64) {
 	return longest
 }
 
-const opI64Add = opcode(0x7c)
-
 func increase(out []byte, global uint64, by int64) []byte {
 	out = opGlobalGet.append(out, global)
 	out = opI64Const.appendSigned(out, by)

@@ -8,7 +8,8 @@ import (
 
 // Exports that Harden adds.
 const (
-	ExportFuel    = "parley.fuel"    // mutable i64 global: how many units are left; below zero: used up
+	ExportFuel    = "parley.fuel"    // mutable i64 global: how many units are left at once; below zero: used up
+	ExportReserve = "parley.reserve" // mutable i64 global: how many units are left beyond those
 	ExportStart   = "parley.start"   // () -> (): what the start function was
 	ExportSave    = "parley.save"    // () -> (): remembers the value of every mutable global
 	ExportRestore = "parley.restore" // () -> (): sets every mutable global to what save remembered
@@ -51,7 +52,10 @@ type Hardened struct {
 //     beginning of each iteration, for the longest way from there to the next payment,
 //     and for paying. Bulk operations of memories and tables take one more unit for
 //     every eight bytes or elements. Where less than nothing is left, the module
-//     traps. There is none until the host sets the global.
+//     takes Slice from ExportReserve, and traps if that is not enough. There is none
+//     until the host sets the globals. Code that is compiled cannot be interrupted:
+//     a host's own runtime may have to wait for it. Between slices it lets the host
+//     do something, by growing its memory, if it has one, by nothing.
 //   - Restoring. ExportSave and ExportRestore do it for mutable globals of every
 //     type; memory is the host's.
 //   - Start. There is no start function any more, which would run before a host
@@ -64,7 +68,7 @@ type Hardened struct {
 // and on a module that has such exports. The module is not changed then, and must
 // not be used again after it was.
 func (m *Module) Harden() (Hardened, error) {
-	for _, name := range []string{ExportFuel, ExportStart, ExportSave, ExportRestore} {
+	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
 			return Hardened{}, &Error{0, fmt.Sprintf("the module exports %q itself", name)}
 		}
@@ -79,6 +83,7 @@ func (m *Module) Harden() (Hardened, error) {
 	m.dropCustoms()
 	h.addFuel()
 	h.addCharge()
+	h.addRefill()
 	h.found.Globals = h.addRestore()
 	h.found.Start = h.addStart()
 	h.write()
@@ -93,7 +98,8 @@ type hardener struct {
 	allLocals uint64
 
 	fuel   uint32 // index of the global
-	charge uint32 // index of the function
+	charge uint32 // index of the function that bulk operations pay through
+	refill uint32 // index of the function that takes a slice of the reserve
 	found  Hardened
 
 	bodies  [][]byte // with their sizes
@@ -103,6 +109,7 @@ type hardener struct {
 // rewriteCode makes every function pay.
 func (h *hardener) rewriteCode() error {
 	h.charge = uint32(len(h.m.functions))
+	h.refill = h.charge + 1
 	s := h.m.find(idCode)
 	if s == nil {
 		return nil
@@ -209,7 +216,7 @@ const ofHostCall = 64
 // than its branch.
 const ofPay = 9
 
-// pay subtracts units and traps if less than nothing is left.
+// pay subtracts units and refills, or traps, if less than nothing is left.
 func (h *hardener) pay(out []byte, units int64, spare uint64) []byte {
 	out = opGlobalGet.append(out, uint64(h.fuel))
 	out = opI64Const.appendSigned(out, units+ofPay)
@@ -217,12 +224,14 @@ func (h *hardener) pay(out []byte, units int64, spare uint64) []byte {
 	out = opLocalTee.append(out, spare)
 	out = opGlobalSet.append(out, uint64(h.fuel))
 	out = opLocalGet.append(out, spare)
-	return trapIfNegative(out)
+	return ifNegative(out, opCall.append(nil, uint64(h.refill)))
 }
 
-func trapIfNegative(out []byte) []byte {
+// ifNegative does something if a number on the stack is less than zero.
+func ifNegative(out, then []byte) []byte {
 	out = opI64Const.appendSigned(out, 0)
-	return append(out, byte(opI64LtS), byte(opIf), void, byte(opUnreachable), byte(opEnd))
+	out = append(out, byte(opI64LtS), byte(opIf), void)
+	return append(append(out, then...), byte(opEnd))
 }
 
 // void is the type of a block without parameters and results.
@@ -231,6 +240,37 @@ const void = 0x40
 func (h *hardener) addFuel() {
 	h.addGlobal(Global{I64, true}, zeroOf(I64))
 	h.addExport(ExportFuel, KindGlobal, h.fuel)
+	h.addGlobal(Global{I64, true}, zeroOf(I64))
+	h.addExport(ExportReserve, KindGlobal, h.fuel+1)
+}
+
+// Slice is how many units a module may use in one go: far less than a millisecond's
+// of most code, and enough that what happens in between costs nothing.
+const Slice = 1_000_000
+
+// addRefill adds the function () -> () that takes a slice of the reserve, or what is
+// left of it.
+func (h *hardener) addRefill() {
+	fuel, reserve := uint64(h.fuel), uint64(h.fuel)+1
+	var code []byte
+	if len(h.m.Memories) > 0 {
+		code = append(opI32Const.appendSigned(code, 0), byte(opMemoryGrow), 0, byte(opDrop))
+	}
+	code = opI64Const.appendSigned(code, Slice) // so much that there is a slice then
+	code = opGlobalGet.append(code, fuel)
+	code = append(code, byte(opI64Sub))
+	code = opLocalTee.append(code, 0)
+	code = opGlobalGet.append(code, reserve)
+	code = append(code, byte(opI64GtS), byte(opIf), void)
+	code = opLocalSet.append(opGlobalGet.append(code, reserve), 0)
+	code = append(code, byte(opEnd))
+
+	code = opLocalGet.append(opGlobalGet.append(code, reserve), 0)
+	code = opGlobalSet.append(append(code, byte(opI64Sub)), reserve)
+	code = opLocalGet.append(opGlobalGet.append(code, fuel), 0)
+	code = opGlobalSet.append(append(code, byte(opI64Add)), fuel)
+	code = ifNegative(opGlobalGet.append(code, fuel), []byte{byte(opUnreachable)})
+	h.addFunction(FuncType{}, []byte{1, 1, byte(I64)}, code)
 }
 
 // addCharge adds the function through which the number of bytes or elements goes
@@ -244,7 +284,7 @@ func (h *hardener) addCharge() {
 	code = opLocalTee.append(code, 1)
 	code = opGlobalSet.append(code, uint64(h.fuel))
 	code = opLocalGet.append(code, 1)
-	code = trapIfNegative(code)
+	code = ifNegative(code, opCall.append(nil, uint64(h.refill)))
 	code = opLocalGet.append(code, 0)
 	h.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{1, 1, byte(I64)}, code)
 }
