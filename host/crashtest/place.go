@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // archiveAfter is when a child is archived, after its run has ended. maxChildren is
@@ -106,5 +109,18 @@ func (p *place) make(ctx context.Context, o *outside) error {
 		}
 		return errs
 	})
+	if err == nil {
+		err = p.meet(ctx, db)
+	}
 	return errors.Join(err, db.Close())
+}
+
+// meet lets a host find the plugin's module for the first time: it keeps that in the
+// store before it works for anybody, so that this is no part of what is disturbed.
+func (p *place) meet(ctx context.Context, db store.Store) error {
+	h, err := host.New(ctx, wasm.Parley, &host.Options{Store: db, CacheDir: p.cache(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	return h.Close(ctx)
 }
