@@ -24,9 +24,10 @@ type Plugin struct {
 	StateVersion int      `json:"stateVersion"`     // that it writes
 	Resumes      [2]int   `json:"resumes"`          // oldest and newest that it reads
 	Tools        []string `json:"tools"`
-	Size         int      `json:"size,omitempty"`    // bytes
-	AddedAt      int64    `json:"addedAt,omitempty"` // milliseconds
-	Flows        int      `json:"flows"`             // that have not ended and whose states it wrote
+	Withheld     []string `json:"withheld,omitempty"` // operations that it asks for and plugins.allow leaves out
+	Size         int      `json:"size,omitempty"`     // bytes
+	AddedAt      int64    `json:"addedAt,omitempty"`  // milliseconds
+	Flows        int      `json:"flows"`              // that have not ended and whose states it wrote
 }
 
 // Status of a version of the plugin.
@@ -52,6 +53,9 @@ type Swapped struct {
 	Active *Plugin `json:"active"`
 	Same   bool    `json:"same"`   // it was active already, and nothing was done
 	Pinned int     `json:"pinned"` // flows that stay with other versions
+	// Verified is what was tried before; nil: nothing was to be (plugins.verify, or it
+	// is active already).
+	Verified *module.Verified `json:"verified,omitempty"`
 }
 
 // Swap makes a module the active version of the plugin, while calls are served, and
@@ -62,7 +66,9 @@ func (h *Host) Swap(ctx context.Context, c *Candidate) (*Swapped, error) {
 	if err != nil {
 		return nil, refusal(ctx, err)
 	}
-	return &Swapped{Before: change.Before.Digest(), Active: about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned}, nil
+	return &Swapped{
+		Before: change.Before.Digest(), Active: about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned, Verified: change.Verified,
+	}, nil
 }
 
 // refusal is why a module cannot serve, as an *abi.Error with all that is known: who
@@ -139,7 +145,9 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 }
 
 func about(v *module.Version, status string) *Plugin {
-	return describe(v.About, v.Digest(), v.Signer(), status)
+	p := describe(v.About, v.Digest(), v.Signer(), status)
+	p.Withheld = v.Withheld()
+	return p
 }
 
 func stored(m *store.Module) *Plugin {

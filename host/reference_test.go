@@ -69,7 +69,7 @@ func (asking) Name() string { return "asking 1" }
 // Digest implements step.Plugin.
 func (asking) Digest() string { return "asking" }
 
-func (asking) Grants(string) bool { return true }
+func (asking) Grants(string) error { return nil }
 
 // Run implements step.Plugin.
 func (ask asking) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/module/verify"
@@ -15,11 +16,12 @@ import (
 // to who mends it, and parley plugin verify shows them.
 const enoughFailures = 5
 
-// verify tries a version on the vectors that the settings ask for.
-func (h *Host) verify(ctx context.Context, v *module.Version) error {
+// verify tries a version on the vectors that the settings ask for. One that none of
+// them is about serves only if whoever swaps insists.
+func (h *Host) verify(ctx context.Context, v *module.Version, c *module.Candidate) (*module.Verified, error) {
 	level := cmp.Or(h.Config().Plugins.Verify, config.VerifyQuick)
 	if level == config.VerifyNone {
-		return nil
+		return nil, nil
 	}
 	start := time.Now()
 	r, err := verify.Module(ctx, v.Run, &verify.Options{
@@ -28,14 +30,13 @@ func (h *Host) verify(ctx context.Context, v *module.Version) error {
 	if err == nil {
 		err = r.Err()
 	}
+	if err == nil && r.Passed == 0 && !c.Force {
+		err = abi.NewError(abi.InvalidArgs, `verify: it offers none of the session tools, so that nothing of it can be verified: `+
+			`force the swap, or set plugins.verify to "none" if that is what it is meant for`)
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", v, err)
+		return nil, fmt.Errorf("%s: %w", v, err)
 	}
-	log := h.options.Logger.With("version", v.String())
-	if r.Passed == 0 {
-		log.Warn("module: not verified, for it offers none of the session tools")
-	} else {
-		log.Info("module: verified", "level", level, "vectors", r.Passed, "skipped", r.Skipped, "took", time.Since(start))
-	}
-	return nil
+	h.options.Logger.Info("module: verified", "version", v.String(), "level", level, "vectors", r.Passed, "skipped", r.Skipped, "took", time.Since(start))
+	return &module.Verified{Level: level, Passed: r.Passed, Skipped: r.Skipped}, nil
 }

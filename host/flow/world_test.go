@@ -42,7 +42,7 @@ func (*plugin) Name() string { return "test 1" }
 // Digest implements flow.Version.
 func (*plugin) Digest() string { return "test" }
 
-func (*plugin) Grants(string) bool { return true }
+func (*plugin) Grants(string) error { return nil }
 
 // Release implements flow.Version.
 func (*plugin) Release() {}

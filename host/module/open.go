@@ -102,7 +102,7 @@ func (r *Registry) begin(ctx context.Context, given *candidate, record bool, rea
 	}
 	defer v.Release()
 	if record {
-		if err := r.try(ctx, v, given); err != nil {
+		if _, err := r.try(ctx, v, given); err != nil {
 			return err
 		}
 		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})

@@ -40,7 +40,7 @@ type Options struct {
 	Allows func(capability string) bool
 	// Verify tries a version before it serves, unless it is built in or was active when
 	// the store was last used; nil: none is tried.
-	Verify func(context.Context, *Version) error
+	Verify func(context.Context, *Version, *Candidate) (*Verified, error)
 	// Changed is called after each swap and rollback, with the version that is active
 	// now.
 	Changed func(now *Version, rolledBack bool)

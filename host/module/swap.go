@@ -23,8 +23,16 @@ type Candidate struct {
 	Digest string
 	// Signature is an ed25519 signature of the module's bytes; empty: none.
 	Signature []byte
-	// Force swaps although flows would be left that no version can go on with.
+	// Force swaps although flows would be left that no version can go on with, or
+	// nothing could be verified.
 	Force bool
+}
+
+// Verified is what of a version was tried before it served.
+type Verified struct {
+	Level   string `json:"level"`
+	Passed  int    `json:"passed"`  // vectors
+	Skipped int    `json:"skipped"` // vectors, for tools that it does not describe
 }
 
 // candidate is a Candidate, and whether it came with the program.
@@ -38,6 +46,8 @@ type Change struct {
 	Before, After *Version
 	// Same says that the module was active already, and nothing was done.
 	Same bool
+	// Verified is nil if nothing was to be tried.
+	Verified *Verified
 	// Pinned is how many flows stay with other versions than the active one.
 	Pinned int
 }
@@ -74,13 +84,15 @@ func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
 		return &Change{Before: active, After: active, Same: true}, r.sign(ctx, v, c)
 	}
 	// What takes its time is done while everything else goes on.
-	if err := r.try(ctx, v, c); err != nil {
+	verified, err := r.try(ctx, v, c)
+	if err != nil {
 		return nil, err
 	}
 	change, err := r.take(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
+	change.Verified = verified
 	r.options.Logger.Info("module: swapped", "from", change.Before.String(), "to", v.String(), "origin", c.Origin, "pinned", change.Pinned)
 	r.announce(v, false)
 	if err := r.Tidy(ctx); err != nil {
@@ -162,11 +174,11 @@ func (r *Registry) useLoaded(digest, signer string) *Version {
 
 // try tries a version before it serves. What is built in was tested with the
 // program.
-func (r *Registry) try(ctx context.Context, v *Version, c *candidate) error {
+func (r *Registry) try(ctx context.Context, v *Version, c *candidate) (*Verified, error) {
 	if r.options.Verify == nil || c.builtIn {
-		return nil
+		return nil, nil
 	}
-	return r.options.Verify(ctx, v)
+	return r.options.Verify(ctx, v, &c.Candidate)
 }
 
 // take makes the version the active one.

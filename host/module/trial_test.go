@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/engine/wasmtest"
 	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/store"
@@ -34,13 +35,13 @@ func TestConvictedDuringASwap(t *testing.T) {
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	two, three := bad("2"), bad("3")
 	w.swap(two)
-	w.verify = func(context.Context, *module.Version) error {
+	w.verify = func(context.Context, *module.Version) (*module.Verified, error) {
 		w.fail(2)
 		w.Wait() // a swap that is being tried does not keep a rollback waiting
 		if got := w.Active().About.Version; got != "1" {
 			t.Errorf("after the rollback %s serves", got)
 		}
-		return nil
+		return nil, nil
 	}
 	w.swap(three)
 	if got := w.Active().About.Version; got != "3" {
@@ -131,10 +132,10 @@ func TestCloseEndsASwap(t *testing.T) {
 	w := newWorld(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	trying := make(chan struct{})
-	w.verify = func(ctx context.Context, _ *module.Version) error {
+	w.verify = func(ctx context.Context, _ *module.Version) (*module.Verified, error) {
 		close(trying)
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	r, swapped := w.Registry, make(chan error)
 	go func() {
@@ -148,5 +149,49 @@ func TestCloseEndsASwap(t *testing.T) {
 	}
 	if _, err := r.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
 		t.Errorf("a swap after the end: %v", err)
+	}
+}
+
+func TestRollback(t *testing.T) {
+	w := newWorld(t)
+	one := build("1", 1, 1)
+	bad := buildWith("2", 1, 1, wasmtest.Unreachable)
+	w.open(one, store.OriginBuiltIn)
+	w.swap(bad)
+	v := w.Use()
+	for range 2 {
+		if _, err := v.Run(t.Context(), abi.ExportCall, nil, nil); !errors.Is(err, engine.Trap) {
+			t.Fatal(err)
+		}
+	}
+	v.Release()
+	w.Wait()
+	w.serves(w.Use(), "1")
+	if got := w.history(); got != "1 rollback, 2 test, 1 built in" {
+		t.Errorf("the history is %s", got)
+	}
+	if fmt.Sprint(w.told) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
+		t.Errorf("told of %s, parked the flows of %s", w.told, w.parked)
+	}
+	w.open(one, store.OriginBuiltIn)
+	w.serves(w.Use(), "1")
+}
+
+// A version whose trial is over stays, whatever it does, and so does one that fails
+// too rarely.
+func TestTrialEnds(t *testing.T) {
+	w := newWorld(t)
+	// It traps on any input.
+	w.open(build("1", 1, 1), store.OriginBuiltIn)
+	w.swap(buildWith("2", 1, 1, wasmtest.Code(wasmtest.Call(wasmtest.InputLength), []byte{0x50, 0x45, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b})))
+	v := w.Use()
+	for _, input := range []string{"trap", "", "", "", "", "trap", "trap", "trap"} {
+		_, _ = v.Run(t.Context(), abi.ExportCall, []byte(input), nil)
+	}
+	v.Release()
+	w.Wait()
+	w.serves(w.Use(), "2")
+	if err := w.Tidy(t.Context()); err != nil || w.loaded() != "2" {
+		t.Errorf("%s are loaded, %v", w.loaded(), err)
 	}
 }

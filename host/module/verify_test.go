@@ -21,13 +21,13 @@ import (
 func TestVerified(t *testing.T) {
 	w := newWorld(t)
 	tried := 0
-	w.verify = func(ctx context.Context, v *module.Version) error {
+	w.verify = func(ctx context.Context, v *module.Version) (*module.Verified, error) {
 		tried++
 		r, err := verify.Module(ctx, v.Run, &verify.Options{Level: verify.Quick, Tools: verify.Names(v.About.Tools)})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return r.Err()
+		return &module.Verified{Passed: r.Passed}, r.Err()
 	}
 	w.open(wasm.Parley, store.OriginBuiltIn)
 	built := module.Digest(wasm.Parley)
@@ -48,8 +48,8 @@ func TestVerified(t *testing.T) {
 	if _, err := w.Swap(ctx, &module.Candidate{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
 		t.Errorf("canceled: %v, %s serves", err, w.Active())
 	}
-	if c := w.swap(right); c.After.Digest() != module.Digest(right) || tried != 2 {
-		t.Errorf("%s serves after %d tries", c.After, tried)
+	if c := w.swap(right); c.After.Digest() != module.Digest(right) || tried != 2 || c.Verified == nil || c.Verified.Passed == 0 {
+		t.Errorf("%s serves after %d tries, verified %+v", c.After, tried, c.Verified)
 	}
 	w.open(right, "test")
 	if tried != 2 || w.Active().Digest() != module.Digest(right) {
@@ -65,7 +65,7 @@ func TestFirstIsVerified(t *testing.T) {
 	open := func(origin string) error {
 		r, err := module.Open(t.Context(), &module.Options{
 			Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy },
-			Verify: func(context.Context, *module.Version) error { return tried },
+			Verify: func(context.Context, *module.Version, *module.Candidate) (*module.Verified, error) { return nil, tried },
 			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		}, &module.Candidate{Wasm: build("1", 1, 1), Origin: origin})
 		if r != nil && err == nil {

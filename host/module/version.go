@@ -51,11 +51,26 @@ func (v *Version) Needs(tool string) []string {
 	return nil
 }
 
-// Grants reports whether the plugin may use an operation of host functions: one that
-// it asks for, and that Options.Allows.
-func (v *Version) Grants(capability string) bool {
-	allows := v.registry.options.Allows
-	return slices.Contains(v.About.Capabilities, capability) && (allows == nil || allows(capability))
+// Grants returns why the plugin may not use an operation of host functions, as an
+// *abi.Error: it does not ask for it, or Options.Allows does not.
+func (v *Version) Grants(capability string) error {
+	switch {
+	case !slices.Contains(v.About.Capabilities, capability):
+		return abi.NewError(abi.Forbidden, capability+": the plugin does not name it among the capabilities that it describes")
+	case !v.registry.allows(capability):
+		return abi.NewError(abi.Forbidden, capability+": plugins.allow of the configuration leaves it out")
+	}
+	return nil
+}
+
+// Withheld returns the operations that the plugin asks for and Options.Allows does
+// not.
+func (v *Version) Withheld() []string {
+	return slices.DeleteFunc(slices.Clone(v.About.Capabilities), v.registry.allows)
+}
+
+func (r *Registry) allows(capability string) bool {
+	return r.options.Allows == nil || r.options.Allows(capability)
 }
 
 // reads reports whether the version can go on with a state.

@@ -56,8 +56,10 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 		return nil, err
 	}
 	name := family + "." + r.op
-	if slices.Contains(abi.Capabilities, name) && !f.plugin.Grants(name) {
-		return nil, abi.NewError(abi.Forbidden, name+": this plugin may not: it must name it among the capabilities that it describes, and plugins.allow must not leave it out")
+	if slices.Contains(abi.Capabilities, name) {
+		if err := f.plugin.Grants(name); err != nil {
+			return nil, err
+		}
 	}
 	if abi.IsWrite(family, r.op) {
 		return f.record(ctx, r)

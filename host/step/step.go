@@ -31,9 +31,9 @@ type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
 	Name() string   // with its version
 	Digest() string // of the module
-	// Grants says whether it may use an operation of abi.Capabilities: it asks for it,
-	// and the operator allows it.
-	Grants(capability string) bool
+	// Grants returns why it may not use an operation of abi.Capabilities, as an
+	// *abi.Error: it does not ask for it, or the operator does not allow it.
+	Grants(capability string) error
 }
 
 // Runner runs steps. Its fields are set once; it is safe for concurrent use if

@@ -73,7 +73,7 @@ func (pluginFunc) Name() string { return "test 1" }
 func (pluginFunc) Digest() string { return "test" }
 
 // Grants implements step.Plugin.
-func (pluginFunc) Grants(string) bool { return true }
+func (pluginFunc) Grants(string) error { return nil }
 
 // withheld is a plugin that may not use one capability.
 type withheld struct {
@@ -82,7 +82,12 @@ type withheld struct {
 }
 
 // Grants implements step.Plugin.
-func (w withheld) Grants(capability string) bool { return capability != w.capability }
+func (w withheld) Grants(capability string) error {
+	if capability == w.capability {
+		return abi.NewError(abi.Forbidden, "withheld")
+	}
+	return nil
+}
 
 // TestCapabilities refuses each operation that the plugin may not use, reads and
 // writes, and no other.
@@ -99,7 +104,7 @@ func TestCapabilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return strings.Contains(reply, "plugins.allow")
+			return strings.Contains(reply, `"message":"withheld"`)
 		}
 		if !refused(c) || refused("another") {
 			t.Errorf("%s: not refused, or refused though it is granted", c)

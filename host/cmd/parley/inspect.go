@@ -197,7 +197,7 @@ func (a *app) showInspection(i *inspection) {
 		fields = append(fields, [2]string{"asks for", strings.Join(i.Capabilities, ", ")})
 	}
 	if len(i.Withheld) > 0 {
-		fields = append(fields, [2]string{"withheld", strings.Join(i.Withheld, ", ") + "  (plugins.allow of the configuration)"})
+		fields = append(fields, [2]string{"withheld", withheld(i.Withheld)})
 	}
 	fields = append(fields,
 		[2]string{"size", terminal.Count(int64(i.Size)) + " bytes"},

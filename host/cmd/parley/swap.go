@@ -17,7 +17,7 @@ type swapCmd struct {
 	File      string `arg:"" optional:"" help:"The module; without one, --digest names one that the database has."`
 	Digest    string `placeholder:"SHA256" help:"What the module must be. Without FILE: the version to go back to, which may be shortened."`
 	Signature string `placeholder:"FILE" help:"The module's ed25519 signature, 64 bytes or their base64; default: FILE.sig, if it is there."`
-	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned."`
+	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned, or if no vector is about the module's tools."`
 }
 
 func (*swapCmd) Help() string {
@@ -88,14 +88,32 @@ func (a *app) showSwap(s *host.Swapped, before []abi.Tool) {
 	if a.Quiet {
 		return
 	}
-	a.out.Fields([2]string{"before", fmt.Sprintf("%.12s", s.Before)},
-		[2]string{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)})
+	fields := [][2]string{
+		{"before", fmt.Sprintf("%.12s", s.Before)},
+		{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)},
+	}
 	if changed := toolsChanged(before, s.Active.Tools); changed != "" {
-		a.out.Fields([2]string{"tools", changed})
+		fields = append(fields, [2]string{"tools", changed})
+	}
+	if v := s.Verified; v != nil {
+		text := terminal.Plural(v.Passed, "vector") + " (" + v.Level + ")"
+		if v.Skipped > 0 {
+			text += fmt.Sprintf(", %d skipped for tools that it does not offer", v.Skipped)
+		}
+		fields = append(fields, [2]string{"verified", text})
+	}
+	if len(s.Active.Withheld) > 0 {
+		fields = append(fields, [2]string{"withheld", withheld(s.Active.Withheld)})
 	}
 	if s.Pinned > 0 {
-		a.out.Fields([2]string{"pinned", terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"})
+		fields = append(fields, [2]string{"pinned", terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"})
 	}
+	a.out.Fields(fields...)
+}
+
+// withheld writes what a plugin asks for and does not get.
+func withheld(capabilities []string) string {
+	return terminal.Line(strings.Join(capabilities, ", ")) + "  (plugins.allow of the configuration)"
 }
 
 // toolsChanged lists the tools that are gone and those that came.
