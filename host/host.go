@@ -128,6 +128,10 @@ func (h *Host) Config() *config.Config { return h.settings.Load().config }
 // Configure puts other settings in force, for every step that starts from now.
 func (h *Host) Configure(c *config.Config) {
 	h.settings.Store(&settings{config: c})
+	if err := h.modules.Admitted(); err != nil {
+		h.options.Logger.Warn("host: the version that serves would not be let in any more; it serves until another one is swapped to, or the next start",
+			"version", h.modules.Active().String(), "error", err)
+	}
 	if h.services != nil {
 		h.services.configure(c)
 	}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/flow"
@@ -22,10 +21,7 @@ func (h *Host) moduleOptions(db store.Durable) *module.Options {
 }
 
 // allows says whether the settings let plugins use an operation of host functions.
-func (h *Host) allows(capability string) bool {
-	list := h.Config().Plugins.Allow
-	return list == nil || slices.Contains(list, capability)
-}
+func (h *Host) allows(capability string) bool { return h.Config().Plugins.Allows(capability) }
 
 func (h *Host) modulePolicy() *module.Policy {
 	p := &h.Config().Plugins

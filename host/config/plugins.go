@@ -30,6 +30,11 @@ type Plugins struct {
 	Limits                          PluginLimits
 }
 
+// Allows reports whether plugins may use a host function that they ask for.
+func (p *Plugins) Allows(capability string) bool {
+	return p.Allow == nil || slices.Contains(p.Allow, capability)
+}
+
 // Which vectors a version must pass.
 const (
 	VerifyAll   = "all"

@@ -63,6 +63,20 @@ func (k Kind) code() abi.Code {
 	return abi.Internal
 }
 
+// Setting is the name in the configuration of what a step has of it, or "" if that
+// cannot be changed.
+func (k Kind) Setting() string {
+	if name := settings[k]; name != "" {
+		return "plugins.limits." + name
+	}
+	return ""
+}
+
+var settings = map[Kind]string{
+	Fuel: "fuel", Time: "stepTimeoutMs", Memory: "memoryMiB", HostCalls: "hostCalls", BytesIn: "inMiB", BytesOut: "outMiB", LogLines: "logLines",
+	Runs: "runs", Deliveries: "deliveries",
+}
+
 // IsLimit reports whether a step needed more than it may have.
 func (k Kind) IsLimit() bool { return strings.HasPrefix(string(k), "limit: ") }
 
@@ -138,6 +152,9 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d of at most %d MiB of memory in use", firstLine(err), memory>>20, l.MemoryMiB)
 	default:
 		out.Message = "trap: " + firstLine(err)
+	}
+	if setting := out.Kind.Setting(); setting != "" {
+		out.Message += " (" + setting + ")"
 	}
 	return out
 }

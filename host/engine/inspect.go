@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 
 	"github.com/parley-wasm/parley/host/engine/wasmedit"
 )
@@ -19,11 +20,11 @@ type Inspection struct {
 }
 
 // Inspect reads any module, one that is no plugin too. It fails only with an
-// *Error of the kind NotAModule.
+// *Error of the kind NotAModule or Memory.
 func Inspect(wasm []byte) (*Inspection, error) {
-	m, err := wasmedit.Parse(wasm)
+	m, err := parse("inspect", wasm)
 	if err != nil {
-		return nil, &Error{"inspect", NotAModule, "the module is malformed " + err.Error(), err}
+		return nil, err
 	}
 	sum := sha256.Sum256(wasm)
 	i := &Inspection{
@@ -34,4 +35,15 @@ func Inspect(wasm []byte) (*Inspection, error) {
 		i.Memory = &m.Memories[0]
 	}
 	return i, nil
+}
+
+func parse(op string, wasm []byte) (*wasmedit.Module, error) {
+	m, err := wasmedit.Parse(wasm)
+	if large, ok := errors.AsType[*wasmedit.Oversized](err); ok {
+		return nil, &Error{op, Memory, "the module has " + large.Error(), err}
+	}
+	if err != nil {
+		return nil, &Error{op, NotAModule, "the module is malformed " + err.Error(), err}
+	}
+	return m, nil
 }

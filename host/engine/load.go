@@ -19,14 +19,10 @@ import (
 // together: each takes eight bytes that no other limit counts.
 const maxTable = 1 << 20
 
-// Bounds of what a module declares. A few bytes of it are many in the compiler and
-// in every instance, and the runtime never forgets a function type.
+// Bounds of one function type, for the sake of the compiler.
 const (
-	maxGlobals   = 10_000
-	maxTypes     = 10_000
-	maxFunctions = 50_000
-	maxParams    = 64 // of one type
-	maxResults   = 16 // of one type
+	maxParams  = 64
+	maxResults = 16
 )
 
 // Load checks a module, hardens and compiles it, starts an instance and reads its
@@ -78,9 +74,9 @@ func (e *Engine) check(wasm []byte) (*wasmedit.Module, error) {
 	if max := e.options.Limits.ModuleBytes; len(wasm) > max {
 		return nil, errorf("load", Memory, "the module has %d bytes; at most %d are accepted", len(wasm), max)
 	}
-	m, err := wasmedit.Parse(wasm)
+	m, err := parse("load", wasm)
 	if err != nil {
-		return nil, &Error{"load", NotAModule, "the module is malformed " + err.Error(), err}
+		return nil, err
 	}
 	for _, i := range m.Imports {
 		if err := checkImport(i); err != nil {
@@ -141,22 +137,10 @@ func (e *Engine) checkSizes(m *wasmedit.Module) error {
 		}
 		room -= t.Max
 	}
-	return checkCounts(m)
+	return checkTypes(m)
 }
 
-func checkCounts(m *wasmedit.Module) error {
-	for _, c := range []struct {
-		what      string
-		have, max int
-	}{
-		{"globals", len(m.Globals), maxGlobals},
-		{"types", len(m.Types), maxTypes},
-		{"functions", m.Functions(), maxFunctions},
-	} {
-		if c.have > c.max {
-			return errorf("load", Memory, "the module has %d %s; at most %d are accepted", c.have, c.what, c.max)
-		}
-	}
+func checkTypes(m *wasmedit.Module) error {
 	for i, t := range m.Types {
 		if len(t.Params) > maxParams || len(t.Results) > maxResults {
 			return errorf("load", Memory, "type %d of the module has %d parameters and %d results; at most %d and %d are accepted",

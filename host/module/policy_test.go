@@ -36,12 +36,18 @@ func TestSigned(t *testing.T) {
 	if v := w.Active(); v.About.Version != "2" || !strings.HasPrefix(v.Signer(), "release ") {
 		t.Errorf("after a restart %s serves, signed by %q", v, v.Signer())
 	}
+	if err := w.Admitted(); err != nil {
+		t.Error(err)
+	}
 	// Another key of the same name does not stand for the one that signed.
 	other, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.policy.Keys = []module.Key{{Name: "release", Public: other}}
+	if err := w.Admitted(); !errors.Is(err, abi.Forbidden) {
+		t.Errorf("a version whose key was replaced: %v", err)
+	}
 	w.open(one, store.OriginBuiltIn)
 	if v := w.Active(); v.About.Version != "1" {
 		t.Errorf("%s serves, whose key was replaced", v)

@@ -117,8 +117,8 @@ func (l *load) list(int, int) error {
 	return err
 }
 
-func (l *load) history(int, int) error {
-	r, err := l.call("sessions_history", fmt.Sprintf(`{"sessionKey": %q, "limit": 50}`, storegen.LongKey))
+func (l *load) history(id, n int) error {
+	r, err := l.call("sessions_history", fmt.Sprintf(`{"sessionKey": %q, "limit": 50, "offset": %d}`, storegen.LongKey, (id*7919+n*131)%(messages/2)))
 	if err == nil && len(r.Get("messages").Array()) == 0 {
 		err = fmt.Errorf("a history without messages: %.200s", r.Raw)
 	}

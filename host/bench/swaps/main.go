@@ -109,6 +109,10 @@ func target(n int) string { return fmt.Sprintf("agent:ops:target%d", n) }
 
 const targets = 64
 
+// messages are enough for the database's caches to be full soon, so that no growth of
+// theirs looks like one of the swaps.
+const messages = 20_000
+
 func start(ctx context.Context, dir string, connections int) (_ *gateway.Gateway, err error) {
 	config, database := filepath.Join(dir, "parley.json5"), filepath.Join(dir, "parley.db")
 	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
@@ -118,7 +122,7 @@ func start(ctx context.Context, dir string, connections int) (_ *gateway.Gateway
 	if err != nil {
 		return nil, err
 	}
-	_, err = storegen.Generate(ctx, db, &storegen.Options{Seed: 1, Sessions: 100, LongMessages: 100, Now: time.Now()})
+	_, err = storegen.Generate(ctx, db, &storegen.Options{Seed: 1, Sessions: 100, LongMessages: messages, Now: time.Now()})
 	err = errors.Join(err, db.Load(ctx, func(b store.Batch) (err error) {
 		for n := range targets {
 			_, put := b.PutSession(&abi.Session{Key: target(n), SessionID: target(n), UpdatedAt: 1}, nil)

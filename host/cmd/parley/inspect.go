@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -160,7 +159,7 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 		}
 		about, err := module.ParseDescription(p.Describe())
 		if err == nil {
-			i.describe(about, c.Plugins.Allow)
+			i.describe(about, &c.Plugins)
 		}
 		return err
 	}()
@@ -170,11 +169,11 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 	return err
 }
 
-func (i *inspection) describe(d *abi.Description, allowed []string) {
+func (i *inspection) describe(d *abi.Description, p *config.Plugins) {
 	i.ABI, i.Name, i.Version = d.ABI, d.Name, d.Version
 	i.Capabilities = append(i.Capabilities, d.Capabilities...)
 	for _, c := range d.Capabilities {
-		if allowed != nil && !slices.Contains(allowed, c) {
+		if !p.Allows(c) {
 			i.Withheld = append(i.Withheld, c)
 		}
 	}
@@ -247,6 +246,8 @@ func pluginError(file string, err error) error {
 		hint = "name a WebAssembly module (.wasm, not .wat)"
 	case errors.Is(err, engine.WrongABI):
 		hint = fmt.Sprintf("use a plugin for ABI %d", abi.Version)
+	case errors.Is(err, abi.Limit):
+		hint = "a plugin of this repository keeps within the default limits"
 	}
 	return fmt.Errorf("%s: %w: %s", file, err, hint)
 }

@@ -192,3 +192,22 @@ func TestParseRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestOversized: what would take much memory is refused before it is read.
+func TestOversized(t *testing.T) {
+	const head = "\x00asm\x01\x00\x00\x00"
+	for _, c := range []struct{ name, wasm, want string }{
+		{"types", head + "\x01\x05\xff\xff\xff\xff\x0f", "4294967295 entries in the type section; at most 10000 are accepted"},
+		{"tables", head + "\x04\x02\xe9\x07", "1001 entries in the table section; at most 1000 are accepted"},
+		{"data", head + "\x0b\x02\x91\x4e", "10001 entries in the data section; at most 10000 are accepted"},
+		{"custom sections", head + strings.Repeat("\x00\x01\x00", 1001), "1001 sections; at most 1000 are accepted"},
+	} {
+		_, err := wasmedit.Parse([]byte(c.wasm))
+		if large, ok := errors.AsType[*wasmedit.Oversized](err); !ok || large.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+	if _, err := wasmedit.Parse([]byte(head + strings.Repeat("\x00\x01\x00", 1000))); err != nil {
+		t.Errorf("1000 sections: %v", err)
+	}
+}

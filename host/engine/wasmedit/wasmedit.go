@@ -24,6 +24,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("at byte %d: %s", e.Offset, e.Reason)
 }
 
+// Oversized is the error of a module that has more of something than is read.
+type Oversized struct {
+	What      string
+	Have, Max int
+}
+
+func (e *Oversized) Error() string {
+	return fmt.Sprintf("%d %s; at most %d are accepted", e.Have, e.What, e.Max)
+}
+
 // Module is a parsed module. Its exported fields describe it and are not read
 // by Encode; methods change both.
 type Module struct {
@@ -105,6 +115,9 @@ func Parse(wasm []byte) (*Module, error) {
 			}
 			last = rank[id]
 		}
+		if len(m.sections) == maxSections {
+			return nil, &Oversized{"sections", maxSections + 1, maxSections}
+		}
 		m.sections = append(m.sections, section{id, body, r.pos - len(body)})
 		s := &reader{data: wasm[:r.pos], pos: r.pos - len(body)}
 		n := m.parseSection(s, id)
@@ -145,9 +158,6 @@ func (m *Module) count(kind Kind) int {
 	}
 	return n
 }
-
-// Functions returns the number of functions, own and imported.
-func (m *Module) Functions() int { return len(m.functions) }
 
 // Export returns the export with this name, or nil.
 func (m *Module) Export(name string) *Export {
