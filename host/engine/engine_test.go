@@ -3,21 +3,15 @@ package engine_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/engine/wasmedit"
 	"github.com/parley-wasm/parley/host/engine/wasmtest"
 )
 
@@ -86,70 +80,6 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := p.Run(t.Context(), "memory", nil, nil); !errors.Is(err, engine.MissingExport) {
 		t.Errorf("another export: %v", err)
-	}
-}
-
-func TestConcurrentRuns(t *testing.T) {
-	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 2}}), wasmtest.Plugin(echo))
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Go(func() {
-			for n := range 50 {
-				input := fmt.Appendf(nil, "%04d%04d", g, n)
-				out, err := p.Run(context.Background(), abi.ExportCall, input, hostFunc(func(_ context.Context, _ string, r []byte) []byte { return r }))
-				if err != nil || !bytes.Equal(out, input) {
-					t.Errorf("output of %s is %q, %v", input, out, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// TestTurns: more calls than may run at once wait, outside their deadline.
-func TestTurns(t *testing.T) { synctest.Test(t, testTurns) }
-
-// testTurns runs on the bubble's clock: the sleeps take no time.
-func testTurns(t *testing.T) {
-	const running, calls, each = 2, 12, time.Second
-	e := newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: running, StepTimeout: calls * each / running}})
-	p := load(t, e, wasmtest.Plugin(echo))
-	var now, most atomic.Int32
-	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
-		n := now.Add(1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-		}
-		time.Sleep(each)
-		now.Add(-1)
-		return append([]byte(nil), request...)
-	})
-	var wg sync.WaitGroup
-	for range calls {
-		wg.Go(func() {
-			if _, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), h); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if most.Load() != running {
-		t.Errorf("%d calls ran at once, want %d", most.Load(), running)
-	}
-}
-
-// TestTurnCanceled: a caller that goes away does not wait for its turn.
-func TestTurnCanceled(t *testing.T) {
-	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: 1}}), wasmtest.Plugin(echo))
-	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if _, err := p.Run(ctx, abi.ExportCall, []byte("8 bytes."), nil); !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a call whose turn does not come: %v", err)
-		}
-		return request
-	})
-	if _, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), h); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -247,20 +177,6 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
-	p := load(t, newEngine(t, nil), wasmtest.Plugin(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0),
-		wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.Forever, wasmtest.Unreachable)))
-	ctx, cancel := context.WithCancel(t.Context())
-	h := hostFunc(func(context.Context, string, []byte) []byte { cancel(); return nil })
-	for range 2 { // the second call begins with a context that has ended
-		_, err := p.Run(ctx, abi.ExportCall, nil, h)
-		if !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) || !errors.Is(err, context.Canceled) ||
-			!strings.Contains(err.Error(), "the caller has gone") {
-			t.Errorf("got %v, want Canceled", err)
-		}
-	}
-}
-
 func TestLogging(t *testing.T) {
 	var log bytes.Buffer
 	e := newEngine(t, &engine.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -277,111 +193,12 @@ func TestLogging(t *testing.T) {
 	}
 }
 
-func TestCloseWaits(t *testing.T) {
-	e := newEngine(t, nil)
-	p := load(t, e, wasmtest.Plugin(echo))
-	inside, release := make(chan struct{}), make(chan struct{})
-	result := make(chan error, 1)
-	go func() {
-		_, err := p.Run(context.Background(), abi.ExportCall, []byte("8 bytes."), hostFunc(func(context.Context, string, []byte) []byte {
-			close(inside)
-			<-release
-			return []byte("late")
-		}))
-		result <- err
-	}()
-	<-inside
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := e.Close(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("close of a busy engine: %v", err)
-	}
-	if _, err := p.Run(t.Context(), abi.ExportCall, nil, nil); !errors.Is(err, engine.Closed) {
-		t.Errorf("a call after close: %v", err)
-	}
-	if _, err := e.Load(t.Context(), wasmtest.Plugin(echo).Encode()); !errors.Is(err, engine.Closed) {
-		t.Errorf("loading after close: %v", err)
-	}
-	close(release)
-	if err := e.Close(t.Context()); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	if err := <-result; err != nil {
-		t.Errorf("the call that was running: %v", err)
-	}
-}
-
 func TestOptions(t *testing.T) {
 	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutMiB: -1}, {Fuel: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
 		if _, err := engine.New(t.Context(), &engine.Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "engine: Limits.") {
 			t.Errorf("limits %+v: %v", l, err)
 		}
 	}
-}
-
-// TestTime: a step that takes too long is stopped. Whose fault that is depends on who
-// was at work then, and who set the time.
-func TestTime(t *testing.T) {
-	const timeout = 50 * time.Millisecond
-	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
-	asks := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))
-	passes := func(ctx context.Context) error { <-ctx.Done(); return nil }
-	fails := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for _, c := range []struct {
-		name string
-		call []byte
-		host func(ctx context.Context) error
-		ctx  time.Duration // 0: no deadline
-		kind engine.Kind
-		code abi.Code
-		want string
-	}{
-		{"guest", forever, nil, 0, engine.Time, abi.Limit, "limit: time: "},
-		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function", asks, passes, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function that fails then", asks, fails, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function, for the caller", asks, passes, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function that fails then, for the caller", asks, fails, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout, Fuel: 1 << 50}}), wasmtest.Plugin(c.call))
-			ctx := t.Context()
-			if c.ctx > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, c.ctx)
-				defer cancel()
-			}
-			_, err := p.Run(ctx, abi.ExportCall, nil, ends(c.host))
-			var typed *engine.Error
-			if !errors.As(err, &typed) || typed.Kind != c.kind || !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %s: %s", err, c.kind, c.want)
-			}
-			if c.kind != engine.Time && !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v does not unwrap to the context's error", err)
-			}
-			if n := p.Stats().Failed; n != 1 {
-				t.Errorf("%d instances are closed as failed", n)
-			}
-		})
-	}
-}
-
-// ends is a HostFunctions without replies.
-type ends func(ctx context.Context) error
-
-func (f ends) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) { return nil, f(ctx) }
-
-// TestTimeOverAtReturn: a host function that returns as the time ends has used it up,
-// whichever timer comes first. The bubble's clock stands still but for the sleep.
-func TestTimeOverAtReturn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const timeout = time.Second
-		p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout}}), wasmtest.Plugin(echo))
-		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), ends(func(context.Context) error { time.Sleep(timeout); return nil }))
-		if !errors.Is(err, engine.HostCall) {
-			t.Errorf("got %v, want %s", err, engine.HostCall)
-		}
-	})
 }
 
 // TestHostError: a host function can end the call.
@@ -405,72 +222,3 @@ func TestHostError(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }
-
-// TestRestored: each call finds memory, its size and globals as they were after the
-// start function, whatever the call before has done to them.
-func TestRestored(t *testing.T) {
-	secret := bytes.Repeat([]byte("secret of a caller "), 100)
-	m := wasmtest.Plugin(nil)
-	m.Memory, m.Data = []uint32{2}, "data"
-	m.Globals = []wasmtest.Global{{Type: wasmedit.I64, Mutable: true}, {Type: wasmedit.I32, Mutable: true}, {Type: wasmedit.V128, Mutable: true}}
-	// The start function leaves something too.
-	m.Start = wasmtest.OwnFuncs + len(m.Funcs)
-	m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: wasmtest.Code(
-		wasmtest.I32(100), wasmtest.I64(77), wasmtest.StoreU64, wasmtest.I64(78), wasmtest.SetGlobal(0))})
-	for _, c := range []struct {
-		name    string
-		spoil   []byte
-		max     []uint32
-		restore bool
-	}{
-		{"memory and globals", nil, nil, true},
-		{"memory grows", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), nil, true},
-		{"memory grows to its end", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), []uint32{2, 5}, false},
-		{"memory grows too much", wasmtest.Code(wasmtest.I32(40), wasmtest.GrowMemory, wasmtest.Drop), nil, false},
-		{"data is dropped", []byte{0xfc, 0x09, 0}, nil, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := *m
-			m.Funcs = slices.Clone(m.Funcs)
-			if c.max != nil {
-				m.Memory = c.max
-			}
-			// The call says what it finds (memory.size, the first bytes, globals), and
-			// then spoils it: it writes its input everywhere.
-			m.Funcs[1].Body = wasmtest.Code(
-				wasmtest.Report([]byte{0x3f, 0, 0xad}, // memory.size, i64.extend_i32_u
-					wasmtest.Code(wasmtest.I32(0), wasmtest.LoadU64), wasmtest.Code(wasmtest.I32(100), wasmtest.LoadU64),
-					wasmtest.Code(wasmtest.I32(70000), wasmtest.LoadU64), wasmtest.Code(wasmtest.I32(131064), wasmtest.LoadU64),
-					wasmtest.GetGlobal(0), wasmtest.Code(wasmtest.GetGlobal(1), []byte{0xad}),
-					wasmtest.Code(wasmtest.GetGlobal(2), []byte{0xfd, 0x1d, 1})), // i64x2.extract_lane 1
-				wasmtest.I32(0), wasmtest.I32('s'), wasmtest.I32(131072), wasmtest.FillMemory,
-				wasmtest.I64(1), wasmtest.SetGlobal(0), wasmtest.I32(1), wasmtest.SetGlobal(1),
-				wasmtest.I64(5), []byte{0xfd, 0x12}, wasmtest.SetGlobal(2), // i64x2.splat
-				c.spoil, wasmtest.I32(0))
-			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 1, GrowthMiB: 1}}), &m)
-			var first []byte
-			for n := range 5 {
-				out, err := p.Run(t.Context(), abi.ExportCall, secret, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n == 0 {
-					first = out
-				}
-				if !bytes.Equal(out, first) {
-					t.Fatalf("call %d finds %x, the first found %x", n, out, first)
-				}
-			}
-			want := []uint64{2, binary.LittleEndian.Uint64([]byte("data\x00\x00\x00\x00")), 77, 0, 0, 78, 0, 0}
-			for n, w := range want {
-				if got := binary.LittleEndian.Uint64(first[8*n:]); got != w {
-					t.Errorf("value %d is %d, want %d", n, got, w)
-				}
-			}
-			s := p.Stats()
-			if kept := s.Kept == 6; kept != c.restore || s.Failed > 0 || s.Opened+s.Kept-s.Surplus < 6 {
-				t.Errorf("stats are %+v", s)
-			}
-		})
-	}
-}
