@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,26 +10,16 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
+	server "github.com/parley-wasm/parley/host/bench/gateway"
 	"github.com/parley-wasm/parley/host/store"
 )
 
 // token is the operator's.
 const token = "crash-token"
-
-// build makes the program that serves.
-func build(ctx context.Context, dir string) (program string, err error) {
-	program = filepath.Join(dir, "parley")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/parley-wasm/parley/host/cmd/parley").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w: %s", err, out)
-	}
-	return program, nil
-}
 
 // gateway is a process that serves, and dies.
 type gateway struct {
@@ -49,24 +38,12 @@ func (g *gateway) start(ctx context.Context) error {
 	cmd.Env = append(os.Environ(), "PARLEY_TOKEN="+token, "XDG_CACHE_HOME="+g.place.cache())
 	g.log.Reset()
 	cmd.Stderr = &g.log
-	out, err := cmd.StdoutPipe()
+	url, err := server.Launch(cmd)
 	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready struct{ URL string }
-	if err == nil {
-		err = json.Unmarshal(line, &ready)
-	}
-	if err != nil {
-		_ = cmd.Wait()
 		return fmt.Errorf("serve: %w: %s", err, g.log.Bytes())
 	}
 	g.mu.Lock()
-	g.url, g.cmd = ready.URL, cmd
+	g.url, g.cmd = url, cmd
 	g.mu.Unlock()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	server "github.com/parley-wasm/parley/host/bench/gateway"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -29,7 +30,7 @@ func (l *load) random(ctx context.Context, dir string, kills int, t *tally) erro
 	if err := p.make(ctx, o); err != nil {
 		return err
 	}
-	program, err := build(ctx, dir)
+	program, err := server.Build(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -48,23 +48,31 @@ func Start(ctx context.Context, program, db, config string, connections int) (*G
 		}},
 	}
 	g.cmd.Stderr = os.Stderr
-	out, err := g.cmd.StdoutPipe()
+	var err error
+	g.url, err = Launch(g.cmd)
+	return g, err
+}
+
+// Launch starts a command that serves with --json, and returns the URL that it says
+// when it is ready.
+func Launch(cmd *exec.Cmd) (url string, err error) {
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := g.cmd.Start(); err != nil {
-		return nil, err
+	if err := cmd.Start(); err != nil {
+		return "", err
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var ready struct{ URL string }
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("no ready line: %w", err), g.Stop())
+		_ = cmd.Process.Kill() // if it has not ended by itself
+		return "", errors.Join(fmt.Errorf("no ready line: %w", err), cmd.Wait())
 	}
-	var ready struct{ Listening string }
-	if err := json.Unmarshal(line, &ready); err != nil {
-		return nil, errors.Join(err, g.Stop())
-	}
-	g.url = "http://" + ready.Listening
-	return g, nil
+	return ready.URL, nil
 }
 
 // Stop ends it as an interrupt does.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/module"
 )
 
 // pluginCmd holds what can be done with modules.
@@ -85,24 +83,16 @@ func (l *limitsInForce) String() string {
 
 // Run shows the module.
 func (c *inspectCmd) Run(ctx context.Context, a *app) error {
-	module, err := readModule(c.File)
+	wasm, settings, err := a.readToTry(c.File)
 	if err != nil {
 		return err
 	}
-	path, err := a.configFile()
-	if err != nil {
-		return err
-	}
-	settings, err := loadConfig(path)
-	if err != nil {
-		return err
-	}
-	i, err := inspectModule(module)
+	i, err := inspectModule(wasm)
 	if err != nil {
 		return pluginError(c.File, err)
 	}
 	i.File = c.File
-	problem := i.try(ctx, a, module, settings)
+	problem := i.try(ctx, a, wasm, settings)
 	if a.JSON {
 		err = a.printValue(i)
 	} else {
@@ -147,22 +137,10 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 		l.Fuel, l.MemoryMiB, l.StepTimeout.Milliseconds(), l.HostCalls, l.InMiB, l.OutMiB, l.LogLines,
 		effects.Runs, effects.Deliveries, l.ModuleBytes,
 	}
-	err = func() error {
-		e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: use, Logger: a.log})
-		if err != nil {
-			return err
-		}
-		defer e.Close(ctx)
-		p, err := e.Load(ctx, wasm)
-		if err != nil {
-			return err
-		}
-		about, err := module.ParseDescription(p.Describe())
-		if err == nil {
-			i.describe(about, &c.Plugins)
-		}
-		return err
-	}()
+	err = a.tryPlugin(ctx, wasm, c, func(_ *engine.Plugin, about *abi.Description) error {
+		i.describe(about, &c.Plugins)
+		return nil
+	})
 	if i.Usable = err == nil; err != nil {
 		i.Problem = terminal.Line(err.Error())
 	}
@@ -236,18 +214,4 @@ func lines(list []string) string {
 		safe[n] = terminal.Line(s)
 	}
 	return orElse(strings.Join(safe, "\n"), "none")
-}
-
-// pluginError says which file, and what to do about it.
-func pluginError(file string, err error) error {
-	hint := "a plugin of this repository is built by ./build.sh wasm"
-	switch {
-	case errors.Is(err, engine.NotAModule):
-		hint = "name a WebAssembly module (.wasm, not .wat)"
-	case errors.Is(err, engine.WrongABI):
-		hint = fmt.Sprintf("use a plugin for ABI %d", abi.Version)
-	case errors.Is(err, abi.Limit):
-		hint = "a plugin of this repository keeps within the default limits"
-	}
-	return fmt.Errorf("%s: %w: %s", file, err, hint)
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/module"
 )
 
@@ -56,4 +60,51 @@ func readModule(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the plugin: %w", err)
 	}
 	return b, nil
+}
+
+// readToTry reads a module and the settings that it is to be tried under.
+func (a *app) readToTry(file string) ([]byte, *config.Config, error) {
+	wasm, err := readModule(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	path, err := a.configFile()
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := loadConfig(path)
+	return wasm, settings, err
+}
+
+// tryPlugin loads a module as a host would, for as long as use takes.
+func (a *app) tryPlugin(ctx context.Context, wasm []byte, c *config.Config, use func(*engine.Plugin, *abi.Description) error) error {
+	bounds, _ := limits(c)
+	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: bounds, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	defer e.Close(context.WithoutCancel(ctx))
+	p, err := e.Load(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	about, err := module.ParseDescription(p.Describe())
+	if err != nil {
+		return err
+	}
+	return use(p, about)
+}
+
+// pluginError says which file, and what to do about it.
+func pluginError(file string, err error) error {
+	hint := "a plugin of this repository is built by ./build.sh wasm"
+	switch {
+	case errors.Is(err, engine.NotAModule):
+		hint = "name a WebAssembly module (.wasm, not .wat)"
+	case errors.Is(err, engine.WrongABI):
+		hint = fmt.Sprintf("use a plugin for ABI %d", abi.Version)
+	case errors.Is(err, abi.Limit):
+		hint = "a plugin of this repository keeps within the default limits"
+	}
+	return fmt.Errorf("%s: %w: %s", file, err, hint)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
-	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/module/verify"
@@ -46,21 +46,14 @@ type failedVector struct {
 
 // Run plays the vectors.
 func (c *verifyCmd) Run(ctx context.Context, a *app) error {
-	wasm, err := readModule(c.File)
-	if err != nil {
-		return err
-	}
-	path, err := a.configFile()
-	if err != nil {
-		return err
-	}
-	settings, err := loadConfig(path)
+	wasm, settings, err := a.readToTry(c.File)
 	if err != nil {
 		return err
 	}
 	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level, Failures: []failedVector{}}
-	if err := v.play(ctx, a, wasm, settings); err != nil {
-		return err
+	err = a.tryPlugin(ctx, wasm, settings, func(p *engine.Plugin, about *abi.Description) error { return v.play(ctx, a, p, about) })
+	if err != nil {
+		return pluginError(c.File, err)
 	}
 	if a.JSON {
 		err = a.printValue(v)
@@ -79,22 +72,8 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// play loads the module as a host would, and plays the vectors.
-func (v *verification) play(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
-	use, _ := limits(c)
-	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: use, Logger: a.log})
-	if err != nil {
-		return err
-	}
-	defer e.Close(context.WithoutCancel(ctx))
-	p, err := e.Load(ctx, wasm)
-	if err != nil {
-		return pluginError(v.File, err)
-	}
-	about, err := module.ParseDescription(p.Describe())
-	if err != nil {
-		return pluginError(v.File, err)
-	}
+// play plays the vectors.
+func (v *verification) play(ctx context.Context, a *app, p *engine.Plugin, about *abi.Description) error {
 	o := &verify.Options{Level: v.Level, Tools: verify.Names(about.Tools)}
 	start, progress := time.Now(), a.err.NewProgress()
 	if !a.Quiet {
