@@ -10,11 +10,14 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // swapCmd lets another version of the plugin serve.
 type swapCmd struct {
 	File      string `arg:"" optional:"" help:"The module; without one, --digest names one that the database has."`
+	BuiltIn   bool   `help:"Swap to the version that this program came with."`
 	Digest    string `placeholder:"SHA256" help:"What the module must be. Without FILE: the version to go back to, which may be shortened."`
 	Signature string `placeholder:"FILE" help:"The module's ed25519 signature, 64 bytes or their base64; default: FILE.sig, if it is there."`
 	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned, or if no vector is about the module's tools."`
@@ -29,8 +32,10 @@ A signature is made by: openssl pkeyutl -sign -rawin -inkey KEY.pem -in FILE -ou
 // Validate checks that there is something to swap to.
 func (c *swapCmd) Validate() error {
 	switch {
-	case c.File == "" && c.Digest == "":
-		return errors.New("name a module: FILE, or --digest of one that parley plugin list shows")
+	case c.BuiltIn && (c.File != "" || c.Digest != ""):
+		return errors.New("--built-in names the module; leave FILE and --digest away")
+	case c.File == "" && c.Digest == "" && !c.BuiltIn:
+		return errors.New("name a module: FILE, --digest of one that parley plugin list shows, or --built-in")
 	case c.File == "" && c.Signature != "":
 		return errors.New("--signature is for FILE")
 	}
@@ -53,7 +58,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 			if err != nil {
 				return err
 			}
-			if m.Digest, err = completeID(c.Digest, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
+			if err := c.choose(m, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
 				return err
 			}
 		}
@@ -68,6 +73,19 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 		a.showSwap(done, tools)
 		return nil
 	})
+}
+
+// choose names one of the versions that the database knows by their digests, or
+// brings the one that this program came with.
+func (c *swapCmd) choose(m *host.Candidate, known []string) (err error) {
+	if !c.BuiltIn {
+		m.Digest, err = completeID(c.Digest, known)
+		return err
+	}
+	if m.Digest = module.Digest(wasm.Parley); !slices.Contains(known, m.Digest) {
+		m.Wasm = wasm.Parley
+	}
+	return nil
 }
 
 // about says which file an error is about, if it is about one.

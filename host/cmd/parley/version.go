@@ -1,14 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
@@ -17,8 +16,7 @@ type versionCmd struct{}
 
 // Run prints them.
 func (*versionCmd) Run(a *app) error {
-	sum := sha256.Sum256(wasm.Parley)
-	digest := hex.EncodeToString(sum[:])
+	digest := module.Digest(wasm.Parley)
 	if a.JSON {
 		return a.printValue(map[string]any{
 			"version": version(), "go": runtime.Version(), "abi": abi.Version, "api": owner.API,
@@ -29,7 +27,7 @@ func (*versionCmd) Run(a *app) error {
 	a.out.Fields(
 		[2]string{"go", runtime.Version()},
 		[2]string{"abi", terminal.Count(abi.Version)},
-		[2]string{"plugin", digest + " (" + terminal.Size(int64(len(wasm.Parley))) + ")"},
+		[2]string{"built in", digest + " (" + terminal.Size(int64(len(wasm.Parley))) + ")"},
 	)
 	return nil
 }
