@@ -122,8 +122,9 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	}
 	refuel := func() {}
 	if way == "fuel" {
-		g := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
-		refuel = func() { g.Set(1 << 50) }
+		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
+		refuel = func() { fuel.Set(wasmedit.Slice); reserve.Set(1 << 50) }
 		refuel()
 		if start := module.ExportedFunction(wasmedit.ExportStart); start != nil {
 			if _, err := start.Call(begin(extismenv.Call{})); err != nil {
