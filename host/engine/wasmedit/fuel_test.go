@@ -56,6 +56,11 @@ func (c metered) module() *wasmtest.Sections {
 	return s
 }
 
+// countTo is a loop that counts local 0 up.
+func countTo(n int) []byte {
+	return bin(0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, wasmtest.I32(int32(n)), 0x48, 0x0d, 0, 0x0b)
+}
+
 var meteredFunctions = []metered{
 	{"nothing", nil, 1 + pay},
 	{"straight on", store, 4 + pay},
@@ -76,6 +81,16 @@ var meteredFunctions = []metered{
 			0x20, 0, wasmtest.I32(100), 0x48, 0x0d, 1, 0x0b),
 		// The branch to label 1 leaves the loop, and the function.
 		1 + 5 + 1 + pay + 1 + pay + 10*(8+pay)},
+	{"loops with a call between", bin(countTo(10), 0x41, 2, 0x10, down, countTo(20)),
+		1 + 2 + 1 + 1 + pay + 10*(8+pay) + 3*(8+pay) + 10*(8+pay)},
+	{"loops and a call in a loop", // five rounds of two
+		bin(0x03, 0x40, countTo(2), 0x41, 0, 0x21, 0, 0x41, 0, 0x10, down, countTo(2), 0x41, 0, 0x21, 0,
+			0x20, 1, 0x42, 1, 0x7c, 0x22, 1, 0x42, 5, 0x53, 0x0d, 0, 0x0b),
+		1 + 1 + pay + 5*(16+pay+4*(8+pay)+8+pay)},
+	{"a loop and a bulk operation in a loop",
+		bin(0x03, 0x40, countTo(2), 0x41, 0, 0x21, 0, three(0, 1, 8), 0xfc, 0x0b, 0,
+			0x20, 1, 0x42, 1, 0x7c, 0x22, 1, 0x42, 5, 0x53, 0x0d, 0, 0x0b),
+		1 + 1 + pay + 5*(15+1+pay+2*(8+pay))},
 
 	{"memory.fill", bin(three(0, 1, 65_536), 0xfc, 0x0b, 0), 5 + 8192 + pay},
 	{"memory.fill of little", bin(three(0, 1, 7), 0xfc, 0x0b, 0), 5 + pay},
@@ -104,6 +119,35 @@ func TestFuel(t *testing.T) {
 			g, _ = load(t, c.module())
 			if used, err := g.spend(c.units-1, "f"); !unreachable(err) || used != c.units {
 				t.Errorf("with %d: used %d, %v", c.units-1, used, err)
+			}
+		})
+	}
+}
+
+// What is given in slices is used as if it were given at once.
+func TestFuelInSlices(t *testing.T) {
+	const (
+		rounds = 500_000
+		units  = 1 + 1 + pay + rounds*(8+pay)
+	)
+	for _, c := range []struct {
+		name  string
+		code  []byte
+		units int64
+	}{
+		{"a loop", countTo(rounds), units},
+		{"a loop with a call", bin(countTo(rounds/2), 0x41, 0, 0x10, down, countTo(rounds)), units + 3 + 8 + pay},
+		{"loops in a loop", bin(0x03, 0x40, countTo(rounds), 0x20, 0, wasmtest.I32(rounds), 0x48, 0x0d, 0, 0x0b), units + 6 + pay},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, missing := range []int64{0, 1} {
+				g, _ := load(t, metered{code: c.code}.module())
+				g.reserve.Set(uint64(c.units - wasmedit.Slice - missing))
+				used, err := g.spend(wasmedit.Slice, "f")
+				used += c.units - wasmedit.Slice - missing - int64(g.reserve.Get())
+				if used != c.units || unreachable(err) != (missing > 0) {
+					t.Errorf("%d missing: used %d, %v; want %d", missing, used, err, c.units)
+				}
 			}
 		})
 	}

@@ -116,8 +116,8 @@ func add(s *wasmtest.Sections, name string, t wasmedit.FuncType, locals []wasmed
 // guest is an instance of a module, hardened or not, with a host of its own.
 type guest struct {
 	api.Module
-	host api.Module
-	fuel api.MutableGlobal // nil if the module is not hardened
+	host          api.Module
+	fuel, reserve api.MutableGlobal // nil if the module is not hardened
 }
 
 func newRuntime(t testing.TB) wazero.Runtime {
@@ -141,6 +141,7 @@ func instantiate(r wazero.Runtime, compiled wazero.CompiledModule) (*guest, erro
 	}
 	g := &guest{Module: m, host: h}
 	g.fuel, _ = m.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+	g.reserve, _ = m.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 	return g, nil
 }
 

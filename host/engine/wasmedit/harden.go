@@ -139,7 +139,9 @@ func (h *hardener) function(r *reader, t FuncType) []byte {
 	locals := r.pos
 	groups, count := h.locals(r)
 	code := r.pos
-	// One more local holds the fuel from the subtraction to the comparison.
+	// One more local holds the fuel: from the subtraction to the comparison, and in a
+	// loop that pays alone from one iteration to the next. Reading back what was just
+	// written takes longer than many an iteration.
 	spare := uint64(len(t.Params)) + count
 	payments := h.walk(r, spare)
 	if r.err != nil {
@@ -151,12 +153,18 @@ func (h *hardener) function(r *reader, t FuncType) []byte {
 	out = append(out, 1, byte(I64))
 	from := code
 	for _, p := range payments {
+		if p.alone && !payments[p.outer].alone {
+			// The loop, which is no code itself, has paid for this.
+			out = append(out, r.data[from:p.from]...)
+			from = p.from
+			out = h.look(out, spare)
+		}
 		out = append(out, r.data[from:p.at]...)
 		from = p.at
 		if p.bulk {
 			out = opCall.append(out, uint64(h.charge))
 		} else {
-			out = h.pay(out, p.units, spare)
+			out = h.pay(out, &p, spare)
 		}
 	}
 	return append(out, r.data[from:]...)
@@ -217,14 +225,25 @@ const ofHostCall = 64
 const ofPay = 9
 
 // pay subtracts units and refills, or traps, if less than nothing is left.
-func (h *hardener) pay(out []byte, units int64, spare uint64) []byte {
-	out = opGlobalGet.append(out, uint64(h.fuel))
-	out = opI64Const.appendSigned(out, units+ofPay)
+func (h *hardener) pay(out []byte, p *payment, spare uint64) []byte {
+	refill := opCall.append(nil, uint64(h.refill))
+	if p.alone {
+		refill = h.look(refill, spare)
+		out = opLocalGet.append(out, spare)
+	} else {
+		out = opGlobalGet.append(out, uint64(h.fuel))
+	}
+	out = opI64Const.appendSigned(out, p.units+ofPay)
 	out = append(out, byte(opI64Sub))
 	out = opLocalTee.append(out, spare)
 	out = opGlobalSet.append(out, uint64(h.fuel))
 	out = opLocalGet.append(out, spare)
-	return ifNegative(out, opCall.append(nil, uint64(h.refill)))
+	return ifNegative(out, refill)
+}
+
+// look puts what is left into the local.
+func (h *hardener) look(out []byte, spare uint64) []byte {
+	return opLocalSet.append(opGlobalGet.append(out, uint64(h.fuel)), spare)
 }
 
 // ifNegative does something if a number on the stack is less than zero.

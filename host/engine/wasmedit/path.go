@@ -5,6 +5,11 @@ type payment struct {
 	at    int // before the byte
 	units int64
 	bulk  bool // for a bulk operation instead, by its size
+
+	// Of a loop:
+	from  int  // where it begins, before at
+	outer int  // index of the payment of the loop around it, or of the function
+	alone bool // nothing in it pays elsewhere: it has no calls and bulk operations
 }
 
 // path finds the longest ways through a function, from each payment to the next.
@@ -45,7 +50,22 @@ func newPath(at int) *path {
 }
 
 // bulk adds a payment for a bulk operation before the byte.
-func (p *path) bulk(at int) { p.payments = append(p.payments, payment{at: at, bulk: true}) }
+func (p *path) bulk(at int) {
+	p.accompany()
+	p.payments = append(p.payments, payment{at: at, bulk: true})
+}
+
+// accompany says of the loops around an instruction that others pay in them too. Where
+// one of them knows, so do those around it.
+func (p *path) accompany() {
+	for n := len(p.loops) - 1; n > 0; n-- {
+		loop := &p.payments[p.frames[p.loops[n]].paid]
+		if !loop.alone {
+			return
+		}
+		loop.alone = false
+	}
+}
 
 // step takes the next instruction, which costs units, into account.
 func (p *path) step(r *reader, i *instruction, units int64) {
@@ -58,9 +78,10 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 		p.push(frame{op: i.op, loop: len(p.loops) - 1})
 	case opLoop:
 		p.settle()
+		outer := p.frames[p.loops[len(p.loops)-1]].paid
 		p.loops = append(p.loops, len(p.frames))
 		p.push(frame{op: opLoop, loop: len(p.loops) - 1, paid: len(p.payments)})
-		p.payments = append(p.payments, payment{at: i.to})
+		p.payments = append(p.payments, payment{at: i.to, from: i.from, outer: outer, alone: true})
 		p.length = min(p.length, 0)
 	case opElse:
 		if top.op != opIf {
@@ -83,6 +104,7 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 		p.branch(r, i.from, uint32(len(p.frames)-1))
 		p.length = unreachable
 	case opCall, opCallIndirect:
+		p.accompany()
 		p.settle()
 	case opUnreachable:
 		p.length = unreachable
