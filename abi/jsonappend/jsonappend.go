@@ -6,6 +6,8 @@ package jsonappend
 import (
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi/jsonplain"
 )
 
 const hex = "0123456789abcdef"
@@ -15,28 +17,20 @@ const hex = "0123456789abcdef"
 func String(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' {
-				i++
-				continue
+	for i := jsonplain.End(s, 0); i < len(s); i = jsonplain.End(s, i) {
+		if c := s[i]; c < utf8.RuneSelf {
+			b = appendEscape(append(b, s[start:i]...), c)
+			i++
+			start = i
+		}
+		for i < len(s) && s[i] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(append(b, s[start:i]...), "\uFFFD"...)
+				start = i + 1
 			}
-			b = append(b, s[start:i]...)
-			b = appendEscape(b, c)
-			i++
-			start = i
-			continue
+			i += size
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			b = append(b, s[start:i]...)
-			b = append(b, "\uFFFD"...)
-			i++
-			start = i
-			continue
-		}
-		i += size
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')

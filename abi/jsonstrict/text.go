@@ -1,8 +1,9 @@
 package jsonstrict
 
 import (
-	"math/bits"
 	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi/jsonplain"
 )
 
 // text reads the string whose opening quote is at w.i.
@@ -19,7 +20,7 @@ func (w *walker) text(naming bool) event {
 func (w *walker) str() event {
 	doc := w.doc
 	for i := w.i; ; {
-		i = ordinary(doc, i)
+		i = jsonplain.End(doc, i)
 		if i == len(doc) {
 			w.i = w.start
 			return w.wrong("string without an end")
@@ -59,32 +60,6 @@ func (w *walker) str() event {
 	}
 }
 
-// ordinary returns the index of the first byte at or behind i that is not plain
-// ASCII inside a string: a quote, a backslash, a control character, or a byte of
-// 0x80 and above. It is len(doc) if there is none.
-func ordinary(doc []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for i+8 <= len(doc) {
-		v := load64(doc[i:])
-		quote := v ^ ones*'"'
-		slash := v ^ ones*'\\'
-		// A byte's high bit is set where the byte is one of those sought. Borrows
-		// may set more bits above the first such byte, but none below it.
-		found := (v | ((v-ones*0x20)|(quote-ones)|(slash-ones))&^v) & highs
-		if found != 0 {
-			return i + bits.TrailingZeros64(found)>>3
-		}
-		i += 8
-	}
-	for i < len(doc) {
-		if c := doc[i]; c < 0x20 || c >= 0x80 || c == '"' || c == '\\' {
-			break
-		}
-		i++
-	}
-	return i
-}
-
 // beyondASCII returns the index behind the valid UTF-8 sequences of two bytes and
 // more that start at i: i itself if the first one is not valid.
 func beyondASCII(doc []byte, i int) int {
@@ -102,12 +77,6 @@ func beyondASCII(doc []byte, i int) int {
 		i += size
 	}
 	return i
-}
-
-func load64(b []byte) uint64 {
-	_ = b[7]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
 // lone is what escape returns for half of a surrogate pair.

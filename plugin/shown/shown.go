@@ -4,6 +4,12 @@
 // an agent's context; an array of small numbers grows by a factor of ten.
 package shown
 
+import (
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi/jsonplain"
+)
+
 // Length returns the length of a compact value that stands in an array at the
 // given depth: its line's indentation, the value, a comma and a line's end.
 func Length(doc []byte, depth int) int {
@@ -11,11 +17,7 @@ func Length(doc []byte, depth int) int {
 	for i := 0; i < len(doc); i++ {
 		switch doc[i] {
 		case '"':
-			for i++; i < len(doc) && doc[i] != '"'; i++ {
-				if doc[i] == '\\' {
-					i++
-				}
-			}
+			i = closing(doc, i+1)
 		case '{', '[':
 			if i+1 < len(doc) && doc[i+1] == doc[i]+2 {
 				i++ // {} and [] stay on their line
@@ -33,4 +35,19 @@ func Length(doc []byte, depth int) int {
 		}
 	}
 	return n
+}
+
+// closing returns the index of the quote that ends the string in which i is.
+func closing(doc []byte, i int) int {
+	for {
+		if i = jsonplain.End(doc, i); i >= len(doc) || doc[i] == '"' {
+			return i
+		}
+		if doc[i] == '\\' {
+			i++
+		}
+		for i++; i < len(doc) && doc[i] >= utf8.RuneSelf; {
+			i++
+		}
+	}
 }
