@@ -39,8 +39,8 @@ func Inspect(wasm []byte) (*Inspection, error) {
 
 func parse(op string, wasm []byte) (*wasmedit.Module, error) {
 	m, err := wasmedit.Parse(wasm)
-	if large, ok := errors.AsType[*wasmedit.Oversized](err); ok {
-		return nil, &Error{op, Memory, "the module has " + large.Error(), err}
+	if e, ok := errors.AsType[*wasmedit.Error](err); ok && e.Large {
+		return nil, &Error{op, Memory, "the module is too large " + err.Error(), err}
 	}
 	if err != nil {
 		return nil, &Error{op, NotAModule, "the module is malformed " + err.Error(), err}

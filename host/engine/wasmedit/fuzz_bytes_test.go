@@ -107,7 +107,7 @@ func refusedRightly(t *testing.T, r wazero.Runtime, wasm []byte, refused error) 
 	if !errors.As(refused, &e) || e.Offset < 0 || e.Offset > len(wasm) {
 		t.Fatalf("refused by %#v", refused)
 	}
-	if deliberately(e.Reason) || longNumber(wasm) {
+	if e.Large || deliberately(e.Reason) || longNumber(wasm) {
 		return
 	}
 	if e.Offset == len(wasm) && strings.Contains(e.Reason, "ends too early") {

@@ -2,7 +2,6 @@ package wasmedit
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -70,11 +69,11 @@ type Hardened struct {
 func (m *Module) Harden() (Hardened, error) {
 	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
-			return Hardened{}, &Error{0, fmt.Sprintf("the module exports %q itself", name)}
+			return Hardened{}, errorAt(0, "the module exports %q itself", name)
 		}
 	}
 	if init := m.Export(initialize); init != nil && (init.Kind != KindFunc || !init.Type.Equal(FuncType{})) {
-		return Hardened{}, &Error{0, fmt.Sprintf("the export %s is no function () -> ()", init)}
+		return Hardened{}, errorAt(0, "the export %s is no function () -> ()", init)
 	}
 	h := hardener{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
 	if err := h.rewriteCode(); err != nil {

@@ -1,9 +1,6 @@
 package wasmedit
 
-import (
-	"fmt"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // reader reads a module's bytes. The first failure stays in err; after it every
 // read returns zero and done is true, so that loops end.
@@ -18,7 +15,7 @@ func (r *reader) done() bool { return r.err != nil || r.pos >= len(r.data) }
 
 func (r *reader) fail(at int, format string, args ...any) {
 	if r.err == nil {
-		r.err = &Error{r.base + at, fmt.Sprintf(format, args...)}
+		r.err = errorAt(r.base+at, format, args...)
 	}
 }
 

@@ -203,7 +203,7 @@ func TestOversized(t *testing.T) {
 		{"custom sections", head + strings.Repeat("\x00\x01\x00", 1001), "1001 sections; at most 1000 are accepted"},
 	} {
 		_, err := wasmedit.Parse([]byte(c.wasm))
-		if large, ok := errors.AsType[*wasmedit.Oversized](err); !ok || large.Error() != c.want {
+		if e, ok := errors.AsType[*wasmedit.Error](err); !ok || !e.Large || e.Reason != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}

@@ -18,20 +18,15 @@ import "fmt"
 type Error struct {
 	Offset int // bytes from the start of the module
 	Reason string
+	Large  bool // it may be well-formed, but has more of something than is read
 }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Oversized is the error of a module that has more of something than is read.
-type Oversized struct {
-	What      string
-	Have, Max int
-}
-
-func (e *Oversized) Error() string {
-	return fmt.Sprintf("%d %s; at most %d are accepted", e.Have, e.What, e.Max)
+func errorAt(at int, format string, args ...any) *Error {
+	return &Error{Offset: at, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Module is a parsed module. Its exported fields describe it and are not read
@@ -107,16 +102,16 @@ func Parse(wasm []byte) (*Module, error) {
 			return nil, r.err
 		}
 		if int(id) >= len(sectionNames) {
-			return nil, &Error{start, fmt.Sprintf("unknown section id %d", id)}
+			return nil, errorAt(start, "unknown section id %d", id)
 		}
 		if id != idCustom {
 			if rank[id] <= last {
-				return nil, &Error{start, "the " + sectionNames[id] + " section is repeated or out of order"}
+				return nil, errorAt(start, "the %s section is repeated or out of order", sectionNames[id])
 			}
 			last = rank[id]
 		}
 		if len(m.sections) == maxSections {
-			return nil, &Oversized{"sections", maxSections + 1, maxSections}
+			return nil, tooMany(start, maxSections+1, "sections", maxSections)
 		}
 		m.sections = append(m.sections, section{id, body, r.pos - len(body)})
 		s := &reader{data: wasm[:r.pos], pos: r.pos - len(body)}
@@ -129,7 +124,7 @@ func Parse(wasm []byte) (*Module, error) {
 		}
 	}
 	if own := len(m.functions) - m.count(KindFunc); own != bodies {
-		return nil, &Error{len(wasm), fmt.Sprintf("%d functions are declared and %d have code", own, bodies)}
+		return nil, errorAt(len(wasm), "%d functions are declared and %d have code", own, bodies)
 	}
 	return m, nil
 }
@@ -137,13 +132,13 @@ func Parse(wasm []byte) (*Module, error) {
 func checkHeader(wasm []byte) *Error {
 	switch {
 	case len(wasm) < 4 || string(wasm[:4]) != header[:4]:
-		return &Error{0, `not a WebAssembly module: it does not begin with "\0asm"`}
+		return errorAt(0, `not a WebAssembly module: it does not begin with "\0asm"`)
 	case len(wasm) < len(header):
-		return &Error{len(wasm), "the module ends inside its header"}
+		return errorAt(len(wasm), "the module ends inside its header")
 	case string(wasm[4:8]) == "\x0d\x00\x01\x00":
-		return &Error{4, "this is a WebAssembly component, not a core module"}
+		return errorAt(4, "this is a WebAssembly component, not a core module")
 	case string(wasm[:8]) != header:
-		return &Error{4, fmt.Sprintf("binary format version % x is not supported, only 01 00 00 00", wasm[4:8])}
+		return errorAt(4, "binary format version % x is not supported, only 01 00 00 00", wasm[4:8])
 	}
 	return nil
 }
