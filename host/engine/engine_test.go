@@ -194,7 +194,7 @@ func TestLogging(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, l := range []engine.Limits{{StepTimeout: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutMiB: -1}, {Fuel: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
+	for _, l := range []engine.Limits{{StepTimeout: -1}, {Compilation: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutMiB: -1}, {Fuel: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
 		if _, err := engine.New(t.Context(), &engine.Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "engine: Limits.") {
 			t.Errorf("limits %+v: %v", l, err)
 		}

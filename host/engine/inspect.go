@@ -39,11 +39,16 @@ func Inspect(wasm []byte) (*Inspection, error) {
 
 func parse(op string, wasm []byte) (*wasmedit.Module, error) {
 	m, err := wasmedit.Parse(wasm)
-	if e, ok := errors.AsType[*wasmedit.Error](err); ok && e.Large {
-		return nil, &Error{op, Memory, "the module is too large " + err.Error(), err}
-	}
 	if err != nil {
-		return nil, &Error{op, NotAModule, "the module is malformed " + err.Error(), err}
+		return nil, refused(op, "the module is malformed ", err)
 	}
 	return m, nil
+}
+
+// refused is the error of a module that wasmedit refuses.
+func refused(op, why string, err error) *Error {
+	if e, ok := errors.AsType[*wasmedit.Error](err); ok && e.Large {
+		return &Error{op, Memory, "the module is too large " + err.Error(), err}
+	}
+	return &Error{op, NotAModule, why + err.Error(), err}
 }

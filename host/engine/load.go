@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
@@ -34,11 +35,11 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	}
 	hardened, err := m.Harden()
 	if err != nil {
-		return nil, &Error{"load", NotAModule, "the module cannot be hardened: " + err.Error(), err}
+		return nil, refused("load", "the module cannot be hardened: ", err)
 	}
-	compiled, err := e.compile(ctx, m.Encode())
+	compiled, err := e.compileInTime(ctx, m.Encode())
 	if err != nil {
-		return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
+		return nil, err
 	}
 	config := e.config(compiled, hardened)
 	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
@@ -55,6 +56,24 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// compileInTime compiles a module, or gives up when ctx or its time ends.
+func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	timed, cancel := context.WithTimeout(ctx, e.options.Limits.Compilation)
+	defer cancel()
+	// Only the compiler that works on several functions at once looks at the context, in
+	// between.
+	compiled, err := e.compile(experimental.WithCompilationWorkers(timed, 2), wasm)
+	switch {
+	case err == nil:
+		return compiled, nil
+	case ctx.Err() != nil:
+		return nil, canceled("load", ctx.Err(), err)
+	case timed.Err() != nil:
+		return nil, errorf("load", Time, "the module takes longer than %v to compile", e.options.Limits.Compilation)
+	}
+	return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
 }
 
 func (e *Engine) config(module wazero.CompiledModule, hardened wasmedit.Hardened) instance.Config {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -158,6 +159,34 @@ func TestLoadCanceled(t *testing.T) {
 	for range 20 { // closing with this context would go either way
 		if _, err := e.Load(ctx, wasm); !errors.Is(err, engine.Canceled) || strings.Contains(err.Error(), "close plugin") {
 			t.Fatalf("got %v, want only Canceled", err)
+		}
+	}
+}
+
+// TestCompilation: what takes too long to compile is given up between two functions.
+func TestCompilation(t *testing.T) {
+	m := wasmtest.Plugin(wasmtest.I32(0))
+	branches := bytes.Repeat([]byte{0x41, 0, 0x0d, 0}, 3000) // i32.const 0, br_if 0
+	for range 300 {
+		m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: branches})
+	}
+	wasm := m.Encode()
+	for _, c := range []struct {
+		name                string
+		caller, compilation time.Duration
+		want                engine.Kind
+		text                string
+	}{
+		{"its time is over", time.Hour, 10 * time.Millisecond, engine.Time, "limit: time: the module takes longer than 10ms to compile"},
+		{"the caller's time is over", 10 * time.Millisecond, time.Hour, engine.Canceled, "the caller's time is over"},
+	} {
+		e := newEngine(t, &engine.Options{Limits: engine.Limits{Compilation: c.compilation}})
+		ctx, cancel := context.WithTimeout(t.Context(), c.caller)
+		_, err := e.Load(ctx, wasm)
+		cancel()
+		// What began to run would end with another operation.
+		if e, ok := errors.AsType[*engine.Error](err); !ok || e.Op != "load" || e.Kind != c.want || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
 }

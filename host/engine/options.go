@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -36,6 +37,7 @@ type Limits struct {
 	OutMiB        int           // output and requests to host functions in a step; 8
 	LogLines      int           // in a step; 256
 	ModuleBytes   int           // size of a module; 32 MiB
+	Compilation   time.Duration // of a module, all its functions together; 1 min
 	RunningCalls  int           // steps of all plugins that run at once, the others wait their turn; twice the number of CPUs
 	IdleInstances int           // instances of a plugin that are kept for the next step; twice the number of CPUs
 	GrowthMiB     int           // memory beyond its first that an idle instance may hold; 16
@@ -59,11 +61,18 @@ func (o *Options) validate() (Options, error) {
 		v.Logger = slog.Default()
 	}
 	l := &v.Limits
-	if l.StepTimeout < 0 {
-		return v, fmt.Errorf("engine: Limits.StepTimeout is %v; it must not be negative", l.StepTimeout)
-	}
-	if l.StepTimeout == 0 {
-		l.StepTimeout = 5 * time.Second
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"StepTimeout", &l.StepTimeout, 5 * time.Second},
+		{"Compilation", &l.Compilation, time.Minute},
+	} {
+		if *f.value < 0 {
+			return v, fmt.Errorf("engine: Limits.%s is %v; it must not be negative", f.name, *f.value)
+		}
+		*f.value = cmp.Or(*f.value, f.def)
 	}
 	for _, f := range []struct {
 		name     string

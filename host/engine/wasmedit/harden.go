@@ -17,14 +17,6 @@ const (
 // initialize is the export that a reactor's hosts call first.
 const initialize = "_initialize"
 
-// maxLocals bounds the local variables of a function; engines do so too.
-// maxAllLocals bounds those of all functions: the engine makes room for each, and a
-// function of a few bytes can announce as many as one may have.
-const (
-	maxLocals    = 50_000
-	maxAllLocals = 1 << 20
-)
-
 // bytesPerUnit is what a bulk operation moves for one unit of fuel, as a power of
 // two. Eight bytes are what a store of one instruction moves.
 const bytesPerUnit = 3
@@ -95,6 +87,7 @@ type hardener struct {
 	own int // functions of the module that are not imported
 
 	allLocals uint64
+	allLoops  int
 
 	fuel   uint32 // index of the global
 	charge uint32 // index of the function that bulk operations pay through
@@ -117,7 +110,11 @@ func (h *hardener) rewriteCode() error {
 	imported := len(h.m.functions) - h.own
 	n := r.count(3)
 	for i := 0; i < n && r.err == nil; i++ {
+		at := r.pos
 		size := r.count(1)
+		if size > maxBody {
+			r.exceeds(at, size, "bytes in a function", maxBody)
+		}
 		body := &reader{data: r.data[:r.pos+size], pos: r.pos, base: r.base}
 		if r.err == nil {
 			h.bodies = append(h.bodies, h.function(body, h.m.Types[h.m.functions[imported+i]]))
@@ -188,6 +185,7 @@ func (h *hardener) locals(r *reader) (groups int, count uint64) {
 // walk reads the code of a function and returns what is to be paid where.
 func (h *hardener) walk(r *reader, locals uint64) []payment {
 	p := newPath(r.pos)
+	var branches, loops int
 	for len(p.frames) > 0 && r.err == nil {
 		i := h.m.instruction(r)
 		units := int64(1)
@@ -195,6 +193,7 @@ func (h *hardener) walk(r *reader, locals uint64) []payment {
 			units = ofHostCall
 		}
 		p.step(r, &i, units)
+		h.count(r, &i, &branches, &loops)
 		switch i.op {
 		case opLocalGet, opLocalSet, opLocalTee:
 			if uint64(i.index) >= locals {
@@ -213,6 +212,27 @@ func (h *hardener) walk(r *reader, locals uint64) []payment {
 		r.fail(r.pos, "%d bytes are left after the end of a function", len(r.data)-r.pos)
 	}
 	return p.payments
+}
+
+// count counts what the engine takes its time for.
+func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
+	switch i.op {
+	case opLoop:
+		*loops++
+		h.allLoops++
+	case opBlock, opIf, opElse, opBr, opBrIf, opBrTable:
+		*branches += 1 + len(i.labels)/labelsPerBranch
+	default:
+		return
+	}
+	switch {
+	case *branches > maxBranches:
+		r.exceeds(i.from, *branches, "blocks and branches in a function", maxBranches)
+	case *loops > maxLoops:
+		r.exceeds(i.from, *loops, "loops in a function", maxLoops)
+	case h.allLoops > maxAllLoops:
+		r.exceeds(i.from, h.allLoops, "loops", maxAllLoops)
+	}
 }
 
 // ofHostCall are the units of a call of an imported function: leaving the sandbox

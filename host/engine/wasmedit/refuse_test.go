@@ -199,7 +199,7 @@ func TestOversized(t *testing.T) {
 	for _, c := range []struct{ name, wasm, want string }{
 		{"types", head + "\x01\x05\xff\xff\xff\xff\x0f", "4294967295 entries in the type section; at most 10000 are accepted"},
 		{"tables", head + "\x04\x02\xe9\x07", "1001 entries in the table section; at most 1000 are accepted"},
-		{"data", head + "\x0b\x02\x91\x4e", "10001 entries in the data section; at most 10000 are accepted"},
+		{"data", head + "\x0b\x03\xa1\x8d\x06", "100001 entries in the data section; at most 100000 are accepted"},
 		{"custom sections", head + strings.Repeat("\x00\x01\x00", 1001), "1001 sections; at most 1000 are accepted"},
 	} {
 		_, err := wasmedit.Parse([]byte(c.wasm))
@@ -209,5 +209,46 @@ func TestOversized(t *testing.T) {
 	}
 	if _, err := wasmedit.Parse([]byte(head + strings.Repeat("\x00\x01\x00", 1000))); err != nil {
 		t.Errorf("1000 sections: %v", err)
+	}
+}
+
+// TestLargeFunctions: what would take minutes to compile is refused, and just as much
+// as may be is not.
+func TestLargeFunctions(t *testing.T) {
+	loop := bin(0x03, 0x40, 0x0b)
+	repeated := func(part []byte) func(n int) []byte { return func(n int) []byte { return bytes.Repeat(part, n) } }
+	for _, c := range []struct {
+		name string
+		most int
+		code func(n int) []byte
+		more int // loops, in other functions
+		want string
+	}{
+		{"loops", 1000, repeated(loop), 0, "1001 loops in a function; at most 1000 are accepted"},
+		{"loops of all functions", 500, repeated(loop), 99_500, "100001 loops; at most 100000 are accepted"},
+		{"blocks", 10_000, repeated(bin(0x02, 0x40, 0x0b)), 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
+		{"branches", 10_000, repeated(bin(0x41, 0, 0x0d, 0)), 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
+		{"labels", 49_999, func(n int) []byte { // in tens of thousands, one of a switch counts for five
+			return bin(0x41, 0, 0x0e, wasmtest.Index(n), bytes.Repeat([]byte{0}, n+1))
+		}, 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
+		{"bytes", 512<<10 - 2, repeated(bin(0x01)), 0, "524289 bytes in a function; at most 524288 are accepted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			module := func(n int) []byte {
+				s := withHost()
+				for left := c.more; left > 0; left -= 1000 {
+					add(s, "", wasmtest.Void, nil, bytes.Repeat(loop, min(left, 1000)))
+				}
+				add(s, "f", wasmtest.Void, nil, c.code(n))
+				return s.Encode()
+			}
+			if _, err := harden(module(c.most)); err != nil {
+				t.Errorf("as much as may be: %v", err)
+			}
+			_, err := harden(module(c.most + 1))
+			if e, ok := errors.AsType[*wasmedit.Error](err); !ok || !e.Large || e.Reason != c.want {
+				t.Errorf("one more: %v, want %s", err, c.want)
+			}
+		})
 	}
 }

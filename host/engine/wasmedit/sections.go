@@ -1,29 +1,5 @@
 package wasmedit
 
-import "fmt"
-
-// most is how many entries a section may have. A few bytes of the module are many in
-// a reader, in the compiler and in every instance, and the runtime never forgets a
-// function type.
-var most = map[byte]uint32{
-	idType: 10_000, idImport: 10_000, idFunction: 50_000, idTable: 1000, idMemory: 100, idGlobal: 10_000, idExport: 10_000,
-	idElement: 10_000, idCode: 50_000, idData: 10_000,
-}
-
-const maxSections = 1000 // custom ones may come again and again
-
-// bound fails before anything is read of a section that has too many entries.
-func (r *reader) bound(id byte) {
-	count := *r
-	if n := count.u32(); count.err == nil && most[id] > 0 && n > most[id] {
-		r.err = tooMany(r.base+r.pos, n, "entries in the "+sectionNames[id]+" section", most[id])
-	}
-}
-
-func tooMany(at int, have uint32, what string, most uint32) *Error {
-	return &Error{at, fmt.Sprintf("%d %s; at most %d are accepted", have, what, most), true}
-}
-
 // parseSection reads what this package knows of a section; the others stay
 // opaque. It returns the number of the section's elements, and leaves failures in
 // the reader.

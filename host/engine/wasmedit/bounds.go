@@ -1,0 +1,55 @@
+package wasmedit
+
+import "fmt"
+
+// most is how many entries a section may have. A few bytes of the module are many in
+// a reader, in the compiler and in every instance, and the runtime never forgets a
+// function type. The linker of Go makes 100,000 segments of data, and no more.
+var most = map[byte]int{
+	idType: 10_000, idImport: 10_000, idFunction: 50_000, idTable: 1000, idMemory: 100, idGlobal: 10_000, idExport: 10_000,
+	idElement: 10_000, idCode: 50_000, idData: 100_000,
+}
+
+const maxSections = 1000 // custom ones may come again and again
+
+// Bounds of one function. What the engine takes to compile one grows with the square of
+// its blocks and branches, and of its loops, and nothing can interrupt it: with as
+// many as these it takes two seconds. Compilers of other languages stay far below: of
+// 10 MB that Go has made no function has more than 2,200 blocks and branches.
+const (
+	maxBranches = 10_000 // and blocks
+	maxLoops    = 1000
+	maxBody     = 512 << 10 // bytes
+
+	labelsPerBranch = 5 // so many labels of a switch count like a branch
+)
+
+// maxAllLoops bounds the loops of all functions: each pays with more bytes than it has.
+const maxAllLoops = 100_000
+
+// maxLocals bounds the local variables of a function; engines do so too.
+// maxAllLocals bounds those of all functions: the engine makes room for each, and a
+// function of a few bytes can announce as many as one may have.
+const (
+	maxLocals    = 50_000
+	maxAllLocals = 1 << 20
+)
+
+// bound fails before anything is read of a section that has too many entries.
+func (r *reader) bound(id byte) {
+	count := *r
+	if n := int(count.u32()); count.err == nil && most[id] > 0 && n > most[id] {
+		r.exceeds(r.pos, n, "entries in the "+sectionNames[id]+" section", most[id])
+	}
+}
+
+// exceeds fails because there are more of something than is read.
+func (r *reader) exceeds(at, have int, what string, most int) {
+	if r.err == nil {
+		r.err = tooMany(r.base+at, have, what, most)
+	}
+}
+
+func tooMany(at, have int, what string, most int) *Error {
+	return &Error{at, fmt.Sprintf("%d %s; at most %d are accepted", have, what, most), true}
+}
