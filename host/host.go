@@ -56,6 +56,9 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Origin == store.OriginBuiltIn {
+		options.BuiltIn = wasm
+	}
 	h := &Host{options: options}
 	h.engine, err = engine.New(ctx, &engine.Options{
 		CacheDir: options.CacheDir, Limits: options.Limits, Logger: options.Logger,

@@ -12,7 +12,7 @@ import (
 // moduleOptions are how versions of the plugin are kept; db may be nil.
 func (h *Host) moduleOptions(db store.Durable) *module.Options {
 	o := &module.Options{
-		Engine: h.engine, Store: db, Policy: h.modulePolicy, Verify: h.verify, Allows: h.allows, Changed: h.changed, Logger: h.options.Logger, Now: h.options.Now,
+		Engine: h.engine, Store: db, Policy: h.modulePolicy, Verify: h.verify, BuiltIn: h.options.BuiltIn, Allows: h.allows, Changed: h.changed, Logger: h.options.Logger, Now: h.options.Now,
 	}
 	if h.services != nil {
 		o.Park = h.services.flows.Park

@@ -36,6 +36,8 @@ type Options struct {
 	// Shared says that other processes use the same store. Then their claims end
 	// with their leases, and not at Start.
 	Shared bool
+	// BuiltIn is the plugin that came with the program, if New is given another one.
+	BuiltIn []byte
 	// Origin says where the plugin given to New came from; empty: it is built into the
 	// program, which is of consequence (module.Open).
 	Origin string

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-wasm/parley/host/module"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -75,4 +76,30 @@ func TestStart(t *testing.T) {
 	if got := w.history(); got != "1 /one.wasm, mine /mine.wasm, 2 built in, 1 built in" {
 		t.Errorf("the history is %s", got)
 	}
+}
+
+// TestBackToBuiltIn: what came with the program can be gone back to where it has never
+// served, needs no signature, and makes room for that of the next program.
+func TestBackToBuiltIn(t *testing.T) {
+	w := newWorld(t)
+	one, mine := build("1", 1, 1), build("mine", 1, 1)
+	w.builtIn = one
+	w.open(mine, "/mine.wasm")
+	w.policy.RequireSignature = true
+	c, err := w.Swap(t.Context(), &module.Candidate{Digest: module.Digest(one), Origin: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.After.Signer(); got != store.OriginBuiltIn {
+		t.Errorf("signed by %q", got)
+	}
+	if got := w.history(); got != "1 built in, mine /mine.wasm" {
+		t.Errorf("the history is %s", got)
+	}
+	if err := w.Admitted(); err != nil {
+		t.Error(err)
+	}
+	w.builtIn = build("2", 1, 1)
+	w.open(w.builtIn, store.OriginBuiltIn)
+	w.serves(w.Use(), "2")
 }

@@ -35,6 +35,9 @@ type Options struct {
 	Store store.Durable
 	// Policy returns what is in force for the next swap.
 	Policy func() *Policy
+	// BuiltIn is the module that came with the program. It is trusted like that, and
+	// can be swapped to by its digest though the store has never had it; nil: none.
+	BuiltIn []byte
 	// Allows says whether plugins may use an operation of host functions that they
 	// ask for; nil: always.
 	Allows func(capability string) bool
@@ -54,6 +57,7 @@ type Options struct {
 // Registry is the versions of one plugin. It is safe for concurrent use.
 type Registry struct {
 	options    Options
+	builtIn    string     // digest of Options.BuiltIn, or ""
 	installing sync.Mutex // held by a swap, from its beginning; always before swapping
 	swapping   sync.Mutex // held by what changes which versions there are
 
@@ -74,6 +78,9 @@ type Registry struct {
 func newRegistry(o *Options) *Registry {
 	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{}), distrusted: map[string]string{}}
 	r.life, r.end = context.WithCancel(context.Background())
+	if len(o.BuiltIn) > 0 {
+		r.builtIn = Digest(o.BuiltIn)
+	}
 	return r
 }
 

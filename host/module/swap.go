@@ -15,7 +15,8 @@ import (
 
 // Candidate is a module that is to be active.
 type Candidate struct {
-	// Wasm is the module; empty: the one that the store has under Digest.
+	// Wasm is the module; empty: the one that the store has under Digest, or that came
+	// with the program.
 	Wasm []byte
 	// Origin says where it came from, for the history.
 	Origin string
@@ -123,7 +124,12 @@ func Digest(wasm []byte) string {
 func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signer string, err error) {
 	full := *c
 	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
-	if len(c.Wasm) == 0 && want != "" {
+	switch {
+	case len(c.Wasm) > 0 || want == "":
+	case want == r.builtIn:
+		// As if it had never been another one: the next program brings its own.
+		full.Wasm, full.Origin, full.builtIn = r.options.BuiltIn, store.OriginBuiltIn, true
+	default:
 		m, err := r.kept(ctx, want)
 		if err != nil {
 			return nil, "", err
@@ -131,11 +137,11 @@ func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signe
 		full.Wasm, full.Digest = m.Wasm, m.Digest
 		return &full, m.Signer, r.options.Policy().admitKept(m)
 	}
-	full.Digest = Digest(c.Wasm)
+	full.Digest = Digest(full.Wasm)
 	if want != "" && want != full.Digest {
 		return nil, "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the file's digest is sha256:%s, not %s", full.Digest, c.Digest))
 	}
-	if c.builtIn {
+	if full.builtIn || full.Digest == r.builtIn {
 		return &full, store.OriginBuiltIn, nil // it is trusted like the program that it came with
 	}
 	signer, err = r.options.Policy().admit(c.Wasm, c.Signature)

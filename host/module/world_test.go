@@ -32,12 +32,13 @@ func buildWith(version string, state, oldest int, call []byte) []byte {
 // world is a store, and registries on it one after the other.
 type world struct {
 	*testing.T
-	db     *sqlite.DB
-	engine *engine.Engine
-	policy module.Policy
-	verify func(context.Context, *module.Version) (*module.Verified, error)
-	parked []string // digests
-	told   []string // versions, with * when rolled back
+	db      *sqlite.DB
+	engine  *engine.Engine
+	policy  module.Policy
+	verify  func(context.Context, *module.Version) (*module.Verified, error)
+	builtIn []byte
+	parked  []string // digests
+	told    []string // versions, with * when rolled back
 	*module.Registry
 }
 
@@ -74,7 +75,7 @@ func (w *world) open(wasm []byte, origin string) {
 	w.Helper()
 	w.end()
 	r, err := module.Open(w.Context(), &module.Options{
-		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy },
+		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy }, BuiltIn: w.builtIn,
 		Verify: func(ctx context.Context, v *module.Version, _ *module.Candidate) (*module.Verified, error) {
 			if w.verify == nil {
 				return nil, nil

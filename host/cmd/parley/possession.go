@@ -84,7 +84,7 @@ func (o *possession) load(ctx context.Context) (*host.Host, error) {
 	}
 	with := func(c *host.Candidate) (*host.Host, error) {
 		given := options
-		given.Origin, given.Signature = c.Origin, c.Signature
+		given.Origin, given.Signature, given.BuiltIn = c.Origin, c.Signature, wasm.Parley
 		h, err := host.New(ctx, c.Wasm, &given)
 		if err != nil && c.Origin != "" {
 			err = pluginError(c.Origin, err)

@@ -52,13 +52,16 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	m.Digest, m.Force = c.Digest, c.Force
+	if c.BuiltIn {
+		m.Digest = module.Digest(wasm.Parley)
+	}
 	return a.with(ctx, func(db *database) error {
-		if c.File == "" {
+		if c.File == "" && !c.BuiltIn {
 			all, err := db.Plugins(ctx)
 			if err != nil {
 				return err
 			}
-			if err := c.choose(m, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
+			if m.Digest, err = completeID(c.Digest, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
 				return err
 			}
 		}
@@ -73,19 +76,6 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 		a.showSwap(done, tools)
 		return nil
 	})
-}
-
-// choose names one of the versions that the database knows by their digests, or
-// brings the one that this program came with.
-func (c *swapCmd) choose(m *host.Candidate, known []string) (err error) {
-	if !c.BuiltIn {
-		m.Digest, err = completeID(c.Digest, known)
-		return err
-	}
-	if m.Digest = module.Digest(wasm.Parley); !slices.Contains(known, m.Digest) {
-		m.Wasm = wasm.Parley
-	}
-	return nil
 }
 
 // about says which file an error is about, if it is about one.
