@@ -131,9 +131,9 @@ func (h *Host) Config() *config.Config { return h.settings.Load().config }
 // Configure puts other settings in force, for every step that starts from now.
 func (h *Host) Configure(c *config.Config) {
 	h.settings.Store(&settings{config: c})
-	if err := h.modules.Admitted(); err != nil {
-		h.options.Logger.Warn("host: the version that serves would not be let in any more; it serves until another one is swapped to, or the next start",
-			"version", h.modules.Active().String(), "error", err)
+	for _, v := range h.modules.Unadmitted() {
+		h.options.Logger.Warn("host: plugins.requireSignature and plugins.keys would not let this version in any more; it serves until another one is swapped to, or the next start",
+			"version", v.String(), "active", v == h.modules.Active())
 	}
 	if h.services != nil {
 		h.services.configure(c)

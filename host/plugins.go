@@ -67,7 +67,7 @@ func (h *Host) Swap(ctx context.Context, c *Candidate) (*Swapped, error) {
 		return nil, refusal(ctx, err)
 	}
 	return &Swapped{
-		Before: change.Before.Digest(), Active: about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned, Verified: change.Verified,
+		Before: change.Before.Digest(), Active: h.about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned, Verified: change.Verified,
 	}, nil
 }
 
@@ -89,7 +89,7 @@ func refusal(ctx context.Context, err error) error {
 }
 
 // ActivePlugin returns the active version of the plugin.
-func (h *Host) ActivePlugin() *Plugin { return about(h.modules.Active(), PluginActive) }
+func (h *Host) ActivePlugin() *Plugin { return h.about(h.modules.Active(), PluginActive) }
 
 // AwaitPlugin returns the active version of the plugin when it is another one than
 // that with this digest, at once if it is.
@@ -98,7 +98,7 @@ func (h *Host) AwaitPlugin(ctx context.Context, digest string) (*Plugin, error) 
 	if err != nil {
 		return nil, err
 	}
-	return about(v, PluginActive), nil
+	return h.about(v, PluginActive), nil
 }
 
 // Plugins lists the versions of the plugin.
@@ -111,7 +111,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 		return nil
 	}
 	for _, v := range h.modules.Loaded() {
-		p.Versions = append(p.Versions, about(v, PluginLoaded))
+		p.Versions = append(p.Versions, h.about(v, PluginLoaded))
 	}
 	p.Versions[0].Status = PluginActive
 	if h.services == nil {
@@ -125,7 +125,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 		for _, m := range all {
 			at := find(m.Digest)
 			if at == nil {
-				at = stored(m)
+				at = h.stored(m)
 				p.Versions = append(p.Versions, at)
 			}
 			at.Size, at.AddedAt = m.Size, m.AddedAt
@@ -144,24 +144,23 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 	return p, err
 }
 
-func about(v *module.Version, status string) *Plugin {
-	p := describe(v.About, v.Digest(), v.Signer(), status)
-	p.Withheld = v.Withheld()
-	return p
+func (h *Host) about(v *module.Version, status string) *Plugin {
+	return h.describe(v.About, v.Digest(), v.Signer(), status)
 }
 
-func stored(m *store.Module) *Plugin {
+func (h *Host) stored(m *store.Module) *Plugin {
 	d, err := module.ParseDescription(m.Description)
 	if err != nil {
 		d = &abi.Description{Name: m.Name, Version: m.Version} // of a host that took other descriptions
 	}
-	return describe(d, m.Digest, m.Signer, PluginStored)
+	return h.describe(d, m.Digest, m.Signer, PluginStored)
 }
 
-func describe(d *abi.Description, digest, signer, status string) *Plugin {
+func (h *Host) describe(d *abi.Description, digest, signer, status string) *Plugin {
 	p := &Plugin{
 		Digest: digest, Name: d.Name, Version: d.Version, Status: status, Signer: signer,
 		StateVersion: d.StateVersion, Resumes: d.Resumes, Tools: []string{},
+		Withheld: slices.DeleteFunc(slices.Clone(d.Capabilities), h.allows),
 	}
 	for i := range d.Tools {
 		p.Tools = append(p.Tools, d.Tools[i].Name)

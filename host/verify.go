@@ -32,7 +32,7 @@ func (h *Host) verify(ctx context.Context, v *module.Version, c *module.Candidat
 	}
 	if err == nil && r.Passed == 0 && !c.Force {
 		err = abi.NewError(abi.InvalidArgs, `verify: it offers none of the session tools, so that nothing of it can be verified: `+
-			`force the swap, or set plugins.verify to "none" if that is what it is meant for`)
+			`if that is what it is meant for, swap to it with parley plugin swap --force, or set plugins.verify to "none"`)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v, err)

@@ -149,7 +149,7 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 		// A guest that gets no more memory can only crash, and does not say why.
 		// Allocators double the memory, so that more than half of it in use is the
 		// best sign there is.
-		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d of at most %d MiB of memory in use", firstLine(err), memory>>20, l.MemoryMiB)
+		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d KiB of memory in use, of at most %d MiB", firstLine(err), memory>>10, l.MemoryMiB)
 	default:
 		out.Message = "trap: " + firstLine(err)
 	}

@@ -60,11 +60,13 @@ func (p *Policy) admitKept(m *store.Module) error {
 	return abi.NewError(abi.Forbidden, fmt.Sprintf("module: %.12s was signed by none of the keys in plugins.keys, and plugins.requireSignature is set", m.Digest))
 }
 
-// Admitted returns why the active version could not become active again under the
-// policy in force, which may be stricter than the one that let it in.
-func (r *Registry) Admitted() error {
-	v := r.Active()
-	return r.options.Policy().admitKept(&store.Module{Digest: v.digest, Signer: v.Signer()})
+// Unadmitted returns the loaded versions that could not be loaded again under the
+// policy in force, which may be stricter than the one that let them in.
+func (r *Registry) Unadmitted() []*Version {
+	p := r.options.Policy()
+	return slices.DeleteFunc(r.Loaded(), func(v *Version) bool {
+		return p.admitKept(&store.Module{Digest: v.digest, Signer: v.Signer()}) == nil
+	})
 }
 
 // admit returns which key signed the module. A signature that no key

@@ -54,23 +54,13 @@ func (v *Version) Needs(tool string) []string {
 // Grants returns why the plugin may not use an operation of host functions, as an
 // *abi.Error: it does not ask for it, or Options.Allows does not.
 func (v *Version) Grants(capability string) error {
-	switch {
+	switch allows := v.registry.options.Allows; {
 	case !slices.Contains(v.About.Capabilities, capability):
 		return abi.NewError(abi.Forbidden, capability+": the plugin does not name it among the capabilities that it describes")
-	case !v.registry.allows(capability):
+	case allows != nil && !allows(capability):
 		return abi.NewError(abi.Forbidden, capability+": plugins.allow of the configuration leaves it out")
 	}
 	return nil
-}
-
-// Withheld returns the operations that the plugin asks for and Options.Allows does
-// not.
-func (v *Version) Withheld() []string {
-	return slices.DeleteFunc(slices.Clone(v.About.Capabilities), v.registry.allows)
-}
-
-func (r *Registry) allows(capability string) bool {
-	return r.options.Allows == nil || r.options.Allows(capability)
 }
 
 // reads reports whether the version can go on with a state.

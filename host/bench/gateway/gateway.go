@@ -49,8 +49,10 @@ func Start(ctx context.Context, program, db, config string, connections int) (*G
 	}
 	g.cmd.Stderr = os.Stderr
 	var err error
-	g.url, err = Launch(g.cmd)
-	return g, err
+	if g.url, err = Launch(g.cmd); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // Launch starts a command that serves with --json, and returns the URL that it says

@@ -24,6 +24,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -77,6 +78,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 
+	if err := fillCaches(ctx, g, *clients); err != nil {
+		return err
+	}
 	line := &timeline{}
 	line.begin(builtIn)
 	line.end()
@@ -109,9 +113,28 @@ func target(n int) string { return fmt.Sprintf("agent:ops:target%d", n) }
 
 const targets = 64
 
-// messages are enough for the database's caches to be full soon, so that no growth of
-// theirs looks like one of the swaps.
-const messages = 20_000
+// messages are more than the database's caches hold, and page how many of them one
+// call gets.
+const (
+	messages = 20_000
+	page     = 200
+)
+
+// fillCaches reads as much as the caches hold with so many readers at once, so that no
+// growth of theirs looks like one of the swaps.
+func fillCaches(ctx context.Context, g *gateway.Gateway, readers int) error {
+	errs := make([]error, readers)
+	var group sync.WaitGroup
+	for n := range readers {
+		group.Go(func() {
+			for offset := 0; offset < messages/2 && errs[n] == nil; offset += page {
+				_, errs[n] = g.Call(ctx, "sessions_history", fmt.Sprintf(`{"sessionKey": %q, "limit": %d, "offset": %d}`, storegen.LongKey, page, offset))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
 
 func start(ctx context.Context, dir string, connections int) (_ *gateway.Gateway, err error) {
 	config, database := filepath.Join(dir, "parley.json5"), filepath.Join(dir, "parley.db")
@@ -210,7 +233,7 @@ func grown(resident []float64) error {
 		return nil
 	}
 	first, last := middle(resident[settled-window/2:settled+window/2]), middle(resident[len(resident)-window:])
-	fmt.Printf("resident memory: %.0f MB after %d swaps, %.0f MB after %d: %.2f times as much\n", first, settled, last, len(resident), last/first)
+	fmt.Printf("resident memory: %.0f MB after %d swaps, %.0f MB after %d: %+.0f MB, %.2f times as much\n", first, settled, last, len(resident), last-first, last/first)
 	if last > first*growth {
 		return fmt.Errorf("memory has grown from %.0f to %.0f MB", first, last)
 	}

@@ -143,7 +143,7 @@ func (h *hardener) function(r *reader, t FuncType) []byte {
 	if r.err != nil {
 		return nil
 	}
-	out := binary.AppendUvarint(make([]byte, 0, len(r.data)-locals+24*len(payments)+8), uint64(groups)+1)
+	out := binary.AppendUvarint(make([]byte, 0, len(r.data)-locals+40*len(payments)+8), uint64(groups)+1)
 	_, width := binary.Uvarint(r.data[locals:])
 	out = append(out, r.data[locals+width:code]...)
 	out = append(out, 1, byte(I64))

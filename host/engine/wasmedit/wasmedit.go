@@ -6,7 +6,8 @@
 // understood of it. A rewrite replaces the sections it touches; Encode writes
 // the others back byte for byte. Parse accepts any bytes: what is malformed is an
 // *Error with its offset, never a panic, and no count that a module states is
-// believed before that many bytes are known to follow.
+// believed before that many bytes are known to follow. What is too large to be read
+// or compiled in a sensible time is an *Error too, by the bounds of bounds.go.
 //
 // Parse checks the frame of a module (sections, indices, names, sizes). It does
 // not validate code; the engine that compiles the module does.
