@@ -53,3 +53,24 @@ func (r *reader) exceeds(at, have int, what string, most int) {
 func tooMany(at, have int, what string, most int) *Error {
 	return &Error{at, fmt.Sprintf("%d %s; at most %d are accepted", have, what, most), true}
 }
+
+// count counts what the engine takes its time for.
+func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
+	switch i.op {
+	case opLoop:
+		*loops++
+		h.allLoops++
+	case opBlock, opIf, opElse, opBr, opBrIf, opBrTable:
+		*branches += 1 + len(i.labels)/labelsPerBranch
+	default:
+		return
+	}
+	switch {
+	case *branches > maxBranches:
+		r.exceeds(i.from, *branches, "blocks and branches in a function", maxBranches)
+	case *loops > maxLoops:
+		r.exceeds(i.from, *loops, "loops in a function", maxLoops)
+	case h.allLoops > maxAllLoops:
+		r.exceeds(i.from, h.allLoops, "loops", maxAllLoops)
+	}
+}
