@@ -16,6 +16,7 @@ const Version = 1
 // i32 result (0 = ok), input and output through the Extism environment.
 const (
 	ExportDescribe = "describe"
+	ExportDerive   = "derive"
 	ExportCall     = "call"
 	ExportResume   = "resume"
 )

@@ -13,7 +13,6 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/flow"
 	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
@@ -62,7 +61,7 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	}
 	// Who speaks as a child over a connection of its own hears from the tool what it
 	// may not do, after what is wrong with the arguments (S5.2).
-	if refusal := policy.Tool(h.Config(), &caller, tool.Name); refusal != nil && caller.RunID != "" {
+	if refusal := h.Config().Tools.Subagents.Check(&caller, tool.Name); refusal != nil && caller.RunID != "" {
 		return h.refuse(c, refusal), nil
 	}
 	var answer *Answer

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/route"
-	"github.com/parley-wasm/parley/host/store"
 )
 
 // complete adds to a caller what its session says of it: whether it is held to the
@@ -18,7 +18,7 @@ func (h *Host) complete(ctx context.Context, c abi.Caller) (_ abi.Caller, err er
 		return c, nil
 	}
 	c.Sandboxed = c.Sandboxed || h.Config().Sandboxes(c.AgentID, c.SessionKey)
-	c.Depth = store.DepthOf(&abi.Session{Key: c.SessionKey})
+	c.Depth = policy.Depth(&abi.Session{Key: c.SessionKey})
 	snapshot, err := h.options.Store.Snapshot(ctx)
 	if err != nil {
 		return c, err
@@ -28,7 +28,7 @@ func (h *Host) complete(ctx context.Context, c abi.Caller) (_ abi.Caller, err er
 	if s == nil || err != nil {
 		return c, err
 	}
-	c.Sandboxed, c.Depth = c.Sandboxed || s.Sandboxed, store.DepthOf(s)
+	c.Sandboxed, c.Depth = c.Sandboxed || s.Sandboxed, policy.Depth(s)
 	if t, ok := route.Target(s); ok && c.Channel == "" && c.To == "" {
 		c.Channel, c.To, c.AccountID, c.ThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
 	}

@@ -27,7 +27,6 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/step"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -121,7 +120,7 @@ func (h *Host) ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error) {
 func (h *Host) offered(c abi.Caller) []abi.Tool {
 	settings := h.Config()
 	return slices.DeleteFunc(slices.Clone(h.Tools()), func(t abi.Tool) bool {
-		return policy.Tool(settings, &c, t.Name) != nil
+		return settings.Tools.Subagents.Check(&c, t.Name) != nil
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/parley-wasm/parley/host/delivery"
 	"github.com/parley-wasm/parley/host/flow"
 	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/run"
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/runners"
@@ -69,9 +68,12 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	keep()
 	s.outbox, err = delivery.New(&delivery.Options{
 		Store: db, Worker: s.worker, Sink: post,
-		Allowed: func(session *abi.Session, t abi.Target) error { return policy.Deliver(h.Config(), session, t) },
-		MaxAge:  func() time.Duration { return h.Config().Delivery.MaxAge },
-		Logger:  o.Logger, Now: o.Now,
+		Allowed: func(session *abi.Session, t abi.Target) error {
+			c := h.Config()
+			return c.Session.SendPolicy.Deliver(c.Keys(), session, t)
+		},
+		MaxAge: func() time.Duration { return h.Config().Delivery.MaxAge },
+		Logger: o.Logger, Now: o.Now,
 	})
 	keep()
 	s.chat, err = chat.New(&chat.Options{Store: db, Config: h.Config, NewID: o.NewID, Now: o.Now, Logger: o.Logger})
@@ -85,9 +87,13 @@ func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 	return &flow.Settings{
 		Config: s.input(v.(*module.Version), tool),
 		Rules: step.Rules{
-			Keys:        s.config.Keys(),
-			Receive:     func(session *abi.Session) error { return policy.Receive(s.config, session) },
-			Deliver:     func(session *abi.Session, t abi.Target) error { return policy.Deliver(s.config, session, t) },
+			Keys: s.config.Keys(),
+			Receive: func(session *abi.Session) error {
+				return s.config.Session.SendPolicy.Receive(s.config.Keys(), session)
+			},
+			Deliver: func(session *abi.Session, t abi.Target) error {
+				return s.config.Session.SendPolicy.Deliver(s.config.Keys(), session, t)
+			},
 			Agents:      s.config.Agents.IDs(),
 			MaxChildren: s.config.Agents.Subagents.MaxChildrenPerAgent,
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -203,7 +204,7 @@ func (t *grower) node(s *abi.Session) (*TreeNode, error) {
 		Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
 		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
 	}
-	if store.DepthOf(s) > 0 {
+	if policy.Depth(s) > 0 {
 		if err := t.report(n, s.Key); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,12 @@ func describe() int32 {
 	return 0
 }
 
+//go:wasmexport derive
+func derive() int32 {
+	wire.Output(tool.Derive(wire.Input()))
+	return 0
+}
+
 //go:wasmexport call
 func call() int32 {
 	wire.Output(tool.Call(wire.Host{}, wire.Input()))

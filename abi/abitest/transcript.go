@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonvalue"
 	"github.com/parley-wasm/parley/abi/vector"
 )
@@ -52,6 +53,10 @@ func (t *Transcript) Size() (n int) {
 
 // TranscriptFile is where a vector's transcript lies below the folder.
 func TranscriptFile(id string) string { return filepath.FromSlash(id) + ".json" }
+
+// Derives reports whether a transcript is one of those below derive/, which are
+// written by hand: no vector is about that export.
+func Derives(id string) bool { return strings.HasPrefix(id, abi.ExportDerive+"/") }
 
 // LoadTranscripts reads every transcript below the folder, by file name.
 func LoadTranscripts(dir string) ([]*Transcript, error) {

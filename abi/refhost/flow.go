@@ -70,10 +70,6 @@ func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 	if id == "" {
 		id = h.newID("call")
 	}
-	if caller.RunID != "" && caller.Depth > 0 && !h.settings.childMay(c.Tool) {
-		answer(vector.Answer{Result: []byte(`{"status":"forbidden","error":"children may not use this tool"}`), Code: abi.Forbidden})
-		return
-	}
 	f := &hostFlow{
 		id: h.newID("flow"), tool: c.Tool, callID: id, digest: digest(c), caller: caller,
 		scope: scopeOf(&caller), step: 1, acceptedAt: h.now, status: flowWaiting,

@@ -24,7 +24,6 @@ type hostSettings struct {
 	runSeconds  int64
 	children    int // that run at once
 	maxChildren int // of a session that are at work
-	childTools  any // tools.subagents.tools
 	pricing     any // models.pricing
 }
 
@@ -34,7 +33,7 @@ func settingsOf(config map[string]any) hostSettings {
 		return v
 	}
 	s := hostSettings{policy: at("/session/sendPolicy"), sandbox: at("/agents/defaults/sandbox/mode"), maxAttempts: 2, runSeconds: 600,
-		children: 8, maxChildren: 5, childTools: at("/tools/subagents/tools"), pricing: at("/models/pricing")}
+		children: 8, maxChildren: 5, pricing: at("/models/pricing")}
 	if n, ok := at("/agents/defaults/subagents/maxChildrenPerAgent").(json.Number); ok {
 		s.maxChildren, _ = strconv.Atoi(string(n))
 	}
@@ -93,22 +92,6 @@ func (s *hostSettings) configured(id string) bool {
 		v, _ := jsonvalue.Lookup(item, "/id")
 		return v == id
 	})
-}
-
-// childMay reports whether the runs of children may use a tool (S5.4).
-func (s *hostSettings) childMay(tool string) bool {
-	named := func(list string) bool {
-		v, _ := jsonvalue.Lookup(s.childTools, "/"+list)
-		all, _ := v.([]any)
-		return slices.ContainsFunc(all, func(item any) bool { return wildcard(jsonvalue.Text(item), tool) })
-	}
-	switch tool {
-	case abi.ToolSpawn:
-		return false
-	case abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents:
-		return named("allow") && !named("deny")
-	}
-	return !named("deny")
 }
 
 // priced returns usage with what it costs, if both are known (S5.5).

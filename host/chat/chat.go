@@ -19,7 +19,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/policy"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/work"
 )
@@ -124,7 +123,7 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 		accepted = &Accepted{RunID: id, Status: StatusAccepted}
 		session.UpdatedAt = max(session.UpdatedAt, now)
 		heard(session, r.target)
-		if err := policy.Receive(c, session); err != nil {
+		if err := c.Session.SendPolicy.Receive(c.Keys(), session); err != nil {
 			return err
 		}
 		if err := tx.PutSession(session); err != nil {

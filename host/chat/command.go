@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/host/config"
 )
 
@@ -15,8 +16,8 @@ type command struct {
 
 // commands by their text (S8.2).
 var commands = map[string]command{
-	"/send on":      {config.PolicyAllow, "Messages are sent in this session, whatever the send policy says."},
-	"/send off":     {config.PolicyDeny, "Nothing is sent in this session until /send on or /send inherit."},
+	"/send on":      {policy.Allow, "Messages are sent in this session, whatever the send policy says."},
+	"/send off":     {policy.Deny, "Nothing is sent in this session until /send on or /send inherit."},
 	"/send inherit": {"", "The send policy decides in this session."},
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -67,7 +68,7 @@ func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error)
 		check func(name, text string) error
 		field func(*abi.Session) *string
 	}{
-		{"sendPolicy", p.SendPolicy, oneOf(config.PolicyAllow, config.PolicyDeny), func(s *abi.Session) *string { return &s.SendPolicy }},
+		{"sendPolicy", p.SendPolicy, oneOf(policy.Allow, policy.Deny), func(s *abi.Session) *string { return &s.SendPolicy }},
 		{"label", p.Label, atMost(abi.MaxLabel), func(s *abi.Session) *string { return &s.Label }},
 		{"displayName", p.DisplayName, atMost(abi.MaxName), func(s *abi.Session) *string { return &s.DisplayName }},
 		{"model", p.Model, knownModel(c), func(s *abi.Session) *string { return &s.ModelOverride }},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -78,7 +79,7 @@ func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
 }
 
 func (r *reader) sandboxMode(to *string) field {
-	return field{"mode", r.enumInto(to, SandboxOff, SandboxNonMain, SandboxAlways)}
+	return field{"mode", r.enumInto(to, policy.SandboxOff, policy.SandboxNonMain, policy.SandboxAlways)}
 }
 
 func (r *reader) agentID(v value) (string, bool) {
@@ -161,7 +162,7 @@ func (c *Config) Sandboxes(agentID, sessionKey string) bool {
 			mode = l.Sandbox
 		}
 	}
-	return mode == SandboxAlways || mode == SandboxNonMain && sessionKey != c.Keys().MainOf(agentID)
+	return policy.Sandboxed(mode, c.Keys(), agentID, sessionKey)
 }
 
 // ModelOf returns the model that an agent uses: its own, its runner's, or that of

@@ -93,6 +93,7 @@ package config
 import (
 	"time"
 
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -151,21 +152,14 @@ type Session struct {
 	AnnounceLocale   string // LocaleEnglish or LocalePortuguese (S5.5)
 	// Owners are the senders, as <channel>:<senderId>, whose /send counts (S8.2).
 	Owners     []string
-	SendPolicy SendPolicy
+	SendPolicy policy.Send
 }
 
 // Tools says what the session tools may see.
 type Tools struct {
 	Visibility   string // one of the Visibility constants
 	AgentToAgent AgentToAgent
-	Subagents    ToolPolicy // of spawned children (S5.4)
-}
-
-// ToolPolicy gives tools back and takes them away; Deny wins. Both are names, with *
-// for any run of characters.
-type ToolPolicy struct {
-	Allow []string
-	Deny  []string
+	Subagents    policy.Tools // of spawned children (S5.4)
 }
 
 // Models are the models that may run. A nil Allow is all of them (S5.2).
@@ -263,12 +257,12 @@ func Default() *Config {
 		Session: Session{
 			MainKey: sessionkey.DefaultMainKey, Scope: ScopePerSender,
 			MaxPingPongTurns: MaxPingPongTurns, AnnounceLocale: LocaleEnglish,
-			SendPolicy: SendPolicy{Default: PolicyAllow},
+			SendPolicy: policy.Send{Default: policy.Allow},
 		},
 		Tools: Tools{Visibility: VisibilityTree},
 		Agents: Agents{
 			SandboxVisibility: SandboxSpawned,
-			Sandbox:           SandboxOff,
+			Sandbox:           policy.SandboxOff,
 			Subagents:         Subagents{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildrenPerAgent: 5},
 		},
 		Gateway:  Gateway{Listen: DefaultListen},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -27,31 +28,31 @@ func TestLoadFull(t *testing.T) {
 	want := &Config{
 		Session: Session{MainKey: "home", Scope: ScopePerSender, MaxPingPongTurns: 5, AnnounceLocale: LocalePortuguese,
 			Owners: []string{"telegram:123", "slack:U1:x"},
-			SendPolicy: SendPolicy{Default: PolicyDeny, Rules: []PolicyRule{
-				{Channel: "discord", ChatType: ChatGroup, Action: PolicyDeny},
-				{ChatType: ChatDirect, KeyPrefix: "agent:main:", Action: PolicyAllow},
-				{Action: PolicyAllow},
+			SendPolicy: policy.Send{Default: policy.Deny, Rules: []policy.Rule{
+				{Channel: "discord", ChatType: policy.ChatGroup, Action: policy.Deny},
+				{ChatType: policy.ChatDirect, KeyPrefix: "agent:main:", Action: policy.Allow},
+				{Action: policy.Allow},
 			}},
 		},
 		Tools: Tools{
 			Visibility:   VisibilityAll,
 			AgentToAgent: AgentToAgent{Enabled: true, Allow: []string{"main", "ops*", "*"}},
-			Subagents:    ToolPolicy{Allow: []string{"sessions_list"}, Deny: []string{"exec"}},
+			Subagents:    policy.Tools{Allow: []string{"sessions_list"}, Deny: []string{"exec"}},
 		},
 		Agents: Agents{
 			Model: "small", SandboxVisibility: SandboxAll, AllowAgents: []string{"main"},
 			Subagents: Subagents{Model: "tiny", MaxConcurrent: 2, MaxChildrenPerAgent: 3},
-			Sandbox:   SandboxNonMain,
+			Sandbox:   policy.SandboxNonMain,
 			Runner: &Runner{Kind: RunnerOpenAI, BaseURL: "https://models.example/v1", APIKey: "secret-of-the-operator", Model: "tiny",
 				HistoryBytes: 1024},
 			List: []Agent{
 				{ID: "main", Name: "Main", Model: "large", SubagentModel: "medium", AllowAgents: []string{"ops", "*"}},
-				{ID: "ops", Default: true, Sandbox: SandboxAlways, Runner: &Runner{Kind: RunnerCommand,
+				{ID: "ops", Default: true, Sandbox: policy.SandboxAlways, Runner: &Runner{Kind: RunnerCommand,
 					Argv: []string{"claude", "-p", " ", ""}, Dir: filepath.Join("testdata", "work"), MaxOutputBytes: 4096,
 					Env:             map[string]Secret{"LANG": " C ", "KEY": "secret-of-the-operator"},
 					EnvUnset:        []string{"PARLEY_CONFIG_TEST_UNSET"},
 					HistoryMessages: DefaultHistoryMessages, HistoryBytes: DefaultHistoryBytes}},
-				{ID: "quiet", AllowAgents: []string{}, Sandbox: SandboxOff, Runner: &Runner{Kind: RunnerScript, Replies: []Reply{
+				{ID: "quiet", AllowAgents: []string{}, Sandbox: policy.SandboxOff, Runner: &Runner{Kind: RunnerScript, Replies: []Reply{
 					{Text: "one"}, {}, {Error: "no"},
 					{Text: " {{result}} ", After: 1500 * time.Millisecond, Tool: "sessions_send",
 						Args:  []byte(`{"sessionKey":"main","n":[1,-2.5,true,false,null,{"a":"\""}]}`),
@@ -92,7 +93,7 @@ func TestLoadFull(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"session": `{"mainKey":"home","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5},"announce":{"locale":"pt"}}`,
-		"tools":   `{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["main","ops*","*"]}}`,
+		"tools":   `{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["main","ops*","*"]},"subagents":{"tools":{"allow":["sessions_list"],"deny":["exec"]}}}`,
 		"agents": `{"defaults":{"sandbox":{"sessionToolsVisibility":"all"},"model":"tiny","subagents":{"model":"tiny","archiveAfterMinutes":0,"maxChildrenPerAgent":3}},"list":[` +
 			`{"id":"main","name":"Main","model":"large","subagents":{"allowAgents":["ops","*"],"model":"medium"}},` +
 			`{"id":"ops","default":true,"model":"small","subagents":{"allowAgents":["main"]}},` +
@@ -188,7 +189,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"session": `{"mainKey":"main","scope":"per-sender","agentToAgent":{"maxPingPongTurns":5},"announce":{"locale":"en"}}`,
-		"tools":   `{"sessions":{"visibility":"tree"},"agentToAgent":{"enabled":false,"allow":[]}}`,
+		"tools":   `{"sessions":{"visibility":"tree"},"agentToAgent":{"enabled":false,"allow":[]},"subagents":{"tools":{"allow":[],"deny":[]}}}`,
 		"agents":  `{"defaults":{"sandbox":{"sessionToolsVisibility":"spawned"},"subagents":{"archiveAfterMinutes":60,"maxChildrenPerAgent":5}},"list":[]}`,
 		"models":  `{}`,
 	} {

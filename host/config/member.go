@@ -50,6 +50,12 @@ func (t *Tools) appendJSON(b []byte) []byte {
 	a.Bool("enabled", t.AgentToAgent.Enabled)
 	a.Strings("allow", t.AgentToAgent.Allow)
 	o.Value(a.Close())
+	c := jsonappend.Open(o.Key("subagents"))
+	p := jsonappend.Open(c.Key("tools"))
+	p.Strings("allow", t.Subagents.Allow)
+	p.Strings("deny", t.Subagents.Deny)
+	c.Value(p.Close())
+	o.Value(c.Close())
 	return o.Close()
 }
 

@@ -53,7 +53,7 @@ func (s *Session) read(r *reader, v value) {
 			r.object(v, field{"locale", r.enumInto(&s.AnnounceLocale, LocaleEnglish, LocalePortuguese)})
 		}},
 		field{"owners", func(v value) { s.readOwners(r, v) }},
-		field{"sendPolicy", func(v value) { s.SendPolicy.read(r, v) }},
+		field{"sendPolicy", func(v value) { r.sendPolicy(&s.SendPolicy, v) }},
 	)
 }
 

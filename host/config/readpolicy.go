@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/parley-wasm/parley/abi/policy"
+)
 
 // readOwners reads senders as <channel>:<senderId>.
 func (s *Session) readOwners(r *reader, v value) {
@@ -20,17 +24,17 @@ func (s *Session) readOwners(r *reader, v value) {
 	})
 }
 
-func (p *SendPolicy) read(r *reader, v value) {
+func (r *reader) sendPolicy(p *policy.Send, v value) {
 	r.object(v,
 		field{"rules", func(v value) {
-			p.Rules = []PolicyRule{}
+			p.Rules = []policy.Rule{}
 			r.list(v, func(v value) { p.Rules = append(p.Rules, r.policyRule(v)) })
 		}},
-		field{"default", r.enumInto(&p.Default, PolicyAllow, PolicyDeny)},
+		field{"default", r.enumInto(&p.Default, policy.Allow, policy.Deny)},
 	)
 }
 
-func (r *reader) policyRule(v value) (rule PolicyRule) {
+func (r *reader) policyRule(v value) (rule policy.Rule) {
 	found := r.object(v,
 		field{"match", func(v value) {
 			r.object(v,
@@ -39,11 +43,11 @@ func (r *reader) policyRule(v value) (rule PolicyRule) {
 						rule.Channel = strings.ToLower(s)
 					}
 				}},
-				field{"chatType", r.enumInto(&rule.ChatType, ChatDirect, ChatGroup, ChatChannel)},
+				field{"chatType", r.enumInto(&rule.ChatType, policy.ChatDirect, policy.ChatGroup, policy.ChatChannel)},
 				field{"keyPrefix", r.textInto(&rule.KeyPrefix)},
 			)
 		}},
-		field{"action", r.enumInto(&rule.Action, PolicyAllow, PolicyDeny)},
+		field{"action", r.enumInto(&rule.Action, policy.Allow, policy.Deny)},
 	)
 	if _, ok := found["match"]; !ok && found != nil {
 		r.problem(v, "has no match; write match: {} if it is for every session")

@@ -6,14 +6,6 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Values of agents.defaults.sandbox.mode and agents.list[].sandbox.mode: whose
-// runs are sandboxed callers (S0.3).
-const (
-	SandboxOff     = "off"
-	SandboxNonMain = "non-main" // every session but the agent's main one
-	SandboxAlways  = "all"
-)
-
 // Kinds of runners.
 const (
 	RunnerOpenAI  = "openai"

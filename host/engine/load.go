@@ -43,7 +43,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	}
 	config := e.config(compiled, hardened)
 	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
-	p := &Plugin{engine: e, pool: instance.NewPool(config)}
+	p := &Plugin{engine: e, pool: instance.NewPool(config), derives: m.Export(abi.ExportDerive) != nil}
 	// Nothing runs in the plugin that could hold up its closing.
 	closing := context.WithoutCancel(ctx)
 	if err := e.add(p); err != nil {
@@ -133,7 +133,7 @@ var signatures = func() map[string]wasmedit.FuncType {
 	i32 := []wasmedit.ValueType{wasmedit.I32}
 	entry := wasmedit.FuncType{Results: i32}
 	return map[string]wasmedit.FuncType{
-		abi.ExportDescribe: entry, abi.ExportCall: entry, abi.ExportResume: entry,
+		abi.ExportDescribe: entry, abi.ExportDerive: entry, abi.ExportCall: entry, abi.ExportResume: entry,
 		abi.ExportInput: {Params: i32, Results: i32},
 	}
 }()

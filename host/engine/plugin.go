@@ -22,6 +22,7 @@ type Plugin struct {
 	engine      *Engine
 	pool        *instance.Pool
 	description []byte
+	derives     bool // it has the export derive, which it may do without
 }
 
 // Describe returns the output of describe, which was read once when the plugin
@@ -33,10 +34,11 @@ func (p *Plugin) Describe() []byte { return p.description }
 // so does the call, at the latest at its next host function. h may be nil for a
 // call that needs no host functions. Errors are an *Error.
 func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFunctions) ([]byte, error) {
-	switch export {
-	case abi.ExportCall, abi.ExportResume, abi.ExportDescribe:
+	switch {
+	case export == abi.ExportCall || export == abi.ExportResume || export == abi.ExportDescribe:
+	case export == abi.ExportDerive && p.derives:
 	default:
-		return nil, errorf("run", MissingExport, "plugins have no export %q", export)
+		return nil, errorf("run", MissingExport, "the plugin has no export %q", export)
 	}
 	if err := p.engine.enter(ctx); err != nil {
 		return nil, canceled(export, err, err)

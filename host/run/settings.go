@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/route"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/store"
@@ -43,7 +44,7 @@ func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
 		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
-		Depth:     store.DepthOf(s), Hops: r.Hops, RunID: r.ID,
+		Depth:     policy.Depth(s), Hops: r.Hops, RunID: r.ID,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/run/agent"
 	"github.com/parley-wasm/parley/host/store"
@@ -141,12 +142,12 @@ func TestCaller(t *testing.T) {
 		defaults, own, session string
 		sandboxed              bool
 	}{
-		{config.SandboxOff, "", "main", false},
-		{config.SandboxNonMain, "", "main", false},
-		{config.SandboxNonMain, "", "group", true},
-		{config.SandboxAlways, "", "main", true},
-		{config.SandboxAlways, config.SandboxOff, "group", false},
-		{config.SandboxOff, config.SandboxAlways, "main", true},
+		{policy.SandboxOff, "", "main", false},
+		{policy.SandboxNonMain, "", "main", false},
+		{policy.SandboxNonMain, "", "group", true},
+		{policy.SandboxAlways, "", "main", true},
+		{policy.SandboxAlways, policy.SandboxOff, "group", false},
+		{policy.SandboxOff, policy.SandboxAlways, "main", true},
 	} {
 		r := newRig(t, agentFunc(func(ctx context.Context, turn *agent.Turn) (*agent.Outcome, error) {
 			_, err := turn.Tools.Call(ctx, abi.ToolList, json.RawMessage(`{}`))

@@ -32,15 +32,8 @@ type Input struct {
 // without meaning: a misspelt member must not widen what the caller may do.
 func ParseInput(doc string) (*Input, *abi.Error) {
 	input := gjson.Parse(doc)
-	if !input.IsObject() {
-		return nil, badInput("it must be an object")
-	}
-	if version := input.Get("abi").Raw; version != strconv.Itoa(abi.Version) {
-		if version == "" || len(version) > 20 {
-			version = "another"
-		}
-		return nil, abi.NewError(abi.Unsupported,
-			"the host speaks ABI version "+version+"; this plugin speaks version "+strconv.Itoa(abi.Version))
+	if bad := checkVersion(input); bad != nil {
+		return nil, bad
 	}
 	in := &Input{}
 	var bad *abi.Error
@@ -81,6 +74,21 @@ func ParseInput(doc string) (*Input, *abi.Error) {
 		return nil, bad
 	}
 	return in, nil
+}
+
+func checkVersion(input gjson.Result) *abi.Error {
+	if !input.IsObject() {
+		return badInput("it must be an object")
+	}
+	version := input.Get("abi").Raw
+	if version == strconv.Itoa(abi.Version) {
+		return nil
+	}
+	if version == "" || len(version) > 20 {
+		version = "another"
+	}
+	return abi.NewError(abi.Unsupported,
+		"the host speaks ABI version "+version+"; this plugin speaks version "+strconv.Itoa(abi.Version))
 }
 
 func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
@@ -145,7 +153,7 @@ func boolean(v gjson.Result) gjson.Type {
 }
 
 func badInput(what string) *abi.Error {
-	return abi.NewError(abi.InvalidArgs, "the input of the step is malformed: "+what)
+	return abi.NewError(abi.InvalidArgs, "the input is malformed: "+what)
 }
 
 // CheckHops refuses a call at the end of a chain of flows that is as long as one

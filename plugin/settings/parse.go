@@ -19,7 +19,11 @@ type parser struct {
 // the first. Anything else is recorded as a failure.
 func (p *parser) oneOf(path string, values ...string) int {
 	p.objects(path)
-	v := p.config.Get(path)
+	return p.choice(path, p.config.Get(path), values...)
+}
+
+// choice is oneOf for a value that has been found.
+func (p *parser) choice(path string, v gjson.Result, values ...string) int {
 	if v.Type == gjson.Null || v.Raw == `""` {
 		return 0
 	}
@@ -28,14 +32,50 @@ func (p *parser) oneOf(path string, values ...string) int {
 			return i
 		}
 	}
-	if p.err == nil {
-		text := v.Str
-		if text == "" {
-			text = v.Raw
-		}
-		p.err = unknown(path, text, strings.Join(values, ", "))
+	text := v.Str
+	if text == "" {
+		text = v.Raw
 	}
+	p.fail(path, text, strings.Join(values, ", "))
 	return 0
+}
+
+// fail records the first failure.
+func (p *parser) fail(path, value, accepted string) {
+	if p.err == nil {
+		p.err = unknown(path, value, accepted)
+	}
+}
+
+// list calls read with each element of an array, until it reports that an element is
+// none of the accepted ones. Absent and null are empty; what else is no array, and such
+// an element, are recorded as failures.
+func (p *parser) list(path, accepted string, read func(gjson.Result) bool) {
+	p.objects(path)
+	v := p.config.Get(path)
+	if v.Type == gjson.Null {
+		return
+	}
+	if !v.IsArray() {
+		p.fail(path, v.Raw, "lists of "+accepted)
+		return
+	}
+	v.ForEach(func(_, v gjson.Result) bool {
+		ok := read(v)
+		if !ok {
+			p.fail(path, v.Raw, accepted)
+		}
+		return ok
+	})
+}
+
+// strings reads an array of strings.
+func (p *parser) strings(path string) (all []string) {
+	p.list(path, "strings", func(v gjson.Result) bool {
+		all = append(all, v.Str)
+		return v.Type == gjson.String
+	})
+	return all
 }
 
 // clamped reads a number, floored and brought into [low, high]; absent and null
@@ -47,9 +87,7 @@ func (p *parser) clamped(path string, def, low, high int64) int64 {
 	case v.Type == gjson.Null:
 		return def
 	case v.Type != gjson.Number:
-		if p.err == nil {
-			p.err = unknown(path, v.Raw, "numbers")
-		}
+		p.fail(path, v.Raw, "numbers")
 		return def
 	}
 	return int64(math.Floor(max(float64(low), min(float64(high), v.Num))))
@@ -63,8 +101,8 @@ func (p *parser) objects(path string) {
 		if path[i] != '.' {
 			continue
 		}
-		if v := p.config.Get(path[:i]); p.err == nil && v.Type != gjson.Null && !v.IsObject() {
-			p.err = unknown(path[:i], v.Raw, "an object")
+		if v := p.config.Get(path[:i]); v.Type != gjson.Null && !v.IsObject() {
+			p.fail(path[:i], v.Raw, "an object")
 		}
 	}
 }

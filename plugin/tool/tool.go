@@ -1,4 +1,4 @@
-// Package tool is the plugin's entry points: what describe, call and resume
+// Package tool is the plugin's entry points: what describe, derive, call and resume
 // answer. Each tool is a package below this one, with functions that
 //
 //   - Tool: describe it;
@@ -18,8 +18,10 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/plugin/derive"
 	"github.com/parley-wasm/parley/plugin/guest"
 	"github.com/parley-wasm/parley/plugin/quote"
+	"github.com/parley-wasm/parley/plugin/settings"
 	"github.com/parley-wasm/parley/plugin/tool/agents"
 	"github.com/parley-wasm/parley/plugin/tool/history"
 	"github.com/parley-wasm/parley/plugin/tool/list"
@@ -32,7 +34,7 @@ import (
 // and the only one that it reads.
 const (
 	Name         = "parley"
-	Version      = "0.3.0"
+	Version      = "0.4.0"
 	StateVersion = 1
 )
 
@@ -115,7 +117,7 @@ func Describe() []byte {
 // Call runs the first step of a tool call and returns its step result. It never
 // panics, whatever the input.
 func Call(h guest.Host, input []byte) []byte {
-	in, bad := parse(abi.ExportCall, input)
+	in, bad := parse(abi.ExportCall, input, guest.ParseInput)
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
@@ -123,7 +125,11 @@ func Call(h guest.Host, input []byte) []byte {
 	if t == nil {
 		return abi.AppendError(nil, abi.NotFound, "this plugin has no tool "+quote.Text(in.Tool))
 	}
-	b, err := t.call(h, in, make([]byte, 0, 4<<10))
+	b := make([]byte, 0, 4<<10)
+	err := mayUse(in)
+	if err == nil {
+		b, err = t.call(h, in, b)
+	}
 	if err != nil {
 		return failure(b[:0], err)
 	}
@@ -133,7 +139,7 @@ func Call(h guest.Host, input []byte) []byte {
 // Resume runs a further step of a flow and returns its step result. It never
 // panics, whatever the input.
 func Resume(h guest.Host, input []byte) []byte {
-	in, bad := parse(abi.ExportResume, input)
+	in, bad := parse(abi.ExportResume, input, guest.ParseInput)
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
@@ -151,11 +157,38 @@ func Resume(h guest.Host, input []byte) []byte {
 	return b
 }
 
-func parse(export string, input []byte) (*guest.Input, *abi.Error) {
+// Derive returns what follows from a session and the settings, the output of derive.
+// It never panics, whatever the input.
+func Derive(input []byte) []byte {
+	q, bad := parse(abi.ExportDerive, input, guest.ParseQuestion)
+	var f *abi.Facts
+	if bad == nil {
+		f, bad = derive.Facts(q)
+	}
+	if bad != nil {
+		return abi.AppendError(nil, bad.Code, bad.Message)
+	}
+	return f.AppendResult(nil)
+}
+
+func parse[T any](export string, input []byte, read func(string) (*T, *abi.Error)) (*T, *abi.Error) {
 	if err := jsonstrict.Check(input); err != nil {
 		return nil, abi.NewError(abi.InvalidArgs, "the input of "+export+" is not strict JSON: "+err.Error())
 	}
-	return guest.ParseInput(view.String(input))
+	return read(view.String(input))
+}
+
+// mayUse refuses tools to the runs of children that the settings do not give them
+// (S5.4).
+func mayUse(in *guest.Input) error {
+	if in.Caller.RunID == "" || in.Caller.Depth == 0 {
+		return nil
+	}
+	t, bad := settings.ChildTools(in.Config)
+	if bad != nil {
+		return &guest.Fault{Err: bad}
+	}
+	return t.Check(&in.Caller, in.Tool)
 }
 
 // failure returns the step result of a call that failed.

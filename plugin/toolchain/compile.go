@@ -64,7 +64,7 @@ func finish(wasm []byte) ([]byte, error) {
 		}
 	}
 	// TinyGo exports a few functions of its runtime, which nobody may call.
-	m.KeepExports(abi.ExportDescribe, abi.ExportCall, abi.ExportResume, abi.ExportInput, "memory")
+	m.KeepExports(abi.ExportDescribe, abi.ExportDerive, abi.ExportCall, abi.ExportResume, abi.ExportInput, "memory")
 	return m.Encode(), errors.Join(errs...)
 }
 

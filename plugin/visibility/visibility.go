@@ -9,6 +9,7 @@ package visibility
 
 import (
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/plugin/quote"
 	"github.com/parley-wasm/parley/plugin/settings"
@@ -62,7 +63,7 @@ func others(s *settings.Settings, own string) (patterns []string, refused string
 		return nil, "tools.agentToAgent.enabled"
 	case len(s.Allow) == 0:
 		return []string{"*"}, ""
-	case !matchAny(s.Allow, own):
+	case !policy.MatchAny(s.Allow, own):
 		return nil, "tools.agentToAgent.allow"
 	}
 	return s.Allow, "tools.agentToAgent.allow"
@@ -131,7 +132,7 @@ func (v *View) Sees(key string, row *abi.Session) bool {
 		return false
 	}
 	id := v.AgentOf(key)
-	return id == v.Agent || matchAny(v.others, id)
+	return id == v.Agent || policy.MatchAny(v.others, id)
 }
 
 // refusal names the setting that decides. It says nothing that depends on what

@@ -14,7 +14,7 @@ import (
 // build writes the plugin as another version.
 func build(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "build FILE VERSION")
-	const name, version = "parley ", "0.3.0"
+	const name, version = "parley ", "0.4.0"
 	if len(args[1]) != len(version) {
 		ts.Fatalf("the version must be as long as %s", version)
 	}

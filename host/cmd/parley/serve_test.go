@@ -15,12 +15,12 @@ func TestReadyText(t *testing.T) {
 	a := &app{out: terminal.New(&out, func(string) string { return "" })}
 	err := a.sayReady(&ready{
 		URL: "http://127.0.0.1:1", Database: "parley.db",
-		Plugin: ownerapi.Plugin{Digest: strings.Repeat("0123456789", 6) + "abcd", Name: "parley\x1b", Version: "0.3.0"},
+		Plugin: ownerapi.Plugin{Digest: strings.Repeat("0123456789", 6) + "abcd", Name: "parley\x1b", Version: "0.4.0"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"listening on http://127.0.0.1:1\n", " parley.db\n", " 0.3.0 (012345678901)\n"} {
+	for _, want := range []string{"listening on http://127.0.0.1:1\n", " parley.db\n", " 0.4.0 (012345678901)\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, &out)
 		}

@@ -21,7 +21,7 @@ func Tool() abi.Tool {
 		InputSchema:  schema.AgentsInput,
 		OutputSchema: schema.AgentsOutput,
 		ReadOnly:     true,
-		Needs:        []string{"agents"},
+		Needs:        []string{"tools", "agents"},
 	}
 }
 
