@@ -1,0 +1,171 @@
+// A host of Parley. What a gateway keeps in its database are the store, the runs and the
+// flows: everything that a step has recorded, and the flow as the step leaves it, is
+// written together.
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ParleyError, Plugin } from "./plugin.js";
+import { Runs } from "./runs.js";
+import { Store } from "./store.js";
+
+export class Host {
+  parked = []; // flows that a step's error has stopped
+
+  #plugin;
+  #config;
+  #deliver;
+  #store = new Store();
+  #runs;
+  #underWay = new Set(); // promises of flows and deliveries
+  #calls = 0;
+  #turn = Promise.resolve();
+
+  /**
+   * agents answer runs: {agentId: async ({sessionKey, message, context}) => text}.
+   * deliver posts a text: async ({allowed, target, reason}, text, id); equal ids are one delivery.
+   */
+  static async start({ config, sessions, agents, deliver, plugin }) {
+    const host = new Host();
+    host.#plugin = plugin ?? (await Plugin.load());
+    host.#config = config;
+    host.#deliver = deliver;
+    host.#runs = new Runs(host.#store, agents);
+    for (const { session, messages } of sessions) await host.#add(session, messages);
+    return host;
+  }
+
+  /** Calls a tool as a session, or as a run in it: {result, code?}. The flow goes on behind the answer. */
+  call(tool, args, sessionKey, run) {
+    const caller = { ...this.#store.row(sessionKey).facts.caller, ...(run && { runId: run.id, hops: run.hops }) };
+    return new Promise((answer, fail) => {
+      this.#begin(this.#flow(tool, args, caller, answer).catch((error) => {
+        this.parked.push({ tool, error });
+        fail(error); // which nobody hears who has been answered
+      }));
+    });
+  }
+
+  /** Waits until nothing is under way. */
+  async idle() {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  #begin(work) {
+    this.#underWay.add(work);
+    work.then(() => this.#underWay.delete(work));
+  }
+
+  /** The loop: a flow from its call to the step that waits for nothing more. */
+  async #flow(tool, args, caller, answer) {
+    const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
+    let out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
+    for (let step = 2; ; step++) {
+      if (out.result) answer({ result: out.result, code: out.code });
+      this.#runs.waits(caller.runId, out.result ? undefined : out.wait?.run);
+      if (!out.wait) return;
+      const { run, until, state, stateVersion } = out.wait;
+      const event = await this.#event(this.#runs.get(run), until);
+      out = await this.#step("resume", { ...flow, step, state, stateVersion, event }, tool);
+    }
+  }
+
+  /** What comes first: the end of the run, which wins a tie, or the time. */
+  async #event(run, until) {
+    const timer = new AbortController();
+    const ended = run?.ended.then(() => ({ type: "run", at: Date.now(), run: run.facts() }));
+    const due = until && sleep(until - Date.now(), null, { signal: timer.signal }).then(() => ({ type: "time", at: Date.now() }), () => {});
+    const event = await Promise.race([ended, due].filter(Boolean));
+    timer.abort();
+    return event;
+  }
+
+  /** One step, and then what it has recorded, before anything that it relied on can change. */
+  #step(name, input, tool) {
+    return this.#alone(async () => {
+      const effects = [];
+      const out = await this.#plugin.ask(name, { ...input, now: Date.now() }, this.#functions(input, tool, effects));
+      for (const effect of effects) await effect();
+      return out;
+    });
+  }
+
+  /** The plugin takes one call at a time. */
+  #alone(work) {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** The host functions of a step. Reads answer; writes are checked, and recorded as effects. */
+  #functions({ flowId, step, caller }, tool, effects) {
+    const store = this.#store;
+    const runs = this.#runs;
+    const children = new Set(); // that this step creates
+    const id = () => `${flowId}-${step}-${effects.length + 1}`;
+    const record = (reply, effect) => {
+      effects.push(effect);
+      return reply;
+    };
+    const idle = (sessionKey) => {
+      if (runs.busy(sessionKey)) refuse("conflict", `a run of ${sessionKey} has not ended`);
+      return {};
+    };
+    return {
+      store: {
+        get: (q) => store.get(q),
+        resolve: (q) => store.resolve(q),
+        list: (q) => store.list(q),
+        history: (q) => store.history(q),
+        create: ({ agentId, label, model, thinkingLevel, maxActive }) => {
+          if (runs.active(caller.sessionKey) + children.size >= maxActive) refuse("forbidden", "there are as many children at work as may be");
+          const child = {
+            key: `agent:${agentId}:subagent:${id()}`, agentId, sessionId: id(), updatedAt: Date.now(),
+            spawnedBy: caller.sessionKey, sandboxed: caller.sandboxed, label, modelOverride: model, thinkingLevel,
+          };
+          children.add(child.key);
+          return record({ sessionKey: child.key, sessionId: child.sessionId }, () => this.#add(child));
+        },
+        archive: ({ sessionKey }) => record(idle(sessionKey), () => (store.row(sessionKey).session.archivedAt ??= Date.now())),
+        delete: ({ sessionKey }) => record(idle(sessionKey), () => store.delete(sessionKey)),
+      },
+      agent: {
+        status: ({ runId }) => ({ run: runs.get(runId)?.facts() ?? null }),
+        waits: ({ sessionKey }) => ({ waits: runs.leads(sessionKey, caller.runId) }),
+        run: ({ sessionKey, source = caller.sessionKey, group, ...task }) => {
+          const row = store.row(sessionKey);
+          if (!children.has(sessionKey)) {
+            if (!row || row.session.archivedAt) refuse("not_found", `session ${sessionKey} does not exist, or is archived`);
+            if (!row.facts.receive.allowed) refuse("forbidden", row.facts.receive.reason);
+          }
+          const provenance = { kind: "inter_session", sourceSessionKey: source, sourceChannel: store.row(source)?.facts.channel, sourceTool: tool };
+          const run = { ...task, id: id(), sessionKey, provenance, hops: caller.hops + 1, parent: group === "subagent" ? caller.sessionKey : undefined };
+          return record({ runId: run.id }, () => runs.queue(run));
+        },
+      },
+      deliver: {
+        send: ({ sessionKey, text, atCall }) => {
+          const { channel, to, accountId, threadId } = caller;
+          const deliveryId = id();
+          return record({ deliveryId }, () => this.#begin(this.#post(sessionKey, atCall ? { channel, to, accountId, threadId } : undefined, text, deliveryId)));
+        },
+      },
+    };
+  }
+
+  async #add(session, messages) {
+    this.#store.put(session, await this.#facts(session), messages);
+  }
+
+  async #facts(session, target) {
+    return (await this.#plugin.ask("derive", { abi: 1, session, target, config: this.#config })).result;
+  }
+
+  /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
+  async #post(sessionKey, target, text, id) {
+    const { deliver } = await this.#alone(() => this.#facts(this.#store.row(sessionKey).session, target));
+    await this.#deliver(deliver, text, id);
+  }
+}
+
+function refuse(code, message) {
+  throw new ParleyError({ code, message });
+}

@@ -1,0 +1,71 @@
+// Sessions in memory, and what host functions read of them: section 4 of abi/README.md.
+
+export class Store {
+  #rows = new Map(); // key → {session, facts, messages}
+
+  /** facts is what derive says of the session. They change only with the session and the settings, so they stand beside it. */
+  put(session, facts, messages = []) {
+    this.#rows.set(session.key, { session, facts, messages });
+  }
+
+  row(key) {
+    return this.#rows.get(key);
+  }
+
+  delete(key) {
+    this.#rows.delete(key);
+  }
+
+  say(key, role, text, more) {
+    const row = this.#rows.get(key);
+    if (!row) return; // deleted meanwhile
+    row.messages.push({ role, content: [{ type: "text", text }], timestamp: Date.now(), ...more });
+    row.session.updatedAt = Date.now();
+  }
+
+  get({ sessionKey }) {
+    return { session: this.#rows.get(sessionKey)?.session ?? null };
+  }
+
+  resolve({ sessionId, scope }) {
+    return { session: this.#visible(scope).find(({ session }) => session.sessionId === sessionId)?.session ?? null };
+  }
+
+  list({ scope, after, kinds, agentId, label, search = "", activeSince = 0, includeArchived, limit, messages }) {
+    const rows = this.#visible(scope).filter(({ session: s, facts }) =>
+      (includeArchived || !s.archivedAt) && s.updatedAt >= activeSince
+      && (!kinds?.length || kinds.includes(facts.kind)) && (!agentId || agentId === s.agentId) && (!label || label === s.label)
+      && [s.key, s.label, s.displayName, s.subject].some((name) => name?.toLowerCase().includes(search.toLowerCase()))
+      && (!after || order({ session: after }, { session: s }) < 0));
+    return {
+      rows: rows.slice(0, limit).map((row) => ({
+        session: row.session,
+        ...(messages && { messages: newest(row, ["toolResult", "tool"]).slice(0, messages).reverse() }),
+      })),
+      more: rows.length > limit,
+    };
+  }
+
+  history({ sessionKey, before = Infinity, skip = 0, limit, excludeRoles = [] }) {
+    const all = newest(this.#rows.get(sessionKey), excludeRoles).filter(({ seq }) => seq < before).slice(skip);
+    return { messages: all.slice(0, limit), more: all.length > limit };
+  }
+
+  #visible(scope) {
+    return [...this.#rows.values()].filter((row) => !row.facts.hidden && sees(scope, row.session)).sort(order);
+  }
+}
+
+const order = ({ session: a }, { session: b }) => b.updatedAt - a.updatedAt || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+function sees(scope, { key, agentId, spawnedBy }) {
+  return !scope || scope.keys?.includes(key) || (scope.spawnedBy && scope.spawnedBy === spawnedBy)
+    || scope.agents?.some((pattern) => like(pattern).test(agentId));
+}
+
+// A pattern of agent ids: letters, digits, _ and -, and * for any run of characters.
+const like = (pattern) => new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
+
+function newest(row, excludeRoles) {
+  return (row?.messages ?? []).map((message, i) => ({ seq: i + 1, message })).filter(({ message }) => !excludeRoles.includes(message.role)).reverse();
+}
