@@ -1,11 +1,17 @@
 // Parley's module in Node: its exports and its host functions as functions over JSON.
 import { readFile } from "node:fs/promises";
 
-export const file = new URL("../../plugin/wasm/parley.wasm", import.meta.url);
+const file = new URL("../../plugin/wasm/parley.wasm", import.meta.url);
 
 // The SDK; EXTISM_SDK=extism-2 takes the release candidate of its next version.
-export const sdk = process.env.EXTISM_SDK ?? "@extism/extism";
+const sdk = process.env.EXTISM_SDK ?? "@extism/extism";
 const { default: createPlugin } = await import(sdk);
+
+/** The versions of SDK and runtime. */
+export async function version() {
+  const { version } = JSON.parse(await readFile(new URL(`node_modules/${sdk}/package.json`, import.meta.url)));
+  return `@extism/extism ${version}, Node.js ${process.versions.node}`;
+}
 
 /** A step that failed, or a request that is refused: the code is compared, the message is for people. */
 export class ParleyError extends Error {

@@ -1,0 +1,27 @@
+// Compares JSON values whose numbers are texts (lossless-json), exactly: a double would
+// take 9007199254740993 for 9007199254740992.
+import { isLosslessNumber } from "lossless-json";
+
+/** Returns a line with the place (a JSON Pointer) and both values for each difference. */
+export function difference(got, want, at = "") {
+  if (isLosslessNumber(got) && isLosslessNumber(want)) return canonical(got.value) === canonical(want.value) ? [] : [line(got, want, at)];
+  if (kind(got) !== kind(want)) return [line(got, want, at)];
+  if (kind(got) === "object" || kind(got) === "array") {
+    const names = new Set([...Object.keys(got), ...Object.keys(want)]);
+    return [...names].flatMap((name) => difference(got[name], want[name], `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`));
+  }
+  return got === want ? [] : [line(got, want, at)];
+}
+
+const kind = (v) => (v === null ? "null" : isLosslessNumber(v) ? "number" : Array.isArray(v) ? "array" : typeof v);
+const line = (got, want, at) => `${at}: ${show(got)}, want ${show(want)}`;
+const show = (v) => (isLosslessNumber(v) ? v.value : v === undefined ? "nothing" : JSON.stringify(v));
+
+/** Writes a number as its digits without zeros at either end, and the power of ten of the last one: 1, 1.0 and 1e0 are "1e0". */
+function canonical(number) {
+  const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number);
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const short = digits.replace(/0+$/, "");
+  if (!short) return "0e0";
+  return `${sign}${short}e${BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - short.length)}`;
+}

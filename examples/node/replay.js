@@ -1,0 +1,62 @@
+// Replays transcripts: node replay.js [DIR]
+//
+// The plugin is given each recorded input, must ask what was recorded, is given the
+// recorded replies, and must answer what was recorded: testdata/transcripts/README.md.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse, stringify } from "lossless-json";
+
+import { difference } from "./exact.js";
+import { Plugin, version } from "./plugin.js";
+
+const transcripts = fileURLToPath(new URL("../../testdata/transcripts", import.meta.url));
+
+// Texts as the recorder wrote them: how a message is spelt shows in what the plugin counts.
+const write = (value) => stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+
+/** Replays one transcript, the text of its file, and returns what differs, a line each. */
+export async function replay(plugin, text) {
+  const { exchanges } = parse(text);
+  const problems = [];
+  for (const [i, { export: name, input, calls, output }] of exchanges.entries()) {
+    const at = `/exchanges/${i}`;
+    const compare = (path, got, want) => problems.push(...difference(parse(got), want, at + path));
+    let made = 0;
+    try {
+      const got = await plugin.call(name, write(input), (family, request) => {
+        const want = calls[made];
+        if (!want) throw new Error(`${at}/calls/${made}: ${family} ${request} was not recorded`);
+        if (family !== want.family) problems.push(`${at}/calls/${made}/family: ${family}, want ${want.family}`);
+        compare(`/calls/${made++}/request`, request, want.request);
+        return write(want.reply);
+      });
+      if (made !== calls.length) problems.push(`${at}/calls: ${made} were made, want ${calls.length}`);
+      compare("/output", got, output);
+    } catch (e) {
+      problems.push(`${at}: ${e.message}`);
+    }
+  }
+  return problems;
+}
+
+/** Replays all transcripts below a folder: {passed, failed}. */
+export async function replayAll(plugin, dir, print = console.log) {
+  const count = { passed: 0, failed: 0 };
+  for (const entry of (await readdir(dir, { recursive: true })).sort()) {
+    if (!entry.endsWith(".json") || entry.endsWith("index.json")) continue;
+    const problems = await replay(plugin, await readFile(join(dir, entry), "utf8"));
+    count[problems.length ? "failed" : "passed"]++;
+    for (const problem of problems) print(`${entry}: ${problem}`);
+  }
+  return count;
+}
+
+if (import.meta.filename === process.argv[1]) {
+  console.log(await version());
+  const plugin = await Plugin.load();
+  const { passed, failed } = await replayAll(plugin, process.argv[2] ?? transcripts);
+  await plugin.close();
+  console.log(`${passed} passed, ${failed} failed`);
+  if (failed || !passed) process.exitCode = 1;
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import Ajv from "ajv/dist/2020.js";
+
+import { Host } from "../host.js";
+import { Plugin } from "../plugin.js";
+
+const run = promisify(execFile);
+const file = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+const json = async (name) => JSON.parse(await readFile(file(name)));
+
+const schema = await json("../../abi/schema/messages.json");
+const ajv = new Ajv({ strict: false, allErrors: true }).addSchema(schema);
+
+/** Fails unless the text is a message of that name. */
+function valid(name, text) {
+  const check = ajv.getSchema(`${schema.$id}#/$defs/${name}`);
+  assert.ok(check, `there is no schema of ${name}`);
+  assert.ok(check(JSON.parse(text)), `${name}: ${ajv.errorsText(check.errors)}: ${text}`);
+}
+
+const outputs = { describe: "description", derive: "facts", call: "step", resume: "step" };
+
+/** A plugin all of whose messages are checked. */
+class Checked {
+  seen = new Set();
+
+  constructor(plugin) {
+    const { call } = plugin;
+    plugin.call = async (name, input, serve) => {
+      if (input) this.#check(name, input);
+      const output = await call.call(plugin, name, input, (family, request) => {
+        this.#check(`${family}.request`, request);
+        const reply = serve(family, request);
+        this.#check(`${family}.${JSON.parse(request).op}.reply`, reply);
+        return reply;
+      });
+      this.#check(outputs[name], output);
+      return output;
+    };
+    this.plugin = plugin;
+  }
+
+  #check(name, text) {
+    this.seen.add(name);
+    valid(name, text);
+  }
+}
+
+/** A host in the world of the demo, with agents of its own. */
+async function start(agents, delivered = []) {
+  const world = await json("../world.json");
+  const checked = new Checked(await Plugin.load());
+  const host = await Host.start({
+    ...world, agents, plugin: checked.plugin,
+    deliver: async (deliver, text) => delivered.push({ ...deliver, text }),
+  });
+  return { host, checked };
+}
+
+const says = (...texts) => async () => texts.shift();
+
+test("the demo prints what the demo of every language prints", async () => {
+  const { stdout } = await run(process.execPath, [file("demo.js")]);
+  assert.equal(stdout, await readFile(file("../demo.txt"), "utf8"));
+});
+
+test("every message has the form of its schema", async () => {
+  const delivered = [];
+  const { host, checked } = await start({ main: says("And you?", "REPLY_SKIP", "ANNOUNCE_SKIP"), ops: says("Fine.", "Too.", "They are fine.") }, delivered);
+  valid("description", await checked.plugin.call("describe", ""));
+  for (const [tool, args] of [["sessions_list", { messageLimit: 2 }], ["sessions_history", { sessionKey: "main" }], ["agents_list", {}],
+    ["sessions_send", { sessionKey: "agent:ops:main", message: "How are you?" }], ["sessions_spawn", { task: "Nothing.", cleanup: "delete" }]]) {
+    await host.call(tool, args, "agent:main:main");
+    await host.idle();
+  }
+  assert.deepEqual(delivered.map(({ allowed, target, text }) => [allowed, target.channel, text]), [[true, "discord", "They are fine."]]);
+  assert.deepEqual(host.parked, []);
+  for (const name of ["derive", "call", "resume", "store.list.reply", "store.history.reply", "store.create.reply", "store.delete.reply", "agent.run.reply", "deliver.send.reply"]) {
+    assert.ok(checked.seen.has(name), `no ${name} was seen`);
+  }
+});
+
+test("a message of another form is noticed", () => {
+  valid("store.request", '{"op":"get","sessionKey":"agent:main:main"}');
+  for (const text of ['{"op":"gets","sessionKey":"x"}', '{"op":"get","sessionkey":"x"}', '{"op":"get"}']) {
+    assert.throws(() => valid("store.request", text));
+  }
+});
+
+test("the time comes before the run has ended", async () => {
+  let ends;
+  const late = new Promise((resolve) => { ends = resolve; });
+  const { host } = await start({ main: says("REPLY_SKIP"), ops: ({ noTools }) => (noTools ? Promise.resolve("ANNOUNCE_SKIP") : late) });
+  const { result } = await host.call("sessions_send", { sessionKey: "agent:ops:main", message: "Hello?", timeoutSeconds: 1 }, "agent:main:main");
+  assert.equal(result.status, "timeout");
+  ends("At last.");
+  await host.idle();
+  assert.deepEqual(host.parked, []);
+});
+
+test("two calls at the same time", async () => {
+  const { host } = await start({ main: says("REPLY_SKIP"), ops: says("One.", "ANNOUNCE_SKIP") });
+  const [list, send] = await Promise.all([
+    host.call("sessions_list", {}, "agent:main:main"),
+    host.call("sessions_send", { sessionKey: "agent:ops:main", message: "?" }, "agent:main:main"),
+  ]);
+  assert.equal(list.result.count, 3);
+  assert.equal(send.result.reply, "One.");
+  await host.idle();
+});
+
+test("a run calls tools as its session, but does not wait for who waits for it", async () => {
+  const agents = {};
+  const { host } = await start(agents);
+  let answered;
+  const ask = (to, from) => async (run) => {
+    if (run.noTools) return "ANNOUNCE_SKIP";
+    if (/turn/.test(run.context)) return "REPLY_SKIP";
+    const { result } = await host.call("sessions_send", { sessionKey: to, message: "And?" }, from, run);
+    answered ??= result;
+    return "Done.";
+  };
+  agents.main = ask("agent:ops:main", "agent:main:main");
+  agents.ops = ask("agent:main:main", "agent:ops:main");
+  const { result } = await host.call("sessions_send", { sessionKey: "agent:main:main", message: "Go." }, "agent:main:telegram:group:-100");
+  assert.equal(result.reply, "Done.");
+  assert.equal(answered.status, "accepted", "it would have waited for itself");
+  await host.idle();
+});
+
+test("a call that fails is refused, and one that is wrong is answered", async () => {
+  const { host } = await start({ main: says(), ops: says() });
+  await assert.rejects(host.call("sessions_sent", {}, "agent:main:main"), { name: "ParleyError", code: "not_found" });
+  const { result, code } = await host.call("sessions_send", { sessionKey: "agent:none:main", message: "x" }, "agent:main:main");
+  assert.deepEqual([result.status, code], ["error", "not_found"]);
+});
+
+test("failures are shown, and the plugin answers after each", async () => {
+  const { stdout } = await run(process.execPath, [file("failures.js")]);
+  assert.equal(stdout, `a trap: RuntimeError: unreachable
+  and the plugin still answers
+a host function that fails: Error: the store is down
+  and the plugin still answers
+an unknown tool: ParleyError not_found: this plugin has no tool "sessions_lists"
+  and the plugin still answers
+a bad argument: invalid_args: limit must be a number
+  and the plugin still answers
+`);
+});
