@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/abi/schema"
 	"github.com/parley-wasm/parley/plugin/guest/guesttest"
 )
 
@@ -46,6 +47,25 @@ func TestDescribe(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "sessions_list sessions_history agents_list sessions_send sessions_spawn" {
 		t.Errorf("tools: %s", got)
+	}
+}
+
+func TestDescribeHasTheFormOfTheABI(t *testing.T) {
+	const at = "https://parley-wasm.github.io/abi/1/messages.json"
+	messages, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.Messages))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(at, messages); err != nil {
+		t.Fatal(err)
+	}
+	description, err := jsonschema.UnmarshalJSON(bytes.NewReader(Describe()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.MustCompile(at + "#/$defs/description").Validate(description); err != nil {
+		t.Error(err)
 	}
 }
 
