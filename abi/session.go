@@ -11,7 +11,7 @@ import (
 type Session struct {
 	Key             string // canonical (S1.1)
 	AgentID         string
-	Kind            string // structural kind of the key: group, cron, hook, node, other; "main" depends on settings (S1.6)
+	Kind            string // structural kind of the key: group, cron, hook, node, other; "main" depends on settings (S1.6). The plugin goes by the key
 	SessionID       string
 	UpdatedAt       int64
 	Label           string

@@ -64,6 +64,11 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	if err := extismenv.Instantiate(ctx, e.runtime); err != nil {
 		return nil, fmt.Errorf("engine: %w", errors.Join(err, e.release(ctx)))
 	}
+	if options.wasi != nil {
+		if err := options.wasi(ctx, e.runtime); err != nil {
+			return nil, fmt.Errorf("engine: WASI: %w", errors.Join(err, e.release(ctx)))
+		}
+	}
 	return e, nil
 }
 

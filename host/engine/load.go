@@ -98,6 +98,9 @@ func (e *Engine) check(wasm []byte) (*wasmedit.Module, error) {
 		return nil, err
 	}
 	for _, i := range m.Imports {
+		if e.options.wasi != nil && i.Module == moduleWASI {
+			continue
+		}
 		if err := checkImport(i); err != nil {
 			return nil, err
 		}
@@ -115,6 +118,8 @@ func (e *Engine) check(wasm []byte) (*wasmedit.Module, error) {
 	}
 	return m, e.checkSizes(m)
 }
+
+const moduleWASI = "wasi_snapshot_preview1"
 
 func checkImport(i wasmedit.Import) error {
 	want, ok := extismenv.Signature(i.Module, i.Name)

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
+
+	"github.com/tetratelabs/wazero"
 )
 
 // Options say how an Engine works. The zero value of every field is its default;
@@ -24,6 +27,10 @@ type Options struct {
 	// Logger gets what plugins log, and panics of host functions; nil:
 	// slog.Default().
 	Logger *slog.Logger
+
+	// wasi instantiates WASI for modules to import: for tests of what other compilers
+	// make of a plugin.
+	wasi func(context.Context, wazero.Runtime) error
 }
 
 // Limits bound a plugin. Zero fields have the defaults named here. Those of a step

@@ -1,0 +1,17 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+// WithWASI lets modules import WASI, as those of Go's own compiler do.
+func (o Options) WithWASI() *Options {
+	o.wasi = func(ctx context.Context, r wazero.Runtime) error {
+		_, err := wasi_snapshot_preview1.Instantiate(ctx, r)
+		return err
+	}
+	return &o
+}
