@@ -60,6 +60,7 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
+	{"examples", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
 	{"host/cmd", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
 	{"host/bench", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
 	{"host/crashtest", []string{"host", "host/...", "abi/...", "plugin/wasm"}},

@@ -1,0 +1,87 @@
+// Package gateway embeds Parley in a small HTTP service, which has a store and agents
+// of its own: example_test.go runs it.
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Service is the handler of POST /rooms/{key}, which says the body in a room and
+// returns the answer, and of POST /tools/{name}, which calls a tool as the operator.
+func Service(h *host.Host) http.Handler {
+	operator := abi.Caller{Operator: true}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /rooms/{key}", answered(func(r *http.Request, body []byte) (string, error) {
+		said, err := h.Send(r.Context(), &chat.Message{SessionKey: r.PathValue("key"), Text: string(body)})
+		if err != nil {
+			return "", err
+		}
+		run, err := h.WaitRun(r.Context(), operator, said.RunID, time.Minute)
+		if err != nil {
+			return "", err
+		}
+		return run.Reply, nil
+	}))
+	mux.HandleFunc("POST /tools/{name}", answered(func(r *http.Request, body []byte) (string, error) {
+		answer, err := h.Call(r.Context(), &host.Call{Tool: r.PathValue("name"), Args: body, Caller: operator})
+		if err != nil {
+			return "", err
+		}
+		return string(answer.Result), nil
+	}))
+	return mux
+}
+
+func answered(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, abi.MaxText))
+		var text string
+		if err == nil {
+			text, err = do(r, body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		io.WriteString(w, text)
+	}
+}
+
+// Rooms is a store that says what it has committed to those who watch.
+type Rooms struct {
+	store.Durable
+	Watch func(room, text string)
+}
+
+// Update implements store.Durable.
+func (r *Rooms) Update(ctx context.Context, fn func(store.Tx) error) error {
+	l := &listener{}
+	err := r.Durable.Update(ctx, func(tx store.Tx) error {
+		l = &listener{Tx: tx} // fn may be called again
+		return fn(l)
+	})
+	for i := 0; err == nil && i < len(l.rooms); i++ {
+		r.Watch(l.rooms[i], l.texts[i])
+	}
+	return err
+}
+
+type listener struct {
+	store.Tx
+	rooms, texts []string
+}
+
+func (l *listener) Append(key string, m *store.Message) error {
+	l.rooms, l.texts = append(l.rooms, key), append(l.texts, gjson.GetBytes(m.JSON, "content.0.text").Str)
+	return l.Tx.Append(key, m)
+}
