@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The project's verbs. Needs Go; wasm and repro also need LLVM 19 (they say so),
-# conform and soak need Node.
+# conform and soak need the languages that they are about.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,7 +13,10 @@ usage: ./build.sh VERB
   check    format, vet, staticcheck, tidy, tests with the race detector, each benchmark once, a clean tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
-  conform  talk to Parley with the official MCP clients for TypeScript
+  conform  show that the module does the same everywhere: every transcript, a small host, failures and 100,000 calls in
+           Node.js, Python, Rust and Java (examples/), in Go also compiled by Go's own compiler, and the official MCP clients
+           for TypeScript: ./build.sh conform [go|clients|node|python|rust|java]...; what they fetch is kept in
+           ~/.cache/parley/conform, or $PARLEY_CONFORM_CACHE
   bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
            per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
@@ -42,7 +45,25 @@ wasm() { go run ./plugin/toolchain build; }
 
 repro() { go run ./plugin/toolchain repro; }
 
-conform() { PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley; }
+conform() {
+  local what
+  [ $# -gt 0 ] || set -- go clients node python rust java
+  for what in "$@"; do
+    case $what in
+    go)
+      echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
+      go test -count=1 -v -run 'TestTranscripts|TestOtherCompiler' ./host ./host/engine
+      go test -count=1 -v ./examples/...
+      ;;
+    clients) PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley ;;
+    node | python | rust | java) bash "examples/$what/conform.sh" ;;
+    *)
+      echo "build.sh conform: $what is none of go, clients, node, python, rust, java" >&2
+      return 2
+      ;;
+    esac
+  done
+}
 
 bench() {
   echo "== a step on each way: native Go, the engine's two, the official Extism SDK"

@@ -121,10 +121,6 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 // TestTranscripts replays the committed transcripts on the module alone, as a
 // host in another language does.
 func TestTranscripts(t *testing.T) {
-	all, err := abitest.LoadTranscripts(transcriptsDir)
-	if err != nil || len(all) == 0 {
-		t.Fatalf("%d transcripts: %v", len(all), err)
-	}
 	ctx := context.Background()
 	e, err := engine.New(ctx, &engine.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -144,20 +140,9 @@ func TestTranscripts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, transcript := range all {
-		for i := range transcript.Exchanges {
-			x := &transcript.Exchanges[i]
-			r := replayHost{x.Replay()}
-			output, err := p.Run(ctx, x.Export, x.Input, r)
-			if err != nil {
-				t.Errorf("%s: %d: %v", transcript.ID, i, err)
-				continue
-			}
-			for _, line := range r.Finish(output) {
-				t.Errorf("%s: %d: %s", transcript.ID, i, line)
-			}
-		}
-	}
+	abitest.ReplayAll(t, transcriptsDir, func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+		return p.Run(ctx, x.Export, x.Input, replayHost{r})
+	})
 }
 
 type replayHost struct{ *abitest.Replay }

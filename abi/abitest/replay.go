@@ -3,6 +3,7 @@ package abitest
 import (
 	"errors"
 	"fmt"
+	"testing"
 
 	"github.com/parley-wasm/parley/abi/jsonvalue"
 	"github.com/parley-wasm/parley/abi/vector"
@@ -41,6 +42,38 @@ func (r *Replay) Finish(output []byte) []string {
 	}
 	r.compare("output", output, r.exchange.Output)
 	return r.problems
+}
+
+// ReplayAll replays the transcripts below a folder; run calls an export and lets r answer
+// its host calls. It fails when there are none, and logs how many passed.
+func ReplayAll(t *testing.T, dir string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
+	t.Helper()
+	all, err := LoadTranscripts(dir)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d transcripts: %v", len(all), err)
+	}
+	failed := 0
+	for _, transcript := range all {
+		var problems []string
+		for i := range transcript.Exchanges {
+			x := &transcript.Exchanges[i]
+			r := x.Replay()
+			output, err := run(x, r)
+			if err != nil {
+				r.problems = append(r.problems, err.Error())
+			} else {
+				r.Finish(output)
+			}
+			for _, problem := range r.problems {
+				problems = append(problems, fmt.Sprintf("%s: exchange %d: %s", transcript.ID, i, problem))
+			}
+		}
+		for _, problem := range problems {
+			t.Error(problem)
+		}
+		failed += min(len(problems), 1)
+	}
+	t.Logf("%d passed, %d failed", len(all)-failed, failed)
 }
 
 func (r *Replay) compare(what string, got, want []byte) {

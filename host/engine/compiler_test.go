@@ -20,10 +20,6 @@ import (
 // Go's own compiler makes a module of the same sources that does the same: what
 // TinyGo made of them is not what only TinyGo would.
 func TestOtherCompiler(t *testing.T) {
-	transcripts, err := abitest.LoadTranscripts("../../testdata/transcripts")
-	if err != nil || len(transcripts) == 0 {
-		t.Fatalf("%d transcripts: %v", len(transcripts), err)
-	}
 	module := compileWithGo(t)
 	for name, options := range map[string]engine.Options{"direct": {}, "environment": {EnvironmentOnly: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -35,20 +31,9 @@ func TestOtherCompiler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, transcript := range transcripts {
-				for i := range transcript.Exchanges {
-					x := &transcript.Exchanges[i]
-					r := x.Replay()
-					output, err := p.Run(t.Context(), x.Export, x.Input, recorded{r})
-					if err != nil {
-						t.Errorf("%s: %d: %v", transcript.ID, i, err)
-						continue
-					}
-					for _, line := range r.Finish(output) {
-						t.Errorf("%s: %d: %s", transcript.ID, i, line)
-					}
-				}
-			}
+			abitest.ReplayAll(t, "../../testdata/transcripts", func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+				return p.Run(t.Context(), x.Export, x.Input, recorded{r})
+			})
 		})
 	}
 }
