@@ -8,6 +8,7 @@ import { Runs } from "./runs.js";
 import { Store } from "./store.js";
 
 export class Host {
+  tools; // as the plugin describes them
   parked = []; // flows that a step's error has stopped
 
   #plugin;
@@ -26,6 +27,7 @@ export class Host {
   static async start({ config, sessions, agents, deliver, plugin }) {
     const host = new Host();
     host.#plugin = plugin ?? (await Plugin.load());
+    host.tools = (await host.#plugin.ask("describe")).tools;
     host.#config = config;
     host.#deliver = deliver;
     host.#runs = new Runs(host.#store, agents);

@@ -82,7 +82,7 @@ export class Plugin {
    * A host function refuses with a ParleyError; an output that is an error becomes one.
    */
   async ask(name, input, functions) {
-    const output = await this.call(name, JSON.stringify(input), (family, request) => JSON.stringify(reply(functions[family], JSON.parse(request))));
+    const output = await this.call(name, input && JSON.stringify(input), (family, request) => JSON.stringify(reply(functions[family], JSON.parse(request))));
     const { error, ...answer } = JSON.parse(output);
     if (error) throw new ParleyError(error);
     return answer;

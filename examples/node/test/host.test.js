@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import Ajv from "ajv/dist/2020.js";
 
 import { Host } from "../host.js";
+import { register } from "../openclaw.js";
 import { Plugin } from "../plugin.js";
 
 const run = promisify(execFile);
@@ -138,6 +139,18 @@ test("a call that fails is refused, and one that is wrong is answered", async ()
   await assert.rejects(host.call("sessions_sent", {}, "agent:main:main"), { name: "ParleyError", code: "not_found" });
   const { result, code } = await host.call("sessions_send", { sessionKey: "agent:none:main", message: "x" }, "agent:main:main");
   assert.deepEqual([result.status, code], ["error", "not_found"]);
+});
+
+test("a gateway like OpenClaw registers the tools, for each session", async () => {
+  const { host } = await start({ main: says(), ops: says() });
+  const registered = {};
+  register({ registerTool: (factory, { name }) => (registered[name] = factory) }, host);
+  assert.deepEqual(Object.keys(registered), ["sessions_list", "sessions_history", "agents_list", "sessions_send", "sessions_spawn"].map((name) => `parley_${name}`));
+  const tool = registered.parley_agents_list({ sessionKey: "agent:ops:main" });
+  assert.equal(tool.parameters.type, "object");
+  const { content, details } = await tool.execute("call-1", {});
+  assert.equal(details.requester, "ops");
+  assert.deepEqual(JSON.parse(content[0].text), details);
 });
 
 test("failures are shown, and the plugin answers after each", async () => {
