@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -179,6 +181,38 @@ func TestReadmeProgram(t *testing.T) {
 	var got struct{ Count *int }
 	if out := execute(t, dir, nil, binary); json.Unmarshal([]byte(out), &got) != nil || got.Count == nil || *got.Count != 0 {
 		t.Errorf("the program printed %s", out)
+	}
+}
+
+// TestReadmeExcerpts holds the README's code in other languages to the examples: each
+// block stands in one of their files, indentation apart.
+func TestReadmeExcerpts(t *testing.T) {
+	flush := func(text string) string {
+		return strings.TrimSpace(regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, ""))
+	}
+	for language, folder := range map[string]string{"js": "node", "python": "python", "rust": "rust/src", "java": "java/src"} {
+		var files []string
+		err := filepath.WalkDir(filepath.Join("examples", folder), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.Name() == "node_modules":
+				return fs.SkipDir
+			case d.IsDir():
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			files = append(files, flush(string(text)))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range blocks(t, language) {
+			if !slices.ContainsFunc(files, func(text string) bool { return strings.Contains(text, flush(block)) }) {
+				t.Errorf("no file of examples/%s has this:\n%s", folder, block)
+			}
+		}
 	}
 }
 

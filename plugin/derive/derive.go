@@ -58,11 +58,16 @@ func agentOf(s *abi.Session, keys sessionkey.Settings) (string, *abi.Error) {
 	if err := sessionkey.Check(s.Key); err != nil {
 		return "", abi.NewError(abi.InvalidArgs, "session.key "+err.Error())
 	}
-	if agent, _, ok := sessionkey.Split(s.Key); ok {
-		return agent, nil
+	agent, _, ok := sessionkey.Split(s.Key)
+	if !ok {
+		agent = s.AgentID
+		if agent == "" {
+			agent = keys.Agent()
+		}
+		ok = s.Key == sessionkey.Global || s.Key == sessionkey.Unknown
 	}
-	if s.AgentID != "" {
-		return s.AgentID, nil
+	if id, err := sessionkey.AgentID(agent); !ok || err != nil || id != agent {
+		return "", abi.NewError(abi.InvalidArgs, "session.key is no canonical key, agent:<agentId>:<rest> or global")
 	}
-	return keys.Agent(), nil
+	return agent, nil
 }
