@@ -1,6 +1,6 @@
 package parley;
 
-/** The plugin's answer that a step failed: nothing that it did counts. */
+/** A step that failed, so that nothing it did counts; or a request that a host function refuses. */
 final class StepException extends Exception {
     private static final long serialVersionUID = 1;
 

@@ -1,10 +1,14 @@
 package parley;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
 /** What a step returned (S2 of abi/README.md). A tool's failure is a result too, with a code beside it. */
 record StepResult(JsonObject json) {
-    /** Reads the output of {@code call} or {@code resume}. */
+    /** What wakes the flow next: the end of a run, a time, or whichever comes first. */
+    record Wait(String run, long until, JsonElement state, int stateVersion) {}
+
+    /** Reads the output of {@code call}, {@code resume} or {@code derive}. */
     static StepResult read(String output) throws StepException {
         JsonObject json = Json.parse(output).getAsJsonObject();
         if (json.has("error")) {
@@ -22,5 +26,10 @@ record StepResult(JsonObject json) {
     /** The code of a tool's failure, or null. */
     String code() {
         return json.has("code") ? json.get("code").getAsString() : null;
+    }
+
+    /** What the flow waits for, or null when it is over. */
+    Wait waitsFor() {
+        return Json.read(json.get("wait"), Wait.class);
     }
 }
