@@ -1,0 +1,98 @@
+package parley;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.dylibso.chicory.compiler.MachineFactoryCompiler;
+import com.dylibso.chicory.runtime.Instance;
+import com.dylibso.chicory.runtime.Machine;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.extism.sdk.chicory.CurrentPlugin;
+import org.extism.sdk.chicory.ExtismHostFunction;
+import org.extism.sdk.chicory.ExtismValType;
+import org.extism.sdk.chicory.Manifest;
+import org.extism.sdk.chicory.ManifestWasm;
+import org.extism.sdk.chicory.Plugin;
+
+/**
+ * One instance of a plugin and the host functions it calls. It takes one call at a time, from any
+ * thread, and none out of a host function. After a trap, or when the plugin returns anything but
+ * 0, it takes no more: load another.
+ */
+final class Guest {
+    /** An offset that the plugin understands as the failure of its step. */
+    private static final long NO_REPLY = 0;
+
+    private static final CompiledModules COMPILED = new CompiledModules();
+
+    private final HostFunctions host;
+    private final Plugin plugin;
+    private boolean ready = true;
+    private RuntimeException hostFailure;
+
+    private Guest(Path module, HostFunctions host) {
+        this.host = host;
+        // By default the SDK interprets the module, a tenth as fast, and gives it WASI.
+        var options = new Manifest.Options().withWasi(null).withAoT().withMachineFactory(Guest::compile);
+        var manifest = Manifest.ofWasms(ManifestWasm.fromFilePath(module).build()).withOptions(options).build();
+        this.plugin = Plugin.ofManifest(manifest)
+                .withHostFunctions(Stream.of("store", "agent", "deliver")
+                        .map(this::hostFunction)
+                        .toArray(ExtismHostFunction[]::new))
+                .build();
+    }
+
+    /** Loads a module: compiles it, instantiates it and runs its start function. */
+    static Guest load(Path module, HostFunctions host) {
+        return new Guest(module, host);
+    }
+
+    /**
+     * Calls an export with JSON and returns the JSON it answers.
+     *
+     * @throws com.dylibso.chicory.wasm.ChicoryException when the plugin traps
+     * @throws org.extism.sdk.chicory.ExtismException when it returns anything but 0
+     * @throws RuntimeException what a host function threw
+     */
+    String call(String export, String input) {
+        if (!ready) {
+            throw new IllegalStateException("the instance is in a call, or was left in one by a trap");
+        }
+        ready = false;
+        hostFailure = null;
+        byte[] output = plugin.call(export, input.getBytes(UTF_8));
+        ready = true;
+        if (hostFailure != null) {
+            throw hostFailure;
+        }
+        return new String(output, UTF_8);
+    }
+
+    private static Machine compile(Instance instance) {
+        return MachineFactoryCompiler.builder(instance.module()).withCache(COMPILED).compile().apply(instance);
+    }
+
+    private ExtismHostFunction hostFunction(String family) {
+        var offset = List.of(ExtismValType.I64);
+        return ExtismHostFunction.of(family, offset, offset, (plugin, params, results) ->
+                results.setLong(0, answer(plugin, family, params.getLong(0))));
+    }
+
+    /**
+     * Answers a request in the plugin's memory. An exception must not pass through the plugin: it
+     * would take away its frames but not what they have on the plugin's own stack, which so
+     * overflows after some fifty failures. It is kept until the plugin has returned.
+     */
+    private long answer(CurrentPlugin plugin, String family, long request) {
+        if (hostFailure != null) {
+            return NO_REPLY;
+        }
+        try {
+            return plugin.memory().writeString(host.answer(family, plugin.memory().readString(request)));
+        } catch (RuntimeException e) {
+            hostFailure = e;
+            return NO_REPLY;
+        }
+    }
+}

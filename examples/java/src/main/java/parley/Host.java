@@ -1,0 +1,359 @@
+package parley;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Phaser;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import parley.Facts.Caller;
+import parley.Run.Task;
+import parley.Session.Target;
+import parley.StepResult.Wait;
+import parley.Store.Row;
+
+/**
+ * A host of Parley, for any number of threads. What a gateway keeps in its database are the store,
+ * the runs and the flows: everything that a step has recorded, and the flow as the step leaves
+ * it, is written together.
+ */
+final class Host {
+    /** Posts texts to channels. */
+    @FunctionalInterface
+    interface Post {
+        /** Posts a text, or notes why it may not leave. Equal ids are one delivery. Several come at once. */
+        void deliver(Facts.Deliver place, String text, String id);
+    }
+
+    /** A call of a tool, from its first step to its last. */
+    record Flow(String id, String tool, JsonElement args, Caller caller, long acceptedAt) {}
+
+    /** A flow that has stopped, because a step that was not its first has failed. */
+    record Parked(Flow flow, int step, Exception error) {}
+
+    private static final Plugin.Operations NONE = (operation, request) -> {
+        throw new StepException("forbidden", "derive asks nothing");
+    };
+
+    private final Phaser underWay = new Phaser(1); // flows, deliveries, and one party for idle()
+    private final ExecutorService threads = Executors.newCachedThreadPool(Host::daemon);
+    private final Lock lock = new ReentrantLock(true); // guards the plugin, the store and the runs
+    private final Plugin plugin;
+    private final JsonObject config;
+    private final Post post;
+    private final Store store = new Store();
+    private final Runs runs;
+    private final AtomicLong calls = new AtomicLong();
+    private final List<Parked> parked = new CopyOnWriteArrayList<>();
+
+    /** Agents, by their ids, answer runs. */
+    Host(Plugin plugin, JsonObject config, Map<String, Agent> agents, Post post) {
+        this.plugin = plugin;
+        this.config = config;
+        this.post = post;
+        this.runs = new Runs(lock, store, agents, threads);
+    }
+
+    /** Stores a session with its transcript. */
+    void add(Session session, List<JsonObject> messages) throws StepException {
+        lock.lock();
+        try {
+            store.put(session, facts(session, null), messages);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Calls a tool as a session. The flow goes on behind the answer; what the plugin refuses is a {@link StepException}. */
+    CompletableFuture<StepResult> call(String tool, JsonElement args, String sessionKey) {
+        return call(tool, args, caller(sessionKey));
+    }
+
+    /** Calls a tool as a run. */
+    CompletableFuture<StepResult> call(String tool, JsonElement args, Run run) {
+        return call(tool, args, caller(run.task().sessionKey()).in(run));
+    }
+
+    /** Waits until nothing is under way. One thread at a time may. */
+    void idle() {
+        underWay.arriveAndAwaitAdvance();
+    }
+
+    List<Parked> parked() {
+        return List.copyOf(parked);
+    }
+
+    private CompletableFuture<StepResult> call(String tool, JsonElement args, Caller caller) {
+        var flow = new Flow("flow-" + calls.incrementAndGet(), tool, args, caller, now());
+        var answer = new CompletableFuture<StepResult>();
+        begin(() -> run(flow, answer));
+        return answer;
+    }
+
+    /** The loop: a flow from its call to the step that waits for nothing more. */
+    private void run(Flow flow, CompletableFuture<StepResult> answer) {
+        int step = 1;
+        try {
+            StepResult out = step("call", flow, step, Json.object("callId", flow.id, "tool", flow.tool, "args", flow.args));
+            while (true) {
+                if (out.result() != null) {
+                    answer.complete(out);
+                }
+                Wait wait = out.waitsFor();
+                if (wait == null) {
+                    return;
+                }
+                JsonObject event = event(wait);
+                step++;
+                out = step("resume", flow, step, Json.object(
+                        "state", wait.state(), "stateVersion", wait.stateVersion(), "event", event));
+            }
+        } catch (Exception e) {
+            if (step > 1) {
+                parked.add(new Parked(flow, step, e));
+            }
+            answer.completeExceptionally(e); // which nobody hears who has been answered
+        }
+    }
+
+    /** What comes first: the end of the run, which wins a tie, or the time. */
+    private JsonObject event(Wait wait) throws InterruptedException, ExecutionException {
+        CompletableFuture<Run> ended = wait.run() == null ? new CompletableFuture<>() : runs.get(wait.run()).ended;
+        try {
+            Run run = wait.until() == 0 ? ended.get() : ended.get(wait.until() - now(), MILLISECONDS);
+            return Json.object("type", "run", "at", now(), "run", run.facts());
+        } catch (TimeoutException e) {
+            return Json.object("type", "time", "at", now());
+        }
+    }
+
+    /** One step, and then what it has recorded, before anything that it relied on can change. */
+    private StepResult step(String export, Flow flow, int number, JsonObject input) throws StepException {
+        lock.lock();
+        try {
+            input.asMap().putAll(Json.object(
+                    "abi", 1, "flowId", flow.id, "step", number, "now", now(), "acceptedAt", flow.acceptedAt,
+                    "caller", flow.caller, "config", config).asMap());
+            var step = new Step(flow, number);
+            StepResult out = plugin.ask(export, input, step);
+            step.commit(out);
+            return out;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
+    private void post(Session session, Target target, String text, String id) {
+        Facts.Deliver place;
+        lock.lock();
+        try {
+            place = facts(session, target).deliver();
+        } catch (StepException e) {
+            place = new Facts.Deliver(false, e.getMessage(), null);
+        } finally {
+            lock.unlock();
+        }
+        post.deliver(place, text, id);
+    }
+
+    private Facts facts(Session session, Target target) throws StepException {
+        JsonObject question = Json.object("abi", 1, "session", session, "config", config);
+        if (target != null) {
+            question.add("target", Json.tree(target));
+        }
+        return Json.read(plugin.ask("derive", question, NONE).result(), Facts.class);
+    }
+
+    private Caller caller(String sessionKey) {
+        lock.lock();
+        try {
+            Row row = store.row(sessionKey);
+            if (row == null) {
+                throw new IllegalArgumentException("there is no session " + sessionKey);
+            }
+            return row.facts().caller();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void begin(Runnable work) {
+        underWay.register();
+        threads.execute(() -> {
+            try {
+                work.run();
+            } finally {
+                underWay.arriveAndDeregister();
+            }
+        });
+    }
+
+    /** Threads that wait for a time keep no program alive that has nothing else to do. */
+    private static Thread daemon(Runnable work) {
+        var thread = new Thread(work, "parley");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private static long now() {
+        return System.currentTimeMillis();
+    }
+
+    /** The host functions of a step. Reads answer; writes are checked, and recorded as effects. */
+    private final class Step implements Plugin.Operations {
+        /** What is done when the step has returned. */
+        private interface Effect {
+            void commit() throws StepException;
+        }
+
+        /** A request to store.create. */
+        private record Child(String agentId, String label, String model, String thinkingLevel, int maxActive) {}
+
+        /** A request to deliver.send. */
+        private record Text(String sessionKey, String text, boolean atCall) {}
+
+        private final Flow flow;
+        private final Caller caller;
+        private final int number;
+        private final List<Effect> effects = new ArrayList<>();
+        private final Set<String> children = new HashSet<>();
+
+        Step(Flow flow, int number) {
+            this.flow = flow;
+            this.caller = flow.caller;
+            this.number = number;
+        }
+
+        /** Does what is recorded, and notes which run the run that calls waits for. */
+        void commit(StepResult out) throws StepException {
+            for (Effect effect : effects) {
+                effect.commit();
+            }
+            if (caller.runId() != null) {
+                boolean waits = out.result() == null && out.waitsFor() != null && out.waitsFor().run() != null;
+                runs.get(caller.runId()).awaited = waits ? runs.get(out.waitsFor().run()) : null;
+            }
+        }
+
+        @Override
+        public JsonObject answer(String operation, JsonObject request) throws StepException {
+            return switch (operation) {
+                case "store.get" -> store.get(text(request, "sessionKey"));
+                case "store.resolve" -> store.resolve(
+                        text(request, "sessionId"), Json.read(request.get("scope"), Store.Scope.class));
+                case "store.list" -> store.list(Json.read(request, Store.Query.class));
+                case "store.history" -> store.history(Json.read(request, Store.Part.class));
+                case "store.create" -> create(Json.read(request, Child.class));
+                case "store.archive" -> archive(text(request, "sessionKey"));
+                case "store.delete" -> delete(text(request, "sessionKey"));
+                case "agent.status" -> status(text(request, "runId"));
+                case "agent.waits" -> Json.object("waits", runs.leads(text(request, "sessionKey"), caller.runId()));
+                case "agent.run" -> run(Json.read(request, Task.class));
+                case "deliver.send" -> send(Json.read(request, Text.class));
+                default -> throw new StepException("unsupported", "this host has no " + operation);
+            };
+        }
+
+        private JsonObject create(Child request) throws StepException {
+            if (request.maxActive > 0 && runs.active(caller.sessionKey()) + children.size() >= request.maxActive) {
+                throw new StepException("forbidden", "there are as many children at work as may be");
+            }
+            var child = new Session();
+            child.key = "agent:" + request.agentId + ":subagent:" + id();
+            child.agentId = request.agentId;
+            child.sessionId = id();
+            child.updatedAt = now();
+            child.spawnedBy = caller.sessionKey();
+            child.sandboxed = caller.sandboxed();
+            child.label = request.label;
+            child.modelOverride = request.model;
+            child.thinkingLevel = request.thinkingLevel;
+            children.add(child.key);
+            effects.add(() -> add(child, List.of()));
+            return Json.object("sessionKey", child.key, "sessionId", child.sessionId);
+        }
+
+        private JsonObject archive(String sessionKey) throws StepException {
+            Session session = idle(sessionKey).session();
+            effects.add(() -> session.archivedAt = session.archivedAt == null ? now() : session.archivedAt);
+            return Json.object();
+        }
+
+        private JsonObject delete(String sessionKey) throws StepException {
+            idle(sessionKey);
+            effects.add(() -> store.delete(sessionKey));
+            return Json.object();
+        }
+
+        private JsonObject status(String runId) {
+            Run run = runs.get(runId);
+            return Json.object("run", run == null ? null : run.facts());
+        }
+
+        private JsonObject run(Task task) throws StepException {
+            if (!children.contains(task.sessionKey())) {
+                Row row = stored(task.sessionKey());
+                if (row.archived()) {
+                    throw new StepException("not_found", "session " + task.sessionKey() + " is archived");
+                }
+                if (!row.facts().receive().allowed()) {
+                    throw new StepException("forbidden", row.facts().receive().reason());
+                }
+            }
+            String source = task.source() == null ? caller.sessionKey() : task.source();
+            JsonObject provenance = Json.object(
+                    "kind", "inter_session", "sourceSessionKey", source,
+                    "sourceChannel", stored(source).facts().channel(), "sourceTool", flow.tool);
+            String parent = task.group().equals("subagent") ? caller.sessionKey() : null;
+            var run = new Run(id(), task, caller.hops() + 1, provenance, parent);
+            effects.add(() -> runs.queue(run));
+            return Json.object("runId", run.id());
+        }
+
+        private JsonObject send(Text request) throws StepException {
+            Session session = stored(request.sessionKey).session();
+            Target target = request.atCall ? caller.target() : null;
+            String id = id();
+            effects.add(() -> begin(() -> post(session, target, request.text, id)));
+            return Json.object("deliveryId", id);
+        }
+
+        /** The id of what is recorded next. */
+        private String id() {
+            return flow.id + "-" + number + "-" + (effects.size() + 1);
+        }
+
+        private Row stored(String sessionKey) throws StepException {
+            Row row = store.row(sessionKey);
+            if (row == null) {
+                throw new StepException("not_found", "there is no session " + sessionKey);
+            }
+            return row;
+        }
+
+        private Row idle(String sessionKey) throws StepException {
+            if (runs.busy(sessionKey)) {
+                throw new StepException("conflict", "a run of " + sessionKey + " has not ended");
+            }
+            return stored(sessionKey);
+        }
+
+        private static String text(JsonObject request, String member) {
+            return request.get(member).getAsString();
+        }
+    }
+}

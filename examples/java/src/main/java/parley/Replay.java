@@ -1,0 +1,79 @@
+package parley;
+
+import com.google.gson.JsonPrimitive;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import parley.Transcript.Exchange;
+import parley.Transcript.HostCall;
+
+/** Replays transcripts with one instance of the plugin, and is its host while it does. */
+final class Replay implements HostFunctions {
+    private final Path module;
+    private final PrintStream out;
+    private Guest guest;
+
+    private Exchange exchange;
+    private String place;
+    private int asked;
+
+    Replay(Path module, PrintStream out) {
+        this.module = module;
+        this.out = out;
+        this.guest = Guest.load(module, this);
+    }
+
+    /** Replays all transcripts below a directory. True when there were some and all passed. */
+    boolean run(Path dir) throws IOException {
+        out.println(Versions.line());
+        int passed = 0;
+        int failed = 0;
+        for (Path file : Transcript.files(dir)) {
+            if (passes(Transcript.read(file))) {
+                passed++;
+            } else {
+                failed++;
+            }
+        }
+        out.printf("%d passed, %d failed%n", passed, failed);
+        return passed > 0 && failed == 0;
+    }
+
+    private boolean passes(Transcript transcript) {
+        try {
+            for (int i = 0; i < transcript.exchanges().size(); i++) {
+                place = "/exchanges/" + i;
+                replay(transcript.exchanges().get(i));
+            }
+            return true;
+        } catch (Mismatch mismatch) {
+            out.println(transcript.id() + ": " + mismatch.getMessage());
+        } catch (RuntimeException e) {
+            out.println(transcript.id() + ": " + place + ": " + e);
+            guest = Guest.load(module, this); // it may have been a trap
+        }
+        return false;
+    }
+
+    private void replay(Exchange exchange) {
+        this.exchange = exchange;
+        asked = 0;
+        String output = guest.call(exchange.export(), exchange.input().toString());
+        if (asked < exchange.calls().size()) {
+            throw new Mismatch(place + "/calls/" + asked, exchange.calls().get(asked).request(), null);
+        }
+        Mismatch.check(place + "/output", exchange.output(), Json.parse(output));
+    }
+
+    @Override
+    public String answer(String family, String request) {
+        String at = place + "/calls/" + asked;
+        if (asked == exchange.calls().size()) {
+            throw new Mismatch(at, null, request);
+        }
+        HostCall call = exchange.calls().get(asked++);
+        Mismatch.check(at + "/family", new JsonPrimitive(call.family()), new JsonPrimitive(family));
+        Mismatch.check(at + "/request", call.request(), Json.parse(request));
+        return call.reply().toString();
+    }
+}

@@ -1,0 +1,117 @@
+package parley;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Lock;
+import parley.Store.Row;
+
+/** Runs of agents. Those of one session come one after the other. The host's lock guards them, but for {@link #get}. */
+final class Runs {
+    private final Lock lock;
+    private final Store store;
+    private final Map<String, Agent> agents;
+    private final ExecutorService threads;
+    private final Map<String, Run> runs = new ConcurrentHashMap<>();
+    private final Map<String, Run> last = new HashMap<>(); // by session: the run that is behind all others
+
+    Runs(Lock lock, Store store, Map<String, Agent> agents, ExecutorService threads) {
+        this.lock = lock;
+        this.store = store;
+        this.agents = agents;
+        this.threads = threads;
+    }
+
+    /** A run by its id, or null. */
+    Run get(String id) {
+        return runs.get(id);
+    }
+
+    void queue(Run run) {
+        runs.put(run.id(), run);
+        run.ahead = last.put(run.task().sessionKey(), run);
+        CompletableFuture<?> turn = run.ahead == null ? CompletableFuture.completedFuture(null) : run.ahead.ended;
+        turn.thenRunAsync(() -> execute(run), threads);
+    }
+
+    /** How many children of a session are at work. */
+    long active(String parent) {
+        return runs.values().stream().filter(run -> parent.equals(run.parent) && !run.hasEnded()).count();
+    }
+
+    boolean busy(String sessionKey) {
+        return last.containsKey(sessionKey) && !last.get(sessionKey).hasEnded();
+    }
+
+    /** Whether a run of the session waits for another, itself or through others. */
+    boolean leads(String sessionKey, String runId) {
+        return runId != null && last.containsKey(sessionKey) && last.get(sessionKey).leadsTo(runId);
+    }
+
+    /** The agent answers without the lock; what comes before and after is done with it. */
+    private void execute(Run run) {
+        Agent agent = start(run);
+        long limit = run.task().timeoutSeconds() > 0 ? run.task().timeoutSeconds() : Long.MAX_VALUE;
+        Future<String> answer = threads.submit(() -> agent.answer(run));
+        try {
+            end(run, "done", answer.get(limit, SECONDS).strip(), null);
+        } catch (TimeoutException e) {
+            answer.cancel(true);
+            end(run, "timeout", null, null);
+        } catch (ExecutionException e) {
+            end(run, "failed", null, e.getCause().toString());
+        } catch (InterruptedException e) {
+            answer.cancel(true);
+            end(run, "killed", null, null);
+        }
+    }
+
+    private Agent start(Run run) {
+        lock.lock();
+        try {
+            run.status = "running";
+            run.startedAt = System.currentTimeMillis();
+            Row row = store.row(run.task().sessionKey());
+            if (row == null || row.archived()) {
+                return none("the session is gone, or archived");
+            }
+            store.say(row.session().key, "user", run.task().message(), run.provenance);
+            return agents.getOrDefault(row.session().agentId, none("there is no such agent"));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static Agent none(String why) {
+        return run -> {
+            throw new IllegalStateException(why);
+        };
+    }
+
+    private void end(Run run, String status, String reply, String error) {
+        lock.lock();
+        try {
+            run.status = status;
+            run.reply = reply;
+            run.error = error;
+            run.endedAt = System.currentTimeMillis();
+            Row row = store.row(run.task().sessionKey());
+            if (row != null && reply != null) {
+                store.say(row.session().key, "assistant", reply, null);
+            }
+            if (row != null && !run.task().noTools()) {
+                row.session().status = status;
+            }
+        } finally {
+            lock.unlock();
+        }
+        run.ended.complete(run);
+    }
+}

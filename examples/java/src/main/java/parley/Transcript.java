@@ -1,0 +1,49 @@
+package parley;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A recorded conversation between a host and the plugin (testdata/transcripts/README.md). */
+record Transcript(String id, List<Exchange> exchanges) {
+    /** A call of an export, the calls of host functions in it, and what it returned. */
+    record Exchange(String export, JsonElement input, List<HostCall> calls, JsonElement output) {}
+
+    /** A call of a host function. */
+    record HostCall(String family, JsonElement request, JsonElement reply) {}
+
+    /** The files of all transcripts below a directory, in order. */
+    static List<Path> files(Path dir) throws IOException {
+        try (Stream<Path> paths = Files.walk(dir)) {
+            return paths.filter(Files::isRegularFile)
+                    .filter(path -> path.toString().endsWith(".json") && !path.endsWith("index.json"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    static Transcript read(Path file) throws IOException {
+        JsonObject json = Json.parse(Files.readString(file)).getAsJsonObject();
+        return new Transcript(json.get("id").getAsString(), objects(json, "exchanges").map(Transcript::exchange).toList());
+    }
+
+    private static Exchange exchange(JsonObject json) {
+        return new Exchange(
+                json.get("export").getAsString(),
+                json.get("input"),
+                objects(json, "calls").map(Transcript::hostCall).toList(),
+                json.get("output"));
+    }
+
+    private static HostCall hostCall(JsonObject json) {
+        return new HostCall(json.get("family").getAsString(), json.get("request"), json.get("reply"));
+    }
+
+    private static Stream<JsonObject> objects(JsonObject json, String member) {
+        return json.getAsJsonArray(member).asList().stream().map(JsonElement::getAsJsonObject);
+    }
+}
