@@ -1,20 +1,24 @@
-# What the conform.sh of the examples have in common; to be sourced.
+# What the conform.sh of the examples have in common. They source it from their own folder.
 
-# CACHE keeps what package managers fetch, outside of the checkout.
-CACHE=${PARLEY_CONFORM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/parley/conform}/$(basename "$PWD")
-mkdir -p "$CACHE"
+language=$(basename "$PWD")
+# What package managers fetch is kept here, outside of the checkout.
+cache=${PARLEY_CONFORM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/parley/conform}/$language
+mkdir -p "$cache"
 
-# stage NAME COMMAND… runs a command, and says how long it took.
+# stage NAME PATTERN COMMAND… runs a command, and prints how long it took and the last
+# line of its output that matches; all of it when it fails.
 stage() {
-  local name=$1 start=$SECONDS
-  shift
-  echo "== $(basename "$PWD"): $name"
-  "$@"
-  echo "   $((SECONDS - start)) s"
+  local name=$1 pattern=$2 start=$EPOCHREALTIME status=ok
+  shift 2
+  "$@" >"$cache/stage.log" 2>&1 || status=FAILED
+  printf '%-6s %-8s %-6s %6.1f s  %s\n' "$language" "$name" "$status" "$(seconds "$start")" "$(grep -E -- "$pattern" "$cache/stage.log" | tail -n 1 || :)"
+  if [ "$status" != ok ]; then
+    cat "$cache/stage.log"
+    return 1
+  fi
 }
 
-# demo COMMAND… runs a demo, and compares what it prints with demo.txt.
-demo() {
-  "$@" | diff - ../demo.txt
-  cat ../demo.txt
-}
+seconds() { LC_ALL=C awk -v from="${1/,/.}" -v to="${EPOCHREALTIME/,/.}" 'BEGIN { print to - from }'; }
+
+# demo COMMAND… compares what a demo prints with what it prints in every language.
+demo() { "$@" | diff ../demo.txt - && echo "as in demo.txt"; }

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Installs the SDKs in node_modules, and shows with both that this host conforms.
+# Installs both SDKs in node_modules, and shows that this host conforms with each.
 set -euo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../conform.sh
-export NODE_OPTIONS=--disable-warning=ExperimentalWarning
+export NODE_OPTIONS="${NODE_OPTIONS:-} --disable-warning=ExperimentalWarning"
 
-stage "install" npm ci --no-audit --no-fund --loglevel=error --cache "$CACHE/npm"
-for sdk in @extism/extism extism-2; do
-  export EXTISM_SDK=$sdk
-  stage "$sdk: tests" node --test --test-reporter=dot test/
-  stage "$sdk: replay" node replay.js
-  stage "$sdk: demo" demo node demo.js
-  stage "$sdk: failures" node failures.js
-  stage "$sdk: calls" node --expose-gc calls.js
+stage install 'added' npm ci --no-audit --no-fund --cache "$cache/npm"
+for EXTISM_SDK in @extism/extism extism-2; do
+  export EXTISM_SDK
+  stage tests '^# pass' node --test --test-reporter=tap test/
+  stage version '' node -e 'import("./plugin.js").then(async ({ version }) => console.log(await version()))'
+  stage replay 'passed' node replay.js
+  stage demo 'demo.txt' demo node demo.js
+  stage failures 'a trap' node failures.js
+  stage calls 'calls/s' node --expose-gc calls.js
 done

@@ -27,7 +27,9 @@ export class Host {
   static async start({ config, sessions, agents, deliver, plugin }) {
     const host = new Host();
     host.#plugin = plugin ?? (await Plugin.load());
-    host.tools = (await host.#plugin.ask("describe")).tools;
+    const { abi, tools } = await host.#plugin.ask("describe");
+    if (abi !== 1) throw new Error(`the module speaks ABI version ${abi}, this host version 1`);
+    host.tools = tools;
     host.#config = config;
     host.#deliver = deliver;
     host.#runs = new Runs(host.#store, agents);

@@ -42,7 +42,7 @@ final class Host {
     record Flow(String id, String tool, JsonElement args, Caller caller, long acceptedAt) {}
 
     /** A flow that has stopped, because a step that was not its first has failed. */
-    record Parked(Flow flow, int step, Exception error) {}
+    record Parked(Flow flow, int step, Throwable error) {}
 
     private static final Plugin.Operations NONE = (operation, request) -> {
         throw new StepException("forbidden", "derive asks nothing");
@@ -121,7 +121,7 @@ final class Host {
                 out = step("resume", flow, step, Json.object(
                         "state", wait.state(), "stateVersion", wait.stateVersion(), "event", event));
             }
-        } catch (Exception e) {
+        } catch (Throwable e) {
             if (step > 1) {
                 parked.add(new Parked(flow, step, e));
             }
