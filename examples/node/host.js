@@ -62,9 +62,10 @@ export class Host {
   async #flow(tool, args, caller, answer) {
     const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
     let out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
-    for (let step = 2; ; step++) {
+    for (let step = 2, answered = false; ; step++) {
       if (out.result) answer({ result: out.result, code: out.code });
-      this.#runs.waits(caller.runId, out.result ? undefined : out.wait?.run);
+      answered ||= !!out.result;
+      this.#runs.waits(caller.runId, answered ? undefined : out.wait?.run);
       if (!out.wait) return;
       const { run, until, state, stateVersion } = out.wait;
       const event = await this.#event(this.#runs.get(run), until);

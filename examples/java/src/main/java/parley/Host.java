@@ -39,7 +39,9 @@ final class Host {
     }
 
     /** A call of a tool, from its first step to its last. */
-    record Flow(String id, String tool, JsonElement args, Caller caller, long acceptedAt) {}
+    record Flow(
+            String id, String tool, JsonElement args, Caller caller, long acceptedAt,
+            CompletableFuture<StepResult> answer) {}
 
     /** A flow that has stopped, because a step that was not its first has failed. */
     record Parked(Flow flow, int step, Throwable error) {}
@@ -97,20 +99,19 @@ final class Host {
     }
 
     private CompletableFuture<StepResult> call(String tool, JsonElement args, Caller caller) {
-        var flow = new Flow("flow-" + calls.incrementAndGet(), tool, args, caller, now());
-        var answer = new CompletableFuture<StepResult>();
-        begin(() -> run(flow, answer));
-        return answer;
+        var flow = new Flow("flow-" + calls.incrementAndGet(), tool, args, caller, now(), new CompletableFuture<>());
+        begin(() -> run(flow));
+        return flow.answer;
     }
 
     /** The loop: a flow from its call to the step that waits for nothing more. */
-    private void run(Flow flow, CompletableFuture<StepResult> answer) {
+    private void run(Flow flow) {
         int step = 1;
         try {
             StepResult out = step("call", flow, step, Json.object("callId", flow.id, "tool", flow.tool, "args", flow.args));
             while (true) {
                 if (out.result() != null) {
-                    answer.complete(out);
+                    flow.answer.complete(out);
                 }
                 Wait wait = out.waitsFor();
                 if (wait == null) {
@@ -125,7 +126,7 @@ final class Host {
             if (step > 1) {
                 parked.add(new Parked(flow, step, e));
             }
-            answer.completeExceptionally(e); // which nobody hears who has been answered
+            flow.answer.completeExceptionally(e); // which nobody hears who has been answered
         }
     }
 
@@ -244,7 +245,8 @@ final class Host {
                 effect.commit();
             }
             if (caller.runId() != null) {
-                boolean waits = out.result() == null && out.waitsFor() != null && out.waitsFor().run() != null;
+                boolean answered = out.result() != null || flow.answer.isDone();
+                boolean waits = !answered && out.waitsFor() != null && out.waitsFor().run() != null;
                 runs.get(caller.runId()).awaited = waits ? runs.get(out.waitsFor().run()) : null;
             }
         }
