@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import exact
-import parley
 import sample
+from plugin import Plugin, versions
 
 
 def resident_mib():
@@ -33,8 +33,8 @@ def main(arguments=None):
     if n < 10:
         parser.error("N must be at least 10")
 
-    print(parley.versions())
-    plugin = parley.Plugin()
+    print(versions())
+    plugin = Plugin()
     text = exact.dumps(sample.call())
     expected = plugin.call("call", text, sample.store)
     first = None

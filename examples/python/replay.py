@@ -7,10 +7,10 @@ from pathlib import Path
 import extism
 
 import exact
-import parley
 import transcript
+from plugin import ROOT, Plugin, versions
 
-TRANSCRIPTS = parley.ROOT / "testdata/transcripts"
+TRANSCRIPTS = ROOT / "testdata/transcripts"
 
 
 def replay_all(plugin, folder):
@@ -33,8 +33,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dir", metavar="DIR", type=Path, nargs="?", default=TRANSCRIPTS)
     folder = parser.parse_args(arguments).dir
-    print(parley.versions())
-    passed, failed = replay_all(parley.Plugin(), folder)
+    print(versions())
+    passed, failed = replay_all(Plugin(), folder)
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
 

@@ -1,7 +1,9 @@
 """Parley's module in the Extism SDK: one instance, which is called a step at a time."""
 
 import functools
+import json
 import platform
+import re
 import threading
 from collections.abc import Callable
 from importlib import metadata
@@ -9,8 +11,6 @@ from pathlib import Path
 
 import extism
 from extism.extism import CompiledPlugin  # which the package itself does not export
-
-import exact
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = ROOT / "plugin/wasm/parley.wasm"
@@ -26,8 +26,12 @@ def versions():
     )
 
 
-class StepError(Exception):
-    """The plugin ended the step with an error: nothing that the step did counts."""
+# The same by its name, such as store.get: takes a request's members, returns that of the reply.
+Function = Callable[..., dict]
+
+
+class ParleyError(Exception):
+    """A step that failed, of which nothing counts, or a request that a host function refuses."""
 
     def __init__(self, code, message):
         super().__init__(f"{code}: {message}")
@@ -47,10 +51,18 @@ class Plugin:
         self._busy = threading.Lock()
         self.instance = extism.Plugin(self._compiled)
 
-    def step(self, export: str, message: dict, handler: Handler) -> dict:
-        output = exact.loads(self.call(export, exact.dumps(message), handler))
+    def describe(self) -> dict:
+        return json.loads(self.call("describe", "", None))
+
+    def ask(self, export: str, message: dict, functions: dict[str, Function]) -> dict:
+        """Call an export with JSON values. Members of requests are arguments in snake_case."""
+
+        def handler(family, request):
+            return _dumps(_reply(functions, family, json.loads(request)))
+
+        output = json.loads(self.call(export, _dumps(message), handler))
         if "error" in output:
-            raise StepError(output["error"]["code"], output["error"]["message"])
+            raise ParleyError(**output["error"])
         return output
 
     def call(self, export: str, text: str, handler: Handler) -> str:
@@ -74,6 +86,24 @@ class Plugin:
         if answers.failure is not None:
             raise answers.failure
         return output.decode()
+
+
+def _reply(functions, family, request):
+    name = f"{family}.{request.pop('op')}"
+    try:
+        if name not in functions:
+            raise ParleyError("unsupported", f"this host has no {name}")
+        return {"ok": functions[name](**{_snake(k): v for k, v in request.items()})}
+    except ParleyError as refusal:
+        return {"error": {"code": refusal.code, "message": refusal.message}}
+
+
+def _snake(name):
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+# Without blanks and escapes: it is the bytes that have a limit.
+_dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class _Answers:
