@@ -1,0 +1,280 @@
+"""A host of Parley.
+
+What a gateway keeps in its database are the store, the runs and the flows: everything that a step
+has recorded, and the flow as the step leaves it, is written together.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from plugin import ParleyError, Plugin
+from runs import Agent, Run, Runs
+from store import Row, Store, now, present
+
+log = logging.getLogger(__name__)
+
+# Posts a text: (place, text, id). The place is {allowed, target} or {allowed, reason}; equal ids
+# are one delivery.
+Deliver = Callable[[dict, str, str], Awaitable[None]]
+
+
+@dataclass(eq=False)
+class Flow:
+    """A call of a tool, from its first step to the one that waits for nothing more."""
+
+    id: str
+    tool: str
+    caller: dict
+    accepted_at: int
+    answer: asyncio.Future
+    step: int = 1
+    wait: dict | None = None
+    note: str | None = None
+    error: Exception | None = None  # it is parked: this step has failed
+
+
+class Host:
+    """Belongs to one event loop. What awaits nothing is by itself; that is all its locking."""
+
+    def __init__(
+        self,
+        config: dict,
+        sessions: list[dict],
+        agents: dict[str, Agent],
+        deliver: Deliver,
+        plugin: Plugin | None = None,
+    ):
+        self.flows: dict[str, Flow] = {}  # those that wait or are parked
+        self.store = Store()
+        self.runs = Runs(self.store, agents)
+        self._config = config
+        self._deliver = deliver
+        self._plugin = plugin or Plugin()
+        self._under_way: set[asyncio.Task] = set()  # flows and deliveries
+        self._calls = 0
+        self._check(self._plugin.describe())
+        for row in sessions:
+            self._add(**row)
+
+    async def call(self, tool: str, args, session_key: str, run: Run | None = None) -> dict:
+        """Call a tool as a session, or as a run in it: {result, code?}. The flow goes on behind."""
+        self._calls += 1
+        caller = self.store.rows[session_key].facts["caller"]
+        if run:
+            caller = {**caller, "runId": run.id, "hops": run.hops}
+        answer = asyncio.get_running_loop().create_future()
+        flow = Flow(f"flow-{self._calls}", tool, caller, now(), answer)
+        self._step(flow, "call", callId=flow.id, tool=tool, args=args)
+        if flow.wait:
+            self.flows[flow.id] = flow
+            self._begin(self._go_on(flow))
+        return await answer
+
+    async def idle(self):
+        """Wait until nothing is under way."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    def parked(self) -> list[Flow]:
+        return [flow for flow in self.flows.values() if flow.error]
+
+    def _begin(self, work):
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    def _check(self, description):
+        if description["abi"] != 1:
+            raise ValueError(f"the plugin speaks version {description['abi']} of the ABI, not 1")
+        missing = set(description["capabilities"]) - _Step(self, None).functions.keys()
+        if missing:
+            raise ValueError(f"the plugin wants {', '.join(sorted(missing))}")
+
+    async def _go_on(self, flow):
+        try:
+            while flow.wait:
+                event = await self._event(**flow.wait)
+                flow.step += 1
+                wait = {name: flow.wait[name] for name in ("state", "stateVersion")}
+                self._step(flow, "resume", event=event, **wait)
+            del self.flows[flow.id]
+        except Exception as error:
+            log.exception("%s (%s) is parked: its step %d failed", flow.id, flow.tool, flow.step)
+            flow.error = error
+            if not flow.answer.done():
+                flow.answer.set_exception(error)
+
+    async def _event(self, run=None, until=None, **_):
+        """What comes first: the end of the run, which wins a tie, or the time."""
+        seconds = None if until is None else max(0, until / 1000 - time.time())
+        if run is None:
+            await asyncio.sleep(seconds)
+        else:
+            run = self.runs.get(run)
+            await asyncio.wait([run.task], timeout=seconds)
+            if run.ended_at:
+                return {"type": "run", "at": now(), "run": run.facts()}
+        return {"type": "time", "at": now()}
+
+    def _step(self, flow, export, **more):
+        """Make one step and commit what it has recorded, before anything else can change."""
+        step = _Step(self, flow)
+        message = {
+            "abi": 1,
+            "flowId": flow.id,
+            "step": flow.step,
+            "now": now(),
+            "acceptedAt": flow.accepted_at,
+            "caller": flow.caller,
+            "config": self._config,
+        }
+        out = self._plugin.ask(export, message | more, step.functions)
+        for effect in step.effects:
+            effect()
+        flow.wait = out.get("wait")
+        flow.note = out.get("note", flow.note)
+        if "result" in out and not flow.answer.done():  # by a caller who is gone
+            flow.answer.set_result({k: out[k] for k in ("result", "code") if k in out})
+
+    def _add(self, session: dict, messages: list[dict] | None = None):
+        self.store.rows[session["key"]] = Row(session, self._facts(session), messages or [])
+
+    def _waits(self, session_key: str, caller: str | None) -> bool:
+        """Whether a run of the session waits for the run that calls, itself or through others."""
+
+        def wait(run):
+            if run is None or run.ended_at:
+                return False
+            return run.id == caller or wait(run.ahead) or any(map(wait, self._awaited(run)))
+
+        return caller is not None and wait(self.runs.last(session_key))
+
+    def _awaited(self, run):
+        """What a run waits for: a call of its own that is not answered yet waits for that."""
+        return [
+            self.runs.get(flow.wait.get("run"))
+            for flow in self.flows.values()
+            if flow.caller.get("runId") == run.id and not flow.answer.done()
+        ]
+
+    def _facts(self, session, target=None):
+        message = present(abi=1, session=session, target=target, config=self._config)
+        return self._plugin.ask("derive", message, {})["result"]
+
+    async def _post(self, session_key, target, text, id):
+        """Where a text goes, and whether it may, is asked when it is posted: it may change."""
+        row = self.store.rows.get(session_key)
+        session = row.session if row else {"key": session_key}
+        await self._deliver(self._facts(session, target)["deliver"], text, id)
+
+
+class _Step:
+    """The host functions of one step. Reads answer; writes are checked, and recorded as effects."""
+
+    def __init__(self, host, flow):
+        self._host = host
+        self._flow = flow
+        self._children = set()  # that this step creates
+        self.effects = []
+        self.functions = {
+            "store.get": host.store.get,
+            "store.resolve": host.store.resolve,
+            "store.list": host.store.list,
+            "store.history": host.store.history,
+            "store.create": self._create,
+            "store.archive": self._archive,
+            "store.delete": self._delete,
+            "agent.status": self._status,
+            "agent.waits": self._waits,
+            "agent.run": self._run,
+            "deliver.send": self._send,
+        }
+
+    def _create(self, *, agent_id, label=None, model=None, thinking_level=None, max_active=None):
+        caller = self._flow.caller
+        at_work = self._host.runs.active(caller["sessionKey"]) + len(self._children)
+        if max_active and at_work >= max_active:
+            raise ParleyError("forbidden", "there are as many children at work as may be")
+        id = self._id()
+        child = present(
+            key=f"agent:{agent_id}:subagent:{id}",
+            agentId=agent_id,
+            sessionId=id,
+            updatedAt=now(),
+            spawnedBy=caller["sessionKey"],
+            sandboxed=caller["sandboxed"],
+            label=label,
+            modelOverride=model,
+            thinkingLevel=thinking_level,
+        )
+        self._children.add(child["key"])
+        self.effects.append(partial(self._host._add, child))
+        return {"sessionKey": child["key"], "sessionId": id}
+
+    def _archive(self, *, session_key):
+        session = self._idle(session_key)
+        self.effects.append(partial(session.setdefault, "archivedAt", now()))
+        return {}
+
+    def _delete(self, *, session_key):
+        self._idle(session_key)
+        self.effects.append(partial(self._host.store.rows.pop, session_key))
+        return {}
+
+    def _status(self, *, run_id):
+        run = self._host.runs.get(run_id)
+        return {"run": run and run.facts()}
+
+    def _waits(self, *, session_key):
+        return {"waits": self._host._waits(session_key, self._flow.caller.get("runId"))}
+
+    def _run(self, *, session_key, group, source=None, **task):
+        caller = self._flow.caller
+        if session_key not in self._children:
+            row = self._row(session_key)
+            if row.session.get("archivedAt"):
+                raise ParleyError("not_found", f"session {session_key} is archived")
+            if not row.facts["receive"]["allowed"]:
+                raise ParleyError("forbidden", row.facts["receive"]["reason"])
+        source = source or caller["sessionKey"]
+        provenance = {
+            "kind": "inter_session",
+            "sourceSessionKey": source,
+            "sourceChannel": self._row(source).facts["channel"],
+            "sourceTool": self._flow.tool,
+        }
+        parent = caller["sessionKey"] if group == "subagent" else None
+        hops = caller["hops"] + 1
+        run = Run(self._id(), session_key, provenance=provenance, hops=hops, parent=parent, **task)
+        self.effects.append(partial(self._host.runs.queue, run))
+        return {"runId": run.id}
+
+    def _send(self, *, session_key, text, at_call=False, **_):
+        self._row(session_key)
+        caller = self._flow.caller
+        place = {k: caller[k] for k in ("channel", "to", "accountId", "threadId") if k in caller}
+        id = self._id()
+        target = place if at_call else None
+        post = partial(self._host._post, session_key, target, text, id)
+        self.effects.append(lambda: self._host._begin(post()))
+        return {"deliveryId": id}
+
+    def _id(self):
+        """The same when the step is made again."""
+        return f"{self._flow.id}-{self._flow.step}-{len(self.effects) + 1}"
+
+    def _row(self, session_key):
+        row = self._host.store.rows.get(session_key)
+        if row is None:
+            raise ParleyError("not_found", f"session {session_key} does not exist")
+        return row
+
+    def _idle(self, session_key):
+        row = self._row(session_key)
+        if self._host.runs.busy(session_key):
+            raise ParleyError("conflict", f"a run of {session_key} has not ended")
+        return row.session

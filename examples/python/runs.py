@@ -1,0 +1,97 @@
+"""Runs of agents. Those of one session come one after the other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from store import Store, now, present
+
+
+@dataclass(eq=False)
+class Run:
+    id: str
+    session_key: str
+    message: str
+    context: str | None = None
+    provenance: dict | None = None
+    no_tools: bool = False
+    timeout_seconds: float | None = None
+    hops: int = 0
+    parent: str | None = None  # the session of which this is a child's first run
+    status: str = "queued"
+    reply: str | None = None
+    error: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    ahead: "Run | None" = None  # until it has its turn
+    task: asyncio.Task | None = None
+
+    def facts(self):
+        """What the plugin is told."""
+        return present(
+            id=self.id,
+            status=self.status,
+            reply=self.reply,
+            error=self.error,
+            startedAt=self.started_at,
+            endedAt=self.ended_at,
+        )
+
+
+# Answers a run with a text.
+Agent = Callable[[Run], Awaitable[str]]
+
+
+class Runs:
+    def __init__(self, store: Store, agents: dict[str, Agent]):
+        self._store = store
+        self._agents = agents
+        self._runs: dict[str, Run] = {}
+        self._last: dict[str, Run] = {}  # by session, the run that is behind all others
+
+    def get(self, id: str) -> Run | None:
+        return self._runs.get(id)
+
+    def last(self, session_key: str) -> Run | None:
+        return self._last.get(session_key)
+
+    def queue(self, run: Run):
+        run.ahead = self.last(run.session_key)
+        self._runs[run.id] = self._last[run.session_key] = run
+        run.task = asyncio.create_task(self._execute(run))
+
+    def active(self, parent: str) -> int:
+        """How many children of a session are at work."""
+        return sum(run.parent == parent and not run.ended_at for run in self._runs.values())
+
+    def busy(self, session_key: str) -> bool:
+        last = self.last(session_key)
+        return last is not None and not last.ended_at
+
+    async def _execute(self, run):
+        if run.ahead:
+            await asyncio.wait([run.ahead.task])
+            run.ahead = None
+        row = self._store.rows.get(run.session_key)
+        run.status = "running"
+        run.started_at = now()
+        self._store.say(run.session_key, "user", run.message, provenance=run.provenance)
+        limit = asyncio.timeout(run.timeout_seconds or None)
+        try:
+            async with limit:
+                reply = await self._agent(row)(run)
+            run.status = "done"
+            run.reply = reply.strip() or None
+        except Exception as failure:
+            run.status = "timeout" if limit.expired() else "failed"
+            run.error = str(failure) or None
+        run.ended_at = now()
+        if run.reply:
+            self._store.say(run.session_key, "assistant", run.reply)
+        if row and not run.no_tools:
+            row.session["status"] = run.status
+
+    def _agent(self, row):
+        if row is None or row.session.get("archivedAt"):
+            raise LookupError("the session is gone, or archived")
+        return self._agents[row.session["agentId"]]
