@@ -5,7 +5,7 @@ language=$(basename "$PWD")
 cache=${PARLEY_CONFORM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/parley/conform}/$language
 mkdir -p "$cache"
 
-# stage NAME PATTERN COMMAND… runs a command, and prints how long it took and the last
+# stage NAME PATTERN COMMAND… runs a command (in a function errexit is off), and prints how long it took and the last
 # line of its output that matches; all of it when it fails.
 stage() {
   local name=$1 pattern=$2 start=$EPOCHREALTIME status=ok

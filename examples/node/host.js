@@ -1,11 +1,10 @@
 // A host of Parley. What a gateway keeps in its database are the store, the runs and the
 // flows: everything that a step has recorded, and the flow as the step leaves it, is
 // written together.
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { ParleyError, Plugin } from "./plugin.js";
 import { Runs } from "./runs.js";
 import { Store } from "./store.js";
+import { time } from "./time.js";
 
 export class Host {
   tools; // as the plugin describes them
@@ -38,11 +37,13 @@ export class Host {
   }
 
   /** Calls a tool as a session, or as a run in it: {result, code?}. The flow goes on behind the answer. */
-  call(tool, args, sessionKey, run) {
+  async call(tool, args, sessionKey, run) {
     const caller = { ...this.#store.row(sessionKey).facts.caller, ...(run && { runId: run.id, hops: run.hops }) };
+    const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
+    const out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
     return new Promise((answer, fail) => {
-      this.#begin(this.#flow(tool, args, caller, answer).catch((error) => {
-        this.parked.push({ tool, error });
+      this.#begin(this.#goOn(flow, tool, out, answer).catch((error) => {
+        this.parked.push({ flowId: flow.flowId, error });
         fail(error); // which nobody hears who has been answered
       }));
     });
@@ -58,14 +59,12 @@ export class Host {
     work.then(() => this.#underWay.delete(work));
   }
 
-  /** The loop: a flow from its call to the step that waits for nothing more. */
-  async #flow(tool, args, caller, answer) {
-    const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
-    let out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
+  /** The loop: a flow from its first step's output to a step that waits for nothing more. */
+  async #goOn(flow, tool, out, answer) {
     for (let step = 2, answered = false; ; step++) {
       if (out.result) answer({ result: out.result, code: out.code });
       answered ||= !!out.result;
-      this.#runs.waits(caller.runId, answered ? undefined : out.wait?.run);
+      this.#runs.waits(flow, answered ? undefined : out.wait?.run);
       if (!out.wait) return;
       const { run, until, state, stateVersion } = out.wait;
       const event = await this.#event(this.#runs.get(run), until);
@@ -76,11 +75,10 @@ export class Host {
   /** What comes first: the end of the run, which wins a tie, or the time. */
   async #event(run, until) {
     const timer = new AbortController();
-    const ended = run?.ended.then(() => ({ type: "run", at: Date.now(), run: run.facts() }));
-    const due = until && sleep(until - Date.now(), null, { signal: timer.signal }).then(() => ({ type: "time", at: Date.now() }), () => {});
-    const event = await Promise.race([ended, due].filter(Boolean));
+    await Promise.race([run?.ended, until && time(until, timer.signal, !!run)].filter(Boolean));
     timer.abort();
-    return event;
+    const at = Date.now();
+    return run?.endedAt ? { type: "run", at, run: run.facts() } : { type: "time", at };
   }
 
   /** One step, and then what it has recorded, before anything that it relied on can change. */
@@ -166,7 +164,8 @@ export class Host {
 
   /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
   async #post(sessionKey, target, text, id) {
-    const { deliver } = await this.#alone(() => this.#facts(this.#store.row(sessionKey).session, target));
+    const session = this.#store.row(sessionKey)?.session ?? { key: sessionKey };
+    const { deliver } = await this.#alone(() => this.#facts(session, target));
     await this.#deliver(deliver, text, id);
   }
 }

@@ -1,5 +1,7 @@
 // Runs of agents. Those of one session come one after the other.
-import { setTimeout as sleep } from "node:timers/promises";
+import { time } from "./time.js";
+
+class TimeoutError extends Error {}
 
 export class Runs {
   #store;
@@ -32,15 +34,17 @@ export class Runs {
     return this.#last.has(sessionKey) && !this.#last.get(sessionKey).endedAt;
   }
 
-  /** Notes which run an unanswered call of a run waits for. */
-  waits(caller, awaited) {
-    if (caller) this.#runs.get(caller).awaited = this.#runs.get(awaited);
+  /** Notes which run a call of a run waits for, as long as it is not answered. */
+  waits({ flowId, caller }, awaited) {
+    const run = this.#runs.get(caller.runId);
+    if (awaited) run?.awaited.set(flowId, this.#runs.get(awaited));
+    else run?.awaited.delete(flowId);
   }
 
   /** Whether a run of the session waits for this one, itself or through others. */
   leads(sessionKey, id) {
     if (!id) return false; // no run asks
-    const waits = (run) => !!run && !run.endedAt && (run.id === id || waits(run.awaited) || waits(run.ahead));
+    const waits = (run) => !!run && !run.endedAt && (run.id === id || waits(run.ahead) || [...run.awaited.values()].some(waits));
     return waits(this.#last.get(sessionKey));
   }
 
@@ -52,18 +56,18 @@ export class Runs {
     const timer = new AbortController();
     try {
       if (!row || row.session.archivedAt) throw new Error("the session is gone, or archived");
-      const late = run.timeoutSeconds && sleep(run.timeoutSeconds * 1000, null, { signal: timer.signal }).then(() => (run.status = "timeout"), () => {});
-      const answer = this.#agents[row.session.agentId](run).then((text) => {
-        run.reply = text.trim();
-        run.status = "done";
-      });
-      await Promise.race([answer, late].filter(Boolean));
+      const late = run.timeoutSeconds && time(run.startedAt + run.timeoutSeconds * 1000, timer.signal);
+      const text = await Promise.race([this.#agents[row.session.agentId](run), late].filter(Boolean));
+      if (text === undefined) throw new TimeoutError(`the run took longer than ${run.timeoutSeconds} s`);
+      run.reply = text.trim();
+      run.status = "done";
     } catch (e) {
-      run.status = "failed";
+      run.status = e instanceof TimeoutError ? "timeout" : "failed";
       run.error = e.message;
     }
     timer.abort();
     run.endedAt = Date.now();
+    run.ahead = undefined;
     if (run.reply) this.#store.say(run.sessionKey, "assistant", run.reply);
     if (row && !run.noTools) row.session.status = run.status;
   }
@@ -71,6 +75,7 @@ export class Runs {
 
 class Run {
   status = "queued";
+  awaited = new Map(); // flow → the run that this one's call waits for
 
   constructor(task, ahead) {
     Object.assign(this, task, { ahead });

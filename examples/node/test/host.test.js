@@ -9,6 +9,7 @@ import Ajv from "ajv/dist/2020.js";
 import { Host } from "../host.js";
 import { register } from "../openclaw.js";
 import { Plugin } from "../plugin.js";
+import { time } from "../time.js";
 
 const run = promisify(execFile);
 const file = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
@@ -102,6 +103,18 @@ test("the time comes before the run has ended", async () => {
   ends("At last.");
   await host.idle();
   assert.deepEqual(host.parked, []);
+});
+
+test("a run that takes too long is over, and what it says later counts no more", async () => {
+  let ends;
+  const late = new Promise((resolve) => { ends = resolve; });
+  const { host } = await start({ main: says(), ops: ({ noTools }) => (noTools ? Promise.resolve("ANNOUNCE_SKIP") : late) });
+  const { result } = await host.call("sessions_spawn", { task: "?", agentId: "ops", runTimeoutSeconds: 1, announce: "none" }, "agent:main:main");
+  const child = () => host.call("sessions_history", { sessionKey: result.childSessionKey }, "agent:main:main");
+  await time(Date.now() + 1200);
+  ends("Too late.");
+  await late;
+  assert.equal((await child()).result.messages.length, 1);
 });
 
 test("two calls at the same time", async () => {
