@@ -1,0 +1,96 @@
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// One exchange with three calls.
+const GOOD: &str = include_str!("../../../testdata/transcripts/S5.4/allowed.json");
+
+/// Runs `replay` on a directory of its own with these transcripts: whether it succeeded, and what it printed after the versions.
+fn replay(name: &str, transcripts: &[&str]) -> (bool, String) {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&dir).unwrap();
+    for (i, transcript) in transcripts.iter().enumerate() {
+        fs::write(dir.join(format!("{i}.json")), transcript).unwrap();
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .arg(&dir)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (versions, rest) = text.split_once('\n').unwrap();
+    assert_eq!(versions, parley_example::versions());
+    (output.status.success(), rest.into())
+}
+
+/// Replays a changed transcript and then the good one: the first fails as `says`, the second passes.
+fn fails(name: &str, change: impl FnOnce(&mut Value), says: &str) {
+    let mut transcript: Value = serde_json::from_str(GOOD).unwrap();
+    change(&mut transcript["exchanges"][0]);
+    let (success, text) = replay(name, &[&transcript.to_string(), GOOD]);
+    assert!(!success, "{text}");
+    assert!(text.starts_with(&format!("S5.4/allowed: {says}")), "{text}");
+    assert!(text.ends_with("\n1 passed, 1 failed\n"), "{text}");
+}
+
+#[test]
+fn good() {
+    assert_eq!(
+        replay("good", &[GOOD]),
+        (true, "1 passed, 0 failed\n".into())
+    );
+}
+
+#[test]
+fn none() {
+    assert_eq!(replay("none", &[]), (false, "0 passed, 0 failed\n".into()));
+}
+
+#[test]
+fn request() {
+    fails(
+        "request",
+        |exchange| exchange["calls"][0]["request"]["sessionKey"] = "other".into(),
+        r#"/exchanges/0/calls/0/request/sessionKey: expected "other", got "agent:main:main""#,
+    );
+}
+
+#[test]
+fn family() {
+    fails(
+        "family",
+        |exchange| exchange["calls"][2]["family"] = "deliver".into(),
+        r#"/exchanges/0/calls/2/family: expected "deliver", got "agent""#,
+    );
+}
+
+#[test]
+fn output() {
+    fails(
+        "output",
+        |exchange| exchange["output"]["more"] = 1.into(),
+        "/exchanges/0/output/more: expected 1, got nothing",
+    );
+}
+
+#[test]
+fn one_call_less() {
+    fails(
+        "one-call-less",
+        |exchange| drop(exchange["calls"].as_array_mut().unwrap().pop()),
+        r#"/exchanges/0/calls/2: expected nothing, got {"#,
+    );
+}
+
+#[test]
+fn one_call_more() {
+    fails(
+        "one-call-more",
+        |exchange| {
+            let calls = exchange["calls"].as_array_mut().unwrap();
+            calls.push(calls[0].clone());
+        },
+        r#"/exchanges/0/calls/3: expected {"op":"get","sessionKey":"agent:main:main"}, got nothing"#,
+    );
+}
