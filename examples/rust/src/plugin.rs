@@ -4,6 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::{Context, Result};
 use extism::{CompiledPlugin, CurrentPlugin, Function, PTR, PluginBuilder, UserData, Val};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::ParleyError;
 
 /// The module, seen from the folder of this example.
 pub const PARLEY: &str = "../../plugin/wasm/parley.wasm";
@@ -11,65 +16,101 @@ pub const PARLEY: &str = "../../plugin/wasm/parley.wasm";
 const FAMILIES: [&str; 3] = ["store", "agent", "deliver"];
 
 /// What a plugin asks of the one who runs it.
-pub trait Host {
-    /// Answers a request, JSON text both. The family is `store`, `agent` or `deliver`. An error ends the call of the plugin.
+pub trait Imports: Send + 'static {
+    /// Answers a request, JSON text both. The family is `store`, `agent` or `deliver`. An error ends the call of the plugin; a refusal is a reply.
     fn answer(&mut self, family: &str, request: &str) -> Result<String>;
 }
 
-/// One instance of a module, and the host that answers it. It can be sent to another thread, and takes one call at a time.
-pub struct Plugin<H> {
+/// Sees every message as it crosses the boundary: the export or the family, which of its messages (`input`, `output`, `request`, `reply`), and the text.
+pub type Watch = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
+
+/// One instance of a module, and the imports that answer it. It can be sent to another thread, and takes one call at a time.
+pub struct Plugin<I> {
     compiled: CompiledPlugin,
     instance: extism::Plugin,
-    host: Arc<Mutex<H>>,
+    imports: Arc<Mutex<I>>,
+    watch: Watch,
 }
 
-impl<H: Host + 'static> Plugin<H> {
-    pub fn load(path: impl AsRef<Path>, host: H) -> Result<Self> {
+impl<I: Imports> Plugin<I> {
+    pub fn load(path: impl AsRef<Path>, imports: I) -> Result<Self> {
+        Self::watched(path, imports, Arc::new(|_, _, _| ()))
+    }
+
+    pub fn watched(path: impl AsRef<Path>, imports: I, watch: Watch) -> Result<Self> {
         let path = path.as_ref();
         let wasm = fs::read(path).with_context(|| format!("read {}", path.display()))?;
-        let host = Arc::new(Mutex::new(host));
+        let imports = Arc::new(Mutex::new(imports));
         let compiled = PluginBuilder::new(wasm)
-            .with_functions(FAMILIES.map(|family| host_function(family, &host)))
+            .with_functions(FAMILIES.map(|family| host_function(family, &imports, &watch)))
             .compile()?;
         let instance = extism::Plugin::new_from_compiled(&compiled)?;
         Ok(Plugin {
             compiled,
             instance,
-            host,
+            imports,
+            watch,
         })
     }
 
-    /// Calls an export with JSON text. After an error the instance may be in the middle of something: [`Plugin::renew`] it.
+    /// Calls an export with JSON text. A call that ends with an error has ended in the middle: a new instance takes the place of that one, without
+    /// compiling the module again.
     pub fn call(&mut self, export: &str, input: &str) -> Result<String> {
-        self.instance.call(export, input)
+        (self.watch)(export, "input", input);
+        let output: Result<String> = self.instance.call(export, input);
+        match &output {
+            Ok(output) => (self.watch)(export, "output", output),
+            Err(_) => self.instance = extism::Plugin::new_from_compiled(&self.compiled)?,
+        }
+        output
     }
 
-    /// Puts a new instance in the place of this one. The module is not compiled again.
-    pub fn renew(&mut self) -> Result<()> {
-        self.instance = extism::Plugin::new_from_compiled(&self.compiled)?;
-        Ok(())
+    /// Calls an export with JSON. An error that the plugin returns becomes a [`ParleyError`].
+    pub fn ask<T: DeserializeOwned>(&mut self, export: &str, input: &Value) -> Result<T> {
+        #[derive(Deserialize)]
+        struct Failed {
+            error: Option<ParleyError>,
+        }
+        let output = self.call(export, &input.to_string())?;
+        if let Failed { error: Some(error) } = serde_json::from_str(&output)? {
+            return Err(error.into());
+        }
+        Ok(serde_json::from_str(&output)?)
     }
 
-    /// The host, between two calls.
-    pub fn host(&self) -> MutexGuard<'_, H> {
-        self.host.lock().expect("the host has panicked")
+    /// The imports, between two calls.
+    pub fn imports(&self) -> MutexGuard<'_, I> {
+        self.imports.lock().expect("the imports have panicked")
     }
 }
 
-fn host_function<H: Host + 'static>(family: &'static str, host: &Arc<Mutex<H>>) -> Function {
+fn host_function<I: Imports>(
+    family: &'static str,
+    imports: &Arc<Mutex<I>>,
+    watch: &Watch,
+) -> Function {
+    let watch = watch.clone();
     let answer = move |plugin: &mut CurrentPlugin,
                        arguments: &[Val],
                        results: &mut [Val],
-                       host: UserData<H>| {
+                       imports: UserData<I>| {
         let request: String = plugin.memory_get_val(&arguments[0])?;
-        let host = host.get()?;
-        let reply = host
+        watch(family, "request", &request);
+        let imports = imports.get()?;
+        let reply = imports
             .lock()
-            .expect("the host has panicked")
+            .expect("the imports have panicked")
             .answer(family, &request)?;
+        watch(family, "reply", &reply);
         plugin.memory_set_val(&mut results[0], reply)
     };
-    Function::new(family, [PTR], [PTR], UserData::Rust(host.clone()), answer)
+    Function::new(
+        family,
+        [PTR],
+        [PTR],
+        UserData::Rust(imports.clone()),
+        answer,
+    )
 }
 
 /// The SDK and the runtime below it, as this program was built with them.

@@ -3,7 +3,7 @@ use std::vec::IntoIter;
 use anyhow::{Error, Result};
 
 use crate::transcript::Call;
-use crate::{Difference, Host, Plugin, Transcript, compare};
+use crate::{Difference, Imports, Plugin, Transcript, compare};
 
 /// A host that expects the calls of one exchange, in their order, and answers with what was recorded.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Recorded {
     }
 }
 
-impl Host for Recorded {
+impl Imports for Recorded {
     fn answer(&mut self, family: &str, request: &str) -> Result<String> {
         let place = self.next_place();
         let request = serde_json::from_str(request)?;
@@ -41,11 +41,11 @@ impl Host for Recorded {
     }
 }
 
-/// Plays a transcript to the plugin. After a difference the plugin needs to be renewed.
+/// Plays a transcript to the plugin.
 pub fn replay(plugin: &mut Plugin<Recorded>, transcript: Transcript) -> Result<(), Difference> {
     for (i, exchange) in transcript.exchanges.into_iter().enumerate() {
         let place = format!("/exchanges/{i}");
-        *plugin.host() = Recorded {
+        *plugin.imports() = Recorded {
             place: place.clone(),
             made: 0,
             calls: exchange.calls.into_iter(),
@@ -54,7 +54,7 @@ pub fn replay(plugin: &mut Plugin<Recorded>, transcript: Transcript) -> Result<(
             .call(&exchange.export, exchange.input.get())
             .and_then(|output| Ok(serde_json::from_str(&output)?))
             .map_err(|error| as_difference(error, &place))?;
-        let mut host = plugin.host();
+        let mut host = plugin.imports();
         if let Some(call) = host.calls.next() {
             compare(&host.next_place(), Some(&call.request), None)?;
         }

@@ -1,47 +1,77 @@
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::Target;
 
 /// What a step of the plugin has come to. A tool's failure is a result too, and has a code beside it.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StepResult {
     pub result: Option<Value>,
     pub code: Option<String>,
+    pub wait: Option<Wait>,
+    /// How the flow stands, for people.
+    pub note: Option<String>,
 }
 
-/// The error of a step that has failed: nothing it did counts.
-#[derive(Debug, Deserialize)]
-pub struct StepError {
+/// What wakes the flow next, and what its next step is to be given.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wait {
+    pub run: Option<String>,
+    pub until: Option<i64>,
+    pub state: Value,
+    pub state_version: u64,
+}
+
+/// The error of a step that has failed, of which nothing counts, or a request that is refused. The code is compared, the message is for people.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ParleyError {
     pub code: String,
     pub message: String,
 }
 
-impl fmt::Display for StepError {
+impl ParleyError {
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        let (code, message) = (code.into(), message.into());
+        ParleyError { code, message }
+    }
+}
+
+impl fmt::Display for ParleyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }
 }
 
-impl std::error::Error for StepError {}
+impl std::error::Error for ParleyError {}
 
-impl StepResult {
-    /// Parses what the plugin returns. An error in it becomes a [`StepError`].
-    pub fn parse(output: &str) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Failed {
-            error: Option<StepError>,
-        }
-        if let Failed { error: Some(error) } = serde_json::from_str(output)? {
-            return Err(error.into());
-        }
-        Ok(serde_json::from_str(output)?)
-    }
+/// Who calls a tool. `place` is where what is said to it goes.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    pub session_key: String,
+    pub agent_id: String,
+    #[serde(flatten)]
+    pub place: Target,
+    pub sandboxed: bool,
+    pub depth: u64,
+    pub hops: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+}
+
+/// Milliseconds since the epoch, as all times are.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("the clock is past 1970").as_millis() as i64
 }
 
 /// The input of `call`, for a tool that needs no configuration, called by the main session.
-pub fn call_input(tool: &str, args: Value) -> String {
+pub fn call_input(tool: &str, args: Value) -> Value {
     json!({
         "abi": 1,
         "flowId": "f1",
@@ -54,5 +84,4 @@ pub fn call_input(tool: &str, args: Value) -> String {
         "caller": {"sessionKey": "agent:main:main", "agentId": "main", "sandboxed": false, "depth": 0, "hops": 0},
         "config": {},
     })
-    .to_string()
 }

@@ -12,7 +12,7 @@ a trap: wasm trap: wasm `unreachable` instruction executed
 an error of a host function: the store is down
   a new instance, because the call has ended in the middle
   and the plugin still answers
-an unknown tool: StepError, code not_found, message this plugin has no tool "no_such_tool"
+an unknown tool: ParleyError, code not_found, message this plugin has no tool "no_such_tool"
   and the plugin still answers
 a bad argument: a result, {"error":"limit must be a number","status":"error"}, code invalid_args
   and the plugin still answers

@@ -4,13 +4,13 @@ use std::env;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use parley_example::{Host, PARLEY, Plugin, StepResult, call_input, memory, versions};
+use parley_example::{Imports, PARLEY, Plugin, StepResult, call_input, memory, versions};
 use serde_json::json;
 
 /// A store with one session.
 struct OneSession;
 
-impl Host for OneSession {
+impl Imports for OneSession {
     fn answer(&mut self, _family: &str, _request: &str) -> Result<String> {
         Ok(r#"{"ok":{"rows":[{"session":{"key":"agent:main:main","agentId":"main","kind":"other","sessionId":"s1","updatedAt":1780000000000}}],"more":false}}"#.into())
     }
@@ -23,9 +23,9 @@ fn main() -> Result<()> {
         .map_or(Ok(100_000), |n| n.parse())
         .context("usage: calls [N]")?;
     ensure!(n > 0, "usage: calls [N], N at least 1");
-    let input = call_input("sessions_list", json!({}));
+    let input = call_input("sessions_list", json!({})).to_string();
     let mut plugin = Plugin::load(PARLEY, OneSession)?;
-    StepResult::parse(&plugin.call("call", &input)?)?;
+    let _: StepResult = plugin.ask("call", &call_input("sessions_list", json!({})))?;
 
     let tenth = n.div_ceil(10);
     let mut early = None;

@@ -1,7 +1,7 @@
 //! What can go wrong in a call, as which error that comes, and what is left afterwards.
 
 use anyhow::{Context, Result, bail};
-use parley_example::{Host, PARLEY, Plugin, StepError, StepResult, call_input, versions};
+use parley_example::{Imports, PARLEY, ParleyError, Plugin, StepResult, call_input, versions};
 use serde_json::{Value, json};
 
 const TRAP: &str = "../../testdata/hostile/trap.wasm";
@@ -11,7 +11,7 @@ struct Empty {
     down: bool,
 }
 
-impl Host for Empty {
+impl Imports for Empty {
     fn answer(&mut self, family: &str, _request: &str) -> Result<String> {
         match family {
             "store" if self.down => bail!("the store is down"),
@@ -32,32 +32,31 @@ fn main() -> Result<()> {
         .err()
         .context("no trap")?;
     println!("a trap: {}", error.root_cause());
-    hostile.renew()?;
     step(&mut hostile, "hostile", json!({}))?;
     println!("  a new instance of that module answers");
     still_answers(&mut parley)?;
 
-    parley.host().down = true;
+    parley.imports().down = true;
     let error = step(&mut parley, "sessions_list", json!({}))
         .err()
         .context("no error")?;
     println!("an error of a host function: {}", error.root_cause());
-    parley.host().down = false;
-    parley.renew()?;
+    parley.imports().down = false;
     println!("  a new instance, because the call has ended in the middle");
     still_answers(&mut parley)?;
 
-    let error: StepError = step(&mut parley, "no_such_tool", json!({}))
+    let error: ParleyError = step(&mut parley, "no_such_tool", json!({}))
         .err()
         .context("no error")?
         .downcast()?;
     println!(
-        "an unknown tool: StepError, code {}, message {}",
+        "an unknown tool: ParleyError, code {}, message {}",
         error.code, error.message
     );
     still_answers(&mut parley)?;
 
-    let StepResult { result, code } = step(&mut parley, "sessions_list", json!({"limit": "many"}))?;
+    let StepResult { result, code, .. } =
+        step(&mut parley, "sessions_list", json!({"limit": "many"}))?;
     println!(
         "a bad argument: a result, {}, code {}",
         result.context("no result")?,
@@ -67,7 +66,7 @@ fn main() -> Result<()> {
 }
 
 fn step(plugin: &mut Plugin<Empty>, tool: &str, args: Value) -> Result<StepResult> {
-    StepResult::parse(&plugin.call("call", &call_input(tool, args))?)
+    plugin.ask("call", &call_input(tool, args))
 }
 
 fn still_answers(parley: &mut Plugin<Empty>) -> Result<()> {

@@ -22,7 +22,6 @@ fn main() -> Result<ExitCode> {
             Err(difference) => {
                 println!("{id}: {difference}");
                 failed += 1;
-                plugin.renew()?;
             }
         }
     }

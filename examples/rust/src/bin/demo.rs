@@ -1,0 +1,10 @@
+//! Shows the small host at work.
+
+use std::io;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+fn main() -> Result<()> {
+    parley_example::demo::demo(&mut io::stdout(), Arc::new(|_, _, _| ()))
+}

@@ -1,0 +1,181 @@
+//! Runs of agents. Those of one session come one after the other.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Host;
+use crate::step::now;
+
+/// What an agent is to do.
+#[derive(Clone)]
+pub struct Task {
+    pub id: String,
+    pub session_key: String,
+    pub message: String,
+    /// Told with the message, and not kept.
+    pub context: String,
+    pub no_tools: bool,
+    /// How many flows led to one another up to this run.
+    pub hops: u64,
+    pub(crate) timeout: Duration,
+    pub(crate) provenance: Value,
+    /// Of a child's first run: whose child.
+    pub(crate) parent: Option<String>,
+}
+
+/// A run as the plugin is told of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    pub id: String,
+    status: Status,
+    #[serde(flatten)]
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<i64>,
+    #[serde(skip)]
+    task: Task,
+    /// The run before it in its session.
+    #[serde(skip)]
+    pub ahead: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Queued,
+    Running,
+    Done,
+    Failed,
+    Timeout,
+}
+
+#[derive(Default, Serialize)]
+struct Outcome {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Run {
+    pub fn ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+}
+
+#[derive(Default)]
+pub struct Runs {
+    runs: HashMap<String, Run>,
+    last: HashMap<String, String>, // of a session: the run behind all others
+}
+
+impl Runs {
+    pub fn queue(&mut self, task: Task) {
+        let ahead = self.last.insert(task.session_key.clone(), task.id.clone());
+        let run = Run {
+            id: task.id.clone(),
+            status: Status::Queued,
+            outcome: Outcome::default(),
+            started_at: None,
+            ended_at: None,
+            task,
+            ahead,
+        };
+        self.runs.insert(run.id.clone(), run);
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Run> {
+        self.runs.get(id)
+    }
+
+    pub fn last(&self, session_key: &str) -> Option<&Run> {
+        self.get(self.last.get(session_key)?)
+    }
+
+    /// How many children of a session are at work.
+    pub fn active(&self, parent: &str) -> usize {
+        let of = |run: &&Run| !run.ended() && run.task.parent.as_deref() == Some(parent);
+        self.runs.values().filter(of).count()
+    }
+
+    /// Whether its turn has come.
+    fn first(&self, id: &str) -> bool {
+        let ahead = self.runs[id].ahead.as_deref();
+        ahead.and_then(|id| self.get(id)).is_none_or(Run::ended)
+    }
+
+    fn start(&mut self, id: &str) -> Task {
+        let run = self.runs.get_mut(id).expect("the run was queued");
+        run.status = Status::Running;
+        run.started_at = Some(now());
+        run.task.clone()
+    }
+
+    fn end(&mut self, id: &str, status: Status, outcome: Outcome) {
+        let run = self.runs.get_mut(id).expect("the run was queued");
+        run.status = status;
+        run.outcome = outcome;
+        run.ended_at = Some(now());
+    }
+}
+
+impl Host {
+    /// Executes a run that is queued, when its turn has come.
+    pub(crate) fn execute(&self, id: &str) {
+        let plugin = self.wait_while(|state| !state.runs.first(id));
+        let mut state = plugin.imports();
+        let task = state.runs.start(id);
+        let agent_id = state.store.open(&task.session_key).map(|row| {
+            row.say("user", &task.message, Some(&task.provenance));
+            row.session.agent_id.clone()
+        });
+        drop(state);
+        drop(plugin);
+
+        let answer = agent_id
+            .map_err(Error::from)
+            .and_then(|agent_id| self.answer(&agent_id, &task));
+        let (status, reply, error) = match answer {
+            Ok(Some(text)) => (Status::Done, Some(text.trim().into()), None),
+            Ok(None) => (Status::Timeout, None, None),
+            Err(error) => (Status::Failed, None, Some(error.to_string())),
+        };
+
+        let plugin = self.lock();
+        let mut state = plugin.imports();
+        if let Some(row) = state.store.row_mut(&task.session_key) {
+            if let Some(reply) = reply.as_deref().filter(|reply: &&str| !reply.is_empty()) {
+                row.say("assistant", reply, None);
+            }
+            if !task.no_tools {
+                let status = serde_json::to_value(status).expect("a status is a text");
+                row.session.rest.insert("status".into(), status);
+            }
+        }
+        state.runs.end(id, status, Outcome { reply, error });
+    }
+
+    /// What the agent says; None: it was not done in time, and nobody listens any more.
+    fn answer(&self, agent_id: &str, task: &Task) -> Result<Option<String>> {
+        let agent = self
+            .agent(agent_id)
+            .with_context(|| format!("there is no agent {agent_id}"))?;
+        let (host, own) = (self.clone(), task.clone());
+        let (answer, answered) = mpsc::channel();
+        thread::spawn(move || answer.send(agent(&host, &own)));
+        match answered.recv_timeout(task.timeout) {
+            Ok(text) => text.map(Some),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(anyhow!("the agent has panicked")),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What happens in a host, and what the plugin reads of it and records: what a gateway keeps in its database.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::request::Request;
+use crate::runs::{Run, Runs};
+use crate::step::{Caller, Wait, now};
+use crate::store::Store;
+use crate::{Imports, Parked, ParleyError, Session, Target, Task};
+
+#[derive(Default)]
+pub struct State {
+    pub store: Store,
+    pub runs: Runs,
+    pub flows: HashMap<String, Flow>, // that wait, or are parked
+    pub undelivered: Vec<Parked>,
+    pub calls: u64,
+    pub under_way: usize,
+    pub turn: Turn,
+}
+
+#[derive(Clone, Default)]
+pub struct Flow {
+    pub id: String,
+    pub tool: String,
+    pub caller: Caller,
+    pub accepted_at: i64,
+    pub step: u64,
+    pub answered: bool,
+    pub wait: Option<Wait>,
+    pub error: Option<String>,
+}
+
+/// The step under way: what it has recorded up to now.
+#[derive(Default)]
+pub struct Turn {
+    pub flow: Flow,
+    pub created: Vec<Session>,
+    pub effects: Vec<Effect>,
+}
+
+pub enum Effect {
+    Archive(String),
+    Delete(String),
+    Run(Task),
+    Deliver(Delivery),
+}
+
+pub struct Delivery {
+    pub id: String,
+    pub session_key: String,
+    pub target: Option<Target>,
+    pub text: String,
+}
+
+impl Flow {
+    pub fn parked(&self) -> Option<Parked> {
+        let (id, error) = (self.id.clone(), self.error.clone()?);
+        Some(Parked { id, error })
+    }
+
+    /// The run that the caller's unanswered call waits for.
+    fn holds(&self, caller: &str) -> Option<&str> {
+        let holds =
+            !self.answered && self.error.is_none() && self.caller.run_id.as_deref() == Some(caller);
+        self.wait.as_ref().filter(|_| holds)?.run.as_deref()
+    }
+}
+
+impl Turn {
+    fn id(&self) -> String {
+        let effect = self.created.len() + self.effects.len() + 1;
+        format!("{}-{}-{effect}", self.flow.id, self.flow.step)
+    }
+}
+
+/// The host functions. Reads answer; writes are checked, and recorded.
+impl Imports for State {
+    fn answer(&mut self, family: &str, request: &str) -> Result<String> {
+        let reply = Request::parse(family, request).and_then(|request| self.reply(request));
+        let reply = reply.map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok}));
+        Ok(reply.to_string())
+    }
+}
+
+impl State {
+    pub fn accept(&mut self, caller: Caller, tool: &str) -> Flow {
+        self.calls += 1;
+        Flow {
+            id: format!("flow-{}", self.calls),
+            tool: tool.into(),
+            caller,
+            accepted_at: now(),
+            ..Flow::default()
+        }
+    }
+
+    fn reply(&mut self, request: Request) -> Result<Value, ParleyError> {
+        let caller = &self.turn.flow.caller;
+        let id = self.turn.id();
+        match request {
+            Request::Get { session_key } => Ok(self.store.get(&session_key)),
+            Request::Resolve(q) => Ok(self.store.resolve(&q)),
+            Request::List(q) => Ok(self.store.list(&q)),
+            Request::History(q) => Ok(self.store.history(&q)),
+            Request::Create(q) => {
+                let active = self.runs.active(&caller.session_key) + self.turn.created.len();
+                if q.max_active > 0 && active >= q.max_active {
+                    return Err(refusal(
+                        "forbidden",
+                        "there are as many children at work as may be",
+                    ));
+                }
+                let mut session = Session {
+                    key: format!("agent:{}:subagent:{id}", q.agent_id),
+                    agent_id: q.agent_id,
+                    session_id: id,
+                    updated_at: now(),
+                    ..Session::default()
+                };
+                session
+                    .rest
+                    .insert("sandboxed".into(), caller.sandboxed.into());
+                for (name, text) in [
+                    ("spawnedBy", &caller.session_key),
+                    ("label", &q.label),
+                    ("modelOverride", &q.model),
+                    ("thinkingLevel", &q.thinking_level),
+                ] {
+                    if !text.is_empty() {
+                        session.rest.insert(name.into(), text.clone().into());
+                    }
+                }
+                let reply = json!({"sessionKey": session.key, "sessionId": session.session_id});
+                self.turn.created.push(session);
+                Ok(reply)
+            }
+            Request::Archive { session_key } => {
+                self.rests(&session_key)?;
+                self.record(Effect::Archive(session_key), json!({}))
+            }
+            Request::Delete { session_key } => {
+                self.rests(&session_key)?;
+                self.record(Effect::Delete(session_key), json!({}))
+            }
+            Request::Status { run_id } => Ok(json!({"run": self.runs.get(&run_id)})),
+            Request::Waits { session_key } => {
+                let last = self.runs.last(&session_key);
+                let waits = caller
+                    .run_id
+                    .as_ref()
+                    .is_some_and(|id| self.waits(last, id));
+                Ok(json!({"waits": waits}))
+            }
+            Request::Run(q) => {
+                if !self
+                    .turn
+                    .created
+                    .iter()
+                    .any(|child| child.key == q.session_key)
+                {
+                    let receive = &self.store.open(&q.session_key)?.facts.receive;
+                    if !receive.allowed {
+                        return Err(refusal("forbidden", &receive.reason));
+                    }
+                }
+                let source = if q.source.is_empty() {
+                    &caller.session_key
+                } else {
+                    &q.source
+                };
+                let mut provenance = json!({"kind": "inter_session", "sourceSessionKey": source, "sourceTool": self.turn.flow.tool});
+                if let Some(row) = self.store.row(source) {
+                    provenance["sourceChannel"] = row.facts.channel.clone().into();
+                }
+                let task = Task {
+                    id: id.clone(),
+                    session_key: q.session_key,
+                    message: q.message,
+                    context: q.context,
+                    no_tools: q.no_tools,
+                    hops: caller.hops + 1,
+                    timeout: match q.timeout_seconds {
+                        0 => Duration::MAX,
+                        seconds => Duration::from_secs(seconds),
+                    },
+                    provenance,
+                    parent: (q.group == "subagent").then(|| caller.session_key.clone()),
+                };
+                self.record(Effect::Run(task), json!({"runId": id}))
+            }
+            Request::Send(q) => {
+                let target = q.at_call.then(|| caller.place.clone());
+                let delivery = Delivery {
+                    id: id.clone(),
+                    session_key: q.session_key,
+                    target,
+                    text: q.text,
+                };
+                self.record(Effect::Deliver(delivery), json!({"deliveryId": id}))
+            }
+            Request::Unknown => Err(refusal(
+                "unsupported",
+                "this host does not know the operation",
+            )),
+        }
+    }
+
+    fn record(&mut self, effect: Effect, reply: Value) -> Result<Value, ParleyError> {
+        self.turn.effects.push(effect);
+        Ok(reply)
+    }
+
+    /// Refuses a session that is not there, or at work.
+    fn rests(&self, key: &str) -> Result<(), ParleyError> {
+        if self.store.row(key).is_none() {
+            return Err(refusal(
+                "not_found",
+                &format!("session {key} does not exist"),
+            ));
+        }
+        match self.runs.last(key) {
+            Some(run) if !run.ended() => Err(refusal(
+                "conflict",
+                &format!("a run of {key} has not ended"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn ended(&self, run: &Option<String>) -> Option<&Run> {
+        self.runs.get(run.as_deref()?).filter(|run| run.ended())
+    }
+
+    /// Whether a run is, or waits for, that run, itself or through others.
+    fn waits(&self, run: Option<&Run>, id: &str) -> bool {
+        let Some(run) = run.filter(|run| !run.ended()) else {
+            return false;
+        };
+        let held = self.flows.values().filter_map(|flow| flow.holds(&run.id));
+        run.id == id
+            || run
+                .ahead
+                .as_deref()
+                .into_iter()
+                .chain(held)
+                .any(|next| self.waits(self.runs.get(next), id))
+    }
+}
+
+fn refusal(code: &str, message: &str) -> ParleyError {
+    ParleyError::new(code, message)
+}
