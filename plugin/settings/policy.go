@@ -70,9 +70,16 @@ func (s *Settings) Sandboxed(config, agentID, sessionKey string) (bool, *abi.Err
 	p := parser{config: gjson.Parse(config)}
 	mode := modes[p.oneOf("agents.defaults.sandbox.mode", modes[:]...)]
 	for _, a := range p.config.Get("agents.list").Array() {
-		if own := a.Get("sandbox.mode"); lower(a.Get("id").Str) == agentID && own.Type != gjson.Null {
-			mode = modes[p.choice("agents.list[].sandbox.mode", own, modes[:]...)]
+		if lower(a.Get("id").Str) != agentID {
+			continue
 		}
+		box := a.Get("sandbox")
+		if own := box.Get("mode"); own.Type != gjson.Null {
+			mode = modes[p.choice("agents.list[].sandbox.mode", own, modes[:]...)]
+		} else if box.Type != gjson.Null && !box.IsObject() {
+			p.fail("agents.list[].sandbox", box.Raw, "an object")
+		}
+		break // of two agents with one id the first counts
 	}
 	return policy.Sandboxed(mode, s.Keys, agentID, sessionKey), p.err
 }
