@@ -45,6 +45,14 @@ wasm() { go run ./plugin/toolchain build; }
 
 repro() { go run ./plugin/toolchain repro; }
 
+# named runs a test by its name, and fails when there is none.
+named() {
+  local log
+  log=$(go test -count=1 -v -run "^$1\$" "$2") || { echo "$log"; return 1; }
+  echo "$log"
+  grep -qE "^--- PASS: $1 " <<<"$log"
+}
+
 conform() {
   local what
   [ $# -gt 0 ] || set -- go clients node python rust java
@@ -52,10 +60,11 @@ conform() {
     case $what in
     go)
       echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
-      go test -count=1 -v -run 'TestTranscripts|TestOtherCompiler' ./host ./host/engine
-      go test -count=1 -v ./examples/...
+      named TestTranscripts ./host
+      named TestOtherCompiler ./host/engine
+      named Example ./examples/gateway
       ;;
-    clients) PARLEY_CONFORM=1 go test -count=1 -v -run TestClients ./host/cmd/parley ;;
+    clients) PARLEY_CONFORM=1 named TestClients ./host/cmd/parley ;;
     node | python | rust | java) bash "examples/$what/conform.sh" ;;
     *)
       echo "build.sh conform: $what is none of go, clients, node, python, rust, java" >&2
@@ -98,6 +107,7 @@ check() {
   local before staticcheck module
   before=$(git status --porcelain)
   echo "== format"
+  gofmt -l . >/dev/null # a file that cannot be read
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
   staticcheck=$(go -C plugin/toolchain/lint tool -n staticcheck)
   for module in . host/bench/step; do

@@ -4,6 +4,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -18,6 +20,7 @@ import (
 
 // Service is the handler of POST /rooms/{key}, which says the body in a room and
 // returns the answer, and of POST /tools/{name}, which calls a tool as the operator.
+// It asks nobody who they are: put that in front of it.
 func Service(h *host.Host) http.Handler {
 	operator := abi.Caller{Operator: true}
 	mux := http.NewServeMux()
@@ -29,6 +32,9 @@ func Service(h *host.Host) http.Handler {
 		run, err := h.WaitRun(r.Context(), operator, said.RunID, time.Minute)
 		if err != nil {
 			return "", err
+		}
+		if run.Status != abi.RunDone {
+			return "", fmt.Errorf("run %s is %s: %s", run.ID, run.Status, run.Error)
 		}
 		return run.Reply, nil
 	}))
@@ -49,11 +55,14 @@ func answered(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
 		if err == nil {
 			text, err = do(r, body)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, abi.InvalidArgs), errors.Is(err, abi.NotFound):
 			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			_, _ = io.WriteString(w, text) // a client that is gone
 		}
-		io.WriteString(w, text)
 	}
 }
 

@@ -9,8 +9,8 @@ stage install 'added' npm ci --no-audit --no-fund --cache "$cache/npm"
 for EXTISM_SDK in @extism/extism extism-2; do
   export EXTISM_SDK
   stage tests '^# pass' node --test --test-reporter=tap test/
-  stage version '' node -e 'import("./plugin.js").then(async ({ version }) => console.log(await version()))'
-  stage replay 'passed' node replay.js
+  stage version '[0-9]' node -e 'import("./plugin.js").then(async ({ version }) => console.log(await version()))'
+  stage replay '^[1-9][0-9]* passed, 0 failed$' node replay.js
   stage demo 'demo.txt' demo node demo.js
   stage failures 'a trap' node failures.js
   stage calls 'calls/s' node --expose-gc calls.js

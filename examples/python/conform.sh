@@ -8,17 +8,17 @@ export PYTHONDONTWRITEBYTECODE=1
 # Again only for another Python or other pins.
 install() {
   python3 -VV | cat - requirements.txt requirements-test.txt >"$cache/wanted"
-  cmp -s "$cache/wanted" "$cache/installed" && return
+  cmp -s "$cache/wanted" "$cache/installed" && echo "installed already" && return
   rm -f "$cache/installed" && python3 -m venv --clear "$cache/venv" &&
     "$cache/venv/bin/pip" install --cache-dir "$cache/pip" --require-hashes -r requirements.txt -r requirements-test.txt &&
     mv "$cache/wanted" "$cache/installed"
 }
 
-stage install '^Successfully' install
+stage install '^Successfully|^installed' install
 PATH=$cache/venv/bin:$PATH
-stage version '' python -c 'import plugin; print(plugin.versions())'
+stage version '[0-9]' python -c 'import plugin; print(plugin.versions())'
 stage tests '^Ran' python -m unittest
-stage replay 'passed' python replay.py
+stage replay '^[1-9][0-9]* passed, 0 failed$' python replay.py
 stage demo 'demo.txt' demo python demo.py
 stage failures 'not_found' python failures.py
 stage calls 'calls/s' python calls.py 100000

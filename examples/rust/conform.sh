@@ -9,7 +9,7 @@ bin=$cache/debug
 stage build 'Finished' cargo build --locked --tests --bins
 stage version '^extism' "$bin/calls" 1
 stage tests '^test result' cargo test --locked --lib --test '*'
-stage replay 'passed' "$bin/replay"
+stage replay '^[1-9][0-9]* passed, 0 failed$' "$bin/replay"
 stage demo 'demo.txt' demo "$bin/demo"
 stage failures '^an unknown tool' "$bin/failures"
 stage calls 'calls/s, memory' "$bin/calls" 100000

@@ -46,7 +46,12 @@ func Facts(q *guest.Question) (*abi.Facts, *abi.Error) {
 	if q.Target != nil {
 		f.Target = *q.Target
 	}
-	if f.Deliver = send.Deliver(s.Keys, session, f.Target); !route.Deliverable(f.Target) {
+	switch {
+	case route.Deliverable(f.Target):
+		f.Deliver = send.Deliver(s.Keys, session, f.Target)
+	case q.Target != nil:
+		f.Deliver = abi.NewError(abi.NotFound, "nothing can be delivered to this target")
+	default:
 		f.Deliver = abi.NewError(abi.NotFound, "the session has no channel to which something can be delivered")
 	}
 	return f, nil

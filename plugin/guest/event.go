@@ -14,15 +14,24 @@ func readEvent(v gjson.Result) (*abi.Event, *abi.Error) {
 	if v.Type == gjson.Null {
 		return nil, nil
 	}
-	if !v.IsObject() {
-		return nil, badInput("event must be an object")
+	if bad := check(v, "event", eventMembers); bad != nil {
+		return nil, bad
 	}
 	e := &abi.Event{Type: v.Get("type").Str, At: integer(v.Get("at"))}
 	switch e.Type {
 	case abi.EventTime, abi.EventCancel:
 	case abi.EventRun:
+		run := v.Get("run")
+		if bad := check(run, "event.run", runMembers); bad != nil {
+			return nil, bad
+		}
+		if usage := run.Get("usage"); usage.Exists() {
+			if bad := check(usage, "event.run.usage", usageMembers); bad != nil {
+				return nil, bad
+			}
+		}
 		e.Run = &abi.Run{}
-		readRun(v.Get("run"), e.Run)
+		readRun(run, e.Run)
 		if e.Run.ID == "" || !Ended(e.Run) {
 			return nil, badInput("event.run must be a run that has ended, with its id")
 		}

@@ -214,7 +214,7 @@ func FuzzReply(f *testing.F) {
 }
 
 func TestParseInput(t *testing.T) {
-	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r", Operator: true}
+	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r"}
 	call := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 5, AcceptedAt: 4, Tool: "x", Args: []byte(`{"a":1}`), Caller: caller, Config: []byte(`{"b":2}`)}
 	in, err := guest.ParseInput(string(call.AppendJSON(nil)))
 	if want := (guest.Input{FlowID: "f", Step: 1, Now: 5, AcceptedAt: 4, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
@@ -228,49 +228,70 @@ func TestParseInput(t *testing.T) {
 	}
 	// What decides who the caller is must be said, and rightly.
 	for doc, ok := range map[string]bool{
-		`{"sessionKey":"agent:a:k","sandboxed":false}`:              true,
-		`{"sessionKey":"agent:a:k","agentId":"a","sandboxed":true}`: true,
-		`{"sessionKey":"global","agentId":"a","sandboxed":true}`:    true,
-		`{"operator":true}`:          true,
-		`{}`:                         false,
-		`"x"`:                        false,
-		`{"sandboxed":true}`:         false,
-		`{"operator":false}`:         false,
-		`{"operator":"true"}`:        false,
-		`{"sessionKey":"agent:a:k"}`: false,
-		`{"sessionKey":"agent:a:k","sandboxed":"false"}`:               false,
-		`{"sessionKey":"agent:a:k","sandboxed":null}`:                  false,
-		`{"sessionKey":"agent:a:k","sandboxed":0}`:                     false,
-		`{"sessionKey":"agent:a:k","Sandboxed":true}`:                  false,
-		`{"sessionKey":"agent:a:k","sandboxed":false,"Operator":true}`: false,
-		`{"sessionKey":"agent:a:k","agentId":"b","sandboxed":false}`:   false,
-		`{"sessionKey":["agent:a:k"],"sandboxed":false}`:               false,
-		`{"sessionKey":"agent:a:k","sandboxed":false,"depth":"1"}`:     false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0`:              true,
+		`"sessionKey":"agent:a:k","agentId":"a","sandboxed":true,"depth":1,"hops":7`: true,
+		`"sessionKey":"global","agentId":"a","sandboxed":true,"depth":0,"hops":0`:    true,
+		`"operator":true,"sandboxed":false,"depth":0,"hops":0`:                       true,
+
+		``:                                    false,
+		`"sandboxed":true,"depth":0,"hops":0`: false,
+		`"operator":false,"sandboxed":false,"depth":0,"hops":0`:                                    false,
+		`"operator":"true","sandboxed":false,"depth":0,"hops":0`:                                   false,
+		`"operator":true,"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0`:            false,
+		`"sessionKey":"agent:a:k","depth":0,"hops":0`:                                              false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"hops":0`:                                      false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0`:                                     false,
+		`"sessionKey":"agent:a:k","sandboxed":"false","depth":0,"hops":0`:                          false,
+		`"sessionKey":"agent:a:k","sandboxed":null,"depth":0,"hops":0`:                             false,
+		`"sessionKey":"agent:a:k","sandboxed":0,"depth":0,"hops":0`:                                false,
+		`"sessionKey":"agent:a:k","Sandboxed":true,"depth":0,"hops":0`:                             false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0,"Operator":true`:            false,
+		`"sessionKey":"agent:a:k","agentId":"b","sandboxed":false,"depth":0,"hops":0`:              false,
+		`"sessionKey":["agent:a:k"],"sandboxed":false,"depth":0,"hops":0`:                          false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":"1","hops":0`:                          false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0.5,"hops":0`:                          false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0,"channel":7`:                false,
+		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0,"threadId":{"id":"thread"}`: false,
 	} {
-		if _, err := guest.ParseInput(`{"abi":1,"caller":` + doc + `}`); (err == nil) != ok {
-			t.Errorf("S0.3 caller %s: %v", doc, err)
+		if _, err := guest.ParseInput(`{"abi":1,"caller":{` + doc + `}}`); (err == nil) != ok {
+			t.Errorf("S0.3 caller {%s}: %v", doc, err)
 		}
 	}
+	if _, err := guest.ParseInput(`{"abi":1,"caller":"x"}`); err == nil {
+		t.Error("a text is a caller")
+	}
+	const child = `{"abi":1,"caller":{"sessionKey":"agent:a:subagent:1","sandboxed":false,"depth":0,"hops":0}}`
+	if in, err := guest.ParseInput(child); err != nil || in.Caller.Depth != 1 {
+		t.Errorf("S5.4 a child whose depth is said to be 0: %+v, %v", in, err)
+	}
+	const operator = `{"abi":1,"caller":{"operator":true,"sandboxed":false,"depth":0,"hops":0}`
 	for doc, ok := range map[string]bool{
 		`null`:                     true,
 		`{"type":"time","at":1}`:   true,
 		`{"type":"cancel","at":1}`: true,
-		`{"type":"run","run":{"id":"r","status":"killed"}}`: true,
-		`{}`:                     false,
-		`[]`:                     false,
-		`"time"`:                 false,
-		`{"type":"Time"}`:        false,
-		`{"type":"run"}`:         false,
-		`{"type":"run","run":7}`: false,
-		`{"type":"run","run":{"id":"","status":"done"}}`:     false,
-		`{"type":"run","run":{"id":"r","status":"running"}}`: false,
-		`{"type":"run","run":{"id":"r"}}`:                    false,
+		`{"type":"run","at":1,"run":{"id":"r","status":"killed"}}`:                                          true,
+		`{"type":"run","at":1,"run":{"id":"r","status":"done","reply":"x","usage":{"input":1,"cost":0.5}}}`: true,
+
+		`{}`:                            false,
+		`[]`:                            false,
+		`"time"`:                        false,
+		`{"type":"time"}`:               false,
+		`{"type":"Time","at":1}`:        false,
+		`{"type":"time","at":1,"x":1}`:  false,
+		`{"type":"run","at":1}`:         false,
+		`{"type":"run","at":1,"run":7}`: false,
+		`{"type":"run","at":1,"run":{"id":"","status":"done"}}`:                        false,
+		`{"type":"run","at":1,"run":{"id":"r","status":"running"}}`:                    false,
+		`{"type":"run","at":1,"run":{"id":"r"}}`:                                       false,
+		`{"type":"run","at":1,"run":{"id":"r","status":"done","reply":5}}`:             false,
+		`{"type":"run","at":1,"run":{"id":"r","status":"done","Reply":"x"}}`:           false,
+		`{"type":"run","at":1,"run":{"id":"r","status":"done","usage":{"input":"1"}}}`: false,
 	} {
-		if in, err := guest.ParseInput(`{"abi":1,"caller":{"operator":true},"event":` + doc + `}`); (err == nil) != ok || err == nil && (in.Event == nil) != (doc == "null") {
+		if in, err := guest.ParseInput(operator + `,"event":` + doc + `}`); (err == nil) != ok || err == nil && (in.Event == nil) != (doc == "null") {
 			t.Errorf("event %s: %+v, %v", doc, in, err)
 		}
 	}
-	if _, err := guest.ParseInput(`{"abi":1,"caller":{"operator":true},"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
+	if _, err := guest.ParseInput(operator + `,"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
 		t.Errorf("an unknown member was ignored: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/plugin/quote"
 )
 
 // Input is what a step is given. Args, State and Config are JSON texts, "" when
@@ -35,11 +34,13 @@ func ParseInput(doc string) (*Input, *abi.Error) {
 	if bad := checkVersion(input); bad != nil {
 		return nil, bad
 	}
+	if bad := check(input, theInput, inputMembers); bad != nil {
+		return nil, bad
+	}
 	in := &Input{}
 	var bad *abi.Error
 	input.ForEach(func(name, v gjson.Result) bool {
 		switch name.Str {
-		case "abi", "callId":
 		case "flowId":
 			in.FlowID = v.Str
 		case "step":
@@ -62,8 +63,6 @@ func ParseInput(doc string) (*Input, *abi.Error) {
 			bad = readCaller(v, &in.Caller)
 		case "config":
 			in.Config = v.Raw
-		default:
-			bad = badInput("it has an unknown member " + quote.Text(name.Str))
 		}
 		return bad == nil
 	})
@@ -84,21 +83,18 @@ func checkVersion(input gjson.Result) *abi.Error {
 	if version == strconv.Itoa(abi.Version) {
 		return nil
 	}
-	if version == "" || len(version) > 20 {
-		version = "another"
+	speaks := "another ABI version"
+	if version != "" && len(version) <= 20 {
+		speaks = "ABI version " + version
 	}
-	return abi.NewError(abi.Unsupported,
-		"the host speaks ABI version "+version+"; this plugin speaks version "+strconv.Itoa(abi.Version))
+	return abi.NewError(abi.Unsupported, "the host speaks "+speaks+"; this plugin speaks version "+strconv.Itoa(abi.Version))
 }
 
 func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
-	if !caller.IsObject() {
-		return badInput("caller must be an object")
+	if bad := check(caller, "caller", callerMembers); bad != nil {
+		return bad
 	}
-	var bad *abi.Error
-	boxed := false // whether the host said if the caller is sandboxed
 	caller.ForEach(func(name, v gjson.Result) bool {
-		want := gjson.String
 		switch name.Str {
 		case "sessionKey":
 			c.SessionKey = v.Str
@@ -115,41 +111,25 @@ func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
 		case "runId":
 			c.RunID = v.Str
 		case "depth":
-			c.Depth, want = int(integer(v)), gjson.Number
+			c.Depth = int(integer(v))
 		case "hops":
-			c.Hops, want = int(integer(v)), gjson.Number
+			c.Hops = int(integer(v))
 		case "sandboxed":
-			c.Sandboxed, boxed, want = v.Bool(), true, boolean(v)
+			c.Sandboxed = v.Bool()
 		case "operator":
-			c.Operator, want = v.Bool(), boolean(v)
-		default:
-			bad = badInput("caller has an unknown member " + quote.Text(name.Str))
-			return false
+			c.Operator = v.Bool()
 		}
-		if v.Type != want {
-			bad = badInput("caller." + name.Str + " is of the wrong type")
-		}
-		return bad == nil
+		return true
 	})
-	if bad != nil || c.Operator {
-		return bad
-	}
 	switch agent, _, ok := sessionkey.Split(c.SessionKey); {
-	case c.SessionKey == "":
-	case !boxed:
-		bad = badInput("caller.sandboxed must be true or false")
+	case c.Operator && c.SessionKey != "":
+		return badInput("caller is either a session or the operator")
 	case ok && c.AgentID != "" && c.AgentID != agent:
-		bad = badInput("caller.agentId is not the agent of caller.sessionKey")
+		return badInput("caller.agentId is not the agent of caller.sessionKey")
+	case sessionkey.IsChild(c.SessionKey):
+		c.Depth = 1 // whatever the host says
 	}
-	return bad
-}
-
-// boolean is the type that v must have to be true or false.
-func boolean(v gjson.Result) gjson.Type {
-	if v.Type == gjson.True {
-		return gjson.True
-	}
-	return gjson.False
+	return nil
 }
 
 func badInput(what string) *abi.Error {

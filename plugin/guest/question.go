@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/quote"
+	"github.com/parley-wasm/parley/abi/policy"
 )
 
 // Question is the input of derive: what follows from this session under these
@@ -21,22 +21,45 @@ func ParseQuestion(doc string) (*Question, *abi.Error) {
 	if bad := checkVersion(input); bad != nil {
 		return nil, bad
 	}
-	q := &Question{}
-	var bad *abi.Error
-	input.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "abi":
-		case "session":
-			readSession(v, &q.Session)
-		case "target":
-			q.Target = &abi.Target{}
-			readTarget(v, q.Target)
-		case "config":
-			q.Config = v.Raw
-		default:
-			bad = badInput("it has an unknown member " + quote.Text(name.Str))
+	if bad := check(input, theInput, questionMembers); bad != nil {
+		return nil, bad
+	}
+	session, target, config := input.Get("session"), input.Get("target"), input.Get("config")
+	if bad := checkSession(session); bad != nil {
+		return nil, bad
+	}
+	q := &Question{Config: config.Raw}
+	readSession(session, &q.Session)
+	if target.Exists() {
+		if bad := check(target, "target", targetMembers); bad != nil {
+			return nil, bad
 		}
-		return bad == nil
-	})
-	return q, bad
+		q.Target = &abi.Target{}
+		readTarget(target, q.Target)
+	}
+	return q, nil
+}
+
+// checkSession is stricter than what replies are read with: what decides over policy
+// and sandbox must not be passed over.
+func checkSession(v gjson.Result) *abi.Error {
+	if bad := check(v, "session", sessionMembers); bad != nil {
+		return bad
+	}
+	if c := v.Get("deliveryContext"); c.Exists() {
+		if bad := check(c, "session.deliveryContext", targetMembers); bad != nil {
+			return bad
+		}
+	}
+	switch p := v.Get("sendPolicy"); p.Str {
+	case "", policy.Allow, policy.Deny:
+	default:
+		return badInput("session.sendPolicy must be allow or deny")
+	}
+	switch t := v.Get("chatType"); t.Str {
+	case "", policy.ChatDirect, policy.ChatGroup, policy.ChatChannel:
+	default:
+		return badInput("session.chatType must be direct, group or channel")
+	}
+	return nil
 }

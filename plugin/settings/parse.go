@@ -69,13 +69,33 @@ func (p *parser) list(path, accepted string, read func(gjson.Result) bool) {
 	})
 }
 
-// strings reads an array of strings.
+// strings reads an array of strings, trimmed.
 func (p *parser) strings(path string) (all []string) {
 	p.list(path, "strings", func(v gjson.Result) bool {
-		all = append(all, v.Str)
+		all = append(all, strings.TrimSpace(v.Str))
 		return v.Type == gjson.String
 	})
 	return all
+}
+
+// text reads a string, trimmed; absent and null are "".
+func (p *parser) text(path string) string {
+	p.objects(path)
+	v := p.config.Get(path)
+	if v.Type != gjson.Null && v.Type != gjson.String {
+		p.fail(path, v.Raw, "strings")
+	}
+	return strings.TrimSpace(v.Str)
+}
+
+// flag reads a boolean; absent and null are false.
+func (p *parser) flag(path string) bool {
+	p.objects(path)
+	v := p.config.Get(path)
+	if v.Type != gjson.Null && !v.IsBool() {
+		p.fail(path, v.Raw, "true and false")
+	}
+	return v.Type == gjson.True
 }
 
 // clamped reads a number, floored and brought into [low, high]; absent and null
@@ -102,19 +122,15 @@ func (p *parser) objects(path string) {
 			continue
 		}
 		if v := p.config.Get(path[:i]); v.Type != gjson.Null && !v.IsObject() {
-			p.fail(path[:i], v.Raw, "an object")
+			p.fail(path[:i], v.Raw, "objects")
 		}
 	}
 }
 
 // agents reads agents.list. Of two agents with one id the first counts; one
 // without an id is none.
-func agents(list gjson.Result) []ConfiguredAgent {
-	if !list.IsArray() {
-		return nil
-	}
-	var all []ConfiguredAgent
-	list.ForEach(func(_, v gjson.Result) bool {
+func (p *parser) agents() (all []ConfiguredAgent) {
+	p.list("agents.list", "agents", func(v gjson.Result) bool {
 		if a := agent(v); a.ID != "" && find(all, a.ID) == nil {
 			all = append(all, a)
 		}

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"strings"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
@@ -44,15 +46,18 @@ func readRule(v gjson.Result) (r policy.Rule, ok bool) {
 			v.ForEach(func(name, v gjson.Result) bool {
 				switch name.Str {
 				case "channel":
-					r.Channel = v.Str
+					r.Channel = strings.TrimSpace(v.Str)
+					ok = ok && r.Channel != ""
 				case "chatType":
 					r.ChatType = v.Str
+					ok = ok && (v.Str == policy.ChatDirect || v.Str == policy.ChatGroup || v.Str == policy.ChatChannel)
 				case "keyPrefix":
-					r.KeyPrefix = v.Str
+					r.KeyPrefix = strings.TrimSpace(v.Str)
+					ok = ok && r.KeyPrefix != ""
 				default:
 					ok = false
 				}
-				ok = ok && v.Type == gjson.String && v.Str != ""
+				ok = ok && v.Type == gjson.String
 				return ok
 			})
 		default:
@@ -77,7 +82,7 @@ func (s *Settings) Sandboxed(config, agentID, sessionKey string) (bool, *abi.Err
 		if own := box.Get("mode"); own.Type != gjson.Null {
 			mode = modes[p.choice("agents.list[].sandbox.mode", own, modes[:]...)]
 		} else if box.Type != gjson.Null && !box.IsObject() {
-			p.fail("agents.list[].sandbox", box.Raw, "an object")
+			p.fail("agents.list[].sandbox", box.Raw, "objects")
 		}
 		break // of two agents with one id the first counts
 	}

@@ -96,9 +96,9 @@ func Parse(config string) (*Settings, *abi.Error) {
 	s := &Settings{
 		Visibility:     [...]Level{Tree, Self, Agent, All}[p.oneOf("tools.sessions.visibility", "tree", "self", "agent", "all")],
 		SandboxSeesAll: p.oneOf("agents.defaults.sandbox.sessionToolsVisibility", "spawned", "all") == 1,
-		AgentToAgent:   p.config.Get("tools.agentToAgent.enabled").Type == gjson.True,
+		AgentToAgent:   p.flag("tools.agentToAgent.enabled"),
 		Allow:          patterns(p.config.Get("tools.agentToAgent.allow")),
-		Agents:         agents(p.config.Get("agents.list")),
+		Agents:         p.agents(),
 
 		MaxPingPongTurns: int(p.clamped("session.agentToAgent.maxPingPongTurns", maxPingPongTurns, 0, maxPingPongTurns)),
 	}
@@ -110,7 +110,7 @@ func Parse(config string) (*Settings, *abi.Error) {
 		ArchiveAfterMinutes: p.clamped("agents.defaults.subagents.archiveAfterMinutes", defaultArchive, 0, maxArchive),
 		model:               strings.TrimSpace(p.config.Get("agents.defaults.subagents.model").Str),
 	}
-	s.Keys.MainKey = strings.TrimSpace(p.config.Get("session.mainKey").Str)
+	s.Keys.MainKey = p.text("session.mainKey")
 	s.Keys.GlobalScope = p.oneOf("session.scope", "per-sender", "global") == 1
 	s.Keys.DefaultAgent = defaultAgent(s.Agents)
 	if p.err != nil {

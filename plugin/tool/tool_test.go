@@ -114,7 +114,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestStepErrors(t *testing.T) {
-	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false}`
+	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false,"depth":0,"hops":0}`
 	tests := []struct {
 		name, in string
 		code     abi.Code
@@ -155,7 +155,7 @@ func checkError(t *testing.T, out []byte, code abi.Code, text string) {
 // resumption is an input of resume with everything that it needs, in JSON.
 func resumption(state, version, event string) []byte {
 	return []byte(`{"abi":1,"flowId":"f","step":2,"now":5,"acceptedAt":4,"state":` + state + `,"stateVersion":` + version + `,"event":` + event +
-		`,"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false},"config":{}}`)
+		`,"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false,"depth":0,"hops":0},"config":{}}`)
 }
 
 const (
@@ -177,7 +177,7 @@ func TestResume(t *testing.T) {
 		text string
 	}{
 		"another version":   {resumption(`{"tool":"sessions_send","state":`+first+`}`, "7", ended), abi.Unsupported, "state of version 7"},
-		"no version":        {resumption(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.Unsupported, "state of version 0"},
+		"no version":        {resumption(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.InvalidArgs, "stateVersion must be"},
 		"another tool":      {resumption(`{"tool":"sessions_fork","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"a tool that reads": {resumption(`{"tool":"sessions_list","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"no tool":           {resumption(first, "1", ended), abi.Unsupported, "plugin that wrote the state"},
@@ -185,7 +185,7 @@ func TestResume(t *testing.T) {
 		"a list":            {resumption(`["sessions_send"]`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
 		"an empty state":    {resumption(`{"tool":"sessions_send"}`, "1", ended), abi.Internal, "cannot be read"},
 		"no event":          {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `null`), abi.InvalidArgs, "needs the event"},
-		"an odd event":      {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `{"type":"alarm"}`), abi.InvalidArgs, "event.type"},
+		"an odd event":      {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `{"type":"alarm","at":1}`), abi.InvalidArgs, "event.type"},
 		"no JSON":           {[]byte(`{`), abi.InvalidArgs, "the input of resume is not strict JSON"},
 		"another ABI":       {[]byte(`{"abi":9}`), abi.Unsupported, "ABI version 9"},
 	} {
