@@ -1,7 +1,10 @@
 package refhost_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -150,6 +153,71 @@ func TestStoreShortens(t *testing.T) {
 		reply := parse(t, string(s.Call(abi.ImportStore, []byte(`{"op":"history","limit":1,"sessionKey":"`+tt.key+`"}`))))
 		for _, line := range vector.Match(reply, parse(t, tt.pattern)) {
 			t.Errorf("%s: %s", tt.key, line)
+		}
+	}
+}
+
+// The cases that stores of the examples are tested with are what the reference says.
+func TestExampleCases(t *testing.T) {
+	text, err := os.ReadFile("../../examples/store.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Sessions []struct {
+			Session  abi.Session
+			Messages []json.RawMessage
+		}
+		Cases []struct {
+			Name    string
+			Request json.RawMessage
+			Rows    []string
+			Seqs    []int64
+			Session *string
+			More    bool
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	contents := &vector.Contents{}
+	for _, s := range file.Sessions {
+		stored := vector.StoredSession{Session: s.Session}
+		for _, m := range s.Messages {
+			stored.Messages = append(stored.Messages, m)
+		}
+		contents.Sessions = append(contents.Sessions, stored)
+	}
+	store := refhost.NewStore(contents)
+	for _, c := range file.Cases {
+		var got struct {
+			OK struct {
+				Rows []struct {
+					Session  struct{ Key string }
+					Messages []struct{ Seq int64 }
+				}
+				Messages []struct{ Seq int64 }
+				Session  *struct{ Key string }
+				More     bool
+			}
+		}
+		reply := store.Call(abi.ImportStore, c.Request)
+		if err := json.Unmarshal(reply, &got); err != nil {
+			t.Fatal(err)
+		}
+		var rows []string
+		messages := got.OK.Messages
+		for _, r := range got.OK.Rows {
+			rows, messages = append(rows, r.Session.Key), append(messages, r.Messages...)
+		}
+		var seqs []int64
+		for _, m := range messages {
+			seqs = append(seqs, m.Seq)
+		}
+		same := slices.Equal(rows, c.Rows) && slices.Equal(seqs, c.Seqs) && got.OK.More == c.More &&
+			(got.OK.Session == nil) == (c.Session == nil) && (c.Session == nil || got.OK.Session.Key == *c.Session)
+		if !same {
+			t.Errorf("%s: %s", c.Name, reply)
 		}
 	}
 }
