@@ -1,5 +1,6 @@
 // Shows how failures look, and that the plugin is usable after each.
 import { ParleyError, Plugin } from "./plugin.js";
+import { unreachable } from "./unreachable.js";
 
 const now = 1780000000000;
 const call = (tool, args) => ({
@@ -20,11 +21,6 @@ async function show(what, plugin, input, functions, check = plugin) {
   if (result.count !== 0) throw new Error("it does not answer");
   console.log("  and the plugin still answers");
 }
-
-// (module (func (export "call") (result i32) unreachable))
-const unreachable = Uint8Array.from([
-  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7f, 3, 2, 1, 0, 7, 8, 1, 4, 0x63, 0x61, 0x6c, 0x6c, 0, 0, 10, 5, 1, 3, 0, 0, 0x0b,
-]);
 
 const plugin = await Plugin.load();
 const trap = await Plugin.load(unreachable);

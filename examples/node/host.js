@@ -8,7 +8,7 @@ import { time } from "./time.js";
 
 export class Host {
   tools; // as the plugin describes them
-  parked = []; // flows that a step's error has stopped
+  parked = []; // flows and deliveries that an error has stopped
 
   #plugin;
   #config;
@@ -20,7 +20,8 @@ export class Host {
   #turn = Promise.resolve();
 
   /**
-   * agents answer runs: {agentId: async ({sessionKey, message, context}) => text}.
+   * agents answer runs: {agentId: async ({sessionKey, message, context}, signal) => text};
+   * the signal says that the run is over.
    * deliver posts a text: async ({allowed, target, reason}, text, id); equal ids are one delivery.
    */
   static async start({ config, sessions, agents, deliver, plugin }) {
@@ -32,31 +33,42 @@ export class Host {
     host.#config = config;
     host.#deliver = deliver;
     host.#runs = new Runs(host.#store, agents);
-    for (const { session, messages } of sessions) await host.#add(session, messages);
+    for (const { session, messages } of sessions) await host.add(session, messages);
     return host;
+  }
+
+  /** Stores a session, or stores it anew: what follows from it is asked for again. */
+  add(session, messages) {
+    return this.#alone(() => this.#add(session, messages));
   }
 
   /** Calls a tool as a session, or as a run in it: {result, code?}. The flow goes on behind the answer. */
   async call(tool, args, sessionKey, run) {
-    const caller = { ...this.#store.row(sessionKey).facts.caller, ...(run && { runId: run.id, hops: run.hops }) };
+    const row = this.#store.row(sessionKey);
+    if (!row) throw new Error(`there is no session ${sessionKey}`);
+    const caller = { ...row.facts.caller, ...(run && { runId: run.id, hops: run.hops }) };
     const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
     const out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
     return new Promise((answer, fail) => {
-      this.#begin(this.#goOn(flow, tool, out, answer).catch((error) => {
-        this.parked.push({ flowId: flow.flowId, error });
+      const rest = this.#goOn(flow, tool, out, answer).catch((error) => {
+        this.#runs.waits(flow, undefined);
         fail(error); // which nobody hears who has been answered
-      }));
+        throw error;
+      });
+      this.#begin(flow.flowId, rest);
     });
   }
 
-  /** Waits until nothing is under way. */
+  /** Waits until nothing is under way. A flow may wait for an hour, until it archives a child. */
   async idle() {
+    const awake = setInterval(() => {}, 60_000); // a flow that waits for a time alone keeps no program alive
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    clearInterval(awake);
   }
 
-  #begin(work) {
-    this.#underWay.add(work);
-    work.then(() => this.#underWay.delete(work));
+  #begin(id, work) {
+    const done = work.catch((error) => this.parked.push({ id, error })).finally(() => this.#underWay.delete(done));
+    this.#underWay.add(done);
   }
 
   /** The loop: a flow from its first step's output to a step that waits for nothing more. */
@@ -108,7 +120,9 @@ export class Host {
       effects.push(effect);
       return reply;
     };
+    const stored = (sessionKey) => store.row(sessionKey) ?? refuse("not_found", `session ${sessionKey} does not exist`);
     const idle = (sessionKey) => {
+      stored(sessionKey);
       if (runs.busy(sessionKey)) refuse("conflict", `a run of ${sessionKey} has not ended`);
       return {};
     };
@@ -134,10 +148,10 @@ export class Host {
         status: ({ runId }) => ({ run: runs.get(runId)?.facts() ?? null }),
         waits: ({ sessionKey }) => ({ waits: runs.leads(sessionKey, caller.runId) }),
         run: ({ sessionKey, source = caller.sessionKey, group, ...task }) => {
-          const row = store.row(sessionKey);
           if (!children.has(sessionKey)) {
-            if (!row || row.session.archivedAt) refuse("not_found", `session ${sessionKey} does not exist, or is archived`);
-            if (!row.facts.receive.allowed) refuse("forbidden", row.facts.receive.reason);
+            const { session, facts } = stored(sessionKey);
+            if (session.archivedAt) refuse("not_found", `session ${sessionKey} is archived`);
+            if (!facts.receive.allowed) refuse("forbidden", facts.receive.reason);
           }
           const provenance = { kind: "inter_session", sourceSessionKey: source, sourceChannel: store.row(source)?.facts.channel, sourceTool: tool };
           const run = { ...task, id: id(), sessionKey, provenance, hops: caller.hops + 1, parent: group === "subagent" ? caller.sessionKey : undefined };
@@ -146,9 +160,11 @@ export class Host {
       },
       deliver: {
         send: ({ sessionKey, text, atCall }) => {
+          stored(sessionKey);
           const { channel, to, accountId, threadId } = caller;
           const deliveryId = id();
-          return record({ deliveryId }, () => this.#begin(this.#post(sessionKey, atCall ? { channel, to, accountId, threadId } : undefined, text, deliveryId)));
+          return record({ deliveryId }, () =>
+            this.#begin(deliveryId, this.#post(sessionKey, atCall ? { channel, to, accountId, threadId } : undefined, text, deliveryId)));
         },
       },
     };

@@ -42,12 +42,13 @@ export class Plugin {
 
   async #start() {
     const family = (name) => (memory, request) => {
+      if (this.#failure) return 0n;
       try {
         return memory.store(this.#serve(name, memory.read(request).text()));
-      } catch (e) {
+      } catch (error) {
         // Thrown through the guest, it would leave the guest's stack as it is. Offset 0
         // is no reply, and ends the step.
-        this.#failure = e;
+        this.#failure = { error };
         return 0n;
       }
     };
@@ -71,9 +72,9 @@ export class Plugin {
     } catch (e) {
       await this.#instance.close(); // nobody knows what state a trap has left it in
       await this.#start();
-      throw e;
+      throw this.#failure ? this.#failure.error : e;
     }
-    if (this.#failure) throw this.#failure;
+    if (this.#failure) throw this.#failure.error;
     return output;
   }
 

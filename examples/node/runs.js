@@ -1,8 +1,6 @@
 // Runs of agents. Those of one session come one after the other.
 import { time } from "./time.js";
 
-class TimeoutError extends Error {}
-
 export class Runs {
   #store;
   #agents;
@@ -49,28 +47,36 @@ export class Runs {
   }
 
   async #execute(run) {
-    const row = this.#store.row(run.sessionKey);
-    run.status = "running";
+    const over = new AbortController();
     run.startedAt = Date.now();
-    this.#store.say(run.sessionKey, "user", run.message, { provenance: run.provenance });
-    const timer = new AbortController();
+    run.status = "running";
     try {
-      if (!row || row.session.archivedAt) throw new Error("the session is gone, or archived");
-      const late = run.timeoutSeconds && time(run.startedAt + run.timeoutSeconds * 1000, timer.signal);
-      const text = await Promise.race([this.#agents[row.session.agentId](run), late].filter(Boolean));
-      if (text === undefined) throw new TimeoutError(`the run took longer than ${run.timeoutSeconds} s`);
-      run.reply = text.trim();
+      const { session } = this.#store.row(run.sessionKey) ?? {};
+      if (!session || session.archivedAt) throw new Error("the session is gone, or archived");
+      const agent = this.#agents[session.agentId];
+      if (!agent) throw new Error(`there is no agent ${session.agentId}`);
+      this.#store.say(run.sessionKey, "user", run.message, { provenance: run.provenance });
+      run.reply = ((await Promise.race([agent(run, over.signal), late(run, over.signal)])) ?? "").trim();
       run.status = "done";
+      if (run.reply) this.#store.say(run.sessionKey, "assistant", run.reply);
     } catch (e) {
       run.status = e instanceof TimeoutError ? "timeout" : "failed";
-      run.error = e.message;
+      run.error = String(e?.message ?? e);
     }
-    timer.abort();
+    over.abort();
     run.endedAt = Date.now();
     run.ahead = undefined;
-    if (run.reply) this.#store.say(run.sessionKey, "assistant", run.reply);
+    const row = this.#store.row(run.sessionKey);
     if (row && !run.noTools) row.session.status = run.status;
   }
+}
+
+class TimeoutError extends Error {}
+
+/** Rejects when a run has taken too long, if it may take only so long. */
+async function late({ startedAt, timeoutSeconds }, signal) {
+  await (timeoutSeconds ? time(startedAt + timeoutSeconds * 1000, signal) : new Promise(() => {}));
+  throw new TimeoutError(`the run took longer than ${timeoutSeconds} s`);
 }
 
 class Run {

@@ -56,15 +56,15 @@ export class Store {
   }
 }
 
-const order = ({ session: a }, { session: b }) => b.updatedAt - a.updatedAt || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+const order = ({ session: a }, { session: b }) => b.updatedAt - a.updatedAt || Buffer.compare(Buffer.from(a.key), Buffer.from(b.key));
 
 function sees(scope, { key, agentId, spawnedBy }) {
   return !scope || scope.keys?.includes(key) || (scope.spawnedBy && scope.spawnedBy === spawnedBy)
     || scope.agents?.some((pattern) => like(pattern).test(agentId));
 }
 
-// A pattern of agent ids: letters, digits, _ and -, and * for any run of characters.
-const like = (pattern) => new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
+// In a pattern * is any run of characters, and everything else is itself.
+const like = (pattern) => new RegExp(`^${pattern.split("*").map((part) => part.replace(/[^\w-]/g, "\\$&")).join(".*")}$`);
 
 function newest(row, excludeRoles) {
   return (row?.messages ?? []).map((message, i) => ({ seq: i + 1, message })).filter(({ message }) => !excludeRoles.includes(message.role)).reverse();

@@ -10,6 +10,7 @@ import { Host } from "../host.js";
 import { register } from "../openclaw.js";
 import { Plugin } from "../plugin.js";
 import { time } from "../time.js";
+import { unreachable } from "../unreachable.js";
 
 const run = promisify(execFile);
 const file = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
@@ -30,6 +31,7 @@ const outputs = { describe: "description", derive: "facts", call: "step", resume
 /** A plugin all of whose messages are checked. */
 class Checked {
   seen = new Set();
+  inputs = []; // of calls
 
   constructor(plugin) {
     const { call } = plugin;
@@ -49,20 +51,22 @@ class Checked {
 
   #check(name, text) {
     this.seen.add(name);
+    if (name === "call") this.inputs.push(JSON.parse(text));
     valid(name, text);
   }
 }
 
 /** A host in the world of the demo, with agents of its own. */
-async function start(agents, delivered = []) {
+async function start(agents, { deliver = async () => {}, change = () => {} } = {}) {
   const world = await json("../world.json");
+  change(world);
   const checked = new Checked(await Plugin.load());
-  const host = await Host.start({
-    ...world, agents, plugin: checked.plugin,
-    deliver: async (deliver, text) => delivered.push({ ...deliver, text }),
-  });
+  const host = await Host.start({ ...world, agents, deliver, plugin: checked.plugin });
   return { host, checked };
 }
+
+const main = "agent:main:main";
+const send = (host, sessionKey, more) => host.call("sessions_send", { sessionKey, message: "?", ...more }, main);
 
 const says = (...texts) => async () => texts.shift();
 
@@ -73,7 +77,8 @@ test("the demo prints what the demo of every language prints", async () => {
 
 test("every message has the form of its schema", async () => {
   const delivered = [];
-  const { host, checked } = await start({ main: says("And you?", "REPLY_SKIP", "ANNOUNCE_SKIP"), ops: says("Fine.", "Too.", "They are fine.") }, delivered);
+  const deliver = async (place, text) => delivered.push({ ...place, text });
+  const { host, checked } = await start({ main: says("And you?", "REPLY_SKIP", "ANNOUNCE_SKIP"), ops: says("Fine.", "Too.", "They are fine.") }, { deliver });
   valid("description", await checked.plugin.call("describe", ""));
   for (const [tool, args] of [["sessions_list", { messageLimit: 2 }], ["sessions_history", { sessionKey: "main" }], ["agents_list", {}],
     ["sessions_send", { sessionKey: "agent:ops:main", message: "How are you?" }], ["sessions_spawn", { task: "Nothing.", cleanup: "delete" }]]) {
@@ -164,6 +169,93 @@ test("a gateway like OpenClaw registers the tools, for each session", async () =
   const { content, details } = await tool.execute("call-1", {});
   assert.equal(details.requester, "ops");
   assert.deepEqual(JSON.parse(content[0].text), details);
+});
+
+test("a message says where it comes from", async () => {
+  const { host } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "ANNOUNCE_SKIP") });
+  await send(host, "agent:ops:main");
+  const { result } = await host.call("sessions_history", { sessionKey: "agent:ops:main" }, main);
+  assert.deepEqual(result.messages[0].provenance, { kind: "inter_session", sourceSessionKey: "main", sourceChannel: "telegram", sourceTool: "sessions_send" });
+  await host.idle();
+});
+
+test("only so many children are at work", async () => {
+  let ends;
+  const busy = new Promise((resolve) => { ends = resolve; });
+  const { host } = await start({ main: () => busy, ops: says() }, { change: ({ config }) => (config.agents.defaults = { subagents: { maxChildrenPerAgent: 1 } }) });
+  const spawn = async () => (await host.call("sessions_spawn", { task: "?", cleanup: "delete" }, main)).result.status;
+  assert.deepEqual([await spawn(), await spawn()], ["accepted", "forbidden"]);
+  ends("ANNOUNCE_SKIP");
+  await host.idle();
+});
+
+test("a session that is closed takes no messages", async () => {
+  const { host } = await start({ main: says(), ops: says() }, { change: ({ sessions }) => (sessions[1].session.sendPolicy = "deny") });
+  assert.equal((await send(host, "agent:ops:main")).result.status, "forbidden");
+  await host.add({ key: "agent:ops:main", agentId: "ops", sessionId: "s-ops", updatedAt: 1 }, []);
+  assert.equal((await send(host, "agent:ops:main", { timeoutSeconds: 0, announce: "none" })).result.status, "accepted");
+});
+
+test("a run's call is one flow further", async () => {
+  const agents = {};
+  const { host, checked } = await start(agents);
+  agents.ops = async (run) => {
+    await host.call("agents_list", {}, run.sessionKey, run);
+    return "REPLY_SKIP";
+  };
+  await send(host, "agent:ops:main", { announce: "none" });
+  await host.idle();
+  const { caller } = checked.inputs.find(({ tool }) => tool === "agents_list");
+  assert.deepEqual([caller.hops, caller.runId], [1, "flow-1-1-1"]);
+});
+
+test("a report goes to where its requester spoke", async () => {
+  const places = [];
+  let ends;
+  const texts = [new Promise((resolve) => { ends = resolve; }), "Result: done"];
+  const { host } = await start({ main: async () => texts.shift(), ops: says() }, { deliver: async ({ target }) => places.push(target) });
+  await host.call("sessions_spawn", { task: "?", cleanup: "delete" }, main);
+  await host.add({ key: main, agentId: "main", sessionId: "s-main", updatedAt: 1, deliveryContext: { channel: "telegram", to: "8" } });
+  ends("Done.");
+  await host.idle();
+  assert.deepEqual(places, [{ channel: "telegram", to: "7" }]);
+});
+
+test("a delivery that fails is parked", async () => {
+  const { host } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "Said.") }, { deliver: async () => { throw new Error("the channel is down"); } });
+  await send(host, "agent:ops:main");
+  await host.idle();
+  assert.deepEqual(host.parked.map(({ error }) => error.message), ["the channel is down"]);
+});
+
+test("agents that end in odd ways end", async () => {
+  const odd = [async () => undefined, async () => { throw null; }, () => { throw new Error("no"); }, async () => { throw "text"; }];
+  const { host } = await start({ main: says(), ops: (run, signal) => odd.shift()(run, signal) });
+  const statuses = [];
+  while (odd.length > 0) statuses.push((await send(host, "agent:ops:main", { announce: "none" })).result.status);
+  assert.deepEqual(statuses, ["ok", "error", "error", "error"]);
+  await host.idle();
+  assert.deepEqual(host.parked, []);
+});
+
+test("a step that fails parks its flow", async () => {
+  const { host, checked } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "ANNOUNCE_SKIP") });
+  const { call } = checked.plugin;
+  checked.plugin.call = (name, ...rest) => (name === "resume" ? Promise.reject(new Error("down")) : call(name, ...rest));
+  await assert.rejects(send(host, "agent:ops:main"), /down/);
+  await host.idle();
+  assert.deepEqual(host.parked.map(({ id }) => id), ["flow-1"]);
+});
+
+test("who calls is a session that is there", async () => {
+  const { host } = await start({});
+  await assert.rejects(host.call("sessions_list", {}, "agent:none:main"), /there is no session agent:none:main/);
+});
+
+test("after a trap there is another instance", async () => {
+  const plugin = await Plugin.load(unreachable);
+  for (let i = 0; i < 3; i++) await assert.rejects(plugin.call("call", "{}"), { name: "RuntimeError", message: "unreachable" });
+  await plugin.close();
 });
 
 test("failures are shown, and the plugin answers after each", async () => {
