@@ -7,6 +7,7 @@ has recorded, and the flow as the step leaves it, is written together.
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -56,9 +57,18 @@ class Host:
         self._plugin = plugin or Plugin()
         self._under_way: set[asyncio.Task] = set()  # flows and deliveries
         self._calls = 0
-        self._check(self._plugin.describe())
+        description = self._plugin.describe()
+        self._check(description)
+        self.tools: list[dict] = description["tools"]
         for row in sessions:
-            self._add(**row)
+            self.add(**row)
+
+    def add(self, session: dict, messages: list[dict] | None = None):
+        """Put a session, also one that has changed: without messages it keeps those it has."""
+        if messages is None:
+            row = self.store.rows.get(session["key"])
+            messages = row.messages if row else []
+        self.store.rows[session["key"]] = Row(session, self._facts(session), messages)
 
     async def call(self, tool: str, args, session_key: str, run: Run | None = None) -> dict:
         """Call a tool as a session, or as a run in it: {result, code?}. The flow goes on behind."""
@@ -103,7 +113,7 @@ class Host:
                 self._step(flow, "resume", event=event, **wait)
             del self.flows[flow.id]
         except Exception as error:
-            log.exception("%s (%s) is parked: its step %d failed", flow.id, flow.tool, flow.step)
+            log.exception("%s (%s) is parked at step %d", flow.id, flow.tool, flow.step)
             flow.error = error
             if not flow.answer.done():
                 flow.answer.set_exception(error)
@@ -118,6 +128,8 @@ class Host:
             await asyncio.wait([run.task], timeout=seconds)
             if run.ended_at:
                 return {"type": "run", "at": now(), "run": run.facts()}
+            if run.task.done():
+                raise RuntimeError(f"the task of run {run.id} was cancelled")
         return {"type": "time", "at": now()}
 
     def _step(self, flow, export, **more):
@@ -140,26 +152,30 @@ class Host:
         if "result" in out and not flow.answer.done():  # by a caller who is gone
             flow.answer.set_result({k: out[k] for k in ("result", "code") if k in out})
 
-    def _add(self, session: dict, messages: list[dict] | None = None):
-        self.store.rows[session["key"]] = Row(session, self._facts(session), messages or [])
-
     def _waits(self, session_key: str, caller: str | None) -> bool:
         """Whether a run of the session waits for the run that calls, itself or through others."""
+        if caller is None:
+            return False
+        awaited = self._awaited()
+        seen = set()
+        found = [self.runs.last(session_key)]
+        while found:  # queues are longer than Python's recursion is deep
+            run = found.pop()
+            if run is None or run.ended_at or run.id in seen:
+                continue
+            if run.id == caller:
+                return True
+            seen.add(run.id)
+            found += [run.ahead, *awaited[run.id]]
+        return False
 
-        def wait(run):
-            if run is None or run.ended_at:
-                return False
-            return run.id == caller or wait(run.ahead) or any(map(wait, self._awaited(run)))
-
-        return caller is not None and wait(self.runs.last(session_key))
-
-    def _awaited(self, run):
-        """What a run waits for: a call of its own that is not answered yet waits for that."""
-        return [
-            self.runs.get(flow.wait.get("run"))
-            for flow in self.flows.values()
-            if flow.caller.get("runId") == run.id and not flow.answer.done()
-        ]
+    def _awaited(self):
+        """What runs wait for, by their ids: a call that is not answered yet waits for that."""
+        awaited = defaultdict(list)
+        for flow in self.flows.values():
+            if not flow.answer.done():
+                awaited[flow.caller.get("runId")].append(self.runs.get(flow.wait.get("run")))
+        return awaited
 
     def _facts(self, session, target=None):
         message = present(abi=1, session=session, target=target, config=self._config)
@@ -212,7 +228,7 @@ class _Step:
             thinkingLevel=thinking_level,
         )
         self._children.add(child["key"])
-        self.effects.append(partial(self._host._add, child))
+        self.effects.append(partial(self._host.add, child))
         return {"sessionKey": child["key"], "sessionId": id}
 
     def _archive(self, *, session_key):
@@ -241,12 +257,13 @@ class _Step:
             if not row.facts["receive"]["allowed"]:
                 raise ParleyError("forbidden", row.facts["receive"]["reason"])
         source = source or caller["sessionKey"]
-        provenance = {
-            "kind": "inter_session",
-            "sourceSessionKey": source,
-            "sourceChannel": self._row(source).facts["channel"],
-            "sourceTool": self._flow.tool,
-        }
+        source_row = self._host.store.rows.get(source)  # may be deleted meanwhile
+        provenance = present(
+            kind="inter_session",
+            sourceSessionKey=source,
+            sourceChannel=source_row and source_row.facts["channel"],
+            sourceTool=self._flow.tool,
+        )
         parent = caller["sessionKey"] if group == "subagent" else None
         hops = caller["hops"] + 1
         run = Run(self._id(), session_key, provenance=provenance, hops=hops, parent=parent, **task)

@@ -72,26 +72,32 @@ class Runs:
         if run.ahead:
             await asyncio.wait([run.ahead.task])
             run.ahead = None
-        row = self._store.rows.get(run.session_key)
         run.status = "running"
         run.started_at = now()
+        row = self._store.rows.get(run.session_key)
+        if row is None or row.session.get("archivedAt"):
+            run.status = "failed"
+            run.error = "the session is gone, or archived"
+        else:
+            await self._answer(run, row.session["agentId"])
+        run.ended_at = now()
+
+    async def _answer(self, run, agent_id):
         self._store.say(run.session_key, "user", run.message, provenance=run.provenance)
         limit = asyncio.timeout(run.timeout_seconds or None)
         try:
             async with limit:
-                reply = await self._agent(row)(run)
-            run.status = "done"
+                # In a task of its own an agent can cancel nothing but itself.
+                reply = await asyncio.ensure_future(self._agents[agent_id](run))
             run.reply = reply.strip() or None
-        except Exception as failure:
+            run.status = "done"
+        except (Exception, asyncio.CancelledError) as failure:
+            if asyncio.current_task().cancelling():
+                raise  # it is the host that was cancelled, and not the agent
             run.status = "timeout" if limit.expired() else "failed"
             run.error = str(failure) or None
-        run.ended_at = now()
         if run.reply:
             self._store.say(run.session_key, "assistant", run.reply)
+        row = self._store.rows.get(run.session_key)
         if row and not run.no_tools:
             row.session["status"] = run.status
-
-    def _agent(self, row):
-        if row is None or row.session.get("archivedAt"):
-            raise LookupError("the session is gone, or archived")
-        return self._agents[row.session["agentId"]]

@@ -8,6 +8,7 @@ from unittest import mock
 import demo
 import host
 from plugin import ParleyError
+from runs import Run
 from tests.checked import CheckedPlugin, check
 
 MAIN = "agent:main:main"
@@ -16,6 +17,18 @@ OPS = "agent:ops:main"
 
 async def echo(run):
     return f"You said: {run.message}"
+
+
+def until(event):
+    """An agent that waits for that, but has nothing to say afterwards."""
+
+    async def agent(run):
+        if run.no_tools:
+            return "ANNOUNCE_SKIP"
+        await event.wait()
+        return await echo(run)
+
+    return agent
 
 
 class Demo(unittest.IsolatedAsyncioTestCase):
@@ -61,14 +74,26 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.world = json.loads(demo.WORLD.read_text(encoding="utf-8"))
 
         self.delivered = []
+        self.places = []
 
     def start(self, ops, main=echo):
         async def deliver(place, text, id):
             self.delivered.append(text)
+            self.places.append(place)
 
         agents = {"main": main, "ops": ops}
         sessions = self.world["sessions"]
         return host.Host(self.world["config"], sessions, agents, deliver, self.plugin)
+
+    def session(self, key):
+        sessions = [row["session"] for row in self.world["sessions"]]
+        return next(session for session in sessions if session["key"] == key)
+
+    def step(self, the_host):
+        """A step in which a plugin may do what it likes, as MAIN."""
+        caller = the_host.store.rows[MAIN].facts["caller"]
+        flow = host.Flow("flow-0", "sessions_send", caller, 0, asyncio.Future())
+        return host._Step(the_host, flow)
 
     def send(self, host, message, **args):
         args = {"sessionKey": OPS, "message": message, **args}
@@ -177,6 +202,234 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(answers[OPS]["status"], "accepted")
         self.assertEqual(answers[MAIN]["reply"], "The answer to: Ask main")
         self.assertEqual(the_host.parked(), [])
+
+    async def test_no_wait_behind_a_long_queue(self):
+        the_host = self.start(echo)
+        last = None
+        for i in range(3000):
+            last = Run(f"r{i}", OPS, "?", ahead=last)
+        with mock.patch.object(the_host.runs, "last", return_value=last):
+            self.assertTrue(the_host._waits(OPS, "r0"))
+            self.assertFalse(the_host._waits(OPS, "another"))
+            self.assertFalse(the_host._waits(OPS, None))
+
+    async def test_no_wait_for_what_is_answered(self):
+        the_host = self.start(until(asyncio.Event()))
+        for run in (Run("r1", MAIN, "?"), Run("r2", OPS, "?")):
+            the_host.runs.queue(run)
+        answer = asyncio.Future()
+        flow = host.Flow("f", "sessions_send", {"runId": "r1"}, 0, answer, wait={"run": "r2"})
+        the_host.flows[flow.id] = flow
+        self.assertTrue(the_host._waits(MAIN, "r2"))
+        answer.set_result({})
+        self.assertFalse(the_host._waits(MAIN, "r2"))
+
+    async def test_agent_that_is_cancelled(self):
+        async def raises(run):
+            raise asyncio.CancelledError("no more")
+
+        async def cancels(run):
+            asyncio.current_task().cancel("no more")
+            await asyncio.sleep(30)
+
+        for agent in (raises, cancels):
+            with self.subTest(agent=agent.__name__):
+                host = self.start(agent)
+                answer = await asyncio.wait_for(self.send(host, "Are you there?"), 5)
+                self.assertEqual(answer["result"]["status"], "error")
+                await asyncio.wait_for(host.idle(), 5)
+                self.assertEqual(host.runs.get(answer["result"]["runId"]).status, "failed")
+                self.assertEqual(host.parked(), [])
+
+    async def test_run_that_is_cancelled(self):
+        """By the host, that is: it has not failed, and its flow does not go on."""
+        at_work, ended = asyncio.Event(), asyncio.Event()
+
+        async def agent(run):
+            at_work.set()
+            try:
+                await asyncio.sleep(30)
+            finally:
+                ended.set()
+
+        host = self.start(agent)
+        asking = asyncio.create_task(self.send(host, "Are you there?"))
+        await at_work.wait()
+        run = host.runs.last(OPS)
+        run.task.cancel()
+        with self.assertLogs("host", "ERROR"), self.assertRaisesRegex(RuntimeError, run.id):
+            await asyncio.wait_for(asking, 5)
+        self.assertTrue(ended.is_set())
+        self.assertTrue(run.task.cancelled())
+        self.assertEqual(run.status, "running")
+        self.assertEqual([flow.step for flow in host.parked()], [1])
+
+    async def test_provenance(self):
+        host = self.start(echo)
+        await self.send(host, "Are you there?")
+        await host.idle()
+        asked = host.store.rows[OPS].messages[0]
+        self.assertEqual((asked["role"], asked["content"][0]["text"]), ("user", "Are you there?"))
+        provenance = {
+            "kind": "inter_session",
+            "sourceSessionKey": MAIN,
+            "sourceChannel": "telegram",
+            "sourceTool": "sessions_send",
+        }
+        self.assertEqual(asked["provenance"], provenance)
+
+    async def test_provenance_of_a_session_that_is_gone(self):
+        the_host = self.start(echo)
+        step = self.step(the_host)
+        del the_host.store.rows[MAIN]
+        run_id = step.functions["agent.run"](session_key=OPS, message="?", group="nested")["runId"]
+        for effect in step.effects:
+            effect()
+        run = the_host.runs.get(run_id)
+        provenance = {
+            "kind": "inter_session",
+            "sourceSessionKey": MAIN,
+            "sourceTool": "sessions_send",
+        }
+        self.assertEqual(run.provenance, provenance)
+        await run.task
+        self.assertEqual(run.status, "done")
+
+    async def test_more_children_than_may_be(self):
+        self.world["config"]["agents"]["defaults"] = {"subagents": {"maxChildrenPerAgent": 1}}
+        go = asyncio.Event()
+        host = self.start(until(go))
+        spawn = {"task": "Look", "agentId": "ops", "cleanup": "delete"}
+        statuses = []
+        for _ in range(2):
+            answer = await host.call("sessions_spawn", spawn, MAIN)
+            statuses.append(answer["result"]["status"])
+        go.set()
+        await host.idle()
+        answer = await host.call("sessions_spawn", spawn, MAIN)
+        statuses.append(answer["result"]["status"])
+        await host.idle()
+        self.assertEqual(statuses, ["accepted", "forbidden", "accepted"])
+
+    async def test_session_that_takes_no_sends(self):
+        self.session(OPS)["sendPolicy"] = "deny"
+        host = self.start(echo)
+        answer = await self.send(host, "Are you there?")
+        self.assertEqual(answer["result"]["status"], "forbidden")
+        await host.idle()
+        self.assertEqual(host.store.rows[OPS].messages, [])
+
+    async def test_call_of_a_run(self):
+        async def agent(run):
+            if run.message == "Begin":
+                await the_host.call("sessions_list", {}, OPS, run)
+            return "ANNOUNCE_SKIP" if run.no_tools else "Done."
+
+        the_host = self.start(agent)
+        answer = await self.send(the_host, "Begin")
+        calls = [json.loads(text) for name, text in self.plugin.messages if name == "call"]
+        callers = [call["caller"] for call in calls]
+        self.assertEqual([caller["hops"] for caller in callers], [0, 1])
+        self.assertNotIn("runId", callers[0])
+        self.assertEqual(callers[1]["runId"], answer["result"]["runId"])
+        await the_host.idle()
+
+    async def test_report_goes_to_the_place_of_the_call(self):
+        go = asyncio.Event()
+
+        async def agent(run):
+            await go.wait()
+            return "All is well."
+
+        host = self.start(agent)
+        spawn = {"task": "Look", "agentId": "ops", "cleanup": "delete"}
+        await host.call("sessions_spawn", spawn, MAIN)
+        # What is said to the session goes elsewhere from now on, but for this report.
+        host.add(self.session(MAIN) | {"deliveryContext": {"channel": "discord", "to": "8"}})
+        go.set()
+        await host.idle()
+        target = {"channel": "telegram", "to": "7"}
+        self.assertEqual(self.places, [{"allowed": True, "target": target}])
+        self.assertIn("All is well.", self.delivered[0])
+
+    async def test_writes_to_a_session_that_is_gone(self):
+        the_host = self.start(echo)
+        step = self.step(the_host)
+        del the_host.store.rows[OPS]
+        for name, members in [
+            ("store.archive", {}),
+            ("store.delete", {}),
+            ("deliver.send", {"text": "Hello"}),
+            ("agent.run", {"message": "Hello", "group": "nested"}),
+        ]:
+            with self.subTest(name=name), self.assertRaises(ParleyError) as caught:
+                step.functions[name](session_key=OPS, **members)
+            self.assertEqual(caught.exception.code, "not_found")
+        self.assertEqual(step.effects, [])
+
+    async def test_text_of_a_session_that_is_gone(self):
+        the_host = self.start(echo)
+        step = self.step(the_host)
+        step.functions["deliver.send"](session_key=OPS, text="Hello")
+        del the_host.store.rows[OPS]
+        for effect in step.effects:
+            effect()
+        await the_host.idle()
+        name, question = self.plugin.messages[-2]
+        self.assertEqual((name, json.loads(question)["session"]), ("derive", {"key": OPS}))
+        self.assertEqual(self.delivered, ["Hello"])
+        self.assertNotIn("target", self.places[0])
+
+    async def test_run_in_a_session_that_is_gone_by_its_turn(self):
+        def archive(rows):
+            rows[OPS].session["archivedAt"] = 1
+
+        def delete(rows):
+            del rows[OPS]
+
+        for change in (archive, delete):
+            with self.subTest(change=change.__name__):
+                self.setUp()
+                go = asyncio.Event()
+                host = self.start(until(go))
+                row = host.store.rows[OPS]
+                asking = [asyncio.create_task(self.send(host, text)) for text in ("one", "two")]
+                while len(row.messages) < 1:
+                    await asyncio.sleep(0)
+                change(host.store.rows)
+                go.set()
+                answers = await asyncio.gather(*asking)
+                self.assertEqual([a["result"]["status"] for a in answers], ["ok", "error"])
+                self.assertEqual(host.runs.get(answers[1]["result"]["runId"]).status, "failed")
+                asked = [m["content"][0]["text"] for m in row.messages if m["role"] == "user"]
+                self.assertEqual(asked, ["one"])
+
+    async def test_empty_reply(self):
+        async def agent(run):
+            return " \n"
+
+        host = self.start(agent)
+        answer = await self.send(host, "Are you there?", announce="none")
+        await host.idle()
+        run = host.runs.get(answer["result"]["runId"])
+        self.assertEqual((run.status, run.reply), ("done", None))
+        self.assertEqual([m["role"] for m in host.store.rows[OPS].messages], ["user"])
+
+    async def test_session_that_is_added(self):
+        host = self.start(echo)
+        self.assertIn("sessions_send", [tool["name"] for tool in host.tools])
+        key = "agent:ops:telegram:group:9"
+        session = {"key": key, "agentId": "ops", "sessionId": "s-9", "updatedAt": 1}
+        host.add(session)
+        answer = await self.send(host, "Are you there?", sessionKey=key)
+        self.assertEqual(answer["result"]["status"], "ok")
+        await host.idle()
+        messages = host.store.rows[key].messages
+        self.assertTrue(messages)
+        host.add(session | {"sendPolicy": "deny"})
+        self.assertIs(host.store.rows[key].messages, messages)
+        answer = await self.send(host, "And now?", sessionKey=key)
+        self.assertEqual(answer["result"]["status"], "forbidden")
 
     async def test_plugin_that_wants_more(self):
         description = self.plugin.describe()

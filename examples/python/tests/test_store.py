@@ -1,5 +1,7 @@
+import json
 import unittest
 
+from plugin import ROOT, Plugin, _snake
 from store import Row, Store
 
 
@@ -10,6 +12,45 @@ def store(*sessions):
         session = {"key": key, "agentId": "main", "sessionId": "s", "updatedAt": i} | session
         made.rows[key] = Row(session, {"hidden": False, "kind": "other"})
     return made
+
+
+class Cases(unittest.TestCase):
+    """Those of ../store.json, which hold for the stores of all languages."""
+
+    @classmethod
+    def setUpClass(cls):
+        text = (ROOT / "examples/store.json").read_text(encoding="utf-8")
+        cls.document = json.loads(text)
+        plugin = Plugin()
+        cls.store = Store()
+        for row in cls.document["sessions"]:
+            question = {"abi": 1, "session": row["session"], "config": cls.document["config"]}
+            facts = plugin.ask("derive", question, {})["result"]
+            cls.store.rows[row["session"]["key"]] = Row(row["session"], facts, row["messages"])
+
+    def test_cases(self):
+        self.assertTrue(self.document["cases"])
+        for case in self.document["cases"]:
+            with self.subTest(op=case["request"]["op"], name=case["name"]):
+                self.assertEqual(self.reply(**case["request"]), self.expected(**case))
+
+    def expected(self, name, request, **reply):
+        return reply
+
+    def reply(self, op, **request):
+        """What the store replies, in short."""
+        members = {_snake(name): value for name, value in request.items()}
+        reply = getattr(self.store, op)(**members)
+        if "rows" in reply:
+            rows = reply["rows"]
+            reply["rows"] = [row["session"]["key"] for row in rows]
+            if "messages" in request:
+                reply["messages"] = [m for row in rows for m in row["messages"]]
+        if "messages" in reply:
+            reply["seqs"] = [m["seq"] for m in reply.pop("messages")]
+        if "session" in reply:
+            reply["session"] = reply["session"] and reply["session"]["key"]
+        return reply
 
 
 class List(unittest.TestCase):
