@@ -113,8 +113,8 @@ final class Host {
     }
 
     /** Waits until nothing is under way. One thread at a time may. */
-    void idle() {
-        underWay.arriveAndAwaitAdvance();
+    void idle() throws InterruptedException {
+        underWay.awaitAdvanceInterruptibly(underWay.arrive());
     }
 
     List<Parked> parked() {

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -39,7 +38,8 @@ class HostTest {
     private Host host;
 
     @AfterEach
-    void goesOnToTheEndWithValidMessages() throws IOException {
+    @Timeout(20)
+    void goesOnToTheEndWithValidMessages() throws Exception {
         host.idle();
         new Schema().assertValid(plugin.messages);
     }
