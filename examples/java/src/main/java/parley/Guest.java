@@ -29,7 +29,7 @@ final class Guest {
     private final HostFunctions host;
     private final Plugin plugin;
     private boolean ready = true;
-    private RuntimeException hostFailure;
+    private Throwable hostFailure;
 
     private Guest(Path module, HostFunctions host) {
         this.host = host;
@@ -53,20 +53,29 @@ final class Guest {
      *
      * @throws com.dylibso.chicory.wasm.ChicoryException when the plugin traps
      * @throws org.extism.sdk.chicory.ExtismException when it returns anything but 0
-     * @throws RuntimeException what a host function threw
+     * @throws RuntimeException or an {@link Error}: what a host function threw
      */
     String call(String export, String input) {
         if (!ready) {
             throw new IllegalStateException("the instance is in a call, or was left in one by a trap");
         }
+        byte[] bytes = input.getBytes(UTF_8);
         ready = false;
         hostFailure = null;
-        byte[] output = plugin.call(export, input.getBytes(UTF_8));
+        byte[] output = plugin.call(export, bytes);
         ready = true;
+        if (hostFailure instanceof Error error) {
+            throw error;
+        }
         if (hostFailure != null) {
-            throw hostFailure;
+            throw (RuntimeException) hostFailure; // host functions throw no checked ones
         }
         return new String(output, UTF_8);
+    }
+
+    /** Whether it takes a call: it is in none, and no trap has left it in one. */
+    boolean isReady() {
+        return ready;
     }
 
     private static Machine compile(Instance instance) {
@@ -80,7 +89,7 @@ final class Guest {
     }
 
     /**
-     * Answers a request in the plugin's memory. An exception must not pass through the plugin: it
+     * Answers a request in the plugin's memory. Nothing thrown may pass through the plugin: it
      * would take away its frames but not what they have on the plugin's own stack, which so
      * overflows after some fifty failures. It is kept until the plugin has returned.
      */
@@ -90,7 +99,7 @@ final class Guest {
         }
         try {
             return plugin.memory().writeString(host.answer(family, plugin.memory().readString(request)));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             hostFailure = e;
             return NO_REPLY;
         }

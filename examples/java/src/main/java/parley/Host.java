@@ -34,17 +34,28 @@ final class Host {
     /** Posts texts to channels. */
     @FunctionalInterface
     interface Post {
-        /** Posts a text, or notes why it may not leave. Equal ids are one delivery. Several come at once. */
+        /**
+         * Posts a text, or notes why it may not leave. Equal ids are one delivery. Several come at
+         * once. One for which this throws is parked.
+         */
         void deliver(Facts.Deliver place, String text, String id);
     }
 
-    /** A call of a tool, from its first step to its last. */
+    /** A call of a tool, from its first step to its last. The run is the one that calls, or null. */
     record Flow(
-            String id, String tool, JsonElement args, Caller caller, long acceptedAt,
+            String id, String tool, JsonElement args, Caller caller, Run run, long acceptedAt,
             CompletableFuture<StepResult> answer) {}
 
-    /** A flow that has stopped, because a step that was not its first has failed. */
-    record Parked(Flow flow, int step, Throwable error) {}
+    /** A text for the channel of a session, or with a target for that place. */
+    record Delivery(String id, String sessionKey, Target target, String text) {}
+
+    /**
+     * What has failed behind the answer. Without a delivery the flow has stopped before this
+     * step, which was not its first; with one that text was not posted, and the flow goes on.
+     */
+    record Parked(Flow flow, int step, Delivery delivery, Throwable error) {}
+
+    private static final int ABI = 1;
 
     private static final Plugin.Operations NONE = (operation, request) -> {
         throw new StepException("forbidden", "derive asks nothing");
@@ -54,6 +65,7 @@ final class Host {
     private final ExecutorService threads = Executors.newCachedThreadPool(Host::daemon);
     private final Lock lock = new ReentrantLock(true); // guards the plugin, the store and the runs
     private final Plugin plugin;
+    private final List<Description.Tool> tools;
     private final JsonObject config;
     private final Post post;
     private final Store store = new Store();
@@ -63,13 +75,24 @@ final class Host {
 
     /** Agents, by their ids, answer runs. */
     Host(Plugin plugin, JsonObject config, Map<String, Agent> agents, Post post) {
+        Description description = plugin.describe();
+        if (description.abi() != ABI) {
+            throw new IllegalArgumentException(
+                    "the plugin speaks version %d of the ABI, this host version %d".formatted(description.abi(), ABI));
+        }
         this.plugin = plugin;
+        this.tools = List.copyOf(description.tools());
         this.config = config;
         this.post = post;
         this.runs = new Runs(lock, store, agents, threads);
     }
 
-    /** Stores a session with its transcript. */
+    /** The tools, as agents are offered them. */
+    List<Description.Tool> tools() {
+        return tools;
+    }
+
+    /** Stores a session with its transcript, or puts it anew when it has changed. */
     void add(Session session, List<JsonObject> messages) throws StepException {
         lock.lock();
         try {
@@ -81,25 +104,25 @@ final class Host {
 
     /** Calls a tool as a session. The flow goes on behind the answer; what the plugin refuses is a {@link StepException}. */
     CompletableFuture<StepResult> call(String tool, JsonElement args, String sessionKey) {
-        return call(tool, args, caller(sessionKey));
+        return call(tool, args, caller(sessionKey), null);
     }
 
     /** Calls a tool as a run. */
     CompletableFuture<StepResult> call(String tool, JsonElement args, Run run) {
-        return call(tool, args, caller(run.task().sessionKey()).in(run));
+        return call(tool, args, caller(run.task().sessionKey()).in(run), run);
     }
 
     /** Waits until nothing is under way. One thread at a time may. */
-    void idle() {
-        underWay.arriveAndAwaitAdvance();
+    void idle() throws InterruptedException {
+        underWay.awaitAdvanceInterruptibly(underWay.arrive());
     }
 
     List<Parked> parked() {
         return List.copyOf(parked);
     }
 
-    private CompletableFuture<StepResult> call(String tool, JsonElement args, Caller caller) {
-        var flow = new Flow("flow-" + calls.incrementAndGet(), tool, args, caller, now(), new CompletableFuture<>());
+    private CompletableFuture<StepResult> call(String tool, JsonElement args, Caller caller, Run run) {
+        var flow = new Flow("flow-" + calls.incrementAndGet(), tool, args, caller, run, now(), new CompletableFuture<>());
         begin(() -> run(flow));
         return flow.answer;
     }
@@ -124,8 +147,9 @@ final class Host {
             }
         } catch (Throwable e) {
             if (step > 1) {
-                parked.add(new Parked(flow, step, e));
+                parked.add(new Parked(flow, step, null, e));
             }
+            waits(flow, null);
             flow.answer.completeExceptionally(e); // which nobody hears who has been answered
         }
     }
@@ -146,7 +170,7 @@ final class Host {
         lock.lock();
         try {
             input.asMap().putAll(Json.object(
-                    "abi", 1, "flowId", flow.id, "step", number, "now", now(), "acceptedAt", flow.acceptedAt,
+                    "abi", ABI, "flowId", flow.id, "step", number, "now", now(), "acceptedAt", flow.acceptedAt,
                     "caller", flow.caller, "config", config).asMap());
             var step = new Step(flow, number);
             StepResult out = plugin.ask(export, input, step);
@@ -157,22 +181,48 @@ final class Host {
         }
     }
 
-    /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
-    private void post(Session session, Target target, String text, String id) {
-        Facts.Deliver place;
+    /** Notes which run the run that calls waits for, or with null that it waits no more. */
+    private void waits(Flow flow, String runId) {
+        if (flow.run == null) {
+            return;
+        }
         lock.lock();
         try {
-            place = facts(session, target).deliver();
-        } catch (StepException e) {
-            place = new Facts.Deliver(false, e.getMessage(), null);
+            if (runId == null) {
+                flow.run.awaited.remove(flow.id);
+            } else {
+                flow.run.awaited.put(flow.id, runs.get(runId));
+            }
         } finally {
             lock.unlock();
         }
-        post.deliver(place, text, id);
     }
 
-    private Facts facts(Session session, Target target) throws StepException {
-        JsonObject question = Json.object("abi", 1, "session", session, "config", config);
+    private void post(Flow flow, int step, Delivery delivery) {
+        try {
+            post.deliver(place(delivery), delivery.text, delivery.id);
+        } catch (Throwable e) {
+            parked.add(new Parked(flow, step, delivery, e));
+        }
+    }
+
+    /**
+     * Asks where a text goes, and whether it may, when it is posted: that may have changed since,
+     * and the session be gone.
+     */
+    private Facts.Deliver place(Delivery delivery) throws StepException {
+        lock.lock();
+        try {
+            Row row = store.row(delivery.sessionKey);
+            Object session = row == null ? Json.object("key", delivery.sessionKey) : row.session();
+            return facts(session, delivery.target).deliver();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Facts facts(Object session, Target target) throws StepException {
+        JsonObject question = Json.object("abi", ABI, "session", session, "config", config);
         if (target != null) {
             question.add("target", Json.tree(target));
         }
@@ -244,11 +294,8 @@ final class Host {
             for (Effect effect : effects) {
                 effect.commit();
             }
-            if (caller.runId() != null) {
-                boolean answered = out.result() != null || flow.answer.isDone();
-                boolean waits = !answered && out.waitsFor() != null && out.waitsFor().run() != null;
-                runs.get(caller.runId()).awaited = waits ? runs.get(out.waitsFor().run()) : null;
-            }
+            boolean answered = out.result() != null || flow.answer.isDone();
+            waits(flow, answered || out.waitsFor() == null ? null : out.waitsFor().run());
         }
 
         @Override
@@ -316,10 +363,12 @@ final class Host {
                     throw new StepException("forbidden", row.facts().receive().reason());
                 }
             }
-            String source = task.source() == null ? caller.sessionKey() : task.source();
-            JsonObject provenance = Json.object(
-                    "kind", "inter_session", "sourceSessionKey", source,
-                    "sourceChannel", stored(source).facts().channel(), "sourceTool", flow.tool);
+            String source = task.source() == null || task.source().isEmpty() ? caller.sessionKey() : task.source();
+            JsonObject provenance = Json.object("kind", "inter_session", "sourceSessionKey", source, "sourceTool", flow.tool);
+            Row from = store.row(source);
+            if (from != null) { // and is not gone since it called
+                provenance.addProperty("sourceChannel", from.facts().channel());
+            }
             String parent = task.group().equals("subagent") ? caller.sessionKey() : null;
             var run = new Run(id(), task, caller.hops() + 1, provenance, parent);
             effects.add(() -> runs.queue(run));
@@ -327,11 +376,10 @@ final class Host {
         }
 
         private JsonObject send(Text request) throws StepException {
-            Session session = stored(request.sessionKey).session();
-            Target target = request.atCall ? caller.target() : null;
-            String id = id();
-            effects.add(() -> begin(() -> post(session, target, request.text, id)));
-            return Json.object("deliveryId", id);
+            stored(request.sessionKey);
+            var delivery = new Delivery(id(), request.sessionKey, request.atCall ? caller.target() : null, request.text);
+            effects.add(() -> begin(() -> post(flow, number, delivery)));
+            return Json.object("deliveryId", delivery.id);
         }
 
         /** The id of what is recorded next. */

@@ -1,9 +1,7 @@
 package parley;
 
-import com.dylibso.chicory.wasm.ChicoryException;
 import com.google.gson.JsonObject;
 import java.nio.file.Path;
-import org.extism.sdk.chicory.ExtismException;
 
 /**
  * Parley's module: its exports and its host functions over JSON. It is a {@link Guest} that comes
@@ -18,7 +16,7 @@ class Plugin {
     }
 
     private final Path module;
-    private Guest guest;
+    private Guest guest; // null: to be loaded by the next call
     private HostFunctions functions;
 
     Plugin(Path module) {
@@ -32,13 +30,30 @@ class Plugin {
 
     /** Calls an export with a text, and returns the text of its output. */
     String call(String export, String input, HostFunctions functions) {
+        if (guest == null) {
+            load();
+        }
+        if (!guest.isReady()) {
+            throw new IllegalStateException("a host function must not call its own plugin");
+        }
         this.functions = functions;
         try {
             return guest.call(export, input);
-        } catch (ChicoryException | ExtismException e) {
-            load(); // nobody knows what state a trap has left it in
-            throw e;
+        } finally {
+            // Nobody knows what state a trap has left it in. Loading can fail as well, above
+            // all when the thread is interrupted, so it is left to the next call.
+            if (!guest.isReady()) {
+                guest = null;
+            }
         }
+    }
+
+    /** What the plugin says of itself. */
+    final Description describe() {
+        String description = call("describe", "", (family, request) -> {
+            throw new IllegalStateException("describe asks nothing");
+        });
+        return Json.read(Json.parse(description), Description.class);
     }
 
     /** The same with JSON. An output that is an error is thrown. */

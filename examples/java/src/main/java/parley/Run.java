@@ -1,6 +1,8 @@
 package parley;
 
 import com.google.gson.JsonObject;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /** A run of an agent. What can change of it, the host's lock guards until it has ended. */
@@ -26,7 +28,7 @@ final class Run {
     Long startedAt;
     Long endedAt;
     Run ahead; // in the same session
-    Run awaited; // by a call of this run that is not answered yet
+    final Map<String, Run> awaited = new HashMap<>(); // by flow: what a call of this run that is not answered yet waits for
 
     /** The parent is the session that has created the run's session, for its first run alone. */
     Run(String id, Task task, int hops, JsonObject provenance, String parent) {
@@ -57,7 +59,9 @@ final class Run {
     /** Whether this run waits for another, itself or through others. */
     boolean leadsTo(String runId) {
         return !hasEnded()
-                && (id.equals(runId) || awaited != null && awaited.leadsTo(runId) || ahead != null && ahead.leadsTo(runId));
+                && (id.equals(runId)
+                        || ahead != null && ahead.leadsTo(runId)
+                        || awaited.values().stream().anyMatch(run -> run.leadsTo(runId)));
     }
 
     Facts facts() {

@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -57,19 +58,23 @@ final class Runs {
 
     /** The agent answers without the lock; what comes before and after is done with it. */
     private void execute(Run run) {
-        Agent agent = start(run);
-        long limit = run.task().timeoutSeconds() > 0 ? run.task().timeoutSeconds() : Long.MAX_VALUE;
-        Future<String> answer = threads.submit(() -> agent.answer(run));
+        Future<String> answer = CompletableFuture.completedFuture(null);
         try {
-            end(run, "done", answer.get(limit, SECONDS).strip(), null);
+            Agent agent = start(run);
+            answer = threads.submit(() -> agent.answer(run));
+            long limit = run.task().timeoutSeconds() > 0 ? run.task().timeoutSeconds() : Long.MAX_VALUE;
+            String reply = Objects.requireNonNullElse(answer.get(limit, SECONDS), "").strip();
+            end(run, "done", reply.isEmpty() ? null : reply, null);
         } catch (TimeoutException e) {
-            answer.cancel(true);
             end(run, "timeout", null, null);
         } catch (ExecutionException e) {
             end(run, "failed", null, e.getCause().toString());
         } catch (InterruptedException e) {
-            answer.cancel(true);
             end(run, "killed", null, null);
+        } catch (RuntimeException | Error e) { // a run that does not end blocks its session
+            end(run, "failed", null, e.toString());
+        } finally {
+            answer.cancel(true);
         }
     }
 

@@ -4,8 +4,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.regex.Pattern.CASE_INSENSITIVE;
 import static java.util.regex.Pattern.LITERAL;
 import static java.util.regex.Pattern.UNICODE_CASE;
+import static java.util.stream.Collectors.joining;
 
 import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -30,12 +32,17 @@ final class Store {
             var newest = new ArrayList<JsonObject>();
             for (int i = messages.size(); i > 0; i--) {
                 JsonObject message = messages.get(i - 1);
-                if (!excludeRoles.contains(message.get("role").getAsString())) {
+                if (!excludeRoles.contains(role(message))) {
                     newest.add(Json.object("seq", i, "message", message));
                 }
             }
             return newest;
         }
+    }
+
+    /** A message may have no role: what stands in transcripts is not the host's alone. */
+    private static String role(JsonObject message) {
+        return message.get("role") instanceof JsonPrimitive role ? role.getAsString() : "";
     }
 
     /** What a caller may see. */
@@ -48,7 +55,12 @@ final class Store {
         private boolean sees(Session session) {
             return keys.contains(session.key)
                     || spawnedBy != null && spawnedBy.equals(session.spawnedBy)
-                    || agents.stream().anyMatch(pattern -> session.agentId.matches(pattern.replace("*", ".*")));
+                    || agents.stream().anyMatch(pattern -> session.agentId.matches(regex(pattern)));
+        }
+
+        /** Of a pattern of agent ids only {@code *} means more than itself. */
+        private static String regex(String pattern) {
+            return Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(joining(".*"));
         }
     }
 
@@ -58,7 +70,9 @@ final class Store {
             long activeSince, boolean includeArchived, int limit, int messages) {
         Query {
             kinds = orEmpty(kinds);
-            search = Objects.requireNonNullElse(search, "");
+            agentId = orEmpty(agentId);
+            label = orEmpty(label);
+            search = orEmpty(search);
         }
 
         private boolean takes(Row row) {
@@ -66,8 +80,8 @@ final class Store {
             return (includeArchived || !row.archived())
                     && session.updatedAt >= activeSince
                     && (kinds.isEmpty() || kinds.contains(row.facts.kind()))
-                    && (agentId == null || agentId.equals(session.agentId))
-                    && (label == null || label.equals(session.label))
+                    && (agentId.isEmpty() || agentId.equals(session.agentId))
+                    && (label.isEmpty() || label.equals(session.label))
                     && finds(session)
                     && (after == null || ORDER.compare(after, session) < 0);
         }
@@ -168,5 +182,9 @@ final class Store {
 
     private static List<String> orEmpty(List<String> list) {
         return Objects.requireNonNullElse(list, List.of());
+    }
+
+    private static String orEmpty(String text) {
+        return Objects.requireNonNullElse(text, "");
     }
 }

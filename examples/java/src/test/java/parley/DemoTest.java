@@ -22,7 +22,6 @@ class DemoTest {
 
     @BeforeAll
     static void run() throws Exception {
-        PLUGIN.call("describe", "", null);
         new Demo(PLUGIN, Main.WORLD, new PrintStream(PRINTED, true, UTF_8)).run();
     }
 

@@ -24,6 +24,17 @@ class GuestTest {
     }
 
     @Test
+    void staysInOrderWhenTheHostFailsWithAnError() throws StepException {
+        load();
+        store = (family, request) -> {
+            throw new AssertionError("never so many rows");
+        };
+        assertThrows(AssertionError.class, () -> guest.call("call", Sample.CALL));
+        store = (family, request) -> Sample.ROWS;
+        assertEquals(1, StepResult.read(guest.call("call", Sample.CALL)).result().get("count").getAsInt());
+    }
+
+    @Test
     void refusesACallOutOfAHostFunction() {
         load();
         store = (family, request) -> guest.call("describe", "");

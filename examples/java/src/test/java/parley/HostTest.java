@@ -6,18 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import parley.Session.Target;
 
-/** The agent main has two sessions, the agent ops has one. */
+/** The agent main has two sessions, one of them in Telegram; the agent ops has one. */
 @Timeout(60)
 class HostTest {
     private static final String MAIN = "agent:main:main";
@@ -26,10 +29,17 @@ class HostTest {
     private static final Agent SAYS_YES = run -> "yes";
 
     private final Recorder plugin = new Recorder(Main.MODULE);
+    private final JsonObject config = Json.parse("""
+            {"tools": {"sessions": {"visibility": "all"}, "agentToAgent": {"enabled": true}},
+             "session": {"agentToAgent": {"maxPingPongTurns": 0}},
+             "agents": {"list": [{"id": "main"}, {"id": "ops"}]}}""").getAsJsonObject();
+    private final Queue<Facts.Deliver> delivered = new ConcurrentLinkedQueue<>();
+    private Host.Post post = (place, text, id) -> delivered.add(place);
     private Host host;
 
     @AfterEach
-    void goesOnToTheEndWithValidMessages() throws IOException {
+    @Timeout(20)
+    void goesOnToTheEndWithValidMessages() throws Exception {
         host.idle();
         new Schema().assertValid(plugin.messages);
     }
@@ -59,6 +69,32 @@ class HostTest {
             throw new IllegalStateException("out of words");
         });
         assertEquals("error", status(send(MAIN, OPS, 30)));
+    }
+
+    /** It ends, and the session takes the next run. */
+    @Test
+    void takesNullForAnEmptyReply() throws Exception {
+        start(SAYS_YES, run -> null);
+        assertEquals("ok", status(send(MAIN, OPS, 5)));
+        assertEquals("ok", status(send(MAIN, OPS, 5)));
+        host.idle();
+        assertEquals(List.of("user", "user"), roles(history(OPS)));
+    }
+
+    @Test
+    void answersWhenTheAgentThrowsWhatCannotBeShown() throws Exception {
+        start(SAYS_YES, run -> {
+            throw new RuntimeException() {
+                private static final long serialVersionUID = 1;
+
+                @Override
+                public String toString() {
+                    throw new IllegalStateException("out of words");
+                }
+            };
+        });
+        assertEquals("error", status(send(MAIN, OPS, 5)));
+        assertEquals("error", status(send(MAIN, OPS, 5)));
     }
 
     @Test
@@ -105,6 +141,152 @@ class HostTest {
         assertEquals("accepted", status(asked)); // it is told, and not waited for
     }
 
+    /** Main has asked ops, and done something else since, when ops asks main. */
+    @Test
+    void remembersWhatARunWaitsForDuringItsOtherCalls() throws Exception {
+        var opsIsAsked = new CountDownLatch(1);
+        var mainHasListed = new CountDownLatch(1);
+        var asked = new CompletableFuture<StepResult>();
+        start(
+                run -> {
+                    if (run.hops() > 1) {
+                        return "yes";
+                    }
+                    var answer = host.call("sessions_send", message(OPS, 10), run);
+                    opsIsAsked.await();
+                    host.call("sessions_list", new JsonObject(), run).get();
+                    mainHasListed.countDown();
+                    return reply(answer);
+                },
+                run -> {
+                    opsIsAsked.countDown();
+                    mainHasListed.await();
+                    if (!asked.isDone()) {
+                        asked.complete(host.call("sessions_send", message(MAIN, 5), run).get());
+                    }
+                    return "main is busy";
+                });
+        assertResult("ok", "main is busy", send(GROUP, MAIN, 20));
+        assertEquals("accepted", status(asked));
+    }
+
+    @Test
+    void countsHopsOfTheCallsOfRuns() throws Exception {
+        var called = new CompletableFuture<Run>();
+        start(SAYS_YES, run -> {
+            host.call("sessions_list", new JsonObject(), run).get();
+            called.complete(run);
+            return "yes";
+        });
+        assertResult("ok", "yes", send(MAIN, OPS, 30));
+        JsonObject caller = messages("call").stream()
+                .filter(call -> call.get("tool").getAsString().equals("sessions_list"))
+                .findFirst().orElseThrow().getAsJsonObject("caller");
+        assertEquals(1, caller.get("hops").getAsInt());
+        assertEquals(called.get().id(), caller.get("runId").getAsString());
+    }
+
+    @Test
+    void namesTheSender() throws Exception {
+        start(SAYS_YES, SAYS_YES);
+        assertResult("ok", "yes", send(MAIN, OPS, 30));
+        assertEquals(
+                Json.object("kind", "inter_session", "sourceSessionKey", MAIN, "sourceChannel", "telegram",
+                        "sourceTool", "sessions_send"),
+                history(OPS).stream()
+                        .filter(message -> message.get("role").getAsString().equals("user"))
+                        .reduce((newer, older) -> older).orElseThrow().get("provenance"));
+    }
+
+    @Test
+    void refusesAMessageThatSendPolicyDenies() throws Exception {
+        start(SAYS_YES, SAYS_YES);
+        Session quiet = session(OPS);
+        quiet.sendPolicy = "deny";
+        host.add(quiet, List.of());
+        assertEquals("forbidden", status(send(MAIN, OPS, 5)));
+    }
+
+    @Test
+    void boundsTheChildrenAtWork() throws Exception {
+        config.getAsJsonObject("agents").add("defaults", Json.parse("{\"subagents\": {\"maxChildrenPerAgent\": 1}}"));
+        var done = new CountDownLatch(1);
+        start(run -> {
+            done.await();
+            return "done";
+        }, SAYS_YES);
+        assertEquals("accepted", status(spawn()));
+        assertEquals("forbidden", status(spawn()));
+        done.countDown();
+        host.idle();
+        assertEquals("accepted", status(spawn()));
+    }
+
+    @Test
+    void reportsToThePlaceOfTheCall() throws Exception {
+        var done = new CountDownLatch(1);
+        start(run -> {
+            done.await();
+            return "done";
+        }, SAYS_YES);
+        assertEquals("accepted", status(spawn()));
+        Session moved = session(MAIN);
+        moved.deliveryContext = new Target("discord", "42", null, null);
+        host.add(moved, List.of());
+        done.countDown();
+        host.idle();
+        assertEquals(List.of(new Target("telegram", "7", null, null)), delivered.stream().map(Facts.Deliver::target).toList());
+    }
+
+    @Test
+    void parksATextThatIsNotPosted() throws Exception {
+        post = (place, text, id) -> {
+            throw new IllegalStateException("the channel is down");
+        };
+        start(run -> "done", SAYS_YES);
+        assertEquals("accepted", status(spawn()));
+        host.idle();
+        assertEquals(1, host.parked().size());
+        Host.Parked parked = host.parked().get(0);
+        assertEquals("the channel is down", parked.error().getMessage());
+        assertEquals(MAIN, parked.delivery().sessionKey());
+        assertTrue(parked.delivery().text().contains("done"));
+    }
+
+    @Test
+    void readsMessagesWithoutARole() throws Exception {
+        start(SAYS_YES, SAYS_YES);
+        host.add(session(OPS), List.of(
+                Json.object("content", "What am I?", "timestamp", 1),
+                Json.parse("{\"role\": null, \"content\": \"And I?\", \"timestamp\": 2}").getAsJsonObject()));
+        assertEquals(2, history(OPS).size());
+        JsonObject list = host.call("sessions_list", Json.object("messageLimit", 5), MAIN).get().result();
+        assertEquals(3, list.get("count").getAsInt());
+    }
+
+    @Test
+    void showsTheTools() throws Exception {
+        start(SAYS_YES, SAYS_YES);
+        assertEquals(
+                List.of("sessions_list", "sessions_history", "agents_list", "sessions_send", "sessions_spawn"),
+                host.tools().stream().map(Description.Tool::name).toList());
+        assertTrue(host.tools().stream().allMatch(tool -> tool.inputSchema().has("type")));
+    }
+
+    @Test
+    void refusesAPluginOfAnotherAbi() throws Exception {
+        start(SAYS_YES, SAYS_YES);
+        for (String other : List.of("\"abi\":2", "\"abi_\":1")) {
+            var stranger = new Plugin(Main.MODULE) {
+                @Override
+                String call(String export, String input, HostFunctions functions) {
+                    return super.call(export, input, functions).replace("\"abi\":1", other);
+                }
+            };
+            assertThrows(IllegalArgumentException.class, () -> new Host(stranger, config, Map.of(), post));
+        }
+    }
+
     @Test
     void parksAFlowWhenALaterStepFails() throws Exception {
         start(SAYS_YES, SAYS_YES, new Plugin(Main.MODULE) {
@@ -134,18 +316,43 @@ class HostTest {
     }
 
     private void start(Agent main, Agent ops, Plugin plugin) throws StepException {
-        JsonObject config = Json.parse("""
-                {"tools": {"sessions": {"visibility": "all"}, "agentToAgent": {"enabled": true}},
-                 "session": {"agentToAgent": {"maxPingPongTurns": 0}},
-                 "agents": {"list": [{"id": "main"}, {"id": "ops"}]}}""").getAsJsonObject();
-        host = new Host(plugin, config, Map.of("main", main, "ops", ops), (place, text, id) -> {});
+        host = new Host(plugin, config, Map.of("main", main, "ops", ops), (place, text, id) -> post.deliver(place, text, id));
         for (String key : List.of(MAIN, GROUP, OPS)) {
-            var session = new Session();
-            session.key = key;
-            session.agentId = key.split(":")[1];
-            session.sessionId = key;
-            host.add(session, List.of());
+            host.add(session(key), List.of());
         }
+    }
+
+    private static Session session(String key) {
+        var session = new Session();
+        session.key = key;
+        session.agentId = key.split(":")[1];
+        session.sessionId = key;
+        session.deliveryContext = key.equals(MAIN) ? new Target("telegram", "7", null, null) : null;
+        return session;
+    }
+
+    private CompletableFuture<StepResult> spawn() {
+        return host.call("sessions_spawn", Json.object("task", "Count to ten.", "cleanup", "delete"), MAIN);
+    }
+
+    /** The messages of a session as they are stored, the newest first. */
+    private List<JsonObject> history(String key) throws Exception {
+        host.call("sessions_history", Json.object("sessionKey", key), MAIN).get();
+        List<JsonObject> replies = messages("store.history.reply");
+        JsonArray stored = replies.get(replies.size() - 1).getAsJsonObject("ok").getAsJsonArray("messages");
+        return stored.asList().stream().map(message -> message.getAsJsonObject().getAsJsonObject("message")).toList();
+    }
+
+    private static List<String> roles(List<JsonObject> messages) {
+        return messages.stream().map(message -> message.get("role").getAsString()).toList();
+    }
+
+    /** What has crossed the boundary under this name. */
+    private List<JsonObject> messages(String name) {
+        return List.copyOf(plugin.messages).stream()
+                .filter(message -> message.name().equals(name))
+                .map(message -> Json.parse(message.text()).getAsJsonObject())
+                .toList();
     }
 
     private CompletableFuture<StepResult> send(String from, String to, int timeoutSeconds) {
