@@ -6,14 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::state::{Delivery, Effect, Flow, State, Turn};
 use crate::step::{Caller, now};
 use crate::store::Facts;
-use crate::{Known, PARLEY, Plugin, Route, Session, StepResult, Target, Task, Watch};
+use crate::{Known, PARLEY, Plugin, Route, StepResult, Target, Task, Watch};
 
 /// Answers a run. It may call tools of the host as that run.
 pub type Agent = Arc<dyn Fn(&Host, &Task) -> Result<String> + Send + Sync>;
@@ -45,6 +45,14 @@ pub struct Parked {
     pub error: String,
 }
 
+impl Parked {
+    /// With the causes of the error: of a trap the first line is only where it was.
+    fn new(id: &str, error: &Error) -> Self {
+        let (id, error) = (id.into(), format!("{error:#}"));
+        Parked { id, error }
+    }
+}
+
 /// May be used from any thread; all clones are the same host. What is under way ends with the process.
 #[derive(Clone)]
 pub struct Host(Arc<Shared>);
@@ -74,13 +82,19 @@ impl Host {
             abi == 1,
             "the module speaks ABI version {abi}, this host version 1"
         );
-        let mut plugin = host.lock();
-        for Known { session, messages } in setup.sessions {
-            let facts = host.facts(&mut plugin, &session, None)?;
-            plugin.imports().store.put(session, facts, messages);
+        for known in setup.sessions {
+            host.put(known)?;
         }
-        drop(plugin);
         Ok(host)
+    }
+
+    /// Puts a session into the store, with its transcript: a new one, or in the place of the one with its key.
+    pub fn put(&self, known: Known) -> Result<()> {
+        let Known { session, messages } = known;
+        let mut plugin = self.lock();
+        let facts = self.facts(&mut plugin, json!(session), None)?;
+        plugin.imports().store.put(session, facts, messages);
+        Ok(())
     }
 
     /// Calls a tool as a session. The flow goes on behind the answer.
@@ -106,8 +120,8 @@ impl Host {
     pub fn parked(&self) -> Vec<Parked> {
         let plugin = self.lock();
         let state = plugin.imports();
-        let flows = state.flows.values().filter_map(Flow::parked);
-        flows.chain(state.undelivered.iter().cloned()).collect()
+        let flows = state.flows.values().filter_map(|flow| flow.parked.as_ref());
+        flows.chain(&state.undelivered).cloned().collect()
     }
 
     /// Waits until nothing is under way.
@@ -148,10 +162,10 @@ impl Host {
     /// The next step of a flow, when it is due; None if the flow is over. An error parks it.
     fn resume(&self, id: &str) -> Result<Option<StepResult>> {
         let plugin = self.lock();
-        let Some(flow) = plugin.imports().flows.get(id).cloned() else {
+        let Some((_, wait)) = plugin.imports().waiting(id) else {
             return Ok(None);
         };
-        let wait = flow.wait.clone().expect("a flow that is kept waits");
+        // The standard library takes a time that it cannot add to the clock's for none.
         let left = wait.until.map_or(Duration::MAX, |until| {
             Duration::from_millis((until - now()).max(0) as u64)
         });
@@ -162,6 +176,10 @@ impl Host {
                 plugin.imports().ended(&wait.run).is_none()
             })
             .expect("the host has panicked");
+        // Others had the lock meanwhile: what the step is given is what stands there now.
+        let Some((flow, wait)) = plugin.imports().waiting(id) else {
+            return Ok(None);
+        };
         // The run wins a tie: it is the time only if the run has not ended.
         let event = match plugin.imports().ended(&wait.run) {
             Some(run) => json!({"type": "run", "at": now(), "run": run}),
@@ -171,7 +189,7 @@ impl Host {
             json!({"state": wait.state, "stateVersion": wait.state_version, "event": event});
         let out = self.step(&mut plugin, flow, "resume", input);
         if let (Err(error), Some(flow)) = (&out, plugin.imports().flows.get_mut(id)) {
-            flow.error = Some(error.to_string());
+            flow.parked = Some(Parked::new(id, error));
         }
         out.map(Some)
     }
@@ -200,7 +218,7 @@ impl Host {
         let turn = mem::take(&mut plugin.imports().turn);
         let mut children = Vec::new();
         for session in turn.created {
-            let facts = self.facts(plugin, &session, None)?;
+            let facts = self.facts(plugin, json!(session), None)?;
             children.push((session, facts));
         }
 
@@ -236,24 +254,26 @@ impl Host {
             }
             Effect::Deliver(delivery) => self.begin(state, move |host| {
                 if let Err(error) = host.post(&delivery) {
-                    let (id, error) = (delivery.id, error.to_string());
-                    let parked = Parked { id, error };
+                    let parked = Parked::new(&delivery.id, &error);
                     host.lock().imports().undelivered.push(parked);
                 }
             }),
         }
     }
 
-    /// Asks where a text goes, and whether it may, when it is posted: that may have changed since.
+    /// Asks where a text goes, and whether it may, when it is posted: that may have changed since. Of a session that is gone the key still says
+    /// something.
     fn post(&self, delivery: &Delivery) -> Result<()> {
         let mut plugin = self.lock();
         let session = plugin
             .imports()
             .store
             .row(&delivery.session_key)
-            .map(|row| row.session.clone());
-        let session = session.context("the session is gone")?;
-        let facts = self.facts(&mut plugin, &session, delivery.target.as_ref())?;
+            .map_or_else(
+                || json!({"key": delivery.session_key}),
+                |row| json!(row.session),
+            );
+        let facts = self.facts(&mut plugin, session, delivery.target.as_ref())?;
         drop(plugin);
         (self.0.deliver)(&facts.deliver, &delivery.text, &delivery.id)
     }
@@ -261,7 +281,7 @@ impl Host {
     fn facts(
         &self,
         plugin: &mut Plugin<State>,
-        session: &Session,
+        session: Value,
         target: Option<&Target>,
     ) -> Result<Facts> {
         #[derive(Deserialize)]
@@ -310,38 +330,110 @@ impl Host {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::{Arc, Mutex, mpsc};
+pub(crate) mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+    use std::time::Duration;
 
-    use serde_json::json;
+    use anyhow::Result;
+    use serde_json::{Value, json};
 
     use crate::demo::World;
-    use crate::{Agent, Host, Setup};
+    use crate::state::Delivery;
+    use crate::{Agent, Host, Setup, Target, Task};
 
-    #[test]
-    fn later_step_fails() {
-        let (go, wait) = mpsc::channel();
-        let wait = Mutex::new(wait);
-        let agent: Agent = Arc::new(move |_, _| Ok(wait.lock().unwrap().recv()?));
-        let world = World::read().unwrap();
-        let host = Host::start(Setup {
+    pub const OPS: &str = "agent:ops:main";
+
+    /// A host with the demo's sessions, and this agent as `ops`.
+    pub fn host(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Host {
+        Host::start(setup(agent)).unwrap()
+    }
+
+    fn setup(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Setup {
+        let (world, agent): (_, Agent) = (World::read().unwrap(), Arc::new(agent));
+        Setup {
             config: world.config,
             sessions: world.sessions,
             agents: [("ops".into(), agent)].into(),
             deliver: Box::new(|_, _, _| Ok(())),
             watch: Arc::new(|_, _, _| ()),
-        })
-        .unwrap();
-        let args = json!({"sessionKey": "agent:ops:main", "message": "So?", "timeoutSeconds": 0});
-        let answer = host.call("agent:main:main", "sessions_send", args).unwrap();
-        assert_eq!(answer.result["status"], "accepted");
-        for flow in host.lock().imports().flows.values_mut() {
-            flow.wait.as_mut().unwrap().state_version = 99;
         }
-        go.send("So it is.".into()).unwrap();
+    }
+
+    /// What a message to `ops` is answered, when its run has ended or this time has passed.
+    pub fn send(host: &Host, seconds: u64) -> Value {
+        let args = json!({"sessionKey": OPS, "message": "So?", "timeoutSeconds": seconds});
+        let answer = host.call("agent:main:main", "sessions_send", args);
+        answer.unwrap().result
+    }
+
+    /// The transcript of `ops`, a copy: a test that fails with the lock held takes the host's threads with it.
+    pub fn messages(host: &Host) -> Vec<Value> {
+        let plugin = host.lock();
+        let state = plugin.imports();
+        let row = state.store.row(OPS);
+        row.map_or(vec![], |row| row.messages.clone())
+    }
+
+    /// The agent spoils the state of the flow that waits for its run. The next step comes when that has ended, and must see it, though the wait has
+    /// begun before.
+    #[test]
+    fn later_step_fails() {
+        let host = host(|host, _| {
+            thread::sleep(Duration::from_millis(50)); // until the wait has begun; right without, too
+            for flow in host.lock().imports().flows.values_mut() {
+                flow.wait.as_mut().unwrap().state_version = 99;
+            }
+            Ok("So it is.".into())
+        });
+        assert_eq!(send(&host, 0)["status"], "accepted");
         host.idle();
         let parked = host.parked();
         assert_eq!(parked[0].id, "flow-1");
         assert!(parked[0].error.starts_with("unsupported: "), "{parked:?}");
+    }
+
+    #[test]
+    fn provenance() {
+        let host = host(|_, _| Ok("ANNOUNCE_SKIP".into()));
+        send(&host, 30);
+        let message = &messages(&host)[0];
+        assert_eq!(message["role"], "user");
+        assert_eq!(
+            message["provenance"],
+            json!({
+                "kind": "inter_session",
+                "sourceSessionKey": "agent:main:main",
+                "sourceChannel": "telegram",
+                "sourceTool": "sessions_send",
+            })
+        );
+    }
+
+    #[test]
+    fn posts_for_a_session_that_is_gone() {
+        let posted = Arc::new(Mutex::new(vec![]));
+        let seen = posted.clone();
+        let mut setup = setup(|_, _| unreachable!());
+        setup.deliver = Box::new(move |route, text, id| {
+            let route = (route.allowed, json!(route.target));
+            seen.lock().unwrap().push((route, format!("{id}: {text}")));
+            Ok(())
+        });
+        let host = Host::start(setup).unwrap();
+        let target = Target {
+            channel: "telegram".into(),
+            to: "7".into(),
+            ..Target::default()
+        };
+        let delivery = Delivery {
+            id: "d1".into(),
+            session_key: "agent:main:gone".into(),
+            target: Some(target),
+            text: "So it is.".into(),
+        };
+        host.post(&delivery).unwrap();
+        let route = (true, json!({"channel": "telegram", "to": "7"}));
+        assert_eq!(*posted.lock().unwrap(), [(route, "d1: So it is.".into())]);
     }
 }

@@ -48,7 +48,7 @@ pub struct Run {
     pub ahead: Option<String>,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
     Queued,
@@ -177,5 +177,67 @@ impl Host {
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(anyhow!("the agent has panicked")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use super::Status;
+    use crate::Host;
+    use crate::host::tests::{OPS, host, messages, send};
+    use crate::state::State;
+
+    fn outcome(host: &Host, id: &str) -> (Status, Option<String>) {
+        let plugin = host.lock();
+        let state = plugin.imports();
+        let run = state.runs.get(id).unwrap();
+        (run.status, run.outcome.error.clone())
+    }
+
+    #[test]
+    fn empty_reply() {
+        let host = host(|_, _| Ok(" \n".into()));
+        send(&host, 30);
+        host.idle();
+        assert_eq!(outcome(&host, "flow-1-1-1"), (Status::Done, None));
+        let messages = messages(&host);
+        assert!(!messages.is_empty());
+        assert!(messages.iter().all(|m| m["role"] == "user"), "{messages:?}");
+    }
+
+    /// Something happens to the session while a run is queued there behind another: that run fails, and neither the agent nor the transcript
+    /// sees it.
+    fn fails_after(happens: impl FnOnce(&mut State)) {
+        let (start, started) = mpsc::channel();
+        let (go, wait) = mpsc::channel();
+        let wait = Mutex::new(wait);
+        let host = host(move |_, run| {
+            assert_eq!(run.id, "flow-1-1-1");
+            start.send(())?;
+            Ok(wait.lock().unwrap().recv()?)
+        });
+        for _ in 0..2 {
+            assert_eq!(send(&host, 0)["status"], "accepted");
+        }
+        started.recv().unwrap();
+        happens(&mut host.lock().imports());
+        go.send(String::new()).unwrap();
+        host.idle();
+        let (status, error) = outcome(&host, "flow-2-1-1");
+        assert_eq!(status, Status::Failed);
+        assert!(error.unwrap().starts_with("not_found: "));
+        assert!(messages(&host).len() <= 1, "{:?}", messages(&host));
+    }
+
+    #[test]
+    fn session_is_archived() {
+        fails_after(|state| state.store.row_mut(OPS).unwrap().session.archived_at = Some(1));
+    }
+
+    #[test]
+    fn session_is_deleted() {
+        fails_after(|state| state.store.delete(OPS));
     }
 }

@@ -32,7 +32,7 @@ pub struct Flow {
     pub step: u64,
     pub answered: bool,
     pub wait: Option<Wait>,
-    pub error: Option<String>,
+    pub parked: Option<Parked>,
 }
 
 /// The step under way: what it has recorded up to now.
@@ -58,15 +58,11 @@ pub struct Delivery {
 }
 
 impl Flow {
-    pub fn parked(&self) -> Option<Parked> {
-        let (id, error) = (self.id.clone(), self.error.clone()?);
-        Some(Parked { id, error })
-    }
-
     /// The run that the caller's unanswered call waits for.
     fn holds(&self, caller: &str) -> Option<&str> {
-        let holds =
-            !self.answered && self.error.is_none() && self.caller.run_id.as_deref() == Some(caller);
+        let holds = !self.answered
+            && self.parked.is_none()
+            && self.caller.run_id.as_deref() == Some(caller);
         self.wait.as_ref().filter(|_| holds)?.run.as_deref()
     }
 }
@@ -194,6 +190,7 @@ impl State {
                 self.record(Effect::Run(task), json!({"runId": id}))
             }
             Request::Send(q) => {
+                self.stored(&q.session_key)?;
                 let target = q.at_call.then(|| caller.place.clone());
                 let delivery = Delivery {
                     id: id.clone(),
@@ -215,14 +212,19 @@ impl State {
         Ok(reply)
     }
 
-    /// Refuses a session that is not there, or at work.
-    fn rests(&self, key: &str) -> Result<(), ParleyError> {
-        if self.store.row(key).is_none() {
-            return Err(refusal(
+    fn stored(&self, key: &str) -> Result<(), ParleyError> {
+        match self.store.row(key) {
+            Some(_) => Ok(()),
+            None => Err(refusal(
                 "not_found",
                 &format!("session {key} does not exist"),
-            ));
+            )),
         }
+    }
+
+    /// Refuses a session that is not there, or at work.
+    fn rests(&self, key: &str) -> Result<(), ParleyError> {
+        self.stored(key)?;
         match self.runs.last(key) {
             Some(run) if !run.ended() => Err(refusal(
                 "conflict",
@@ -230,6 +232,13 @@ impl State {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// A flow that waits or is parked, and its wait.
+    pub fn waiting(&self, flow: &str) -> Option<(Flow, Wait)> {
+        let flow = self.flows.get(flow)?.clone();
+        let wait = flow.wait.clone()?;
+        Some((flow, wait))
     }
 
     pub fn ended(&self, run: &Option<String>) -> Option<&Run> {
@@ -254,4 +263,60 @@ impl State {
 
 fn refusal(code: &str, message: &str) -> ParleyError {
     ParleyError::new(code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Effect, State};
+    use crate::{Imports, Session};
+
+    /// What a request to an empty store is answered.
+    fn ask(state: &mut State, family: &str, request: Value) -> Value {
+        let reply = state.answer(family, &request.to_string()).unwrap();
+        serde_json::from_str(&reply).unwrap()
+    }
+
+    #[test]
+    fn no_such_session() {
+        for (family, request) in [
+            ("store", json!({"op": "archive", "sessionKey": "none"})),
+            ("store", json!({"op": "delete", "sessionKey": "none"})),
+            (
+                "deliver",
+                json!({"op": "send", "sessionKey": "none", "text": "Hello."}),
+            ),
+            (
+                "agent",
+                json!({"op": "run", "sessionKey": "none", "message": "Hello.", "group": "nested"}),
+            ),
+        ] {
+            let mut state = State::default();
+            let reply = ask(&mut state, family, request.clone());
+            assert_eq!(reply["error"]["code"], "not_found", "{request}");
+            assert!(state.turn.effects.is_empty(), "{request}");
+        }
+    }
+
+    #[test]
+    fn no_such_source() {
+        let mut state = State::default();
+        state.turn.flow.tool = "sessions_spawn".into();
+        state.turn.flow.caller.session_key = "agent:main:main".into();
+        state.turn.created.push(Session {
+            key: "agent:ops:subagent:1".into(),
+            ..Session::default()
+        });
+        let request = json!({"op": "run", "sessionKey": "agent:ops:subagent:1", "message": "Hello.", "group": "subagent"});
+        let reply = ask(&mut state, "agent", request);
+        assert!(reply["ok"]["runId"].is_string(), "{reply}");
+        let [Effect::Run(task)] = &state.turn.effects[..] else {
+            panic!("it has recorded something else than a run");
+        };
+        assert_eq!(
+            task.provenance,
+            json!({"kind": "inter_session", "sourceSessionKey": "agent:main:main", "sourceTool": "sessions_spawn"})
+        );
+    }
 }

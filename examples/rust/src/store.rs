@@ -243,7 +243,83 @@ fn like(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::like;
+    use std::collections::HashMap;
+    use std::fs;
+    use std::sync::Arc;
+
+    use serde::Deserialize;
+    use serde_json::{Map, Value, json};
+
+    use super::{Known, like};
+    use crate::{Host, Imports, Setup};
+
+    /// `../store.json`.
+    #[derive(Deserialize)]
+    struct Cases {
+        config: Value,
+        sessions: Vec<Known>,
+        cases: Vec<Case>,
+    }
+
+    /// A request, and what is wanted of the reply.
+    #[derive(Deserialize)]
+    struct Case {
+        name: String,
+        request: Value,
+        #[serde(flatten)]
+        wanted: Map<String, Value>,
+    }
+
+    /// Of a reply: the keys of rows, the numbers of messages, the key of the session.
+    fn brief(reply: &Value) -> Map<String, Value> {
+        let each = |values: &Value, what: &str| {
+            let values = values.as_array().unwrap().iter();
+            values.map(|v| v.pointer(what).unwrap().clone()).collect()
+        };
+        let mut brief = Map::new();
+        for (name, value) in reply["ok"].as_object().unwrap() {
+            let (name, value) = match name.as_str() {
+                "rows" => {
+                    if let Some(messages) = value.pointer("/0/messages") {
+                        brief.insert("seqs".into(), each(messages, "/seq"));
+                    }
+                    ("rows", each(value, "/session/key"))
+                }
+                "messages" => ("seqs", each(value, "/seq")),
+                "session" => ("session", value.get("key").cloned().unwrap_or_default()),
+                name => (name, value.clone()),
+            };
+            brief.insert(name.into(), value);
+        }
+        brief
+    }
+
+    #[test]
+    fn replies() {
+        let text = fs::read_to_string("../store.json").unwrap();
+        let cases: Cases = serde_json::from_str(&text).unwrap();
+        let host = Host::start(Setup {
+            config: cases.config,
+            sessions: cases.sessions,
+            agents: HashMap::new(),
+            deliver: Box::new(|_, _, _| Ok(())),
+            watch: Arc::new(|_, _, _| ()),
+        })
+        .unwrap();
+        assert!(!cases.cases.is_empty());
+        for case in cases.cases {
+            let request = case.request.to_string();
+            let plugin = host.lock();
+            let reply = plugin.imports().answer("store", &request).unwrap();
+            let reply = serde_json::from_str(&reply).unwrap();
+            assert_eq!(
+                json!(brief(&reply)),
+                json!(case.wanted),
+                "{}: {reply}",
+                case.name
+            );
+        }
+    }
 
     #[test]
     fn patterns() {

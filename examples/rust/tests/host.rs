@@ -3,31 +3,45 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use boon::{Compiler, Schemas};
 use parley_example::demo::{World, demo};
-use parley_example::{Agent, Host, ParleyError, Setup, Task};
+use parley_example::{Agent, Host, Known, ParleyError, Setup, Task, Watch};
 use serde_json::{Value, json};
+
+type Messages = Arc<Mutex<Vec<Message>>>;
 
 /// A host with the demo's sessions, in which all are this agent.
 fn host(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Host {
-    posting(agent, |_| Ok(()))
+    Host::start(setup(agent)).unwrap()
 }
 
-/// The same, with what it does with texts that leave.
-fn posting(
-    agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static,
-    post: impl Fn(&str) -> Result<()> + Send + Sync + 'static,
-) -> Host {
+/// What that host starts with.
+fn setup(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Setup {
     let (world, agent): (_, Agent) = (World::read().unwrap(), Arc::new(agent));
-    Host::start(Setup {
+    Setup {
         config: world.config,
         sessions: world.sessions,
         agents: ["main", "ops"].map(|id| (id.into(), agent.clone())).into(),
-        deliver: Box::new(move |_, text, _| post(text)),
+        deliver: Box::new(|_, _, _| Ok(())),
         watch: Arc::new(|_, _, _| ()),
-    })
-    .unwrap()
+    }
+}
+
+/// A session of the demo, with more members.
+fn known(key: &str, more: Value) -> Known {
+    let sessions = World::read().unwrap().sessions;
+    let known = sessions.into_iter().find(|known| known.session.key == key);
+    let mut known = known.unwrap();
+    let more = more.as_object().unwrap().clone();
+    known.session.rest.extend(more);
+    known
+}
+
+fn spawn(host: &Host) -> Value {
+    let args = json!({"task": "Look after it.", "agentId": "ops"});
+    let answer = host.call("agent:main:main", "sessions_spawn", args);
+    answer.unwrap().result
 }
 
 fn send(host: &Host, seconds: u64) -> Value {
@@ -43,11 +57,10 @@ struct Message {
     value: Value,
 }
 
-/// Runs the demo: what it wrote, and all messages.
-fn record() -> (String, Vec<Message>) {
-    let messages = Arc::new(Mutex::new(Vec::new()));
+/// Keeps all messages.
+fn record(messages: &Messages) -> Watch {
     let (seen, op) = (messages.clone(), Mutex::new(String::new()));
-    let watch = move |of: &str, part: &str, text: &str| {
+    Arc::new(move |of, part, text| {
         if text.is_empty() {
             return; // what describe is given
         }
@@ -64,11 +77,7 @@ fn record() -> (String, Vec<Message>) {
             (family, part) => format!("{family}.{op}.{part}"),
         };
         seen.lock().unwrap().push(Message { name, value });
-    };
-    let mut out = Vec::new();
-    demo(&mut out, Arc::new(watch)).unwrap();
-    let messages = messages.lock().unwrap().clone();
-    (String::from_utf8(out).unwrap(), messages)
+    })
 }
 
 /// Checks messages against `abi/schema/messages.json`.
@@ -99,11 +108,14 @@ impl Schema {
 
 #[test]
 fn demo_and_its_messages() {
-    let (text, messages) = record();
+    let (mut out, messages) = (Vec::new(), Messages::default());
+    demo(&mut out, record(&messages)).unwrap();
+    let text = String::from_utf8(out).unwrap();
     assert_eq!(text, fs::read_to_string("../demo.txt").unwrap());
 
     let mut schema = Schema::read();
-    for message in &messages {
+    let messages = messages.lock().unwrap();
+    for message in &*messages {
         schema.check(message).unwrap();
     }
     for name in [
@@ -173,10 +185,12 @@ fn calls_at_once() {
 
 #[test]
 fn delivery_fails() {
-    let host = posting(|_, _| Ok("So it is.".into()), |_| bail!("no line"));
+    let mut setup = setup(|_, _| Ok("So it is.".into()));
+    setup.deliver = Box::new(|_, _, _| Err(anyhow!("no line").context("post")));
+    let host = Host::start(setup).unwrap();
     assert_eq!(send(&host, 30)["status"], "ok");
     host.idle();
-    assert_eq!(host.parked()[0].error, "no line");
+    assert_eq!(host.parked()[0].error, "post: no line");
 }
 
 #[test]
@@ -188,13 +202,12 @@ fn agent_panics() {
 #[test]
 fn run_takes_too_long() {
     let (posted, arrived) = mpsc::channel();
-    let host = posting(
-        |_, run| {
-            thread::sleep(Duration::from_secs(if run.no_tools { 0 } else { 60 }));
-            Ok("It takes long.".into())
-        },
-        move |text| Ok(posted.send(text.to_string())?),
-    );
+    let mut setup = setup(|_, run| {
+        thread::sleep(Duration::from_secs(if run.no_tools { 0 } else { 60 }));
+        Ok("It takes long.".into())
+    });
+    setup.deliver = Box::new(move |_, text, _| Ok(posted.send(text.to_string())?));
+    let host = Host::start(setup).unwrap();
     let args = json!({"task": "Take your time.", "agentId": "ops", "runTimeoutSeconds": 1});
     let answer = host
         .call("agent:main:main", "sessions_spawn", args)
@@ -202,6 +215,78 @@ fn run_takes_too_long() {
     assert_eq!(answer.result["status"], "accepted");
     let text = arrived.recv_timeout(Duration::from_secs(30)).unwrap();
     assert!(text.starts_with("Status: timeout"), "{text}");
+}
+
+/// The report of a child goes where the caller was when it called, wherever that is now.
+#[test]
+fn report_goes_to_the_place_of_the_call() {
+    let (posted, arrived) = mpsc::channel();
+    let mut setup = setup(|host, _| {
+        let place = json!({"deliveryContext": {"channel": "discord", "to": "9"}});
+        host.put(known("agent:main:main", place))?;
+        Ok("It is well.".into())
+    });
+    setup.deliver = Box::new(move |route, _, _| Ok(posted.send(json!(route.target))?));
+    let host = Host::start(setup).unwrap();
+    assert_eq!(spawn(&host)["status"], "accepted");
+    let target = arrived.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(target, json!({"channel": "telegram", "to": "7"}));
+}
+
+#[test]
+fn too_many_children() {
+    let (go, wait) = mpsc::channel();
+    let wait = Mutex::new(wait);
+    let mut setup = setup(move |_, run| {
+        if run.id == "flow-1-1-2" {
+            wait.lock().unwrap().recv()?; // the first child's
+        }
+        Ok("ANNOUNCE_SKIP".into())
+    });
+    setup.config["agents"]["defaults"] = json!({"subagents": {"maxChildrenPerAgent": 1}});
+    let host = Host::start(setup).unwrap();
+    assert_eq!(spawn(&host)["status"], "accepted");
+    assert_eq!(spawn(&host)["status"], "forbidden");
+    go.send(()).unwrap();
+    let start = Instant::now();
+    while spawn(&host)["status"] != "accepted" {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn session_takes_no_messages() {
+    let host = host(|_, _| Ok("ANNOUNCE_SKIP".into()));
+    assert_eq!(send(&host, 30)["status"], "ok");
+    host.idle();
+    let policy = json!({"sendPolicy": "deny"});
+    host.put(known("agent:ops:main", policy)).unwrap();
+    assert_eq!(send(&host, 30)["status"], "forbidden");
+}
+
+#[test]
+fn calls_of_a_run() {
+    let messages = Messages::default();
+    let mut setup = setup(|host, run| {
+        if run.id == "flow-1-1-1" {
+            host.call_as(run, "sessions_list", json!({}))?;
+        }
+        Ok("ANNOUNCE_SKIP".into())
+    });
+    setup.watch = record(&messages);
+    let host = Host::start(setup).unwrap();
+    assert_eq!(send(&host, 30)["status"], "ok");
+    let messages = messages.lock().unwrap().clone();
+    let calls = messages.iter().filter(|message| message.name == "call");
+    let callers: Vec<_> = calls.map(|call| &call.value["caller"]).collect();
+    let [own, of_run] = callers[..] else {
+        panic!("{callers:?}");
+    };
+    assert_eq!((&own["hops"], own.get("runId")), (&json!(0), None));
+    assert_eq!(of_run["hops"], 1);
+    assert_eq!(of_run["runId"], "flow-1-1-1");
+    assert_eq!(of_run["sessionKey"], "agent:ops:main");
 }
 
 /// A run in a session waits for one that asks that session in turn: that one is not kept waiting.
@@ -223,6 +308,7 @@ fn agents_ask_each_other() {
     let asker = "agent:main:telegram:group:-100";
     let answer = host.call(asker, "sessions_send", args).unwrap();
     assert_eq!(answer.result["status"], "ok");
-    assert_eq!(heard.recv().unwrap(), (2, r#""accepted""#.into()));
-    assert_eq!(heard.recv().unwrap(), (1, r#""ok""#.into()));
+    let next = || heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(next(), (2, r#""accepted""#.into()));
+    assert_eq!(next(), (1, r#""ok""#.into()));
 }
