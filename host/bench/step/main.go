@@ -34,7 +34,7 @@ var steps = []*step{
 		name: "no-op (an input that is refused at once)", aim: aimSDK,
 		exchange: &abitest.Exchange{
 			Export: abi.ExportCall, Input: []byte(`{}`),
-			Output: []byte(`{"error":{"code":"unsupported","message":"the host speaks ABI version another; this plugin speaks version 1"}}`),
+			Output: []byte(`{"error":{"code":"unsupported","message":"the host speaks another ABI version; this plugin speaks version 1"}}`),
 		},
 	},
 	{name: "sessions_list, 50 rows", aim: aimNative, transcript: "S2.3/fifty-rows"},
