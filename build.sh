@@ -13,7 +13,7 @@ usage: ./build.sh VERB
   check    format, vet, staticcheck, tidy, tests with the race detector, each benchmark once, a clean tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
-  conform  show that the module does the same everywhere: every transcript, a small host, failures and 100,000 calls in
+  conform  show that the module does the same everywhere: every recording, a small host, failures and 100,000 calls in
            Node.js, Python, Rust and Java (examples/), in Go also compiled by Go's own compiler, and the official MCP clients
            for TypeScript: ./build.sh conform [go|clients|node|python|rust|java]...; what they fetch is kept in
            ~/.cache/parley/conform, or $PARLEY_CONFORM_CACHE
@@ -60,7 +60,7 @@ conform() {
     case $what in
     go)
       echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
-      named TestTranscripts ./host
+      named TestRecordings ./host
       named TestOtherCompiler ./host/engine
       named Example ./examples/gateway
       ;;

@@ -31,7 +31,7 @@ func TestOtherCompiler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			abitest.ReplayAll(t, "../../testdata/transcripts", func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+			abitest.ReplayAll(t, "../../testdata/recordings", func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
 				return p.Run(t.Context(), x.Export, x.Input, recorded{r})
 			})
 		})

@@ -5,12 +5,12 @@ import { after, before, test } from "node:test";
 import { Plugin } from "../plugin.js";
 import { replay, replayAll } from "../replay.js";
 
-const transcripts = new URL("../../../testdata/transcripts/", import.meta.url);
+const recordings = new URL("../../../testdata/recordings/", import.meta.url);
 let plugin;
 let recorded;
 before(async () => {
   plugin = await Plugin.load();
-  recorded = await readFile(new URL("S4.3/ok.json", transcripts), "utf8");
+  recorded = await readFile(new URL("S4.3/ok.json", recordings), "utf8");
 });
 after(() => plugin.close());
 
@@ -27,13 +27,13 @@ for (const [what, change] of Object.entries({
   "an input that is refused": (x) => (x.input.abi = 2),
 })) {
   test(`fails on ${what}`, async () => {
-    const transcript = JSON.parse(recorded);
-    change(transcript.exchanges[0]);
-    assert.notDeepEqual(await replay(plugin, JSON.stringify(transcript)), []);
+    const recording = JSON.parse(recorded);
+    change(recording.exchanges[0]);
+    assert.notDeepEqual(await replay(plugin, JSON.stringify(recording)), []);
     assert.deepEqual(await replay(plugin, recorded), [], "and the next one passes");
   });
 }
 
-test("a folder without transcripts", async () => {
+test("a folder without recordings", async () => {
   assert.deepEqual(await replayAll(plugin, new URL(".", import.meta.url).pathname), { passed: 0, failed: 0 });
 });

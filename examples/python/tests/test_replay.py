@@ -6,14 +6,14 @@ from pathlib import Path
 
 import replay
 
-GOOD = (replay.TRANSCRIPTS / "S0.1/error-hides-absence.json").read_text(encoding="utf-8")
+GOOD = (replay.RECORDINGS / "S0.1/error-hides-absence.json").read_text(encoding="utf-8")
 
 # Its one call of a host function.
 CALL = GOOD.split('"calls": [')[1].split("],")[0]
 
 
 def run(text):
-    """The exit status of replay on a folder with one transcript, and its lines."""
+    """The exit status of replay on a folder with one recording, and its lines."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "S0.1", "error-hides-absence.json")
         file.parent.mkdir()
@@ -42,8 +42,8 @@ class Replay(unittest.TestCase):
     def test_good(self):
         self.assertEqual(run(GOOD), (0, ["1 passed, 0 failed"]))
 
-    def test_every_transcript(self):
-        status, lines = run_folder(replay.TRANSCRIPTS)
+    def test_every_recording(self):
+        status, lines = run_folder(replay.RECORDINGS)
         self.assertEqual(status, 0, lines)
 
     def test_empty(self):

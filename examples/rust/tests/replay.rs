@@ -5,14 +5,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// One exchange with three calls.
-const GOOD: &str = include_str!("../../../testdata/transcripts/S5.4/allowed.json");
+const GOOD: &str = include_str!("../../../testdata/recordings/S5.4/allowed.json");
 
-/// Runs `replay` on a directory of its own with these transcripts: whether it succeeded, and what it printed after the versions.
-fn replay(name: &str, transcripts: &[&str]) -> (bool, String) {
+/// Runs `replay` on a directory of its own with these recordings: whether it succeeded, and what it printed after the versions.
+fn replay(name: &str, recordings: &[&str]) -> (bool, String) {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&dir).unwrap();
-    for (i, transcript) in transcripts.iter().enumerate() {
-        fs::write(dir.join(format!("{i}.json")), transcript).unwrap();
+    for (i, recording) in recordings.iter().enumerate() {
+        fs::write(dir.join(format!("{i}.json")), recording).unwrap();
     }
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))
         .arg(&dir)
@@ -24,11 +24,11 @@ fn replay(name: &str, transcripts: &[&str]) -> (bool, String) {
     (output.status.success(), rest.into())
 }
 
-/// Replays a changed transcript and then the good one: the first fails as `says`, the second passes.
+/// Replays a changed recording and then the good one: the first fails as `says`, the second passes.
 fn fails(name: &str, change: impl FnOnce(&mut Value), says: &str) {
-    let mut transcript: Value = serde_json::from_str(GOOD).unwrap();
-    change(&mut transcript["exchanges"][0]);
-    let (success, text) = replay(name, &[&transcript.to_string(), GOOD]);
+    let mut recording: Value = serde_json::from_str(GOOD).unwrap();
+    change(&mut recording["exchanges"][0]);
+    let (success, text) = replay(name, &[&recording.to_string(), GOOD]);
     assert!(!success, "{text}");
     assert!(text.starts_with(&format!("S5.4/allowed: {says}")), "{text}");
     assert!(text.ends_with("\n1 passed, 1 failed\n"), "{text}");

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// replayed are the transcripts whose last steps are run: most of the time the
+// replayed are the recordings whose last steps are run: most of the time the
 // first, and the second once in a hundred.
 var replayed = [...]string{"S2.1/limit-low", "S2.3/fifty-rows"}
 
@@ -44,7 +44,7 @@ func soakNode(ctx context.Context, steps int, r *record) (err error) {
 		return err
 	}
 	for i, id := range replayed {
-		t, err := abitest.LoadTranscript(filepath.Join("testdata", "transcripts", abitest.TranscriptFile(id)))
+		t, err := abitest.LoadRecording(filepath.Join("testdata", "recordings", abitest.RecordingFile(id)))
 		if err != nil {
 			return err
 		}

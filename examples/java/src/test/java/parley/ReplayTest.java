@@ -17,21 +17,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ReplayTest {
-    private static final Path RECORDED = Main.TRANSCRIPTS.resolve("S1.1/bare-forms-mean-the-own-agent.json");
+    private static final Path RECORDED = Main.RECORDINGS.resolve("S1.1/bare-forms-mean-the-own-agent.json");
     private static final String ID = "S1.1/bare-forms-mean-the-own-agent";
 
     @TempDir
     Path dir;
 
-    private JsonObject transcript;
+    private JsonObject recording;
     private JsonObject exchange;
     private JsonArray calls;
     private JsonObject call;
 
     @BeforeEach
     void read() throws IOException {
-        transcript = Json.parse(Files.readString(RECORDED)).getAsJsonObject();
-        exchange = transcript.getAsJsonArray("exchanges").get(0).getAsJsonObject();
+        recording = Json.parse(Files.readString(RECORDED)).getAsJsonObject();
+        exchange = recording.getAsJsonArray("exchanges").get(0).getAsJsonObject();
         calls = exchange.getAsJsonArray("calls");
         call = calls.get(0).getAsJsonObject();
     }
@@ -86,7 +86,7 @@ class ReplayTest {
     }
 
     @Test
-    void failsWithoutTranscripts() throws IOException {
+    void failsWithoutRecordings() throws IOException {
         write("index.json");
         List<String> printed = replay(false);
         assertEquals("0 passed, 0 failed", printed.get(1));
@@ -101,7 +101,7 @@ class ReplayTest {
     }
 
     private void write(String name) throws IOException {
-        Files.writeString(dir.resolve(name), transcript.toString());
+        Files.writeString(dir.resolve(name), recording.toString());
     }
 
     private List<String> replay(boolean passes) throws IOException {

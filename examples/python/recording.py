@@ -27,7 +27,7 @@ class Exchange:
 
 
 @dataclass
-class Transcript:
+class Recording:
     id: str
     exchanges: list[Exchange]
 
@@ -35,7 +35,7 @@ class Transcript:
 def loads(text):
     document = members(text)
     exchanges = [_exchange(i, t) for i, t in enumerate(elements(document["exchanges"]))]
-    return Transcript(exact.loads(document["id"]), exchanges)
+    return Recording(exact.loads(document["id"]), exchanges)
 
 
 def _exchange(i, text):
@@ -54,9 +54,9 @@ def _call(text):
     return Call(exact.loads(parts["family"]), exact.loads(parts["request"]), parts["reply"])
 
 
-def replay(plugin, transcript):
-    """Raise an exact.Difference at the first place where the plugin departs from the transcript."""
-    for exchange in transcript.exchanges:
+def replay(plugin, recording):
+    """Raise an exact.Difference at the first place where the plugin departs from the recording."""
+    for exchange in recording.exchanges:
         _replay(plugin, exchange)
 
 

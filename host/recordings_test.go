@@ -16,15 +16,15 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-var update = flag.Bool("update", false, "record testdata/transcripts anew")
+var update = flag.Bool("update", false, "record testdata/recordings anew")
 
 const (
-	transcriptsDir = "../testdata/transcripts"
-	maxTranscript  = 64 << 10 // a longer conversation is not recorded
+	recordingsDir = "../testdata/recordings"
+	maxRecording  = 64 << 10 // a longer conversation is not recorded
 )
 
 // recordings compares the conversations of the vectors with the committed
-// transcripts, or writes them.
+// recordings, or writes them.
 type recordings struct {
 	index   map[string]string // as committed: "" or why there is none
 	reasons map[string]string // as found in this run
@@ -37,7 +37,7 @@ func newRecordings(t *testing.T) *recordings {
 		return r
 	}
 	var err error
-	if r.index, err = abitest.LoadIndex(transcriptsDir); err != nil {
+	if r.index, err = abitest.LoadIndex(recordingsDir); err != nil {
 		t.Fatalf("%v; record with go test ./host -run TestVectors -update", err)
 	}
 	return r
@@ -47,7 +47,7 @@ func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
 
 // check compares or writes one vector's conversation.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
-	transcript := &abitest.Transcript{ID: id}
+	recording := &abitest.Recording{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
 			r.without(id, "the step fails in the engine")
@@ -57,30 +57,30 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 		for _, c := range record.Calls {
 			x.Calls = append(x.Calls, abitest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
 		}
-		transcript.Exchanges = append(transcript.Exchanges, x)
+		recording.Exchanges = append(recording.Exchanges, x)
 	}
 	switch {
 	case len(records) == 0:
 		r.without(id, "the host refuses the call before the plugin sees it")
 		return
-	case transcript.Size() > maxTranscript:
-		r.without(id, fmt.Sprintf("longer than %d bytes", maxTranscript))
+	case recording.Size() > maxRecording:
+		r.without(id, fmt.Sprintf("longer than %d bytes", maxRecording))
 		return
 	}
 	r.reasons[id] = ""
 	if *update {
-		if err := transcript.Save(transcriptsDir); err != nil {
+		if err := recording.Save(recordingsDir); err != nil {
 			t.Error(err)
 		}
 		return
 	}
-	committed, err := abitest.LoadTranscript(filepath.Join(transcriptsDir, abitest.TranscriptFile(id)))
+	committed, err := abitest.LoadRecording(filepath.Join(recordingsDir, abitest.RecordingFile(id)))
 	if err != nil {
-		t.Errorf("transcript: %v; record it with -update", err)
+		t.Errorf("recording: %v; record it with -update", err)
 		return
 	}
-	for _, line := range transcript.Diff(committed) {
-		t.Errorf("transcript: %s; if this is intended, record it with -update", line)
+	for _, line := range recording.Diff(committed) {
+		t.Errorf("recording: %s; if this is intended, record it with -update", line)
 	}
 }
 
@@ -92,35 +92,35 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 	if !*update {
 		for id := range r.index {
 			if got, ok := r.reasons[id]; !ok || got != r.index[id] {
-				t.Errorf("transcripts: %s: %q in the index, %q now; record with -update", id, r.index[id], got)
+				t.Errorf("recordings: %s: %q in the index, %q now; record with -update", id, r.index[id], got)
 			}
 		}
 		for id := range r.reasons {
 			if _, ok := r.index[id]; !ok {
-				t.Errorf("transcripts: %s is not in the index; record with -update", id)
+				t.Errorf("recordings: %s is not in the index; record with -update", id)
 			}
 		}
 		return
 	}
-	all, err := abitest.LoadTranscripts(transcriptsDir)
+	all, err := abitest.LoadRecordings(recordingsDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, old := range all {
 		if reason, ok := r.reasons[old.ID]; !abitest.Derives(old.ID) && (!ok || reason != "") {
-			if err := os.Remove(filepath.Join(transcriptsDir, abitest.TranscriptFile(old.ID))); err != nil {
+			if err := os.Remove(filepath.Join(recordingsDir, abitest.RecordingFile(old.ID))); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if err := abitest.SaveIndex(transcriptsDir, r.reasons); err != nil {
+	if err := abitest.SaveIndex(recordingsDir, r.reasons); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestTranscripts replays the committed transcripts on the module alone, as a
+// TestRecordings replays the committed recordings on the module alone, as a
 // host in another language does.
-func TestTranscripts(t *testing.T) {
+func TestRecordings(t *testing.T) {
 	ctx := context.Background()
 	e, err := engine.New(ctx, &engine.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -140,7 +140,7 @@ func TestTranscripts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	abitest.ReplayAll(t, transcriptsDir, func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+	abitest.ReplayAll(t, recordingsDir, func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
 		return p.Run(ctx, x.Export, x.Input, replayHost{r})
 	})
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// A recorded conversation between host and module. What is handed to the module stays the text of the file, so that no number changes.
 #[derive(Deserialize)]
-pub struct Transcript {
+pub struct Recording {
     pub id: String,
     pub exchanges: Vec<Exchange>,
 }
@@ -28,20 +28,20 @@ pub struct Call {
     pub reply: Box<RawValue>,
 }
 
-impl Transcript {
+impl Recording {
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
         serde_json::from_str(&text).with_context(|| format!("parse {}", path.display()))
     }
 }
 
-/// The files of all transcripts below a directory, in order.
-pub fn transcripts(dir: &Path) -> Result<Vec<PathBuf>> {
+/// The files of all recordings below a directory, in order.
+pub fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| format!("read {}", dir.display()))? {
         let path = entry?.path();
         if path.is_dir() {
-            found.extend(transcripts(&path)?);
+            found.extend(recordings(&path)?);
         } else if path.extension().is_some_and(|e| e == "json") && !path.ends_with("index.json") {
             found.push(path);
         }

@@ -8,15 +8,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A recorded conversation between a host and the plugin (testdata/transcripts/README.md). */
-record Transcript(String id, List<Exchange> exchanges) {
+/** A recorded conversation between a host and the plugin (testdata/recordings/README.md). */
+record Recording(String id, List<Exchange> exchanges) {
     /** A call of an export, the calls of host functions in it, and what it returned. */
     record Exchange(String export, JsonElement input, List<HostCall> calls, JsonElement output) {}
 
     /** A call of a host function. */
     record HostCall(String family, JsonElement request, JsonElement reply) {}
 
-    /** The files of all transcripts below a directory, in order. */
+    /** The files of all recordings below a directory, in order. */
     static List<Path> files(Path dir) throws IOException {
         try (Stream<Path> paths = Files.walk(dir)) {
             return paths.filter(Files::isRegularFile)
@@ -26,16 +26,16 @@ record Transcript(String id, List<Exchange> exchanges) {
         }
     }
 
-    static Transcript read(Path file) throws IOException {
+    static Recording read(Path file) throws IOException {
         JsonObject json = Json.parse(Files.readString(file)).getAsJsonObject();
-        return new Transcript(json.get("id").getAsString(), objects(json, "exchanges").map(Transcript::exchange).toList());
+        return new Recording(json.get("id").getAsString(), objects(json, "exchanges").map(Recording::exchange).toList());
     }
 
     private static Exchange exchange(JsonObject json) {
         return new Exchange(
                 json.get("export").getAsString(),
                 json.get("input"),
-                objects(json, "calls").map(Transcript::hostCall).toList(),
+                objects(json, "calls").map(Recording::hostCall).toList(),
                 json.get("output"));
     }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/parley-wasm/parley/abi/vector"
 )
 
-// Transcript is the conversation between host and plugin in one vector. A host
+// Recording is the conversation between host and plugin in one vector. A host
 // in any language replays it with the same module: it gives the input to the
 // export, checks that each host call asks what was recorded, gives the recorded
 // reply, and compares the output; all as JSON, numbers by value.
-type Transcript struct {
+type Recording struct {
 	ID        string     `json:"id"` // the vector's
 	Exchanges []Exchange `json:"exchanges"`
 }
@@ -40,8 +40,8 @@ type HostCall struct {
 	Reply   json.RawMessage `json:"reply"`
 }
 
-// Size is the length of the transcript's JSON documents together.
-func (t *Transcript) Size() (n int) {
+// Size is the length of the recording's JSON documents together.
+func (t *Recording) Size() (n int) {
 	for _, x := range t.Exchanges {
 		n += len(x.Input) + len(x.Output)
 		for _, c := range x.Calls {
@@ -51,39 +51,39 @@ func (t *Transcript) Size() (n int) {
 	return n
 }
 
-// TranscriptFile is where a vector's transcript lies below the folder.
-func TranscriptFile(id string) string { return filepath.FromSlash(id) + ".json" }
+// RecordingFile is where a vector's recording lies below the folder.
+func RecordingFile(id string) string { return filepath.FromSlash(id) + ".json" }
 
-// Derives reports whether a transcript is one of those below derive/, which are
+// Derives reports whether a recording is one of those below derive/, which are
 // written by hand: no vector is about that export.
 func Derives(id string) bool { return strings.HasPrefix(id, abi.ExportDerive+"/") }
 
-// LoadTranscripts reads every transcript below the folder, by file name.
-func LoadTranscripts(dir string) ([]*Transcript, error) {
-	var all []*Transcript
+// LoadRecordings reads every recording below the folder, by file name.
+func LoadRecordings(dir string) ([]*Recording, error) {
+	var all []*Recording
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" || d.Name() == TranscriptIndex {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" || d.Name() == RecordingIndex {
 			return err
 		}
-		t, err := LoadTranscript(path)
+		t, err := LoadRecording(path)
 		all = append(all, t)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("transcripts: %w", err)
+		return nil, fmt.Errorf("recordings: %w", err)
 	}
 	return all, nil
 }
 
-// LoadTranscript reads one transcript.
-func LoadTranscript(path string) (*Transcript, error) {
+// LoadRecording reads one recording.
+func LoadRecording(path string) (*Recording, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	t := &Transcript{}
+	t := &Recording{}
 	if err := d.Decode(t); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -95,8 +95,8 @@ func LoadTranscript(path string) (*Transcript, error) {
 // for a real one.
 var lookalike = regexp.MustCompile(`sk-[A-Za-z0-9]{16}|gh[a-z]_[A-Za-z0-9]{16}|github_pat_|xox[a-z]-|AIza|PRIVATE KEY`)
 
-// Save writes the transcript below the folder, a line for each document.
-func (t *Transcript) Save(dir string) error {
+// Save writes the recording below the folder, a line for each document.
+func (t *Recording) Save(dir string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n  \"id\": %s,\n  \"exchanges\": [", jsonvalue.Compact(t.ID))
 	for i, x := range t.Exchanges {
@@ -110,7 +110,7 @@ func (t *Transcript) Save(dir string) error {
 		fmt.Fprintf(&b, "],\n      \"output\": %s\n    }", x.Output)
 	}
 	b.WriteString("\n  ]\n}\n")
-	path := filepath.Join(dir, TranscriptFile(t.ID))
+	path := filepath.Join(dir, RecordingFile(t.ID))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func comma(i int) string {
 	return ","
 }
 
-// Diff compares two transcripts and returns a line for each difference.
-func (t *Transcript) Diff(want *Transcript) []string {
+// Diff compares two recordings and returns a line for each difference.
+func (t *Recording) Diff(want *Recording) []string {
 	g, err1 := t.parsed()
 	w, err2 := want.parsed()
 	if err := errors.Join(err1, err2); err != nil {
@@ -137,10 +137,10 @@ func (t *Transcript) Diff(want *Transcript) []string {
 	return vector.Diff(g, w)
 }
 
-func (t *Transcript) parsed() (any, error) {
+func (t *Recording) parsed() (any, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
-		return nil, fmt.Errorf("transcript %s: %w", t.ID, err)
+		return nil, fmt.Errorf("recording %s: %w", t.ID, err)
 	}
 	return jsonvalue.Parse(text)
 }

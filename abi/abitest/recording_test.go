@@ -10,9 +10,9 @@ import (
 	"github.com/parley-wasm/parley/abi/abitest"
 )
 
-func TestTranscriptRoundTrip(t *testing.T) {
+func TestRecordingRoundTrip(t *testing.T) {
 	dir := t.TempDir()
-	saved := &abitest.Transcript{ID: "S2.1/limit-default", Exchanges: []abitest.Exchange{{
+	saved := &abitest.Recording{ID: "S2.1/limit-default", Exchanges: []abitest.Exchange{{
 		Export: "call", Input: json.RawMessage(`{"now":1}`), Output: json.RawMessage(`{"result":{}}`),
 		Calls: []abitest.HostCall{
 			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
@@ -25,12 +25,12 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	if err := abitest.SaveIndex(dir, map[string]string{saved.ID: "", "S0.2/x": "too long"}); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, abitest.TranscriptFile(saved.ID))); err != nil || strings.Contains(string(text), "AI"+"za") {
+	if text, err := os.ReadFile(filepath.Join(dir, abitest.RecordingFile(saved.ID))); err != nil || strings.Contains(string(text), "AI"+"za") {
 		t.Errorf("%s, %v: what looks like a credential stands in the file", text, err)
 	}
-	all, err := abitest.LoadTranscripts(dir)
+	all, err := abitest.LoadRecordings(dir)
 	if err != nil || len(all) != 1 {
-		t.Fatalf("got %d transcripts, %v", len(all), err)
+		t.Fatalf("got %d recordings, %v", len(all), err)
 	}
 	for _, line := range all[0].Diff(saved) {
 		t.Error(line)
