@@ -5,8 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/parley-wasm/parley/abi/abitest"
@@ -24,19 +24,27 @@ const (
 )
 
 // recordings compares the conversations of the vectors with the committed
-// recordings, or writes them.
+// recordings, or writes them. Both maps of recordings are by id.
 type recordings struct {
-	index   map[string]string // as committed: "" or why there is none
-	reasons map[string]string // as found in this run
+	committed map[string]*abitest.Recording
+	found     map[string]*abitest.Recording // in this run
+	index     map[string]string             // as committed: "" or why there is none
+	reasons   map[string]string             // as found in this run
 }
 
 func newRecordings(t *testing.T) *recordings {
 	t.Helper()
-	r := &recordings{reasons: map[string]string{}}
+	r := &recordings{committed: map[string]*abitest.Recording{}, found: map[string]*abitest.Recording{}, reasons: map[string]string{}}
+	all, err := abitest.Load(recordingsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		r.committed[one.ID] = one
+	}
 	if *update {
 		return r
 	}
-	var err error
 	if r.index, err = abitest.LoadIndex(recordingsDir); err != nil {
 		t.Fatalf("%v; record with go test ./host -run TestVectors -update", err)
 	}
@@ -45,9 +53,9 @@ func newRecordings(t *testing.T) *recordings {
 
 func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
 
-// check compares or writes one vector's conversation.
+// check keeps one vector's conversation, and compares it unless it is to be written.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
-	recording := &abitest.Recording{ID: id}
+	found := &abitest.Recording{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
 			r.without(id, "the step fails in the engine")
@@ -57,64 +65,76 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 		for _, c := range record.Calls {
 			x.Calls = append(x.Calls, abitest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
 		}
-		recording.Exchanges = append(recording.Exchanges, x)
+		found.Exchanges = append(found.Exchanges, x)
 	}
 	switch {
 	case len(records) == 0:
 		r.without(id, "the host refuses the call before the plugin sees it")
 		return
-	case recording.Size() > maxRecording:
+	case found.Size() > maxRecording:
 		r.without(id, fmt.Sprintf("longer than %d bytes", maxRecording))
 		return
 	}
-	r.reasons[id] = ""
+	r.reasons[id], r.found[id] = "", found
 	if *update {
-		if err := recording.Save(recordingsDir); err != nil {
-			t.Error(err)
-		}
 		return
 	}
-	committed, err := abitest.LoadRecording(filepath.Join(recordingsDir, abitest.RecordingFile(id)))
-	if err != nil {
-		t.Errorf("recording: %v; record it with -update", err)
+	committed, ok := r.committed[id]
+	if !ok {
+		t.Error("there is no recording; record it with -update")
 		return
 	}
-	for _, line := range recording.Diff(committed) {
+	for _, line := range found.Diff(committed) {
 		t.Errorf("recording: %s; if this is intended, record it with -update", line)
 	}
 }
 
-// finish compares or writes the index, if every vector ran.
+// finish writes the recordings, or compares the index if every vector ran.
 func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
-	if len(r.reasons) != len(vectors) {
-		return // a part of the vectors was asked for
+	complete := len(r.reasons) == len(vectors)
+	switch {
+	case *update:
+		r.save(t, complete)
+	case complete:
+		r.compareIndex(t)
 	}
-	if !*update {
-		for id := range r.index {
-			if got, ok := r.reasons[id]; !ok || got != r.index[id] {
-				t.Errorf("recordings: %s: %q in the index, %q now; record with -update", id, r.index[id], got)
-			}
+}
+
+// save writes what was recorded, and keeps what this run was not about. Unless it
+// is complete, the vectors that did not run keep what they have, and so does the index.
+func (r *recordings) save(t *testing.T, complete bool) {
+	all := slices.Collect(maps.Values(r.found))
+	for id, old := range r.committed {
+		if r.found[id] == nil && (abitest.Derives(id) || !complete) {
+			all = append(all, old)
 		}
-		for id := range r.reasons {
-			if _, ok := r.index[id]; !ok {
-				t.Errorf("recordings: %s is not in the index; record with -update", id)
-			}
-		}
+	}
+	if err := abitest.Save(recordingsDir, all); err != nil {
+		t.Error(err)
+	}
+	if !complete {
 		return
-	}
-	all, err := abitest.LoadRecordings(recordingsDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, old := range all {
-		if reason, ok := r.reasons[old.ID]; !abitest.Derives(old.ID) && (!ok || reason != "") {
-			if err := os.Remove(filepath.Join(recordingsDir, abitest.RecordingFile(old.ID))); err != nil {
-				t.Error(err)
-			}
-		}
 	}
 	if err := abitest.SaveIndex(recordingsDir, r.reasons); err != nil {
 		t.Error(err)
+	}
+}
+
+func (r *recordings) compareIndex(t *testing.T) {
+	for id := range r.index {
+		if got, ok := r.reasons[id]; !ok || got != r.index[id] {
+			t.Errorf("recordings: %s: %q in the index, %q now; record with -update", id, r.index[id], got)
+		}
+	}
+	for id := range r.reasons {
+		if _, ok := r.index[id]; !ok {
+			t.Errorf("recordings: %s is not in the index; record with -update", id)
+		}
+	}
+	for id := range r.committed {
+		if r.found[id] == nil && !abitest.Derives(id) {
+			t.Errorf("recordings: %s is of no vector; record with -update", id)
+		}
 	}
 }
 

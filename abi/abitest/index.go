@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonvalue"
 )
 
-// RecordingIndex is the name of the file that says which vectors have a
+// IndexFile is the name of the file that says which vectors have a
 // recording, and why the others have none.
-const RecordingIndex = "index.json"
+const IndexFile = "index.json"
 
 // SaveIndex writes the index: every vector's id, with "" or a reason.
 func SaveIndex(dir string, reasons map[string]string) error {
@@ -28,12 +28,12 @@ func SaveIndex(dir string, reasons map[string]string) error {
 	sort.Strings(with)
 	sort.Strings(without)
 	text := fmt.Sprintf("{\n  \"recordings\": [\n%s\n  ],\n  \"without\": {\n%s\n  }\n}\n", strings.Join(with, ",\n"), strings.Join(without, ",\n"))
-	return os.WriteFile(filepath.Join(dir, RecordingIndex), []byte(text), 0o666)
+	return os.WriteFile(filepath.Join(dir, IndexFile), []byte(text), 0o666)
 }
 
 // LoadIndex reads the index: every vector's id, with "" or a reason.
 func LoadIndex(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, RecordingIndex))
+	text, err := os.ReadFile(filepath.Join(dir, IndexFile))
 	if err != nil {
 		return nil, fmt.Errorf("recordings: %w", err)
 	}
@@ -42,7 +42,7 @@ func LoadIndex(dir string) (map[string]string, error) {
 		Without    map[string]string
 	}
 	if err := json.Unmarshal(text, &index); err != nil {
-		return nil, fmt.Errorf("recordings: %s: %w", RecordingIndex, err)
+		return nil, fmt.Errorf("recordings: %s: %w", IndexFile, err)
 	}
 	reasons := map[string]string{}
 	for _, id := range index.Recordings {

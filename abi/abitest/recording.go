@@ -1,14 +1,9 @@
 package abitest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
@@ -41,8 +36,8 @@ type HostCall struct {
 }
 
 // Size is the length of the recording's JSON documents together.
-func (t *Recording) Size() (n int) {
-	for _, x := range t.Exchanges {
+func (r *Recording) Size() (n int) {
+	for _, x := range r.Exchanges {
 		n += len(x.Input) + len(x.Output)
 		for _, c := range x.Calls {
 			n += len(c.Request) + len(c.Reply)
@@ -51,85 +46,13 @@ func (t *Recording) Size() (n int) {
 	return n
 }
 
-// RecordingFile is where a vector's recording lies below the folder.
-func RecordingFile(id string) string { return filepath.FromSlash(id) + ".json" }
-
-// Derives reports whether a recording is one of those below derive/, which are
-// written by hand: no vector is about that export.
+// Derives reports whether a recording is one of derive, which are written by
+// hand: no vector is about that export.
 func Derives(id string) bool { return strings.HasPrefix(id, abi.ExportDerive+"/") }
 
-// LoadRecordings reads every recording below the folder, by file name.
-func LoadRecordings(dir string) ([]*Recording, error) {
-	var all []*Recording
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" || d.Name() == RecordingIndex {
-			return err
-		}
-		t, err := LoadRecording(path)
-		all = append(all, t)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("recordings: %w", err)
-	}
-	return all, nil
-}
-
-// LoadRecording reads one recording.
-func LoadRecording(path string) (*Recording, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	t := &Recording{}
-	if err := d.Decode(t); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
-// lookalike finds what the vectors put together to look like a credential. In the
-// file its first character is escaped, the same JSON, so that no scanner takes it
-// for a real one.
-var lookalike = regexp.MustCompile(`sk-[A-Za-z0-9]{16}|gh[a-z]_[A-Za-z0-9]{16}|github_pat_|xox[a-z]-|AIza|PRIVATE KEY`)
-
-// Save writes the recording below the folder, a line for each document.
-func (t *Recording) Save(dir string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "{\n  \"id\": %s,\n  \"exchanges\": [", jsonvalue.Compact(t.ID))
-	for i, x := range t.Exchanges {
-		fmt.Fprintf(&b, "%s\n    {\n      \"export\": %s,\n      \"input\": %s,\n      \"calls\": [", comma(i), jsonvalue.Compact(x.Export), x.Input)
-		for j, c := range x.Calls {
-			fmt.Fprintf(&b, "%s\n        {\n          \"family\": %s,\n          \"request\": %s,\n          \"reply\": %s\n        }", comma(j), jsonvalue.Compact(c.Family), c.Request, c.Reply)
-		}
-		if len(x.Calls) > 0 {
-			b.WriteString("\n      ")
-		}
-		fmt.Fprintf(&b, "],\n      \"output\": %s\n    }", x.Output)
-	}
-	b.WriteString("\n  ]\n}\n")
-	path := filepath.Join(dir, RecordingFile(t.ID))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	text := lookalike.ReplaceAllStringFunc(b.String(), func(found string) string {
-		return fmt.Sprintf(`\u%04x%s`, found[0], found[1:])
-	})
-	return os.WriteFile(path, []byte(text), 0o666)
-}
-
-func comma(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return ","
-}
-
 // Diff compares two recordings and returns a line for each difference.
-func (t *Recording) Diff(want *Recording) []string {
-	g, err1 := t.parsed()
+func (r *Recording) Diff(want *Recording) []string {
+	g, err1 := r.parsed()
 	w, err2 := want.parsed()
 	if err := errors.Join(err1, err2); err != nil {
 		return []string{err.Error()}
@@ -137,10 +60,10 @@ func (t *Recording) Diff(want *Recording) []string {
 	return vector.Diff(g, w)
 }
 
-func (t *Recording) parsed() (any, error) {
-	text, err := json.Marshal(t)
+func (r *Recording) parsed() (any, error) {
+	text, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w", t.ID, err)
+		return nil, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	return jsonvalue.Parse(text)
 }

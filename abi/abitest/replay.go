@@ -44,11 +44,11 @@ func (r *Replay) Finish(output []byte) []string {
 	return r.problems
 }
 
-// ReplayAll replays the recordings below a folder; run calls an export and lets r answer
-// its host calls. It fails when there are none, and logs how many passed.
-func ReplayAll(t *testing.T, dir string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
+// ReplayAll replays the recordings of a file or below a folder; run calls an export and lets
+// r answer its host calls. It fails when there are none, and logs how many passed.
+func ReplayAll(t *testing.T, path string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
 	t.Helper()
-	all, err := LoadRecordings(dir)
+	all, err := Load(path)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d recordings: %v", len(all), err)
 	}

@@ -21,7 +21,7 @@ import (
 // the encoders write of values with every member; together they meet all of the schema.
 func TestMessages(t *testing.T) {
 	m := loadMessages(t)
-	recordings, err := abitest.LoadRecordings("../../testdata/recordings")
+	recordings, err := abitest.Load("../../testdata/recordings")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("%d recordings: %v", len(recordings), err)
 	}

@@ -15,9 +15,8 @@ const recordings = fileURLToPath(new URL("../../testdata/recordings", import.met
 // Texts as the recorder wrote them: how a message is spelt shows in what the plugin counts.
 const write = (value) => stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 
-/** Replays one recording, the text of its file, and returns what differs, a line each. */
-export async function replay(plugin, text) {
-  const { exchanges } = parse(text);
+/** Replays one recording, with the numbers of lossless-json, and returns what differs, a line each. */
+export async function replay(plugin, { exchanges }) {
   const problems = [];
   for (const [i, { export: name, input, calls, output }] of exchanges.entries()) {
     const at = `/exchanges/${i}`;
@@ -45,9 +44,11 @@ export async function replayAll(plugin, dir, print = console.log) {
   const count = { passed: 0, failed: 0 };
   for (const entry of (await readdir(dir, { recursive: true })).sort()) {
     if (!entry.endsWith(".json") || entry.endsWith("index.json")) continue;
-    const problems = await replay(plugin, await readFile(join(dir, entry), "utf8"));
-    count[problems.length ? "failed" : "passed"]++;
-    for (const problem of problems) print(`${entry}: ${problem}`);
+    for (const recording of parse(await readFile(join(dir, entry), "utf8"))) {
+      const problems = await replay(plugin, recording);
+      count[problems.length ? "failed" : "passed"]++;
+      for (const problem of problems) print(`${recording.id}: ${problem}`);
+    }
   }
   return count;
 }

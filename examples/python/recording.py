@@ -17,7 +17,7 @@ class Call:
 
 @dataclass
 class Exchange:
-    """A step: its input is text, as in Call, and `place` is its JSON Pointer in the file."""
+    """A step: its input is text, as in Call, and `place` is its JSON Pointer in the recording."""
 
     place: str
     export: str
@@ -33,9 +33,14 @@ class Recording:
 
 
 def loads(text):
-    document = members(text)
-    exchanges = [_exchange(i, t) for i, t in enumerate(elements(document["exchanges"]))]
-    return Recording(exact.loads(document["id"]), exchanges)
+    """The recordings of a file."""
+    return [_recording(t) for t in elements(text)]
+
+
+def _recording(text):
+    parts = members(text)
+    exchanges = [_exchange(i, t) for i, t in enumerate(elements(parts["exchanges"]))]
+    return Recording(exact.loads(parts["id"]), exchanges)
 
 
 def _exchange(i, text):

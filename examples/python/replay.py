@@ -19,13 +19,13 @@ def replay_all(plugin, folder):
     for file in sorted(folder.rglob("*.json")):
         if file.name == "index.json":
             continue
-        recorded = recording.loads(file.read_text(encoding="utf-8"))
-        try:
-            recording.replay(plugin, recorded)
-            passed += 1
-        except (exact.Difference, ValueError, extism.Error) as failure:
-            print(f"{recorded.id}: {failure}")
-            failed += 1
+        for recorded in recording.loads(file.read_text(encoding="utf-8")):
+            try:
+                recording.replay(plugin, recorded)
+                passed += 1
+            except (exact.Difference, ValueError, extism.Error) as failure:
+                print(f"{recorded.id}: {failure}")
+                failed += 1
     return passed, failed
 
 

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/tool"
 )
 
-const derived = "../../testdata/recordings/derive"
+const derived = "../../testdata/recordings/derive.json"
 
 // The recordings of derive are written by hand: they are what it must answer.
 func TestDerive(t *testing.T) {
@@ -22,7 +22,7 @@ func TestDerive(t *testing.T) {
 
 // Whatever the input, the answer is facts or an error.
 func FuzzDerive(f *testing.F) {
-	all, err := abitest.LoadRecordings(derived)
+	all, err := abitest.Load(derived)
 	if err != nil {
 		f.Fatal(err)
 	}

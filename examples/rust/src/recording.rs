@@ -28,20 +28,26 @@ pub struct Call {
     pub reply: Box<RawValue>,
 }
 
-impl Recording {
-    pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("parse {}", path.display()))
+/// All recordings below a directory, in the order of their files.
+pub fn recordings(dir: &Path) -> Result<Vec<Recording>> {
+    let mut all = Vec::new();
+    for path in files(dir)? {
+        all.extend(read(&path)?);
     }
+    Ok(all)
 }
 
-/// The files of all recordings below a directory, in order.
-pub fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
+fn read(path: &Path) -> Result<Vec<Recording>> {
+    let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("parse {}", path.display()))
+}
+
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| format!("read {}", dir.display()))? {
         let path = entry?.path();
         if path.is_dir() {
-            found.extend(recordings(&path)?);
+            found.extend(files(&path)?);
         } else if path.extension().is_some_and(|e| e == "json") && !path.ends_with("index.json") {
             found.push(path);
         }

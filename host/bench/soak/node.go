@@ -44,7 +44,7 @@ func soakNode(ctx context.Context, steps int, r *record) (err error) {
 		return err
 	}
 	for i, id := range replayed {
-		t, err := abitest.LoadRecording(filepath.Join("testdata", "recordings", abitest.RecordingFile(id)))
+		t, err := abitest.Find(filepath.Join("testdata", "recordings"), id)
 		if err != nil {
 			return err
 		}

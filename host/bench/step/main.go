@@ -63,7 +63,7 @@ func run(ctx context.Context, root string, rounds int) (err error) {
 		if s.exchange != nil {
 			continue
 		}
-		t, err := abitest.LoadRecording(filepath.Join(root, recordings, abitest.RecordingFile(s.recording)))
+		t, err := abitest.Find(filepath.Join(root, recordings), s.recording)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use parley_example::{PARLEY, Plugin, Recorded, Recording, replay, recordings, versions};
+use parley_example::{PARLEY, Plugin, Recorded, recordings, replay, versions};
 
 fn main() -> Result<ExitCode> {
     println!("{}", versions());
@@ -14,8 +14,7 @@ fn main() -> Result<ExitCode> {
         .map_or("../../testdata/recordings".into(), PathBuf::from);
     let mut plugin = Plugin::load(PARLEY, Recorded::default())?;
     let (mut passed, mut failed) = (0, 0);
-    for path in recordings(&dir)? {
-        let recording = Recording::read(&path)?;
+    for recording in recordings(&dir)? {
         let id = recording.id.clone();
         match replay(&mut plugin, recording) {
             Ok(()) => passed += 1,

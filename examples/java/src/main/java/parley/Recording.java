@@ -26,16 +26,22 @@ record Recording(String id, List<Exchange> exchanges) {
         }
     }
 
-    static Recording read(Path file) throws IOException {
-        JsonObject json = Json.parse(Files.readString(file)).getAsJsonObject();
-        return new Recording(json.get("id").getAsString(), objects(json, "exchanges").map(Recording::exchange).toList());
+    /** The recordings of a file. */
+    static List<Recording> read(Path file) throws IOException {
+        return objects(Json.parse(Files.readString(file))).map(Recording::recording).toList();
+    }
+
+    private static Recording recording(JsonObject json) {
+        return new Recording(
+                json.get("id").getAsString(),
+                objects(json.get("exchanges")).map(Recording::exchange).toList());
     }
 
     private static Exchange exchange(JsonObject json) {
         return new Exchange(
                 json.get("export").getAsString(),
                 json.get("input"),
-                objects(json, "calls").map(Recording::hostCall).toList(),
+                objects(json.get("calls")).map(Recording::hostCall).toList(),
                 json.get("output"));
     }
 
@@ -43,7 +49,7 @@ record Recording(String id, List<Exchange> exchanges) {
         return new HostCall(json.get("family").getAsString(), json.get("request"), json.get("reply"));
     }
 
-    private static Stream<JsonObject> objects(JsonObject json, String member) {
-        return json.getAsJsonArray(member).asList().stream().map(JsonElement::getAsJsonObject);
+    private static Stream<JsonObject> objects(JsonElement array) {
+        return array.getAsJsonArray().asList().stream().map(JsonElement::getAsJsonObject);
     }
 }

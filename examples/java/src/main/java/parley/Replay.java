@@ -29,10 +29,12 @@ final class Replay implements HostFunctions {
         int passed = 0;
         int failed = 0;
         for (Path file : Recording.files(dir)) {
-            if (passes(Recording.read(file))) {
-                passed++;
-            } else {
-                failed++;
+            for (Recording recording : Recording.read(file)) {
+                if (passes(recording)) {
+                    passed++;
+                } else {
+                    failed++;
+                }
             }
         }
         out.printf("%d passed, %d failed%n", passed, failed);
