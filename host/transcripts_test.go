@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/abi/vector"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/step"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
@@ -37,7 +37,7 @@ func newRecordings(t *testing.T) *recordings {
 		return r
 	}
 	var err error
-	if r.index, err = abitest.LoadIndex(transcriptsDir); err != nil {
+	if r.index, err = recordingtest.LoadIndex(transcriptsDir); err != nil {
 		t.Fatalf("%v; record with go test ./host -run TestVectors -update", err)
 	}
 	return r
@@ -47,15 +47,15 @@ func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
 
 // check compares or writes one vector's conversation.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
-	transcript := &abitest.Transcript{ID: id}
+	transcript := &recordingtest.Transcript{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
 			r.without(id, "the step fails in the engine")
 			return
 		}
-		x := abitest.Exchange{Export: record.Export, Input: record.Input, Calls: []abitest.HostCall{}, Output: record.Output}
+		x := recordingtest.Exchange{Export: record.Export, Input: record.Input, Calls: []recordingtest.HostCall{}, Output: record.Output}
 		for _, c := range record.Calls {
-			x.Calls = append(x.Calls, abitest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
+			x.Calls = append(x.Calls, recordingtest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
 		}
 		transcript.Exchanges = append(transcript.Exchanges, x)
 	}
@@ -74,7 +74,7 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 		}
 		return
 	}
-	committed, err := abitest.LoadTranscript(filepath.Join(transcriptsDir, abitest.TranscriptFile(id)))
+	committed, err := recordingtest.LoadTranscript(filepath.Join(transcriptsDir, recordingtest.TranscriptFile(id)))
 	if err != nil {
 		t.Errorf("transcript: %v; record it with -update", err)
 		return
@@ -102,18 +102,18 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 		}
 		return
 	}
-	all, err := abitest.LoadTranscripts(transcriptsDir)
+	all, err := recordingtest.LoadTranscripts(transcriptsDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, old := range all {
-		if reason, ok := r.reasons[old.ID]; !abitest.Derives(old.ID) && (!ok || reason != "") {
-			if err := os.Remove(filepath.Join(transcriptsDir, abitest.TranscriptFile(old.ID))); err != nil {
+		if reason, ok := r.reasons[old.ID]; !recordingtest.Derives(old.ID) && (!ok || reason != "") {
+			if err := os.Remove(filepath.Join(transcriptsDir, recordingtest.TranscriptFile(old.ID))); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if err := abitest.SaveIndex(transcriptsDir, r.reasons); err != nil {
+	if err := recordingtest.SaveIndex(transcriptsDir, r.reasons); err != nil {
 		t.Error(err)
 	}
 }
@@ -140,12 +140,12 @@ func TestTranscripts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	abitest.ReplayAll(t, transcriptsDir, func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+	recordingtest.ReplayAll(t, transcriptsDir, func(x *recordingtest.Exchange, r *recordingtest.Replay) ([]byte, error) {
 		return p.Run(ctx, x.Export, x.Input, replayHost{r})
 	})
 }
 
-type replayHost struct{ *abitest.Replay }
+type replayHost struct{ *recordingtest.Replay }
 
 var _ engine.HostFunctions = replayHost{}
 
