@@ -61,7 +61,7 @@ conform() {
     go)
       echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
       named TestRecordings ./host
-      named TestOtherCompiler ./host/engine
+      named TestOtherCompiler ./host/internal/engine
       named Example ./examples/gateway
       ;;
     clients) PARLEY_CONFORM=1 named TestClients ./host/cmd/parley ;;
@@ -76,22 +76,22 @@ conform() {
 
 bench() {
   echo "== a step on each way: native Go, the engine's two, the official Extism SDK"
-  go -C host/bench/step run .
+  go -C host/internal/bench/step run .
   echo "== putting an instance back: copying, or mapping its image copy-on-write"
-  go test -run '^$' -bench 'BenchmarkRestore' ./host/engine/instance
+  go test -run '^$' -bench 'BenchmarkRestore' ./host/internal/engine/instance
   echo "== what bounds a step: nothing, fuel, the engine's cancellation"
-  go test -run '^$' -bench 'BenchmarkFuel' ./host/engine
+  go test -run '^$' -bench 'BenchmarkFuel' ./host/internal/engine
   echo "== commits with and without group commit"
   go test -run '^$' -bench 'BenchmarkUpdate' ./host/store/sqlite
   echo "== a gateway over HTTP, a small store and a big one; sends"
-  go run ./host/bench "$@"
+  go run ./host/internal/bench "$@"
 }
 
-crash() { go run ./host/crashtest "$@"; }
+crash() { go run ./host/internal/e2e/crashtest "$@"; }
 
-swaps() { go run ./host/bench/swaps "$@"; }
+swaps() { go run ./host/internal/e2e/swaps "$@"; }
 
-soak() { go run ./host/bench/soak "$@"; }
+soak() { go run ./host/internal/e2e/soak "$@"; }
 
 fuzz() {
   local seconds=${1:-20} pkg name
@@ -110,7 +110,7 @@ check() {
   gofmt -l . >/dev/null # a file that cannot be read
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
   staticcheck=$(go -C plugin/toolchain/lint tool -n staticcheck)
-  for module in . host/bench/step; do
+  for module in . host/internal/bench/step; do
     echo "== $module: tidy, vet, staticcheck"
     (cd "$module" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
   done

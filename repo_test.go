@@ -24,14 +24,13 @@ const module = "github.com/parley-wasm/parley"
 // pkg is what `go list -json` says of a package.
 type pkg struct {
 	ImportPath string
-	Standard   bool
+	Name       string
 	Imports    []string
-	Deps       []string
 }
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Standard,Imports,Deps", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -54,59 +53,100 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// layers lists, for a folder, what of this module its packages may import besides
-// their own folder: a package, or with /... all below it too. The first folder
-// that holds a package decides. The order is the direction: front ends at the top,
-// the contract at the bottom.
-var layers = []struct {
+// public are the packages that other modules are meant to import: an embedder's, and
+// those of an author of a plugin. Every other package is internal or a program.
+var public = []string{
+	"abi", "abi/jsonappend", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
+	"abi/conformance/jsonvalue", "abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
+	"host", "host/config", "host/runner", "host/runner/runnertest", "host/sink", "host/sink/sinktest",
+	"host/store", "host/store/sqlite", "host/store/storetest", "host/wasmedit",
+	"host/gateway/auth", "host/gateway/callid", "host/gateway/client", "host/gateway/httpapi", "host/gateway/mcp", "host/gateway/owner",
+	"host/gateway/ownerapi", "host/gateway/waiting",
+	"plugin/guest", "plugin/guest/guesttest", "plugin/tool", "plugin/wasm",
+	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",
+}
+
+// TestPublic holds the packages that can be imported from outside to the list.
+func TestPublic(t *testing.T) {
+	var found []string
+	for _, p := range list(t) {
+		inside := slices.ContainsFunc(strings.Split(p.ImportPath, "/"), func(dir string) bool { return dir == "internal" || dir == "testdata" })
+		if p.Name != "main" && !inside && p.ImportPath != "" && !within(p.ImportPath, "examples") {
+			found = append(found, p.ImportPath)
+		}
+	}
+	want := slices.Sorted(slices.Values(public))
+	for _, p := range found {
+		if !slices.Contains(want, p) {
+			t.Errorf("%s can be imported by every module: make it internal, or name it in public", p)
+		}
+	}
+	for _, p := range want {
+		if !slices.Contains(found, p) {
+			t.Errorf("public names %s, which cannot be imported", p)
+		}
+	}
+}
+
+// layer is a folder, and what its packages may import.
+type layer struct {
 	folder string
 	may    []string
-}{
-	{"examples", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
-	{"host/cmd", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
-	{"host/bench", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
-	{"host/crashtest", []string{"host", "host/...", "abi/...", "plugin/wasm"}},
-	{"host/gateway", []string{"host", "host/chat", "host/config/...", "host/openclaw/...", "host/store", "abi/..."}},
-	{"host/module", []string{"host/engine", "host/flow", "host/step", "host/store", "testdata/vectors", "abi/..."}},
-	{"host/openclaw", []string{"host/store/...", "host/config/...", "abi/..."}},
-	{"host/flow", []string{"host/step", "host/work", "host/store", "abi/..."}},
-	{"host/chat", []string{"host/work", "host/store/...", "host/config", "abi/..."}},
-	{"host/runners", []string{"host/run/agent/...", "host/config", "abi/..."}},
-	{"host/sinks", []string{"host/delivery/...", "host/config", "abi/..."}},
-	{"host/run/agent", []string{"host/store/message", "abi/..."}},
-	{"host/run", []string{"host/work", "host/store/...", "host/config", "abi/..."}},
-	{"host/delivery", []string{"host/work", "host/store", "abi/..."}},
+}
+
+// layers lists which packages of this module the packages of a layer may import
+// besides those of their own layer. /... means a package and all below it. The first
+// folder that contains a package is its layer, and the order is the direction:
+// programs and front ends at the top, the contract at the bottom.
+var layers = []layer{
+	{"examples", []string{"host/...", "abi/...", "plugin/wasm"}},
+	{"host/cmd", []string{"host/...", "abi/...", "plugin/wasm"}},
+	{"host/internal/e2e", []string{"host/...", "abi/...", "plugin/wasm"}},
+	{"host/internal/bench", []string{"host/...", "abi/...", "plugin/wasm"}},
+	{"host/gateway", []string{"host", "host/config", "host/store", "host/internal/chat", "host/internal/importer", "host/internal/invoke", "abi/..."}},
+	{"host/internal/terminal", nil},
+	{"host/internal/invoke", []string{"abi/..."}},
+	{"host/internal/module", []string{"host/internal/engine", "host/internal/flow", "host/internal/step", "host/store", "testdata/vectors", "abi/..."}},
+	{"host/internal/importer", []string{"host/internal/message", "host/store/...", "host/config", "abi/..."}},
+	{"host/internal/flow", []string{"host/internal/step", "host/internal/work", "host/store", "abi/..."}},
+	{"host/internal/chat", []string{"host/internal/work", "host/store", "host/config", "abi/..."}},
+	{"host/internal/run", []string{"host/internal/work", "host/internal/message", "host/runner", "host/store", "host/config", "abi/..."}},
+	{"host/internal/delivery", []string{"host/internal/work", "host/sink", "host/store", "host/config", "abi/..."}},
+	{"host/internal/step", []string{"host/internal/engine", "host/internal/work", "host/internal/message", "host/store", "abi/..."}},
+	{"host/internal/work", []string{"host/store", "abi/..."}},
+	{"host/internal/engine", []string{"host/wasmedit", "abi/..."}},
+	{"host/internal/message", []string{"abi/..."}},
+	{"host/internal/storegen", []string{"host/store", "abi/..."}},
+	{"host/runner", []string{"abi/..."}},
+	{"host/sink", []string{"abi/..."}},
 	{"host/config", []string{"abi/..."}},
-	{"host/step", []string{"host/engine", "host/work", "host/store/...", "abi/..."}},
-	{"host/work", []string{"host/store", "abi/..."}},
-	{"host/engine", []string{"abi/..."}},
-	{"host/store", []string{"abi/..."}},
-	{"host", []string{"host/chat", "host/config", "host/delivery", "host/engine", "host/flow", "host/module/...", "host/run/...", "host/run",
-		"host/runners", "host/sinks", "host/step", "host/store", "host/work", "abi/..."}},
-	{"plugin/toolchain", []string{"host/engine/wasmedit", "abi/..."}},
-	{"plugin/wasm", []string{"plugin/toolchain/lock", "abi/..."}},
+	{"host/store", []string{"host/internal/message", "abi/..."}},
+	{"host/wasmedit", nil},
+	{"host", []string{"host/config", "host/runner", "host/sink", "host/store", "host/internal/...", "abi/..."}},
+	{"plugin/toolchain", []string{"plugin/internal/lock", "host/wasmedit", "abi/..."}},
+	{"plugin/internal/lock", []string{"host/wasmedit", "abi/..."}},
 	{"plugin", []string{"abi/..."}},
 	{"abi", nil},
 }
 
 func TestLayers(t *testing.T) {
 	for _, p := range list(t) {
-		for _, layer := range layers {
-			if !within(p.ImportPath, layer.folder) {
-				continue
+		from := layerOf(p.ImportPath)
+		if from < 0 {
+			continue
+		}
+		for _, imp := range p.Imports {
+			path, ours := strings.CutPrefix(imp, module+"/")
+			if ours && layerOf(path) != from && !allowed(path, layers[from].may) {
+				t.Errorf("%s imports %s; %s may import %v", p.ImportPath, path, layers[from].folder, layers[from].may)
 			}
-			for _, imp := range p.Imports {
-				path, ours := strings.CutPrefix(imp, module+"/")
-				if !ours || within(path, layer.folder) {
-					continue
-				}
-				if !allowed(path, layer.may) {
-					t.Errorf("%s imports %s; %s may import %v", p.ImportPath, path, layer.folder, layer.may)
-				}
-			}
-			break
 		}
 	}
+}
+
+// layerOf returns the index of a package's layer, or -1.
+func layerOf(path string) int {
+	return slices.IndexFunc(layers, func(l layer) bool { return within(path, l.folder) })
 }
 
 func allowed(path string, patterns []string) bool {
@@ -126,8 +166,8 @@ func TestDependencies(t *testing.T) {
 			switch {
 			case within(p.ImportPath, "abi") && dotted && !strings.HasPrefix(imp, module+"/abi"):
 				t.Errorf("%s imports %s; abi has the standard library alone", p.ImportPath, imp)
-			case strings.HasPrefix(imp, "github.com/tetratelabs/wazero") && !within(p.ImportPath, "host/engine"):
-				t.Errorf("%s imports %s; only host/engine uses wazero", p.ImportPath, imp)
+			case strings.HasPrefix(imp, "github.com/tetratelabs/wazero") && !within(p.ImportPath, "host/internal/engine"):
+				t.Errorf("%s imports %s; only host/internal/engine uses wazero", p.ImportPath, imp)
 			case within(p.ImportPath, "plugin") && !within(p.ImportPath, "plugin/wasm") && dotted && !strings.HasSuffix(p.ImportPath, "test") &&
 				!strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson" && imp != "github.com/extism/go-pdk":
 				t.Errorf("%s imports %s; the guest has gjson and the Extism PDK alone", p.ImportPath, imp)

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/vector"
-	"github.com/parley-wasm/parley/host/delivery"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 )
 
 // actor is the agent of every session: it does what the vector says.
 type actor struct{ b *bubble }
 
-func (a actor) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
+func (a actor) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	a.b.mu.Lock()
 	turn, err := a.b.cast.Turn(t.SessionKey, t.RunID)
 	a.b.mu.Unlock()
@@ -49,10 +49,10 @@ func (a actor) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
 	case abi.RunKilled:
 		return nil, errors.Join(a.b.abort(t.RunID), errors.New("aborted"))
 	}
-	return &agent.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
+	return &runner.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
 }
 
-func (a actor) call(ctx context.Context, t *agent.Turn, c *vector.AgentCall) error {
+func (a actor) call(ctx context.Context, t *runner.Turn, c *vector.AgentCall) error {
 	if t.Tools == nil {
 		err := abi.NewError(abi.Forbidden, fmt.Sprintf("the agent of %s is to call %s, but has no tools", t.SessionKey, c.Tool))
 		if c.Expect == nil {
@@ -89,6 +89,6 @@ func (b *bubble) abort(runID string) error {
 // taker is a sink that takes everything.
 type taker struct{}
 
-var _ delivery.Sink = taker{}
+var _ sink.Sink = taker{}
 
-func (taker) Post(context.Context, *delivery.Message) error { return nil }
+func (taker) Post(context.Context, *sink.Message) error { return nil }

@@ -11,23 +11,23 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // acting is an agent whose turns the test plays.
-type acting func(ctx context.Context, t *agent.Turn) (string, error)
+type acting func(ctx context.Context, t *runner.Turn) (string, error)
 
-func (a acting) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
+func (a acting) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	text, err := a(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return &agent.Outcome{Text: text}, nil
+	return &runner.Outcome{Text: text}, nil
 }
 
 // stocked is a database with the sessions agent:main:a to d and agent:ops:main.
@@ -78,7 +78,7 @@ func idle(t *testing.T, db store.Store, settings string, act acting, change ...f
 	}
 	o := &host.Options{
 		Store: db, Config: c, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient,
-		Agents: func(string) (agent.Agent, error) { return act, nil },
+		Agents: func(string) (runner.Runner, error) { return act, nil },
 	}
 	for _, fn := range change {
 		fn(o)
@@ -124,7 +124,7 @@ func reply(t *testing.T, h *host.Host, id string) string {
 }
 
 // send calls sessions_send in a turn, and returns its status and runId.
-func send(ctx context.Context, turn *agent.Turn, args string) (status, runID string, err error) {
+func send(ctx context.Context, turn *runner.Turn, args string) (status, runID string, err error) {
 	answer, err := turn.Tools.Call(ctx, abi.ToolSend, []byte(args))
 	if err != nil {
 		return "", "", err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestAnnounceThatIsRefused(t *testing.T) {
 	db, w := stocked(t, file(t)), &wall{refuse: "chat not found"}
 	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(context.Context, *agent.Turn) (string, error) { return "it is done", nil }, w.posting)
+	h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.posting)
 	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
 	const child = "kept 60 min; announce queued: "
 	if got := standing(t, h, s.flow); got != child+"failed: chat not found" {
@@ -54,7 +54,7 @@ func TestParentArchivedMeanwhile(t *testing.T) {
 		t.Run(announce, func(t *testing.T) {
 			db, w, let := stocked(t, file(t)), &wall{}, make(chan struct{})
 			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(context.Context, *agent.Turn) (string, error) {
+			h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
 				<-let
 				return "too late", nil
 			}, w.posting)
@@ -90,7 +90,7 @@ func TestParentArchivedMeanwhile(t *testing.T) {
 func TestChainOfReportsEnds(t *testing.T) {
 	const longest = 8
 	answers := make(chan string, 2*longest)
-	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey != "agent:main:a" {
 			return "what the child says", nil
 		}
@@ -142,7 +142,7 @@ func TestChainOfReportsEnds(t *testing.T) {
 func TestLongestTask(t *testing.T) {
 	db, w, tasks := stocked(t, file(t)), &wall{}, make(chan string, 1)
 	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(_ context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
 		if announces(turn) {
 			return "Result: read it", nil
 		}
@@ -178,7 +178,7 @@ func TestLongestAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			db, w := stocked(t, file(t)), &wall{}
 			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(_ context.Context, turn *agent.Turn) (string, error) {
+			h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
 				if announces(turn) {
 					return tt.announce, nil
 				}

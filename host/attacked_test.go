@@ -13,8 +13,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -40,7 +40,7 @@ type attacked struct {
 func newAttacked(t *testing.T, settings string, change ...func(*host.Options)) *attacked {
 	t.Helper()
 	a := &attacked{T: t, db: stocked(t, file(t))}
-	hold := func(ctx context.Context, turn *agent.Turn) (string, error) {
+	hold := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		gate, _ := a.gates.Load(turn.Message)
 		select {
 		case <-gate.(chan struct{}):

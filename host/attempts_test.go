@@ -13,8 +13,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -24,7 +24,7 @@ func TestLostAttemptCallsNothing(t *testing.T) {
 	db := stocked(t, file(t))
 	var once sync.Once
 	answered := make(chan string, 2)
-	h := alive(t, db, everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, db, everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Attempt > 1 {
 			return "again", nil
 		}
@@ -78,7 +78,7 @@ func steal(t *testing.T, db store.Durable) {
 // tries its run again, and that attempt gets the answer (S4.8).
 func TestStopWhileAnAgentWaits(t *testing.T) {
 	waits, heard := make(chan struct{}), make(chan struct{})
-	act := func(ctx context.Context, turn *agent.Turn) (string, error) {
+	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {
 		case "hello":
 			waits <- struct{}{}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -42,7 +42,7 @@ func TestBadSpawns(t *testing.T) {
 	}`
 	db := stocked(t, file(t))
 	enter(t, db, abi.Session{Key: "agent:main:subagent:1", SessionID: "s1"}, abi.Session{Key: "agent:main:own-name", SessionID: "s2", SpawnedBy: "agent:main:a"})
-	h := idle(t, db, settings, func(context.Context, *agent.Turn) (string, error) { return "REPLY_SKIP", nil })
+	h := idle(t, db, settings, func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
 	a, label65 := session("agent:main:a"), strings.Repeat("é", 65)
 	before := stored(t, h)
 	for _, tt := range []struct {

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/vector"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/delivery"
-	"github.com/parley-wasm/parley/host/run/agent"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -104,8 +104,8 @@ func (b *bubble) up() {
 		Store: b.store, Config: b.config, CacheDir: b.cache, Logger: slog.New(slog.DiscardHandler),
 		Now:     b.now,
 		NewID:   b.newID,
-		Agents:  func(string) (agent.Agent, error) { return actor{b}, nil },
-		Sinks:   func(string) (delivery.Sink, error) { return taker{}, nil },
+		Agents:  func(string) (runner.Runner, error) { return actor{b}, nil },
+		Sinks:   func(string) (sink.Sink, error) { return taker{}, nil },
 		Observe: b.observe,
 	})
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/host/flow"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/flow"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/internal/work"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/work"
 )
 
 // Call is one tool call.

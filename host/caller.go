@@ -6,7 +6,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/policy"
-	"github.com/parley-wasm/parley/abi/route"
 )
 
 // complete adds to a caller what its session says of it: whether it is held to the
@@ -29,7 +28,7 @@ func (h *Host) complete(ctx context.Context, c abi.Caller) (_ abi.Caller, err er
 		return c, err
 	}
 	c.Sandboxed, c.Depth = c.Sandboxed || s.Sandboxed, policy.Depth(s)
-	if t, ok := route.Target(s); ok && c.Channel == "" && c.To == "" {
+	if t, ok := policy.Target(s); ok && c.Channel == "" && c.To == "" {
 		c.Channel, c.To, c.AccountID, c.ThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
 	}
 	return c, nil

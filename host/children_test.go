@@ -11,9 +11,9 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -53,7 +53,7 @@ func configure(t *testing.T, h *host.Host, settings string) {
 
 // offers returns the names of the tools that a turn has, and how the calls of the
 // plugin's tools end: as "ok", or by the setting that forbids.
-func offers(ctx context.Context, turn *agent.Turn) (string, error) {
+func offers(ctx context.Context, turn *runner.Turn) (string, error) {
 	if turn.Tools == nil {
 		return "nothing", nil
 	}
@@ -92,7 +92,7 @@ func offers(ctx context.Context, turn *agent.Turn) (string, error) {
 // message came in, and nothing else is answered (S5.4).
 func TestToolsOfChildren(t *testing.T) {
 	const all = "sessions_list sessions_history agents_list sessions_send"
-	h := alive(t, withChildren(t), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, withChildren(t), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
 			return "REPLY_SKIP", nil
 		}
@@ -137,7 +137,7 @@ func TestToolsOfChildren(t *testing.T) {
 // A refusal leaves nothing: the call's id is free when the settings allow the call.
 func TestRefusedCallsLeaveNothing(t *testing.T) {
 	tokens, goOn := make(chan string), make(chan struct{})
-	h := alive(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
 			return "REPLY_SKIP", nil
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -33,7 +33,7 @@ type crowd struct {
 }
 
 // child is the child's own run.
-func (c *crowd) child(ctx context.Context, turn *agent.Turn) (string, error) {
+func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
 	c.mu.Lock()
 	c.working++
 	c.most = max(c.most, c.working)
@@ -58,7 +58,7 @@ func (c *crowd) child(ctx context.Context, turn *agent.Turn) (string, error) {
 
 // run also plays the announces: those of even tasks fail, so that the report is
 // the child's own reply alone; the others say it in their own words.
-func (c *crowd) run(ctx context.Context, turn *agent.Turn) (string, error) {
+func (c *crowd) run(ctx context.Context, turn *runner.Turn) (string, error) {
 	if !announces(turn) {
 		return c.child(ctx, turn)
 	}
@@ -320,7 +320,7 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 func TestSpawnsAtOnce(t *testing.T) {
 	const calls, most = 100, 5
 	db := stocked(t, file(t))
-	h := cutOff(t, alive(t, db, `{}`, func(ctx context.Context, _ *agent.Turn) (string, error) {
+	h := cutOff(t, alive(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))

@@ -9,14 +9,14 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/runner"
 )
 
 // busy is an agent that works until it may answer, but in session b, where it
 // answers at once.
 func busy(let chan string) acting {
-	return func(ctx context.Context, turn *agent.Turn) (string, error) {
+	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "quick", nil
 		}
@@ -111,7 +111,7 @@ func TestCircleThroughWaitRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host.Host
 		began := time.Now()
-		h = alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+		h = alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 			switch turn.Message {
 			case "go":
 				_, id, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hi","timeoutSeconds":0,"announce":"none"}`)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -33,7 +33,7 @@ func (f *fullStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 // requests are accepted, once.
 func TestFullStore(t *testing.T) {
 	db := &fullStore{DB: stocked(t, file(t))}
-	h := alive(t, db, everybody, func(context.Context, *agent.Turn) (string, error) { return "done", nil })
+	h := alive(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
 	tries := map[string]func() error{
 		"sessions_send": func() error {
 			_, err := h.Call(t.Context(), &host.Call{

@@ -25,9 +25,9 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/step"
 	"github.com/parley-wasm/parley/host/store"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/storegen"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
-	"github.com/parley-wasm/parley/host/store/storegen"
 	"github.com/parley-wasm/parley/host/store/storetest"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )

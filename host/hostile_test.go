@@ -12,8 +12,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/engine/hostiletest"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/storetest"
 	"github.com/parley-wasm/parley/plugin/wasm"

@@ -10,14 +10,14 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/internal/work"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/work"
 )
 
 // hangs is an agent that answers nothing before its context ends.
 func hangs(began chan<- string) acting {
-	return func(ctx context.Context, turn *agent.Turn) (string, error) {
+	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		began <- turn.RunID
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -91,7 +91,7 @@ func TestKillRunWithoutStart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db := stocked(t, file(t))
 			orphan(t, db)
-			h := idle(t, db, everybody, func(context.Context, *agent.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
+			h := idle(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			r, err := h.KillRun(short, "lost", "enough")

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/run/agent/command"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
 // compiled is where the compiled plugin is kept for all hosts of a test run.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/flow"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/flow"
+	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/store"
 )
 

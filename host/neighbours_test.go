@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 )
 
 // neighbours are callers of a host of their own in the same process, who list, read
@@ -26,7 +26,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	t.Helper()
 	n := &neighbours{}
 	n.more = sync.NewCond(&n.mu)
-	h := alive(t, stocked(t, file(t)), everybody, func(_ context.Context, turn *agent.Turn) (string, error) { return "re: " + turn.Message, nil })
+	h := alive(t, stocked(t, file(t)), everybody, func(_ context.Context, turn *runner.Turn) (string, error) { return "re: " + turn.Message, nil })
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for i, round := range []func(n int) error{

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/internal/work"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/work"
 )
 
 // durable returns the services, or abi.Unsupported where there are none.
@@ -210,7 +209,7 @@ const circlesEvery = time.Second
 
 // Send takes a message from a chat channel: the session's agent answers it, and
 // the answer is delivered (chat.Service.Send).
-func (h *Host) Send(ctx context.Context, m *chat.Message) (*chat.Accepted, error) {
+func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func (h *Host) Send(ctx context.Context, m *chat.Message) (*chat.Accepted, error
 }
 
 // StartAgent starts one run of a session's agent (chat.Service.StartAgent).
-func (h *Host) StartAgent(ctx context.Context, r *chat.AgentRequest) (*chat.Accepted, error) {
+func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err
@@ -230,7 +229,7 @@ func (h *Host) StartAgent(ctx context.Context, r *chat.AgentRequest) (*chat.Acce
 }
 
 // PatchSession changes a session's settings (chat.Service.Patch).
-func (h *Host) PatchSession(ctx context.Context, p *chat.Patch) (*abi.Session, error) {
+func (h *Host) PatchSession(ctx context.Context, p *SessionPatch) (*abi.Session, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err

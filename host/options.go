@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/delivery"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/run/agent"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -23,10 +21,10 @@ type Options struct {
 	Store store.Store
 	// Agents executes the runs of an agent; its error is the run's. nil: the runners
 	// of the configuration.
-	Agents func(agentID string) (agent.Agent, error)
+	Agents func(agentID string) (runner.Runner, error)
 	// Sinks posts to a channel; its error is the delivery's. nil: the sinks of the
 	// configuration.
-	Sinks func(channel string) (delivery.Sink, error)
+	Sinks func(channel string) (sink.Sink, error)
 	// Supervisor is the command that agents of the kind "command" are started
 	// through: the program that calls command.Supervise.
 	Supervisor []string
@@ -50,9 +48,9 @@ type Options struct {
 	// each start compiles anew.
 	CacheDir string
 	// Limits bound what a step may use; zero fields have defaults.
-	Limits engine.Limits
+	Limits Limits
 	// Effects bound what a step may set going; zero fields have defaults.
-	Effects step.Limits
+	Effects EffectLimits
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
@@ -62,7 +60,7 @@ type Options struct {
 	NewID func() string
 	// Observe is called with the conversation of every step, for recording; it
 	// must be safe for concurrent use. nil: nothing is recorded.
-	Observe func(*step.Record)
+	Observe func(*StepRecord)
 }
 
 func (o *Options) validate() (Options, error) {

@@ -6,13 +6,10 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/store"
 )
-
-// Candidate is a module that is to be the active version of the plugin.
-type Candidate = module.Candidate
 
 // Plugin is a version of the plugin.
 type Plugin struct {
@@ -55,7 +52,7 @@ type Swapped struct {
 	Pinned int     `json:"pinned"` // flows that stay with other versions
 	// Verified is what was tried before; nil: nothing was to be (plugins.verify, or it
 	// is active already).
-	Verified *module.Verified `json:"verified,omitempty"`
+	Verified *Verified `json:"verified,omitempty"`
 }
 
 // Swap makes a module the active version of the plugin, while calls are served, and

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/abi/vector"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/step"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
@@ -26,16 +26,16 @@ const (
 // recordings compares the conversations of the vectors with the committed
 // recordings, or writes them. Both maps of recordings are by id.
 type recordings struct {
-	committed map[string]*abitest.Recording
-	found     map[string]*abitest.Recording // in this run
-	index     map[string]string             // as committed: "" or why there is none
-	reasons   map[string]string             // as found in this run
+	committed map[string]*recordingtest.Recording
+	found     map[string]*recordingtest.Recording // in this run
+	index     map[string]string                   // as committed: "" or why there is none
+	reasons   map[string]string                   // as found in this run
 }
 
 func newRecordings(t *testing.T) *recordings {
 	t.Helper()
-	r := &recordings{committed: map[string]*abitest.Recording{}, found: map[string]*abitest.Recording{}, reasons: map[string]string{}}
-	all, err := abitest.Load(recordingsDir)
+	r := &recordings{committed: map[string]*recordingtest.Recording{}, found: map[string]*recordingtest.Recording{}, reasons: map[string]string{}}
+	all, err := recordingtest.Load(recordingsDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func newRecordings(t *testing.T) *recordings {
 	if *update {
 		return r
 	}
-	if r.index, err = abitest.LoadIndex(recordingsDir); err != nil {
+	if r.index, err = recordingtest.LoadIndex(recordingsDir); err != nil {
 		t.Fatalf("%v; record with go test ./host -run TestVectors -update", err)
 	}
 	return r
@@ -55,15 +55,15 @@ func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
 
 // check keeps one vector's conversation, and compares it unless it is to be written.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
-	found := &abitest.Recording{ID: id}
+	found := &recordingtest.Recording{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
 			r.without(id, "the step fails in the engine")
 			return
 		}
-		x := abitest.Exchange{Export: record.Export, Input: record.Input, Calls: []abitest.HostCall{}, Output: record.Output}
+		x := recordingtest.Exchange{Export: record.Export, Input: record.Input, Calls: []recordingtest.HostCall{}, Output: record.Output}
 		for _, c := range record.Calls {
-			x.Calls = append(x.Calls, abitest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
+			x.Calls = append(x.Calls, recordingtest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
 		}
 		found.Exchanges = append(found.Exchanges, x)
 	}
@@ -105,17 +105,17 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 func (r *recordings) save(t *testing.T, complete bool) {
 	all := slices.Collect(maps.Values(r.found))
 	for id, old := range r.committed {
-		if r.found[id] == nil && (abitest.Derives(id) || !complete) {
+		if r.found[id] == nil && (recordingtest.Derives(id) || !complete) {
 			all = append(all, old)
 		}
 	}
-	if err := abitest.Save(recordingsDir, all); err != nil {
+	if err := recordingtest.Save(recordingsDir, all); err != nil {
 		t.Error(err)
 	}
 	if !complete {
 		return
 	}
-	if err := abitest.SaveIndex(recordingsDir, r.reasons); err != nil {
+	if err := recordingtest.SaveIndex(recordingsDir, r.reasons); err != nil {
 		t.Error(err)
 	}
 }
@@ -132,7 +132,7 @@ func (r *recordings) compareIndex(t *testing.T) {
 		}
 	}
 	for id := range r.committed {
-		if r.found[id] == nil && !abitest.Derives(id) {
+		if r.found[id] == nil && !recordingtest.Derives(id) {
 			t.Errorf("recordings: %s is of no vector; record with -update", id)
 		}
 	}
@@ -160,12 +160,12 @@ func TestRecordings(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	abitest.ReplayAll(t, recordingsDir, func(x *abitest.Exchange, r *abitest.Replay) ([]byte, error) {
+	recordingtest.ReplayAll(t, recordingsDir, func(x *recordingtest.Exchange, r *recordingtest.Replay) ([]byte, error) {
 		return p.Run(ctx, x.Export, x.Input, replayHost{r})
 	})
 }
 
-type replayHost struct{ *abitest.Replay }
+type replayHost struct{ *recordingtest.Replay }
 
 var _ engine.HostFunctions = replayHost{}
 

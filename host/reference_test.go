@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonvalue"
-	"github.com/parley-wasm/parley/abi/refhost"
-	"github.com/parley-wasm/parley/abi/vector"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/refhost"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/step"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/testdata/vectors"
 )

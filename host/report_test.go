@@ -15,7 +15,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -146,7 +146,7 @@ func TestKillOfAProgram(t *testing.T) {
 func TestKillOfAQueuedChild(t *testing.T) {
 	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
 	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if announces(turn) {
 			return "Notes: nothing was done", nil
 		}
@@ -182,7 +182,7 @@ func TestKillOfAQueuedChild(t *testing.T) {
 func TestNextHostFinishesTheChild(t *testing.T) {
 	db, w, began := stocked(t, file(t)), &wall{}, make(chan int, 2)
 	enter(t, db, linked("agent:main:p"))
-	act := func(ctx context.Context, turn *agent.Turn) (string, error) {
+	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if announces(turn) {
 			return "Result: at last", nil
 		}

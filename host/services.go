@@ -7,18 +7,16 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/delivery"
-	"github.com/parley-wasm/parley/host/flow"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/run"
-	"github.com/parley-wasm/parley/host/run/agent"
-	"github.com/parley-wasm/parley/host/runners"
-	"github.com/parley-wasm/parley/host/sinks"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/internal/delivery"
+	"github.com/parley-wasm/parley/host/internal/flow"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/run"
+	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/internal/work"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/work"
 )
 
 // services are what works on a durable store: flows, runs, deliveries, messages
@@ -36,8 +34,8 @@ type services struct {
 	owning sync.Mutex
 	owned  bool // guarded by owning
 
-	runners *runners.Runners // nil when the embedder supplies agents
-	sinks   *sinks.Sinks     // nil when the embedder supplies sinks
+	runners *run.Runners    // nil when the embedder supplies agents
+	sinks   *delivery.Sinks // nil when the embedder supplies sinks
 }
 
 func (h *Host) assemble(db store.Durable) (*services, error) {
@@ -45,11 +43,11 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	s := &services{store: db, shared: o.Shared}
 	agents, post := o.Agents, o.Sinks
 	if agents == nil {
-		s.runners = runners.New(h.Config(), &runners.Options{Supervisor: o.Supervisor})
+		s.runners = run.NewRunners(h.Config(), &run.RunnerOptions{Supervisor: o.Supervisor})
 		agents = s.runners.Agent
 	}
 	if post == nil {
-		s.sinks = sinks.New(h.Config(), &sinks.Options{Logger: o.Logger})
+		s.sinks = delivery.NewSinks(h.Config(), &delivery.SinkOptions{Logger: o.Logger})
 		post = s.sinks.Sink
 	}
 	var err, errs error
@@ -101,12 +99,12 @@ func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 }
 
 // callAs is how an agent calls a tool.
-func (h *Host) callAs(ctx context.Context, caller abi.Caller, tool string, args []byte) (*agent.Answer, error) {
+func (h *Host) callAs(ctx context.Context, caller abi.Caller, tool string, args []byte) (*runner.Answer, error) {
 	answer, err := h.Call(ctx, &Call{Tool: tool, Args: args, Caller: caller})
 	if err != nil {
 		return nil, err
 	}
-	return &agent.Answer{Result: answer.Result, Code: answer.Code}, nil
+	return &runner.Answer{Result: answer.Result, Code: answer.Code}, nil
 }
 
 func (s *services) configure(c *config.Config) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/module"
 )
 
 // settings are a configuration in force, and what tools get of it.

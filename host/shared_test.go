@@ -11,7 +11,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 )
 
 // Two hosts on one store: whichever of them executes a run or takes a step, it
@@ -28,8 +28,8 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 		for range 2 {
 			hosts = append(hosts, alive(t, stocked(t, shared), everybody, nil, func(o *host.Options) {
 				o.Shared, o.Config.Runs.MainSlots = true, 1
-				o.Agents = func(string) (agent.Agent, error) {
-					return acting(func(_ context.Context, turn *agent.Turn) (string, error) {
+				o.Agents = func(string) (runner.Runner, error) {
+					return acting(func(_ context.Context, turn *runner.Turn) (string, error) {
 						mu.Lock()
 						turns[turn.RunID]++
 						if by[o]++; by[o] == 1 && len(by) == 2 {

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/delivery"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -110,20 +110,20 @@ func standing(t *testing.T, h *host.Host, flow string) string {
 }
 
 // announces reports whether a turn writes a child's report.
-func announces(turn *agent.Turn) bool { return strings.HasPrefix(turn.Message, "Your task is over") }
+func announces(turn *runner.Turn) bool { return strings.HasPrefix(turn.Message, "Your task is over") }
 
 // wall is a sink that keeps what it gets, unless it is told to refuse for good.
 type wall struct {
 	mu     sync.Mutex
 	refuse string
-	posts  []delivery.Message
+	posts  []sink.Message
 }
 
-func (w *wall) Post(_ context.Context, m *delivery.Message) error {
+func (w *wall) Post(_ context.Context, m *sink.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse != "" {
-		return &delivery.Permanent{Err: errors.New(w.refuse)}
+		return &sink.Permanent{Err: errors.New(w.refuse)}
 	}
 	w.posts = append(w.posts, *m)
 	return nil
@@ -136,7 +136,7 @@ func (w *wall) say(refuse string) {
 }
 
 // take returns what was posted since the last time.
-func (w *wall) take() []delivery.Message {
+func (w *wall) take() []sink.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	posts := w.posts
@@ -146,7 +146,7 @@ func (w *wall) take() []delivery.Message {
 
 // posting lets a host post to the wall, whatever the channel.
 func (w *wall) posting(o *host.Options) {
-	o.Sinks = func(string) (delivery.Sink, error) { return w, nil }
+	o.Sinks = func(string) (sink.Sink, error) { return w, nil }
 }
 
 // report is an announce, taken apart.

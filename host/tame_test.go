@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/parley-wasm/parley/abi/vector"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/abi/vector"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/message"
+	"github.com/parley-wasm/parley/host/internal/step"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/store/message"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 	"github.com/parley-wasm/parley/testdata/vectors"
@@ -32,7 +32,7 @@ func TestVectors(t *testing.T) {
 	}
 	recorded := newRecordings(t)
 	w, cache := newWorlds(t), t.TempDir()
-	abitest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
 		switch {
 		case err != nil:

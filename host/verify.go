@@ -8,8 +8,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/module/verify"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/module/verify"
 )
 
 // enoughFailures decide that a version does not serve. The others are of interest

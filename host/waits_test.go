@@ -11,7 +11,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 )
 
 // Two sends that cross: each is decided before the other is on disk. One waits,
@@ -21,7 +21,7 @@ func TestSendsThatCross(t *testing.T) {
 	both := make(chan struct{})
 	var ready sync.WaitGroup
 	ready.Add(2)
-	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message != "go" {
 			return "heard", nil
 		}
@@ -47,7 +47,7 @@ func TestSendsThatCross(t *testing.T) {
 
 // Only who started a run may wait on it, and the operator (S4.4).
 func TestWhoMayWait(t *testing.T) {
-	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "done", nil
 		}
@@ -85,7 +85,7 @@ func TestWhoMayWait(t *testing.T) {
 func TestRunsThatWait(t *testing.T) {
 	var h *host.Host
 	third := make(chan struct{})
-	h = alive(t, stocked(t, file(t)), `{ runs: { groups: { main: 1 } }, `+everybody[1:], func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h = alive(t, stocked(t, file(t)), `{ runs: { groups: { main: 1 } }, `+everybody[1:], func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {
 		case "hello":
 			select {

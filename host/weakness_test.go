@@ -12,7 +12,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -21,7 +21,7 @@ import (
 
 // look calls a tool and returns how that ends: what is listed, or how many messages
 // there are, else the failure.
-func look(call func(tool, args string) (*agent.Answer, error), tool, args string) string {
+func look(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
 	answer, err := call(tool, args)
 	if err != nil {
 		return "error: " + err.Error()
@@ -44,8 +44,8 @@ func look(call func(tool, args string) (*agent.Answer, error), tool, args string
 }
 
 // within returns how a turn calls tools.
-func within(ctx context.Context, turn *agent.Turn) func(tool, args string) (*agent.Answer, error) {
-	return func(tool, args string) (*agent.Answer, error) {
+func within(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
+	return func(tool, args string) (*runner.Answer, error) {
 		return turn.Tools.Call(ctx, tool, []byte(args))
 	}
 }
@@ -59,7 +59,7 @@ var views = [][2]string{
 	{abi.ToolSend, `{"sessionKey":"agent:ops:main","message":"let me out","timeoutSeconds":0,"announce":"none"}`},
 }
 
-func outlook(call func(tool, args string) (*agent.Answer, error)) string {
+func outlook(call func(tool, args string) (*runner.Answer, error)) string {
 	var seen []string
 	for _, v := range views {
 		seen = append(seen, look(call, v[0], v[1]))
@@ -85,7 +85,7 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		outlook   string
 	}
 	turns := make(chan seen, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch {
 		case turn.Message == "spawn":
 			answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"look","agentId":"ops","announce":"none"}`))
@@ -123,12 +123,12 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 			t.Errorf("%s: sandboxed %t, it sees\n%s\nwant\n%s", way.name, got.sandboxed, got.outlook, held)
 		}
 	}
-	got := outlook(func(tool, args string) (*agent.Answer, error) {
+	got := outlook(func(tool, args string) (*runner.Answer, error) {
 		a, err := h.Call(t.Context(), &host.Call{Tool: tool, Args: []byte(args), Caller: session(child)})
 		if err != nil {
 			return nil, err
 		}
-		return &agent.Answer{Result: a.Result, Code: a.Code}, nil
+		return &runner.Answer{Result: a.Result, Code: a.Code}, nil
 	})
 	if got != held {
 		t.Errorf("a connection that is the child sees\n%s\nwant\n%s", got, held)
@@ -153,7 +153,7 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 		enter(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
 	}
 	got := make(chan map[string]string, 1)
-	h := alive(t, db, settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message != "spy" { // a message that should not have come
 			return "REPLY_SKIP", nil
 		}
@@ -272,7 +272,7 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 	// The very same calls reach it from where it is visible.
 	db := stocked(t, file(t))
 	enter(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
-	h := alive(t, db, settingsOf("agent"), func(context.Context, *agent.Turn) (string, error) { return "REPLY_SKIP", nil })
+	h := alive(t, db, settingsOf("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
 	for _, c := range slices.Concat(references("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
 		answer, err := h.Call(t.Context(), &host.Call{Tool: c[0], Args: []byte(c[1]), Caller: session("agent:main:a")})
 		if err != nil || answer.Code != "" || gjson.GetBytes(answer.Result, "count").Raw == "0" {
@@ -290,7 +290,7 @@ func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
 	  agents: { list: [{ id: "main", default: true }, { id: "ops" }] },
 	}`
 	turns := make(chan string, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *agent.Turn) (string, error) {
+	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:a" {
 			turns <- fmt.Sprint(turn.Sandboxed, " ", look(within(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
 		}

@@ -5,8 +5,8 @@
 package main
 
 import (
+	"github.com/parley-wasm/parley/plugin/guest/wire"
 	"github.com/parley-wasm/parley/plugin/tool"
-	"github.com/parley-wasm/parley/plugin/wire"
 )
 
 func main() {}

@@ -6,8 +6,6 @@ package jsonappend
 import (
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/parley-wasm/parley/abi/jsonplain"
 )
 
 const hex = "0123456789abcdef"
@@ -17,7 +15,7 @@ const hex = "0123456789abcdef"
 func String(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
-	for i := jsonplain.End(s, 0); i < len(s); i = jsonplain.End(s, i) {
+	for i := PlainEnd(s, 0); i < len(s); i = PlainEnd(s, i) {
 		if c := s[i]; c < utf8.RuneSelf {
 			b = appendEscape(append(b, s[start:i]...), c)
 			i++

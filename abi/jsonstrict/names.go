@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/abi/jsonplain"
 )
 
 // smallObject is the number of members up to which each new name is compared
@@ -243,9 +242,9 @@ func hash(b []byte) uint32 {
 	switch n := len(b); {
 	case n >= 8:
 		for i := 0; i+8 < n; i += 8 {
-			h = mix(h ^ jsonplain.Load64(b[i:]))
+			h = mix(h ^ jsonappend.Load64(b[i:]))
 		}
-		h = mix(h ^ jsonplain.Load64(b[n-8:]))
+		h = mix(h ^ jsonappend.Load64(b[n-8:]))
 	case n >= 4:
 		h = mix(h ^ uint64(load32(b)) ^ uint64(load32(b[n-4:]))<<32)
 	case n > 0:

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonplain"
+	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
 // colliding returns names of 16 letters and signs that share one hash, as an
@@ -20,7 +20,7 @@ func colliding(n int) []string {
 		for i := range 8 {
 			b[i] = 'a' + byte(first>>(4*i)&15)
 		}
-		second := mix(start^jsonplain.Load64(b[:])) ^ target
+		second := mix(start^jsonappend.Load64(b[:])) ^ target
 		ok := true
 		for i := range 8 {
 			c := byte(second >> (8 * i))

@@ -3,7 +3,7 @@ package jsonstrict
 import (
 	"unicode/utf8"
 
-	"github.com/parley-wasm/parley/abi/jsonplain"
+	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
 // text reads the string whose opening quote is at w.i.
@@ -20,7 +20,7 @@ func (w *walker) text(naming bool) event {
 func (w *walker) str() event {
 	doc := w.doc
 	for i := w.i; ; {
-		i = jsonplain.End(doc, i)
+		i = jsonappend.PlainEnd(doc, i)
 		if i == len(doc) {
 			w.i = w.start
 			return w.wrong("string without an end")

@@ -1,8 +1,12 @@
-// Package policy decides what settings forbid: the send policy (S8), whether a
-// message may enter a session or leave for a channel, the tool policy (S5.4), whether
-// a run may use a tool, and the sandbox mode (S0.3), whose callers are sandboxed.
-// Plugin and host share it. A host that does not trust its plugin decides by itself,
-// for every way in and out, so that no plugin gets round it.
+// Package policy decides what settings forbid and where a session speaks: the send
+// policy (S8), whether a message may enter a session or leave for a channel; the tool
+// policy (S5.4), whether a run may use a tool; the sandbox mode (S0.3), whose callers
+// are sandboxed; the channel that a session is shown with (S1.7) and the target of
+// what is delivered for it (S9).
+//
+// Plugin and host share it, so that a caller sees the channel to which messages go. A
+// host that does not trust its plugin decides by itself, for every way in and out, so
+// that no plugin gets round it.
 package policy
 
 import (
@@ -10,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/route"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -47,7 +50,7 @@ type Rule struct {
 // with abi.Forbidden that names the setting that decides. It leaves out the key,
 // which is another one for everybody who reads it (S1.2).
 func (p *Send) Receive(keys sessionkey.Settings, s *abi.Session) error {
-	reason := p.denied(s, route.Channel(s, keys.KindOf(s.Key)))
+	reason := p.denied(s, Channel(s, keys.KindOf(s.Key)))
 	if reason == "" {
 		return nil
 	}

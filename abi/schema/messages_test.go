@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/abi/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -21,7 +21,7 @@ import (
 // the encoders write of values with every member; together they meet all of the schema.
 func TestMessages(t *testing.T) {
 	m := loadMessages(t)
-	recordings, err := abitest.Load("../../testdata/recordings")
+	recordings, err := recordingtest.Load("../../testdata/recordings")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("%d recordings: %v", len(recordings), err)
 	}
@@ -53,7 +53,7 @@ func TestMessages(t *testing.T) {
 
 // exchange validates the messages of one. Its input may be wrong if the plugin has
 // refused it, and nothing else may be.
-func (m *messages) exchange(x *abitest.Exchange) error {
+func (m *messages) exchange(x *recordingtest.Exchange) error {
 	output := "step"
 	if x.Export == abi.ExportDerive {
 		output = "facts"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -17,8 +18,7 @@ import (
 	"github.com/parley-wasm/parley/examples/gateway"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/run/agent"
-	"github.com/parley-wasm/parley/host/run/agent/script"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
@@ -36,10 +36,10 @@ func Example() {
 	db := must(sqlite.Open(ctx, filepath.Join(dir, "gateway.db"), nil))
 	defer db.Close()
 
-	agents := map[string]agent.Agent{"desk": desk{}, "stock": must(script.New(&script.Options{Replies: []script.Reply{{Text: "I have counted."}, {Text: "Three."}}}))}
+	agents := map[string]runner.Runner{"desk": desk{}, "stock": &stock{answers: []string{"I have counted.", "Three."}}}
 	h := must(host.New(ctx, wasm.Parley, &host.Options{
 		Store:  &gateway.Rooms{Durable: db, Watch: func(room, text string) { fmt.Println(room, "|", text) }},
-		Agents: func(id string) (agent.Agent, error) { return agents[id], nil },
+		Agents: func(id string) (runner.Runner, error) { return agents[id], nil },
 		Config: must(config.Parse("settings", []byte(settings))),
 	}))
 	defer h.Close(ctx)
@@ -66,10 +66,24 @@ func Example() {
 	// host: there is no tool "sessions_read"
 }
 
+// stock is an agent that answers from a list.
+type stock struct {
+	mu      sync.Mutex
+	answers []string
+}
+
+func (s *stock) Run(context.Context, *runner.Turn) (*runner.Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.answers[0]
+	s.answers = s.answers[1:]
+	return &runner.Outcome{Text: text}, nil
+}
+
 // desk is an agent that asks the stock for whatever it is asked.
 type desk struct{}
 
-func (desk) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
+func (desk) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	args, err := json.Marshal(map[string]string{"sessionKey": "agent:stock:main", "message": t.Message, "announce": "none"})
 	if err != nil {
 		return nil, err
@@ -78,7 +92,7 @@ func (desk) Run(ctx context.Context, t *agent.Turn) (*agent.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &agent.Outcome{Text: "The stock says: " + gjson.GetBytes(answer.Result, "reply").Str}, nil
+	return &runner.Outcome{Text: "The stock says: " + gjson.GetBytes(answer.Result, "reply").Str}, nil
 }
 
 func post(url, body string) string {

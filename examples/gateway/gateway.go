@@ -14,7 +14,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -25,7 +24,7 @@ func Service(h *host.Host) http.Handler {
 	operator := abi.Caller{Operator: true}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /rooms/{key}", answered(func(r *http.Request, body []byte) (string, error) {
-		said, err := h.Send(r.Context(), &chat.Message{SessionKey: r.PathValue("key"), Text: string(body)})
+		said, err := h.Send(r.Context(), &host.Message{SessionKey: r.PathValue("key"), Text: string(body)})
 		if err != nil {
 			return "", err
 		}

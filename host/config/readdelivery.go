@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-wasm/parley/abi/route"
+	"github.com/parley-wasm/parley/abi/policy"
 )
 
 func (d *Delivery) read(r *reader, v value) {
@@ -34,7 +34,7 @@ func (d *Delivery) readChannels(r *reader, v value) {
 	d.Channels = map[string]Channel{}
 	r.each(v, func(name string, v value) {
 		name = strings.ToLower(name)
-		if name == route.Internal || name == route.Unknown {
+		if name == policy.ChannelInternal || name == policy.ChannelUnknown {
 			r.problem(v, "is no chat channel; nothing is ever delivered to it")
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-wasm/parley/host/config/document"
+	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
 // reader collects problems while the settings are read. Its methods report

@@ -5,7 +5,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/host/config/document"
+	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
 // json appends a value of the file as JSON. What JSON cannot say is a problem.

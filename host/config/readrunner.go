@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/config/document"
+	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
 // Defaults of runners.

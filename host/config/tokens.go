@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/host/config/document"
+	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
 // tokenAt is an entry of gateway.tokens, to be finished when the settings of

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-wasm/parley/host/config/document"
+	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
 // variant is a member that objects of some kinds have.

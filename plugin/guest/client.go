@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/view"
+	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
 // Client calls the host functions. Every method returns a *Fault when the host

@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/view"
+	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
 // startRows bounds what is set aside for a page before it is seen.

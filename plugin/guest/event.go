@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/quote"
+	"github.com/parley-wasm/parley/plugin/internal/render"
 )
 
 // readEvent reads what woke a flow. An event that says less than its type
@@ -36,7 +36,7 @@ func readEvent(v gjson.Result) (*abi.Event, *abi.Error) {
 			return nil, badInput("event.run must be a run that has ended, with its id")
 		}
 	default:
-		return nil, badInput("event.type " + quote.Text(e.Type) + " is none of run, time, cancel")
+		return nil, badInput("event.type " + render.Quote(e.Type) + " is none of run, time, cancel")
 	}
 	return e, nil
 }

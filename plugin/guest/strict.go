@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/plugin/quote"
+	"github.com/parley-wasm/parley/plugin/internal/render"
 )
 
 // kind is what the value of a member must be.
@@ -70,7 +70,7 @@ func check(v gjson.Result, what string, members []member) *abi.Error {
 		}
 		switch {
 		case i == len(members):
-			bad = badInput(what + " has an unknown member " + quote.Text(name.Str))
+			bad = badInput(what + " has an unknown member " + render.Quote(name.Str))
 		case !members[i].kind.holds(v):
 			bad = badInput(of + name.Str + " must be " + kinds[members[i].kind])
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/parley-wasm/parley/abi/abitest"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
 	"github.com/parley-wasm/parley/abi/schema"
 	"github.com/parley-wasm/parley/plugin/tool"
 )
@@ -15,14 +15,14 @@ const derived = "../../testdata/recordings/derive.json"
 
 // The recordings of derive are written by hand: they are what it must answer.
 func TestDerive(t *testing.T) {
-	abitest.ReplayAll(t, derived, func(x *abitest.Exchange, _ *abitest.Replay) ([]byte, error) {
+	recordingtest.ReplayAll(t, derived, func(x *recordingtest.Exchange, _ *recordingtest.Replay) ([]byte, error) {
 		return tool.Derive(x.Input), nil
 	})
 }
 
 // Whatever the input, the answer is facts or an error.
 func FuzzDerive(f *testing.F) {
-	all, err := abitest.Load(derived)
+	all, err := recordingtest.Load(derived)
 	if err != nil {
 		f.Fatal(err)
 	}

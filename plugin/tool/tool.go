@@ -18,16 +18,16 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
-	"github.com/parley-wasm/parley/plugin/derive"
 	"github.com/parley-wasm/parley/plugin/guest"
-	"github.com/parley-wasm/parley/plugin/quote"
-	"github.com/parley-wasm/parley/plugin/settings"
-	"github.com/parley-wasm/parley/plugin/tool/agents"
-	"github.com/parley-wasm/parley/plugin/tool/history"
-	"github.com/parley-wasm/parley/plugin/tool/list"
-	"github.com/parley-wasm/parley/plugin/tool/send"
-	"github.com/parley-wasm/parley/plugin/tool/spawn"
-	"github.com/parley-wasm/parley/plugin/view"
+	"github.com/parley-wasm/parley/plugin/internal/render"
+	"github.com/parley-wasm/parley/plugin/internal/tool/agents"
+	"github.com/parley-wasm/parley/plugin/internal/tool/history"
+	"github.com/parley-wasm/parley/plugin/internal/tool/list"
+	"github.com/parley-wasm/parley/plugin/internal/tool/send"
+	"github.com/parley-wasm/parley/plugin/internal/tool/spawn"
+	"github.com/parley-wasm/parley/plugin/internal/view"
+	"github.com/parley-wasm/parley/plugin/rules/derive"
+	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
 // Name and versions of the plugin. StateVersion is that of the states it writes,
@@ -123,7 +123,7 @@ func Call(h guest.Host, input []byte) []byte {
 	}
 	t := find(in.Tool)
 	if t == nil {
-		return abi.AppendError(nil, abi.NotFound, "this plugin has no tool "+quote.Text(in.Tool))
+		return abi.AppendError(nil, abi.NotFound, "this plugin has no tool "+render.Quote(in.Tool))
 	}
 	b := make([]byte, 0, 4<<10)
 	err := mayUse(in)

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/abitest"
-	"github.com/parley-wasm/parley/abi/refhost"
-	"github.com/parley-wasm/parley/abi/vector"
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/conformance/refhost"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
 	"github.com/parley-wasm/parley/plugin/tool"
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
@@ -18,7 +18,7 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	abitest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		h, err := refhost.New(v, run)
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/engine/wasmedit"
-	"github.com/parley-wasm/parley/plugin/toolchain/lock"
+	"github.com/parley-wasm/parley/host/wasmedit"
+	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
 // compile compiles the plugin of the tree at root and finishes the module.

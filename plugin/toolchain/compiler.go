@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/parley-wasm/parley/plugin/toolchain/lock"
+	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
 // llvm is the version of LLVM that the plugin is compiled with. TinyGo supports

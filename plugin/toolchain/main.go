@@ -18,7 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/parley-wasm/parley/plugin/toolchain/lock"
+	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
 func main() {

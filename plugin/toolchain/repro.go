@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-wasm/parley/plugin/toolchain/lock"
+	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
 // repro compiles the plugin twice, in directories of different names and depth

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-wasm/parley/plugin/toolchain/lock"
+	"github.com/parley-wasm/parley/plugin/internal/lock"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // cli is the command line. Each command lies in the file of its name.

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
-	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
 // backend answers tool calls and shows the work of the database: this process

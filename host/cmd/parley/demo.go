@@ -14,10 +14,10 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/owner"
-	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/internal/importer"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // demoCmd shows the tools at work on a sample, and leaves nothing behind.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 const (

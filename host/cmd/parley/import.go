@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/internal/importer"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // importCmd holds the sources.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/engine"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // pluginCmd holds what can be done with modules.

@@ -30,7 +30,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/parley-wasm/parley/host/run/agent/command"
+	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
 // supervise is the command under which this program starts the programs of agents

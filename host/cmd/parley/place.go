@@ -7,11 +7,11 @@ import (
 
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/engine"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/step"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/step"
 )
 
 // place is which database, under which settings, with which plugin.

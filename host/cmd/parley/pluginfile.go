@@ -10,8 +10,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
 )
 
 // signatureSuffix is what the name of a module's signature adds to the module's.

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/host/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
 	"github.com/parley-wasm/parley/plugin/wasm"
 
 	_ "modernc.org/sqlite" // the driver, to spoil databases with

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/gateway/callid"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // sendCmd is sessions_send for people.

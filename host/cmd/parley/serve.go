@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // serveCmd owns the database and serves the network.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // What a person reads when the gateway is ready names the version that serves.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 

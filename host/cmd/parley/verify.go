@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
-	"github.com/parley-wasm/parley/host/engine"
-	"github.com/parley-wasm/parley/host/module"
-	"github.com/parley-wasm/parley/host/module/verify"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/module/verify"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // verifyCmd tries a module on the vectors.

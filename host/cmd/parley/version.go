@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/cmd/parley/terminal"
 	"github.com/parley-wasm/parley/host/gateway/owner"
-	"github.com/parley-wasm/parley/host/module"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/host/gateway/httpapi"
-	"github.com/parley-wasm/parley/host/run/agent/command"
+	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
 // visitor is an agent that is a program of its own. It asks over MCP what it can

@@ -19,7 +19,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/client"
 	"github.com/parley-wasm/parley/host/gateway/owner"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
-	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"
 )
 

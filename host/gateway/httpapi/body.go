@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // timed gives a request with a body the time until its deadline. It stays set

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/callid"
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 	"github.com/parley-wasm/parley/host/store"
 )
 

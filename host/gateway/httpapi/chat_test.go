@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/chat"
+	"github.com/parley-wasm/parley/host/internal/chat"
 	"github.com/parley-wasm/parley/host/store"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/auth"
-	"github.com/parley-wasm/parley/host/run/agent"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -60,7 +60,7 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	silent := slog.New(slog.DiscardHandler)
 	o := &host.Options{
 		Store: db, Config: c, Logger: silent, URL: func() string { return v.url },
-		Agents: func(string) (agent.Agent, error) { return v, nil },
+		Agents: func(string) (runner.Runner, error) { return v, nil },
 	}
 	for _, fn := range change {
 		fn(o)
@@ -92,9 +92,9 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	return v
 }
 
-var _ agent.Agent = (*visited)(nil)
+var _ runner.Runner = (*visited)(nil)
 
-func (v *visited) Run(ctx context.Context, turn *agent.Turn) (*agent.Outcome, error) {
+func (v *visited) Run(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 	_, token := turn.Tools.Access()
 	select {
 	case v.tokens <- token:

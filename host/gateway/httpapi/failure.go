@@ -8,7 +8,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 	"github.com/parley-wasm/parley/host/store"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/chat"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/internal/chat"
 	"github.com/parley-wasm/parley/host/store"
 )
 

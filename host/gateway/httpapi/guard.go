@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // guarded refuses what a web page could make a browser send: requests to a

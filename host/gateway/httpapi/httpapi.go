@@ -60,7 +60,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/auth"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // Tools answers tool calls: a host of this process, or a client of another.

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // HeaderIdempotency names a call or a message, so that it can be sent again

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // recorder notes what is written. http.ResponseController reaches through it.

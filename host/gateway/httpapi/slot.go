@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/parley-wasm/parley/host/openclaw/invoke"
+	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
 // slot is one of the maxCalls slots for calls under way.

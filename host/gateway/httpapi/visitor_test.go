@@ -16,7 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/run/agent/command"
+	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
 // TestMain lets this executable be the supervisor of command agents, and the

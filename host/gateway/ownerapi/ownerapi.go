@@ -21,7 +21,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/host/openclaw/importer"
+	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
 // Status says under what the owner answers.

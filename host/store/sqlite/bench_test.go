@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/store/storegen"
+	"github.com/parley-wasm/parley/host/internal/storegen"
 )
 
 // BenchmarkSize asks the questions of TestCost of 100 and of 10,000 sessions, in

@@ -10,8 +10,8 @@ import (
 	driver "modernc.org/sqlite"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/storegen"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/store/storegen"
 )
 
 // question is something that a snapshot is asked.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host/internal/message"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/store/message"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/internal/message"
 	"github.com/parley-wasm/parley/host/store"
-	"github.com/parley-wasm/parley/host/store/message"
 )
 
 // Memory is a store that is right by being simple: it looks at every session for

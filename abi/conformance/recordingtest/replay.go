@@ -1,0 +1,89 @@
+package recordingtest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+)
+
+// Replay plays the host's part of one exchange: Call answers the host functions
+// from the record, and Finish says what differed.
+type Replay struct {
+	exchange *Exchange
+	next     int
+	problems []string
+}
+
+// Replay starts to play the exchange.
+func (x *Exchange) Replay() *Replay { return &Replay{exchange: x} }
+
+// Call answers one host-function call.
+func (r *Replay) Call(family string, request []byte) []byte {
+	if r.next >= len(r.exchange.Calls) {
+		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, family, request))
+		return []byte(`{"error":{"code":"internal","message":"not recorded"}}`)
+	}
+	c := r.exchange.Calls[r.next]
+	r.next++
+	if family != c.Family {
+		r.problems = append(r.problems, fmt.Sprintf("call %d: got family %s, want %s", r.next, family, c.Family))
+	}
+	r.compare(fmt.Sprintf("call %d", r.next), request, c.Request)
+	return c.Reply
+}
+
+// Finish compares the output and returns everything that differed.
+func (r *Replay) Finish(output []byte) []string {
+	if r.next < len(r.exchange.Calls) {
+		r.problems = append(r.problems, fmt.Sprintf("%d host calls, want %d", r.next, len(r.exchange.Calls)))
+	}
+	r.compare("output", output, r.exchange.Output)
+	return r.problems
+}
+
+// ReplayAll replays the recordings of a file or below a folder; run calls an export and lets
+// r answer its host calls. It fails when there are none, and logs how many passed.
+func ReplayAll(t *testing.T, path string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
+	t.Helper()
+	all, err := Load(path)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d recordings: %v", len(all), err)
+	}
+	failed := 0
+	for _, one := range all {
+		var problems []string
+		for i := range one.Exchanges {
+			x := &one.Exchanges[i]
+			r := x.Replay()
+			output, err := run(x, r)
+			if err != nil {
+				r.problems = append(r.problems, err.Error())
+			} else {
+				r.Finish(output)
+			}
+			for _, problem := range r.problems {
+				problems = append(problems, fmt.Sprintf("%s: exchange %d: %s", one.ID, i, problem))
+			}
+		}
+		for _, problem := range problems {
+			t.Error(problem)
+		}
+		failed += min(len(problems), 1)
+	}
+	t.Logf("%d passed, %d failed", len(all)-failed, failed)
+}
+
+func (r *Replay) compare(what string, got, want []byte) {
+	g, err1 := jsonvalue.Parse(got)
+	w, err2 := jsonvalue.Parse(want)
+	if err := errors.Join(err1, err2); err != nil {
+		r.problems = append(r.problems, what+": "+err.Error())
+		return
+	}
+	for _, line := range vector.Diff(g, w) {
+		r.problems = append(r.problems, what+": "+line)
+	}
+}

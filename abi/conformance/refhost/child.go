@@ -1,0 +1,91 @@
+package refhost
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// create records that a child session is created (S5.3).
+func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
+	c, max := s.flow.caller, 0
+	session := abi.Session{SpawnedBy: c.SessionKey, Sandboxed: c.Sandboxed, UpdatedAt: s.host.now}
+	f.Required("agentId", &session.AgentID)
+	f.Text("label", &session.Label)
+	f.Text("model", &session.ModelOverride)
+	f.Text("thinkingLevel", &session.ThinkingLevel)
+	f.Int("maxActive", &max)
+	if id, err := sessionkey.AgentID(session.AgentID); err != nil || id != session.AgentID {
+		f.Wrong("agentId", "an agent id")
+	}
+	if utf8.RuneCountInString(session.Label) > abi.MaxLabel || utf8.RuneCountInString(session.ModelOverride) > abi.MaxName || utf8.RuneCountInString(session.ThinkingLevel) > abi.MaxName {
+		f.Wrong("label", "shorter texts, here and in model and thinkingLevel")
+	}
+	if err := f.Done(); err != nil {
+		return nil, err
+	}
+	if session.AgentID != c.AgentID && !s.host.settings.configured(session.AgentID) {
+		return nil, abi.NewError(abi.NotFound, "there is no agent "+session.AgentID)
+	}
+	if own := s.host.settings.maxChildren; max == 0 || own < max {
+		max = own
+	}
+	if active := s.host.active(c.SessionKey) + len(s.created); c.Depth > 0 || active >= max && !c.Operator {
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child may not, nor a session with %d children at work", active))
+	}
+	session.Key = sessionkey.ChildOf(session.AgentID, s.host.newID("child"))
+	session.Kind, session.SessionID = sessionkey.Kind(session.Key), s.host.newID("session")
+	session.TranscriptPath = vector.TranscriptPath(session.SessionID)
+	born := &vector.StoredSession{Session: session}
+	s.created = append(s.created, born)
+	parent := abi.Session{Key: c.SessionKey, AgentID: s.host.settings.agentOf(c.SessionKey), Kind: sessionkey.Kind(c.SessionKey), SessionID: s.host.newID("session"), UpdatedAt: s.host.now}
+	s.effects = append(s.effects, func() {
+		if !c.Operator && s.host.session(parent.Key) == nil {
+			s.host.sessions = append(s.host.sessions, vector.StoredSession{Session: parent})
+		}
+		s.host.sessions = append(s.host.sessions, *born)
+		s.flow.created = append(s.flow.created, born.Session.Key)
+	})
+	return abi.AppendCreateReply(nil, session.Key, session.SessionID), nil
+}
+
+// newborn returns the session with this key that the step creates, or nil.
+func (s *hostStep) newborn(key string) *vector.StoredSession {
+	for _, born := range s.created {
+		if born.Session.Key == key {
+			return born
+		}
+	}
+	return nil
+}
+
+// tidy records that a child is archived, or deleted (S5.7).
+func (s *hostStep) tidy(f *jsonvalue.Fields, deletes bool) ([]byte, error) {
+	var key string
+	f.Required("sessionKey", &key)
+	if err := f.Done(); err != nil {
+		return nil, err
+	}
+	session := s.host.session(key)
+	switch {
+	case !slices.Contains(s.flow.created, key):
+		return nil, abi.NewError(abi.Forbidden, "session "+key+" is no child of this flow")
+	case session == nil:
+		return nil, abi.NewError(abi.NotFound, "session "+key+" does not exist")
+	case s.host.busy(key):
+		return nil, abi.NewError(abi.Conflict, "a run of session "+key+" has not ended")
+	}
+	s.effects = append(s.effects, func() {
+		if deletes {
+			s.host.sessions = slices.DeleteFunc(s.host.sessions, func(stored vector.StoredSession) bool { return stored.Session.Key == key })
+		} else if row := s.host.session(key); row.ArchivedAt == 0 {
+			row.ArchivedAt = s.host.now
+		}
+	})
+	return abi.AppendDoneReply(nil), nil
+}

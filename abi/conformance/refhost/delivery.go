@@ -1,0 +1,89 @@
+package refhost
+
+import (
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/policy"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// States of a delivery.
+const (
+	deliveryPending   = "pending"
+	deliveryDelivered = "delivered"
+	deliverySkipped   = "skipped"
+)
+
+// deliver posts a text to the channel of a session, with the policy as it is then,
+// and the target too if it has none yet (S4.7, S8.3, S9). The flow that it belongs to, if there
+// is one, tells what became of it.
+func (h *Host) deliver(d *vector.DeliveryOutcome, f *hostFlow) {
+	d.Status = deliveryPending
+	h.deliveries = append(h.deliveries, d)
+	h.plan(h.now, orderRun, func() {
+		defer func() {
+			if f != nil {
+				f.delivery = d.Status
+			}
+		}()
+		session := h.session(d.SessionKey)
+		if session == nil {
+			d.Status, d.Error = deliverySkipped, "the session does not exist"
+			return
+		}
+		if d.Target.IsZero() {
+			target, ok := targetOf(session)
+			if !ok {
+				d.Status, d.Error = deliverySkipped, "the session has no target"
+				return
+			}
+			d.Target = target
+		}
+		if err := h.settings.passes(session, d.Channel); err != nil {
+			d.Status, d.Error = deliverySkipped, err.Error()
+			return
+		}
+		d.Status = deliveryDelivered
+	})
+}
+
+// targetOf says where a text for a session goes (S9): to the first source that
+// has a channel and an address. The others only add an account or a thread, if
+// they are of the same channel.
+func targetOf(s *abi.Session) (abi.Target, bool) {
+	sources := []abi.Target{
+		s.DeliveryContext,
+		{Channel: s.LastChannel, To: s.LastTo, AccountID: s.LastAccountID, ThreadID: s.LastThreadID},
+	}
+	group, isGroup := sessionkey.ParseGroup(s.Key)
+	if isGroup {
+		sources = append(sources, abi.Target{Channel: group.Channel, To: group.ID, ThreadID: group.ThreadID})
+	}
+	usable := sources[:0]
+	for _, t := range sources {
+		if !isGroup || strings.EqualFold(t.Channel, group.Channel) {
+			usable = append(usable, t)
+		}
+	}
+	for _, t := range usable {
+		if t.Channel == "" || t.To == "" || strings.EqualFold(t.Channel, policy.ChannelInternal) || strings.EqualFold(t.Channel, policy.ChannelUnknown) {
+			continue
+		}
+		for _, other := range usable {
+			if strings.EqualFold(other.Channel, t.Channel) {
+				fillIn(&t.AccountID, other.AccountID)
+				fillIn(&t.ThreadID, other.ThreadID)
+			}
+		}
+		return t, true
+	}
+	return abi.Target{}, false
+}
+
+func fillIn(field *string, other string) {
+	if *field == "" {
+		*field = other
+	}
+}

@@ -1,0 +1,301 @@
+package refhost
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// States of a flow besides vector.FlowDone.
+const (
+	flowWaiting = "waiting"
+	flowParked  = "parked"
+)
+
+// hostFlow is one tool call that writes.
+type hostFlow struct {
+	id, tool   string
+	scope      string // within which callID is unique (S4.4)
+	callID     string
+	digest     string // of tool and arguments
+	caller     abi.Caller
+	step       int
+	acceptedAt int64
+	status     string
+	note       string
+	delivery   string // what became of its last delivery
+	wait       *abi.Wait
+	sessions   []string // in which it started runs
+	created    []string // children that it created
+	answer     *vector.Answer
+	waiters    []func(vector.Answer)
+}
+
+// standing says how the flow stands, and what became of its delivery.
+func (f *hostFlow) standing() string {
+	if f.delivery == "" {
+		return f.note
+	}
+	return f.note + ": " + f.delivery
+}
+
+// complete adds to a caller what its session says of it.
+func (h *Host) complete(c abi.Caller) abi.Caller {
+	if c.Operator {
+		return c
+	}
+	c.Sandboxed = c.Sandboxed || h.settings.sandboxed(c.SessionKey, c.AgentID)
+	s := h.session(c.SessionKey)
+	if s == nil {
+		s = &abi.Session{Key: c.SessionKey}
+	}
+	c.Sandboxed = c.Sandboxed || s.Sandboxed
+	if s.SpawnedBy != "" || sessionkey.IsChild(s.Key) {
+		c.Depth = 1
+	}
+	if t, ok := targetOf(s); ok && h.session(c.SessionKey) != nil && c.Channel == "" && c.To == "" {
+		c.Channel, c.To, c.AccountID, c.ThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
+	}
+	return c
+}
+
+// call makes a tool call; answer is told what came of it.
+func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
+	id, caller := c.ID, h.complete(c.Caller)
+	if id == "" {
+		id = h.newID("call")
+	}
+	f := &hostFlow{
+		id: h.newID("flow"), tool: c.Tool, callID: id, digest: digest(c), caller: caller,
+		scope: scopeOf(&caller), step: 1, acceptedAt: h.now, status: flowWaiting,
+	}
+	writes := false
+	if t, known := h.tools[c.Tool]; known {
+		writes = !t.readOnly
+	}
+	for _, earlier := range h.flows {
+		if !writes || earlier.scope != f.scope || earlier.callID != id {
+			continue
+		}
+		if earlier.digest != f.digest {
+			answer(vector.Answer{Err: abi.NewError(abi.InvalidArgs, "the call id "+id+" came with other arguments before")})
+			return
+		}
+		earlier.tell(answer)
+		return
+	}
+	input := abi.CallInput{
+		FlowID: f.id, Step: f.step, CallID: id, Now: h.now, AcceptedAt: f.acceptedAt,
+		Tool: c.Tool, Args: c.Args, Caller: caller, Config: h.configOf(c.Tool),
+	}
+	s := &hostStep{host: h, flow: f, store: NewStore(&vector.Contents{Sessions: h.sessions}), writes: writes}
+	result, err := s.run(abi.ExportCall, input.AppendJSON(nil))
+	a := vector.Answer{Result: result.Result, Code: result.Code, Err: err, HostCalls: s.calls, ReplyBytes: s.bytes}
+	if err != nil || result.Wait == nil && len(s.effects) == 0 {
+		answer(a) // a call that did nothing was never accepted
+		return
+	}
+	h.flows = append(h.flows, f)
+	f.waiters = append(f.waiters, answer)
+	h.commit(f, s, &result)
+}
+
+// tell answers at once, or when there is an answer.
+func (f *hostFlow) tell(answer func(vector.Answer)) {
+	if f.answer != nil {
+		answer(*f.answer)
+		return
+	}
+	f.waiters = append(f.waiters, answer)
+}
+
+// commit carries out what a step wants.
+func (h *Host) commit(f *hostFlow, s *hostStep, r *abi.StepResult) {
+	for _, effect := range s.effects {
+		effect()
+	}
+	if r.Note != "" {
+		f.note = r.Note
+	}
+	if f.wait = r.Wait; f.wait == nil {
+		f.status = vector.FlowDone
+	}
+	if r.Result != nil {
+		if f.answer != nil {
+			h.park(f, fmt.Errorf("a second answer: %s", r.Result))
+			return
+		}
+		f.answer = &vector.Answer{Result: r.Result, Code: r.Code, HostCalls: s.calls, ReplyBytes: s.bytes}
+		for _, answer := range f.waiters {
+			answer(*f.answer)
+		}
+		f.waiters = nil
+	}
+	switch step := f.step; {
+	case f.wait == nil:
+		if f.answer == nil {
+			h.park(f, fmt.Errorf("it ended without an answer"))
+		}
+	case f.wait.Run != "" && h.run(f.wait.Run) == nil:
+		h.park(f, fmt.Errorf("it waits for a run that does not exist"))
+	case f.wait.Run != "" && h.run(f.wait.Run).ended():
+		h.plan(h.now, orderFlow, func() { h.wake(f, step) })
+	case f.wait.Until != 0:
+		h.plan(f.wait.Until, orderFlow, func() { h.wake(f, step) })
+	}
+}
+
+// wake goes on with a flow that still stands at this step: what it waited for
+// has come. If run and time are both due, the run wins.
+func (h *Host) wake(f *hostFlow, step int) {
+	if f.step != step || f.status != flowWaiting {
+		return
+	}
+	event := abi.Event{Type: abi.EventTime, At: h.now}
+	if r := h.run(f.wait.Run); r != nil && r.ended() {
+		event = abi.Event{Type: abi.EventRun, At: h.now, Run: r.abi()}
+	}
+	f.step++
+	input := abi.ResumeInput{
+		FlowID: f.id, Step: f.step, Now: h.now, AcceptedAt: f.acceptedAt, State: f.wait.State, StateVersion: f.wait.StateVersion,
+		Event: event.AppendJSON(nil), Caller: f.caller, Config: h.configOf(f.tool),
+	}
+	s := &hostStep{host: h, flow: f, store: NewStore(&vector.Contents{Sessions: h.sessions}), writes: true}
+	result, err := s.run(abi.ExportResume, input.AppendJSON(nil))
+	if err != nil {
+		h.park(f, err)
+		return
+	}
+	h.commit(f, s, &result)
+}
+
+// park stops a flow whose step failed. No vector is about that.
+func (h *Host) park(f *hostFlow, err error) {
+	f.status, f.note = flowParked, err.Error()
+	h.problems = append(h.problems, fmt.Sprintf("step %d of %s failed: %v", f.step, f.id, err))
+}
+
+// wakeFor lets the flows go on that wait for a run.
+func (h *Host) wakeFor(r *hostRun) {
+	for _, f := range h.flows {
+		if step := f.step; f.status == flowWaiting && f.wait.Run == r.id {
+			h.plan(h.now, orderFlow, func() { h.wake(f, step) })
+		}
+	}
+}
+
+// waits reports whether a run of the session that has not ended waits for the
+// run, itself or through others: in an unanswered call of its own, or because it
+// is queued behind one that does (S4.4).
+func (h *Host) waits(sessionKey, runID string) bool {
+	seen := map[string]bool{}
+	var leads func(r *hostRun) bool
+	leads = func(r *hostRun) bool {
+		if r == nil || r.ended() || seen[r.id] {
+			return false
+		}
+		seen[r.id] = true
+		for _, f := range h.flows {
+			if f.caller.RunID == r.id && f.answer == nil && f.status == flowWaiting && (f.wait.Run == runID || leads(h.run(f.wait.Run))) {
+				return true
+			}
+		}
+		for _, ahead := range h.runs {
+			if ahead == r {
+				return false
+			}
+			if ahead.SessionKey == r.SessionKey && !ahead.ended() && (ahead.id == runID || leads(ahead)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, r := range h.runs {
+		if r.SessionKey == sessionKey && leads(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func scopeOf(c *abi.Caller) string {
+	return fmt.Sprint(c.Operator, " ", c.RunID, " ", c.AgentID, " ", c.SessionKey)
+}
+
+// digest identifies a tool and arguments, however their JSON is written.
+func digest(c *vector.Call) string {
+	v, err := jsonvalue.Parse(c.Args)
+	if err != nil {
+		return c.Tool + " " + strconv.Quote(string(c.Args))
+	}
+	return c.Tool + " " + string(jsonvalue.Compact(asNumbers(v)))
+}
+
+// asNumbers replaces the spelling of numbers by what they are.
+func asNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Float64(); err == nil {
+			return n + 0 // which is 0 for -0 too
+		}
+	case []any:
+		for i := range v {
+			v[i] = asNumbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = asNumbers(v[name])
+		}
+	}
+	return v
+}
+
+// readStep takes the output of an export apart, strictly.
+func readStep(output []byte) (r abi.StepResult, err error) {
+	v, err := jsonvalue.Parse(output)
+	if err != nil {
+		return r, abi.NewError(abi.Internal, "the output is no JSON: "+err.Error())
+	}
+	o, _ := v.(map[string]any)
+	if e, ok := o["error"].(map[string]any); ok && len(o) == 1 {
+		return r, abi.NewError(abi.Code(jsonvalue.Text(e["code"])), jsonvalue.Text(e["message"]))
+	}
+	raw := struct {
+		Result json.RawMessage
+		Wait   struct{ State json.RawMessage }
+	}{}
+	if err := json.Unmarshal(output, &raw); err != nil {
+		return r, abi.NewError(abi.Internal, err.Error())
+	}
+	f := &jsonvalue.Fields{Object: o, What: "output"}
+	if f.Take("result") != nil {
+		if _, object := o["result"].(map[string]any); !object {
+			f.Wrong("result", "an object")
+		}
+		r.Result = raw.Result
+	}
+	f.Text("code", (*string)(&r.Code))
+	f.Text("note", &r.Note)
+	f.Nested("wait", func(n *jsonvalue.Fields) {
+		r.Wait = &abi.Wait{State: raw.Wait.State}
+		n.Text("run", &r.Wait.Run)
+		n.Int64("until", &r.Wait.Until)
+		n.Take("state")
+		n.Int("stateVersion", &r.Wait.StateVersion)
+		if r.Wait.Run == "" && r.Wait.Until == 0 {
+			n.Fail(fmt.Errorf("nothing would end it"))
+		}
+	})
+	if err := f.Done(); err != nil {
+		return r, abi.NewError(abi.Internal, "the output is no step result: "+err.Error())
+	}
+	if r.Wait != nil && len(r.Wait.State) > abi.MaxState || len(r.Note) > abi.MaxNote {
+		return r, abi.NewError(abi.Internal, fmt.Sprintf("state has %d bytes, note %d", len(r.Wait.State), len(r.Note)))
+	}
+	return r, nil
+}

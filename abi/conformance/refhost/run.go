@@ -1,0 +1,244 @@
+package refhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+)
+
+// hostRun is one run of an agent.
+type hostRun struct {
+	vector.RunOutcome
+	id        string
+	before    bool
+	deliver   bool // the reply goes to the session's channel
+	spawnedBy string
+	sandboxed bool   // whatever its session is
+	model     string // the one that ran
+	usage     *abi.Usage
+	startedAt int64
+	endedAt   int64
+	calls     map[string]int // equal calls of this attempt, by tool and arguments
+}
+
+func (r *hostRun) ended() bool { return r.endedAt != 0 }
+
+func (r *hostRun) abi() *abi.Run {
+	return &abi.Run{ID: r.id, Status: r.Status, Reply: atMost(r.Reply), Error: atMost(r.Error), Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
+}
+
+// atMost returns a text that a plugin can hold.
+func atMost(text string) string {
+	const mark = "\n…(truncated)…"
+	if len(text) <= abi.MaxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:abi.MaxText-len(mark)], "") + mark
+}
+
+func (h *Host) run(id string) *hostRun {
+	for _, r := range h.runs {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// queue adds a run behind those of its session. They are serial (S4.5).
+func (h *Host) queue(r *hostRun) {
+	if r.id == "" {
+		r.id = h.newID("run")
+	}
+	r.Status = abi.RunQueued
+	r.AgentID = h.settings.agentOf(r.SessionKey)
+	h.runs = append(h.runs, r)
+	h.plan(h.now, orderRun, func() { h.startNext(r.SessionKey) })
+}
+
+// startNext starts the first queued run of a session, unless one is running.
+func (h *Host) startNext(sessionKey string) {
+	for _, r := range h.runs {
+		switch {
+		case r.SessionKey != sessionKey || r.ended():
+		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
+			return
+		case h.session(r.SessionKey) == nil || h.session(r.SessionKey).ArchivedAt != 0:
+			h.end(r, abi.RunFailed, "", "the session is gone, or archived, before its turn")
+			return
+		default:
+			h.start(r)
+			return
+		}
+	}
+}
+
+// children returns how many runs of children are executed (S5.3).
+func (h *Host) children() (n int) {
+	for _, r := range h.runs {
+		if r.Group == abi.GroupSubagent && r.Status == abi.RunRunning {
+			n++
+		}
+	}
+	return n
+}
+
+// active returns how many children of a session have a first run that has not
+// ended (S5.2).
+func (h *Host) active(parent string) (n int) {
+	for _, r := range h.runs {
+		if r.spawnedBy == parent && parent != "" && !r.ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// busy reports whether a run of the session has not ended.
+func (h *Host) busy(sessionKey string) bool {
+	return slices.ContainsFunc(h.runs, func(r *hostRun) bool { return r.SessionKey == sessionKey && !r.ended() })
+}
+
+func (h *Host) start(r *hostRun) {
+	r.Status, r.startedAt = abi.RunRunning, h.now
+	message := map[string]any{"role": "user", "content": []any{vector.TextBlock(r.Message)}, "timestamp": jsonvalue.Number(h.now)}
+	if len(r.Provenance) > 0 {
+		p, err := jsonvalue.Parse(r.Provenance)
+		if err != nil {
+			panic("refhost: provenance: " + err.Error())
+		}
+		message["provenance"] = p
+	}
+	h.remember(r.SessionKey, message)
+	h.stand(r)
+	limit := int64(r.TimeoutSeconds)
+	if limit == 0 && r.Group != abi.GroupSubagent {
+		limit = h.settings.runSeconds
+	}
+	if limit > 0 {
+		h.plan(h.now+limit*1000, orderRun, func() {
+			h.end(r, abi.RunTimeout, "", fmt.Sprintf("the run took longer than its limit of %s", time.Duration(limit)*time.Second))
+		})
+	}
+	h.attempt(r)
+}
+
+// attempt lets the agent take its turn.
+func (h *Host) attempt(r *hostRun) {
+	r.Attempts++
+	r.calls = map[string]int{}
+	t, err := h.cast.Turn(r.SessionKey, r.id)
+	if err != nil {
+		h.problems = append(h.problems, err.Error())
+		h.end(r, abi.RunFailed, "", err.Error())
+		return
+	}
+	h.agent(r, t, 0)
+}
+
+// agent makes the calls of a turn from the n-th on, one after the other, and then
+// takes its time.
+func (h *Host) agent(r *hostRun, t *vector.Turn, n int) {
+	life := h.life
+	alive := func() bool { return life == h.life && !r.ended() }
+	if n < len(t.Calls) {
+		c := &t.Calls[n]
+		call := &vector.Call{Tool: c.Tool, Args: c.Args, Caller: h.as(r)}
+		same := digest(call)
+		r.calls[same]++
+		call.ID = fmt.Sprintf("%s/%s/%d", r.id, same, r.calls[same])
+		h.call(call, func(a vector.Answer) {
+			if !alive() {
+				return
+			}
+			h.problems = append(h.problems, c.Check(a)...)
+			h.agent(r, t, n+1)
+		})
+		return
+	}
+	if t.Status == abi.RunTimeout {
+		return // it never answers
+	}
+	h.plan(h.now+t.TakesMs, orderRun, func() {
+		if !alive() {
+			return
+		}
+		if message := t.ToolResultMessage(h.now); message != nil {
+			v, _ := jsonvalue.Parse(message)
+			h.remember(r.SessionKey, v.(map[string]any))
+		}
+		if t.Status == abi.RunDone {
+			r.model, r.usage = t.Model, h.settings.priced(t.Model, t.Usage)
+		}
+		h.end(r, t.Status, strings.TrimSpace(t.Reply), t.Error)
+	})
+}
+
+// stand makes the run's status its session's, with the model and the tokens that it
+// took, unless it is an announce, which says what came of others (S5.5).
+func (h *Host) stand(r *hostRun) {
+	s := h.session(r.SessionKey)
+	if s == nil || r.NoTools {
+		return
+	}
+	s.Status = r.Status
+	if r.model != "" {
+		s.Model = r.model
+	}
+	u := r.usage
+	if u == nil {
+		return
+	}
+	if u.Input != nil {
+		s.ContextTokens = u.Input
+	}
+	switch {
+	case u.Total != nil:
+		s.TotalTokens = u.Total
+	case u.Input != nil && u.Output != nil:
+		sum := *u.Input + *u.Output
+		s.TotalTokens = &sum
+	}
+}
+
+// as is who calls when a run does.
+func (h *Host) as(r *hostRun) abi.Caller {
+	return abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id, Sandboxed: r.sandboxed}
+}
+
+// end records a run's outcome, once.
+func (h *Host) end(r *hostRun, status, reply, problem string) {
+	if r.ended() {
+		return
+	}
+	r.Status, r.Reply, r.Error, r.endedAt = status, reply, problem, h.now
+	if reply != "" {
+		h.remember(r.SessionKey, map[string]any{"role": "assistant", "content": []any{vector.TextBlock(reply)}, "timestamp": jsonvalue.Number(h.now), "stopReason": "stop"})
+	}
+	if r.deliver && reply != "" {
+		h.deliver(&vector.DeliveryOutcome{SessionKey: r.SessionKey, Text: reply}, nil)
+	}
+	h.stand(r)
+	h.wakeFor(r)
+	h.plan(h.now, orderRun, func() {
+		h.startNext(r.SessionKey)
+		for _, queued := range h.runs {
+			if queued.Group == abi.GroupSubagent && queued.Status == abi.RunQueued {
+				h.startNext(queued.SessionKey)
+			}
+		}
+	})
+}
+
+// remember appends a message to a session's transcript.
+func (h *Host) remember(sessionKey string, message map[string]any) {
+	if s := h.stored(sessionKey); s != nil {
+		s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], jsonvalue.Compact(message))
+		s.Session.UpdatedAt = max(s.Session.UpdatedAt, h.now)
+	}
+}

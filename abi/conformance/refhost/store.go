@@ -1,0 +1,188 @@
+package refhost
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// Store answers the host functions from memory, as abi/README.md asks: the
+// reference that other implementations are compared with. It reads only, never
+// changes after NewStore, and is safe for concurrent use.
+type Store struct {
+	sessions []vector.StoredSession // in the order of a list
+}
+
+// NewStore returns a Store with these contents; nil is an empty one.
+func NewStore(c *vector.Contents) *Store {
+	s := &Store{}
+	if c != nil {
+		s.sessions = slices.Clone(c.Sessions)
+	}
+	sort.SliceStable(s.sessions, func(i, j int) bool {
+		return position(&s.sessions[i].Session).before(position(&s.sessions[j].Session))
+	})
+	return s
+}
+
+// place is where a session stands in a list: newest first, then by key.
+type place abi.Position
+
+func position(s *abi.Session) place { return place{UpdatedAt: s.UpdatedAt, Key: s.Key} }
+
+func (p place) before(q place) bool {
+	if p.UpdatedAt != q.UpdatedAt {
+		return p.UpdatedAt > q.UpdatedAt
+	}
+	return p.Key < q.Key
+}
+
+// Call serves one request to an import family (abi.ImportStore …). A refusal is
+// a reply too.
+func (s *Store) Call(family string, doc []byte) []byte {
+	reply, err := s.serve(family, doc)
+	if err == nil {
+		return reply
+	}
+	var e *abi.Error
+	if !errors.As(err, &e) {
+		e = &abi.Error{Code: abi.InvalidArgs, Message: err.Error()}
+	}
+	return abi.AppendError(nil, e.Code, family+": "+e.Message)
+}
+
+func (s *Store) serve(family string, doc []byte) ([]byte, error) {
+	v, err := jsonvalue.Parse(doc)
+	if err != nil {
+		return nil, err
+	}
+	o, _ := v.(map[string]any)
+	f := &jsonvalue.Fields{Object: o, What: "request"}
+	var op string
+	f.Text("op", &op)
+	if f.Err != nil || op == "" {
+		return nil, fmt.Errorf("the request names no op")
+	}
+	f.What = op
+	if abi.IsWrite(family, op) {
+		return nil, abi.NewError(abi.Forbidden, op+": a read-only tool may not write")
+	}
+	switch family + "." + op {
+	case "store.get":
+		return s.get(f)
+	case "store.resolve":
+		return s.resolve(f)
+	case "store.list":
+		return s.list(f)
+	case "store.history":
+		return s.history(f)
+	case "agent.status":
+		var id string
+		f.Text("runId", &id)
+		return abi.AppendRunReply(nil, nil), f.Done()
+	}
+	return nil, abi.NewError(abi.Unsupported, "unknown operation "+op)
+}
+
+func (s *Store) find(key string) *vector.StoredSession {
+	for i := range s.sessions {
+		if s.sessions[i].Session.Key == key {
+			return &s.sessions[i]
+		}
+	}
+	return nil
+}
+
+func (s *Store) get(f *jsonvalue.Fields) ([]byte, error) {
+	var key string
+	f.Required("sessionKey", &key)
+	if err := f.Done(); err != nil {
+		return nil, err
+	}
+	if stored := s.find(key); stored != nil {
+		return abi.AppendSessionReply(nil, &stored.Session), nil
+	}
+	return abi.AppendSessionReply(nil, nil), nil
+}
+
+func (s *Store) resolve(f *jsonvalue.Fields) ([]byte, error) {
+	var id string
+	f.Required("sessionId", &id)
+	w := worldOf(f)
+	if err := f.Done(); err != nil {
+		return nil, err
+	}
+	for i := range s.sessions { // newest first
+		if session := &s.sessions[i].Session; session.SessionID == id && w.holds(session) {
+			return abi.AppendSessionReply(nil, session), nil
+		}
+	}
+	return abi.AppendSessionReply(nil, nil), nil
+}
+
+// world is which sessions a request can meet at all: those within its scope,
+// under the settings that say what "global" and "main" are.
+type world struct {
+	scope    *abi.Scope
+	settings sessionkey.Settings
+	global   string // the agent whose main session "global" is; empty: it is nobody's
+}
+
+func worldOf(f *jsonvalue.Fields) world {
+	var w world
+	f.Text("mainKey", &w.settings.MainKey)
+	f.Text("global", &w.global)
+	w.settings.GlobalScope = w.global != ""
+	f.Nested("scope", func(n *jsonvalue.Fields) {
+		w.scope = &abi.Scope{}
+		n.Texts("agents", &w.scope.Agents)
+		n.Texts("keys", &w.scope.Keys)
+		n.Text("spawnedBy", &w.scope.SpawnedBy)
+	})
+	return w
+}
+
+// agent is whose session this is: "global" is the asking agent's own.
+func (w world) agent(s *abi.Session) string {
+	if s.Key == sessionkey.Global {
+		return w.global
+	}
+	return s.AgentID
+}
+
+func (w world) holds(s *abi.Session) bool {
+	switch {
+	case w.settings.Hidden(s.Key):
+		return false
+	case w.scope == nil,
+		slices.Contains(w.scope.Keys, s.Key),
+		w.scope.SpawnedBy != "" && w.scope.SpawnedBy == s.SpawnedBy:
+		return true
+	}
+	return slices.ContainsFunc(w.scope.Agents, func(pattern string) bool {
+		return wildcard(pattern, w.agent(s))
+	})
+}
+
+// wildcard reports whether text matches a pattern in which * is any run of
+// characters.
+func wildcard(pattern, text string) bool {
+	head, tail, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	for i := 0; ok && i <= len(text); i++ {
+		if wildcard(tail, text[i:]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package vector
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+)
+
+// Play lets a vector's steps happen in a world, and returns their answers with what
+// is wrong. refused says instead that the vector's configuration is, in which case
+// there is no world.
+func Play(v *Vector, w World, refused error) (answers []Answer, problems []string) {
+	results := []any{}
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		say := func(lines []string) {
+			for _, line := range lines {
+				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.Name(), line))
+			}
+		}
+		if refused != nil {
+			say(refusedConfig(s, refused))
+			continue
+		}
+		args, missing := s.Arguments(results)
+		if missing != nil {
+			say([]string{missing.Error()})
+			return answers, problems
+		}
+		w.Pass(s.AfterMs)
+		a, result, wrong := s.perform(v, w, args)
+		say(wrong)
+		if c := s.Cost; c != nil && (a.HostCalls > c.Calls || a.ReplyBytes > c.Bytes) {
+			say([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d with %d", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
+		}
+		if s.Expect.form != "" {
+			say(s.Expect.Check(a, result))
+		}
+		answers, results = append(answers, a), append(results, result)
+	}
+	if refused == nil && v.Writes() {
+		problems = append(problems, v.Then.check(w.Finish())...)
+	}
+	return answers, problems
+}
+
+// perform lets one step happen.
+func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, problems []string) {
+	silent := func(err error) (Answer, any, []string) {
+		if err != nil {
+			problems = []string{err.Error()}
+		}
+		return a, nil, problems
+	}
+	switch {
+	case s.Patch != nil:
+		return silent(w.Patch(s.Patch))
+	case s.Kill:
+		o, err := jsonvalue.Parse(args)
+		if err != nil {
+			return silent(err)
+		}
+		return silent(w.Kill(jsonvalue.Text(o.(map[string]any)["runId"])))
+	case s.Restart:
+		return silent(w.Restart())
+	case s.Message != nil:
+		a = w.Receive(s.Message)
+		result, problems = examine("", a)
+		return a, result, problems
+	}
+	call := func(tool string, args []byte) Answer {
+		c := &Call{Tool: tool, Args: args, Caller: v.Caller, ID: s.CallID, AbandonAfterMs: s.AbandonAfterMs}
+		if s.Caller != nil {
+			c.Caller = *s.Caller
+		}
+		return w.Call(c)
+	}
+	if s.Follow != nil {
+		return follow(s, args, call)
+	}
+	a = call(s.Tool, args)
+	result, problems = examine(s.Tool, a)
+	return a, result, problems
+}
+
+func refusedConfig(s *Step, err error) []string {
+	if s.Expect.form != formConfig {
+		return []string{"the configuration is refused: " + err.Error()}
+	}
+	return s.Expect.problem.check(err.Error())
+}
+
+// Same compares the answers of a vector with those of another, byte for byte.
+func Same(a, b []Answer, id string) (problems []string) {
+	if len(a) != len(b) {
+		return []string{fmt.Sprintf("%d answers, but %s has %d", len(a), id, len(b))}
+	}
+	for i := range a {
+		if !bytes.Equal(a[i].Result, b[i].Result) || a[i].Code != b[i].Code || fmt.Sprint(a[i].Err) != fmt.Sprint(b[i].Err) {
+			problems = append(problems, fmt.Sprintf("step %d: the answers differ:\n%s %s %v\n%s (%s): %s %v",
+				i+1, a[i].Result, a[i].Code, a[i].Err, b[i].Result, id, b[i].Code, b[i].Err))
+		}
+	}
+	return problems
+}
+
+// Arguments returns the step's arguments with {"$step"} taken from earlier
+// results.
+func (s *Step) Arguments(results []any) ([]byte, error) {
+	if s.Args != nil {
+		return s.Args, nil
+	}
+	o, ok := s.args.(map[string]any)
+	if !ok {
+		return jsonvalue.Compact(s.args), nil
+	}
+	out := map[string]any{}
+	for name, v := range o {
+		if ref, ok := v.(map[string]any); ok && jsonvalue.Has(ref, "$step") {
+			n, _ := jsonvalue.Integer(ref, "$step", 0)
+			if n < 1 || n > len(results) {
+				return nil, fmt.Errorf("$step: there is no answer %d yet", n)
+			}
+			if v, ok = jsonvalue.Lookup(results[n-1], jsonvalue.Text(ref["path"])); !ok {
+				return nil, fmt.Errorf("$step: the answer of step %d has no %s: %s", n, jsonvalue.Text(ref["path"]), jsonvalue.Brief(results[n-1]))
+			}
+		}
+		out[name] = v
+	}
+	return jsonvalue.Compact(out), nil
+}
+
+// maxPages ends a follow whose pages never do.
+const maxPages = 1000
+
+func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer, joined any, problems []string) {
+	items, pages := []any{}, 0
+	for pages < maxPages {
+		pages++
+		last = call(s.Tool, args)
+		result, wrong := examine(s.Tool, last)
+		problems = append(problems, wrong...)
+		page, ok := jsonvalue.Lookup(result, s.Follow.Collect)
+		if !ok {
+			return last, result, append(problems, fmt.Sprintf("page %d has no %s: %s %v", pages, s.Follow.Collect, jsonvalue.Brief(result), last.Err))
+		}
+		if s.Follow.Front {
+			items = append(append([]any{}, jsonvalue.List(page)...), items...)
+		} else {
+			items = append(items, jsonvalue.List(page)...)
+		}
+		next, more := jsonvalue.Lookup(result, s.Follow.From)
+		if !more {
+			break
+		}
+		o, err := jsonvalue.Parse(args)
+		if err != nil {
+			return last, result, append(problems, "follow: "+err.Error())
+		}
+		o.(map[string]any)[s.Follow.To] = next
+		args = jsonvalue.Compact(o)
+	}
+	return last, map[string]any{"pages": json.Number(fmt.Sprint(pages)), "items": items}, problems
+}
+
+// Check returns what is wrong with an answer, whose result is given parsed too.
+func (e *Expect) Check(a Answer, result any) []string {
+	if a.Abandoned != (e.form == formGone) {
+		return []string{fmt.Sprintf("got %s, abandoned %v", jsonvalue.Brief(result), a.Abandoned)}
+	}
+	refused := a.Err != nil
+	switch e.form {
+	case formGone:
+		return nil
+	case formResult, formMatch:
+		if refused {
+			return []string{"failed: " + a.Err.Error()}
+		}
+		if e.form == formResult {
+			return Diff(result, e.value)
+		}
+		return Match(result, e.value)
+	case formError:
+		if !refused {
+			return []string{fmt.Sprintf("got %s, want an error", jsonvalue.Brief(result))}
+		}
+	case formFailure:
+		if refused {
+			return []string{"failed: " + a.Err.Error() + "; want a result that says so"}
+		}
+	}
+	if e.problem.otherwise != nil {
+		return Match(result, e.problem.otherwise)
+	}
+	if refused {
+		return e.problem.check(a.Err.Error(), e.code(a.Err)...)
+	}
+	status, _ := jsonvalue.Lookup(result, "/status")
+	if status != "error" && status != "forbidden" {
+		return []string{fmt.Sprintf("got %s, want a failure", jsonvalue.Brief(result))}
+	}
+	if e.form == formConfig {
+		return nil
+	}
+	return e.problem.check(jsonvalue.Text(result.(map[string]any)["error"]), e.code(a.Code)...)
+}
+
+func (e *Expect) code(got error) []string {
+	if e.Code == "" || errors.Is(got, e.Code) {
+		return nil
+	}
+	return []string{fmt.Sprintf("got the code of %q, want %s", got, e.Code)}
+}
+
+func (p *problem) check(got string, lines ...string) []string {
+	for _, part := range p.contains {
+		if !strings.Contains(got, jsonvalue.Text(part)) {
+			lines = append(lines, fmt.Sprintf("error %s does not mention %s", jsonvalue.Brief(got), jsonvalue.Brief(part)))
+		}
+	}
+	for _, part := range p.lacks {
+		if strings.Contains(got, jsonvalue.Text(part)) {
+			lines = append(lines, fmt.Sprintf("error %s must not mention %s", jsonvalue.Brief(got), jsonvalue.Brief(part)))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,289 @@
+package vector
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// Script says how the agent of each session answers: the n-th run that a flow or
+// a message starts in a session gets the n-th turn of its list. A run too many,
+// or a turn that no run gets, is a failure of the vector.
+//
+//	{"agent:main:main": ["a reply", {"reply", "takesMs"}, {"error"}, {"status"}, {"calls": […], "reply"}]}
+//
+// A text is a reply after the default time. Keys of children that a vector spawns
+// are the host's: "agent:ops:subagent:2" is, unless it is stored, the second child
+// of agent ops whose first turn comes.
+type Script map[string][]Turn
+
+// DefaultTakesMs is how long a turn takes that does not say so.
+const DefaultTakesMs = 1000
+
+// Turn is how one run goes:
+//
+//	{
+//	  "reply": "…",                  what the agent answers; absent = nothing
+//	  "takesMs": 1000,               how long it takes, what its calls wait not counted
+//	  "error": "…",                  the run fails with this
+//	  "status": "done"|"failed"|"killed"|"timeout",   how it ends; timeout: the agent never answers
+//	  "calls": [{"tool", "args", "expect"?}]          tool calls that it makes first, one after the other, as itself
+//	  "toolResult": "…"              the result of some other tool, which it leaves in the transcript
+//	  "model": "…",                  what it says has run
+//	  "usage": {"input", "output", "total"}           tokens, as it reports them
+//	}
+//
+// In a second attempt, after a restart, it goes the same way again.
+type Turn struct {
+	Reply   string
+	TakesMs int64
+	Error   string
+	Status  string // one of abi.RunDone, RunFailed, RunKilled, RunTimeout
+	Calls   []AgentCall
+
+	ToolResult string
+	Model      string
+	Usage      *abi.Usage
+}
+
+// ToolResultMessage is the message with the turn's tool result, or nil.
+func (t *Turn) ToolResultMessage(at int64) []byte {
+	if t.ToolResult == "" {
+		return nil
+	}
+	return jsonvalue.Compact(map[string]any{"role": "toolResult", "toolCallId": "call_1", "content": []any{TextBlock(t.ToolResult)}, "timestamp": jsonvalue.Number(at)})
+}
+
+// AgentCall is a tool call that an agent makes while it runs.
+type AgentCall struct {
+	Tool   string
+	Args   []byte
+	Expect *Expect // nil: whatever it is
+}
+
+// Check returns what is wrong with the answer that the agent got.
+func (c *AgentCall) Check(a Answer) (problems []string) {
+	result, wrong := examine(c.Tool, a)
+	if c.Expect != nil {
+		wrong = append(wrong, c.Expect.Check(a, result)...)
+	}
+	for _, line := range wrong {
+		problems = append(problems, "an agent's call: "+c.Tool+": "+line)
+	}
+	return problems
+}
+
+// Before is a run that is under way when the first step begins, so that messages
+// to its session are only queued. It replies "before" and takes no turn of the
+// script.
+type Before struct {
+	SessionKey string
+	TakesMs    int64
+}
+
+// Cast hands out the turns of a script. It is for one goroutine at a time.
+type Cast struct {
+	script Script
+	busy   map[string]int64 // takesMs of the run that is under way before the first step
+	used   map[string]int   // turns handed out, by session
+	turns  map[string]*Turn // by run
+
+	aliases  map[string]string // of children, by key
+	children map[string]int    // by agent
+	stored   map[string]bool
+}
+
+// NewCast returns a vector's agents before their first turn.
+func NewCast(v *Vector) *Cast {
+	c := &Cast{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{},
+		aliases: map[string]string{}, children: map[string]int{}, stored: map[string]bool{}}
+	for i := range v.Store.Sessions {
+		c.stored[v.Store.Sessions[i].Session.Key] = true
+	}
+	for _, b := range v.Before {
+		c.busy[b.SessionKey] = b.TakesMs
+	}
+	return c
+}
+
+// Turn returns the turn of a run, the same one at each attempt.
+func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
+	if t := c.turns[runID]; t != nil {
+		return t, nil
+	}
+	sessionKey = c.alias(sessionKey)
+	t := &Turn{Status: abi.RunDone}
+	if ms, before := c.busy[sessionKey]; before {
+		delete(c.busy, sessionKey)
+		t.Reply, t.TakesMs = "before", ms
+	} else {
+		n := c.used[sessionKey]
+		if c.used[sessionKey]++; n >= len(c.script[sessionKey]) {
+			return nil, fmt.Errorf("the vector has no turn %d for the agent of %s", n+1, sessionKey)
+		}
+		t = &c.script[sessionKey][n]
+	}
+	c.turns[runID] = t
+	return t, nil
+}
+
+// alias returns the name that a session has in the script.
+func (c *Cast) alias(key string) string {
+	agent, _, _ := sessionkey.Split(key)
+	if c.stored[key] || !sessionkey.IsChild(key) {
+		return key
+	}
+	if c.aliases[key] == "" {
+		c.children[agent]++
+		c.aliases[key] = sessionkey.ChildOf(agent, fmt.Sprint(c.children[agent]))
+	}
+	return c.aliases[key]
+}
+
+// Unused returns a line for each session whose turns were not all needed.
+func (c *Cast) Unused() (problems []string) {
+	for key, turns := range c.script {
+		if n := c.used[key]; n < len(turns) {
+			problems = append(problems, fmt.Sprintf("%d runs in %s, but the vector has %d turns for its agent", n, key, len(turns)))
+		}
+	}
+	return problems
+}
+
+func script(v any) (Script, error) {
+	if v == nil {
+		return nil, nil
+	}
+	v, err := Expand(v)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("want an object of session keys")
+	}
+	s := Script{}
+	for _, key := range jsonvalue.Names(o) {
+		s[key] = []Turn{}
+		for i, item := range jsonvalue.List(o[key]) {
+			t, err := turn(item)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %d: %w", key, i+1, err)
+			}
+			s[key] = append(s[key], t)
+		}
+	}
+	return s, nil
+}
+
+func turn(v any) (Turn, error) {
+	t := Turn{TakesMs: DefaultTakesMs}
+	if reply, ok := v.(string); ok {
+		t.Reply, t.Status = reply, abi.RunDone
+		return t, nil
+	}
+	o, _ := v.(map[string]any)
+	f := jsonvalue.Fields{Object: o, What: "turn"}
+	f.Text("reply", &t.Reply)
+	f.Int64("takesMs", &t.TakesMs)
+	f.Text("error", &t.Error)
+	f.Text("status", &t.Status)
+	f.Text("toolResult", &t.ToolResult)
+	f.Text("model", &t.Model)
+	f.Nested("usage", func(n *jsonvalue.Fields) {
+		t.Usage = &abi.Usage{}
+		n.OptInt("input", &t.Usage.Input)
+		n.OptInt("output", &t.Usage.Output)
+		n.OptInt("total", &t.Usage.Total)
+	})
+	calls, ok := f.Take("calls").([]any)
+	if jsonvalue.Has(o, "calls") && !ok {
+		f.Wrong("calls", "an array")
+	}
+	for _, item := range calls {
+		c, err := agentCall(item)
+		f.Fail(err)
+		t.Calls = append(t.Calls, c)
+	}
+	switch t.Status {
+	case "":
+		if t.Status = abi.RunDone; t.Error != "" {
+			t.Status = abi.RunFailed
+		}
+	case abi.RunDone, abi.RunFailed, abi.RunKilled, abi.RunTimeout:
+	default:
+		f.Wrong("status", "done, failed, killed or timeout")
+	}
+	if t.Status != abi.RunDone && t.Reply != "" || t.Status != abi.RunFailed && t.Error != "" {
+		f.Fail(fmt.Errorf("a run that is %s with reply %q and error %q", t.Status, t.Reply, t.Error))
+	}
+	switch {
+	case t.Status == abi.RunFailed && t.Error == "":
+		t.Error = "the agent failed"
+	case t.Status == abi.RunKilled:
+		t.Error = Killed
+	}
+	return t, f.Done()
+}
+
+// Killed is why a run has ended that the operator aborted.
+const Killed = "aborted by the operator"
+
+func agentCall(v any) (AgentCall, error) {
+	var c AgentCall
+	o, _ := v.(map[string]any)
+	f := jsonvalue.Fields{Object: o, What: "call"}
+	f.Required("tool", &c.Tool)
+	args := f.Take("args")
+	if args == nil {
+		args = map[string]any{}
+	}
+	c.Args = jsonvalue.Compact(args)
+	if expect := f.Take("expect"); jsonvalue.Has(o, "expect") {
+		e, err := expectation(expect)
+		f.Fail(err)
+		c.Expect = &e
+	}
+	return c, f.Done()
+}
+
+func before(v any) (all []Before, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, item := range jsonvalue.List(v) {
+		o, _ := item.(map[string]any)
+		b := Before{TakesMs: DefaultTakesMs}
+		f := jsonvalue.Fields{Object: o, What: "run"}
+		f.Required("sessionKey", &b.SessionKey)
+		f.Int64("takesMs", &b.TakesMs)
+		if seen[b.SessionKey] {
+			f.Fail(fmt.Errorf("%s is there twice", b.SessionKey))
+		}
+		seen[b.SessionKey] = true
+		if err := f.Done(); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// encoded returns a value's JSON in parsed form.
+func encoded(v any) any {
+	text, err := json.Marshal(v)
+	if err == nil {
+		v, err = jsonvalue.Parse(text)
+	}
+	if err != nil {
+		panic("vector: encode an outcome: " + err.Error())
+	}
+	return v
+}
+
+// TextBlock is the content of a message that is a text.
+func TextBlock(s string) map[string]any { return map[string]any{"type": "text", "text": s} }

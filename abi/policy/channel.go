@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// Channels that are no chat: nothing is delivered to them.
+const (
+	ChannelInternal = "internal"
+	ChannelUnknown  = "unknown"
+)
+
+// Channel returns the channel of a session of this kind (S1.6, S1.7).
+func Channel(s *abi.Session, kind string) string {
+	c := ""
+	switch kind {
+	case sessionkey.KindCron, sessionkey.KindHook, sessionkey.KindNode:
+		return ChannelInternal
+	case sessionkey.KindGroup:
+		if c = s.Channel; c == "" {
+			g, _ := sessionkey.ParseGroup(s.Key)
+			c = g.Channel
+		}
+	default:
+		if c = s.DeliveryContext.Channel; c == "" {
+			c = s.LastChannel
+		}
+	}
+	if c == "" {
+		return ChannelUnknown
+	}
+	return c
+}
+
+// DeliveryContext is the session's delivery context: where its members are absent, the
+// last* fields stand in, unless those are of another channel.
+func DeliveryContext(s *abi.Session) abi.Target {
+	t := s.DeliveryContext
+	if t.Channel != "" && s.LastChannel != "" && t.Channel != s.LastChannel {
+		return t
+	}
+	fill(&t.Channel, s.LastChannel)
+	fill(&t.To, s.LastTo)
+	fill(&t.AccountID, s.LastAccountID)
+	fill(&t.ThreadID, s.LastThreadID)
+	return t
+}
+
+func fill(field *string, other string) {
+	if *field == "" {
+		*field = other
+	}
+}

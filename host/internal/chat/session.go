@@ -1,0 +1,64 @@
+package chat
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// session returns the session that a request is for, or a new one, not yet
+// stored.
+func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.Session, error) {
+	session, err := tx.Session(r.key)
+	if err != nil {
+		return nil, err
+	}
+	if session == nil {
+		return &abi.Session{
+			Key: r.key, AgentID: r.agentID, Kind: sessionkey.Kind(r.key),
+			// The update that makes the session may be tried again: it makes the same one.
+			SessionID: store.DeriveUUID(s.options.Store.Secret(), "session", id), UpdatedAt: now,
+		}, nil
+	}
+	if session.ArchivedAt != 0 {
+		return nil, invalid("session %q is archived and takes no messages; unarchive it first (sessions.patch, archived: false)", r.key)
+	}
+	return session, nil
+}
+
+// target checks where a message came from. Channels have lower-case names.
+func target(t abi.Target) (abi.Target, error) {
+	for _, f := range [...]struct {
+		name string
+		text *string
+	}{{"channel", &t.Channel}, {"to", &t.To}, {"accountId", &t.AccountID}, {"threadId", &t.ThreadID}} {
+		var err error
+		if *f.text, err = word(f.name, *f.text); err != nil {
+			return t, err
+		}
+	}
+	t.Channel = strings.ToLower(t.Channel)
+	if t.Channel == "" && !t.IsZero() {
+		return t, invalid("channel is missing; to, accountId and threadId say where on a channel")
+	}
+	return t, nil
+}
+
+// heard records where a message came from: that is where the session's replies
+// go (S9). A channel that is no chat is no such place, and what does not say
+// whom on the channel leaves that as it is known.
+func heard(s *abi.Session, t abi.Target) {
+	switch t.Channel {
+	case "", policy.ChannelInternal, policy.ChannelUnknown:
+		return
+	}
+	if known := policy.DeliveryContext(s); t.To == "" && t.Channel == known.Channel {
+		t.To, t.AccountID, t.ThreadID = known.To, cmp.Or(t.AccountID, known.AccountID), cmp.Or(t.ThreadID, known.ThreadID)
+	}
+	s.LastChannel, s.LastTo, s.LastAccountID, s.LastThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
+	s.DeliveryContext = t
+}

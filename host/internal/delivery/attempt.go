@@ -1,0 +1,212 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/parley-wasm/parley/host/internal/work"
+	"github.com/parley-wasm/parley/host/sink"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// result is what an attempt means for the lane.
+type result struct {
+	stays bool          // the delivery is pending still
+	rest  time.Duration // how long to leave the target alone
+	all   bool          // that holds for the rest of this round too
+	moves *place        // the delivery belongs to another lane
+}
+
+// attempt brings a delivery one step further.
+func (b *Outbox) attempt(p place, t *ticket) result {
+	release, ok := b.slots.acquire(b.stop, p.channel)
+	if !ok {
+		return result{stays: true, all: true}
+	}
+	defer release()
+	dest, missing := b.sink(p.channel)
+	var d *store.Delivery
+	claim, err := b.o.Worker.Claim(b.ctx, store.KindDelivery, t.id, func(tx store.Tx) (err error) {
+		if d, err = b.prepare(tx, t); err != nil || d == nil || d.Status != store.DeliveryPending || t.posted {
+			return err
+		}
+		if placeOf(d.Target) == p && missing == nil {
+			d.Attempts++
+		}
+		return tx.PutDelivery(d)
+	})
+	if err != nil {
+		return b.storeFailed(t, err)
+	}
+	if claim == nil { // it has ended, or another process has it
+		return result{}
+	}
+	defer claim.Close()
+	switch {
+	case d == nil:
+		return b.record(t, nil, func(ctx context.Context) error { return claim.Finish(ctx, nil) })
+	case d.Status != store.DeliveryPending:
+		return b.conclude(claim, t, d, d.Status, d.Error)
+	case t.posted:
+		return b.conclude(claim, t, d, store.DeliveryDelivered, "")
+	case placeOf(d.Target) != p:
+		// The session has got another target since it was put into this lane.
+		to := placeOf(d.Target)
+		r := b.record(t, nil, func(ctx context.Context) error { return claim.GiveBack(ctx, nil) })
+		if !r.stays {
+			r.moves = &to
+		}
+		return r
+	case missing != nil:
+		return b.conclude(claim, t, d, store.DeliveryFailed, missing.Error())
+	}
+	return b.posted(claim, t, d, b.post(claim, dest, d))
+}
+
+// prepare reads a delivery and gives it its target. It returns nil when there is
+// none or it has ended; otherwise its status says whether it is to be posted. It
+// writes nothing.
+func (b *Outbox) prepare(tx store.Tx, t *ticket) (*store.Delivery, error) {
+	d, err := tx.Delivery(t.id)
+	if err != nil || d == nil || d.Ended() {
+		return nil, err
+	}
+	if t.posted {
+		return d, nil
+	}
+	s, err := tx.Session(d.SessionKey)
+	if err != nil {
+		return nil, err
+	}
+	skip := func(format string, args ...any) {
+		d.Status, d.Error = store.DeliverySkipped, brief(fmt.Sprintf(format, args...))
+	}
+	if d.Target.IsZero() {
+		d.Target = resolve(s)
+	}
+	switch {
+	case s == nil:
+		skip("the session %s is gone", d.SessionKey)
+	case d.Target.IsZero():
+		skip("the session %s has no channel to deliver to: nothing was said to it from one yet", d.SessionKey)
+	default:
+		if err := b.o.Allowed(s, d.Target); err != nil {
+			skip("%v", err)
+		}
+	}
+	return d, nil
+}
+
+func (b *Outbox) sink(channel string) (sink.Sink, error) {
+	dest, err := b.o.Sink(channel)
+	if err == nil && dest == nil {
+		err = fmt.Errorf("channel %s has no sink: set delivery.channels.%[1]s", channel)
+	}
+	return dest, err
+}
+
+// post posts a delivery. A sink that panics has failed for now.
+func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err error) {
+	ctx, cancel := context.WithTimeout(claim.Context(), postTimeout)
+	defer cancel()
+	defer context.AfterFunc(b.ctx, cancel)()
+	defer func() {
+		if p := recover(); p != nil {
+			b.o.Logger.Error("delivery: the sink panicked", "delivery", d.ID, "channel", d.Target.Channel, "panic", p, "stack", string(debug.Stack()))
+			err = errors.New("the sink panicked: see the log")
+		}
+	}()
+	return dest.Post(ctx, &sink.Message{
+		IdempotencyKey: d.ID, Target: d.Target, Text: d.Text, SessionKey: d.SessionKey, RunID: d.RunID,
+	})
+}
+
+// posted records how a post went.
+func (b *Outbox) posted(claim *work.Claim, t *ticket, d *store.Delivery, err error) result {
+	var permanent *sink.Permanent
+	now, deadline := b.o.Now(), time.UnixMilli(d.CreatedAt).Add(b.o.MaxAge())
+	switch {
+	case err == nil:
+		t.posted = true
+		return b.conclude(claim, t, d, store.DeliveryDelivered, "")
+	case errors.As(err, &permanent):
+		return b.conclude(claim, t, d, store.DeliveryFailed, err.Error())
+	case !now.Before(deadline):
+		return b.conclude(claim, t, d, store.DeliveryFailed, fmt.Sprintf("gave up after %s: last error: %v", b.o.MaxAge(), err))
+	}
+	var later *sink.Later
+	all := errors.As(err, &later)
+	next := now.Add(pauseAfter(d.Attempts, later))
+	if next.After(deadline) {
+		next = deadline
+	}
+	d.Error, d.UpdatedAt = brief(err.Error()), now.UnixMilli()
+	b.o.Logger.Warn("delivery: not posted yet", "delivery", d.ID, "channel", d.Target.Channel, "attempt", d.Attempts, "next", next, "error", d.Error)
+	r := b.record(t, d, func(ctx context.Context) error {
+		return claim.GiveBack(ctx, func(tx store.Tx) error {
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+			return tx.Schedule(store.KindDelivery, d.ID, next.UnixMilli())
+		})
+	})
+	if r.stays {
+		return r
+	}
+	return result{stays: true, rest: next.Sub(now), all: all}
+}
+
+// conclude records how a delivery has ended.
+func (b *Outbox) conclude(claim *work.Claim, t *ticket, d *store.Delivery, status, why string) result {
+	now := b.o.Now().UnixMilli()
+	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, brief(why), now, now
+	return b.record(t, d, func(ctx context.Context) error {
+		return claim.Finish(ctx, func(tx store.Tx) error {
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+			return tell(tx, d)
+		})
+	})
+}
+
+// tell records in its flow what became of a delivery (S9).
+func tell(tx store.Tx, d *store.Delivery) error {
+	if d.FlowID == "" {
+		return nil
+	}
+	f, err := tx.Flow(d.FlowID)
+	if err != nil || f == nil {
+		return err
+	}
+	if f.Delivery = d.Status; d.Error != "" {
+		f.Delivery += ": " + d.Error
+	}
+	return tx.PutFlow(f)
+}
+
+// record writes, whatever becomes of the outbox meanwhile. When that fails, the
+// delivery stays in its lane.
+func (b *Outbox) record(t *ticket, d *store.Delivery, write func(context.Context) error) result {
+	if err := write(context.WithoutCancel(b.ctx)); err != nil {
+		return b.storeFailed(t, err)
+	}
+	t.stuck = 0
+	if d != nil && d.Ended() {
+		b.watch.Tell(d.ID)
+		if d.Status == store.DeliveryFailed {
+			b.o.Logger.Error("delivery: failed", "delivery", d.ID, "channel", d.Target.Channel, "attempts", d.Attempts, "error", d.Error)
+		}
+	}
+	return result{}
+}
+
+// storeFailed lets the lane rest because the store, or the claim, did not last.
+func (b *Outbox) storeFailed(t *ticket, err error) result {
+	t.stuck++
+	b.o.Logger.Error("delivery: cannot be recorded, will be tried again", "delivery", t.id, "posted", t.posted, "error", err)
+	return result{stays: true, rest: work.Backoff(t.stuck), all: true}
+}

@@ -1,0 +1,97 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/host/sink"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+func hang(ctx context.Context, _ *sink.Message) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestHangingChannel has one channel whose posts hang, to many recipients.
+func TestHangingChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t)
+		slow, quick := o.sink("slow", hang), o.sink("quick", nil)
+		for i := range 20 {
+			for _, channel := range []string{"slow", "quick"} {
+				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
+				o.session(key, channel, fmt.Sprint(i))
+				o.say(key, key)
+			}
+		}
+		o.start()
+		synctest.Wait()
+		if n := len(quick.posted); n != 20 {
+			t.Errorf("%d messages reached the quick channel", n)
+		}
+		if slow.now != 4 || slow.top != 4 {
+			t.Errorf("%d posts to the slow channel at once, %d now; want 4", slow.top, slow.now)
+		}
+	})
+}
+
+// TestConcurrency has more channels that hang than posts may be made at once.
+func TestConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t)
+		var sinks []*recorder
+		for c := range 5 {
+			channel := fmt.Sprint("c", c)
+			sinks = append(sinks, o.sink(channel, hang))
+			for i := range 5 {
+				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
+				o.session(key, channel, fmt.Sprint(i))
+				o.say(key, key)
+			}
+		}
+		o.start()
+		synctest.Wait()
+		total := 0
+		for _, s := range sinks {
+			total += s.now
+			if s.top > 4 {
+				t.Errorf("%d posts to one channel at once, want 4 at most", s.top)
+			}
+		}
+		if total != 16 {
+			t.Errorf("%d posts at once, want 16", total)
+		}
+	})
+}
+
+// TestOneAtATime sees that messages to one recipient never overlap, and go out
+// in the order of their creation, whatever order they become known in.
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t)
+		s := o.sink("chat", func(context.Context, *sink.Message) error {
+			time.Sleep(time.Second)
+			return nil
+		})
+		for _, id := range []string{"c", "a", "b"} {
+			o.update(func(tx store.Tx) error {
+				at := time.Now().Add(-time.Hour).UnixMilli() + int64(id[0])
+				d := &store.Delivery{ID: id, SessionKey: sessionKey, Text: id, Status: store.DeliveryPending, CreatedAt: at}
+				if err := tx.PutDelivery(d); err != nil {
+					return err
+				}
+				return tx.Schedule(store.KindDelivery, id, time.Now().UnixMilli())
+			})
+		}
+		o.start()
+		o.say(sessionKey, "d")
+		time.Sleep(time.Minute)
+		if s.texts() != "a b c d" || s.top != 1 {
+			t.Errorf("posted %q, %d at once", s.texts(), s.top)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+// Package discord is the sink that posts with a Discord bot.
+//
+// Each message carries a nonce made of its key, and Discord is told to enforce it:
+// within a few minutes it answers a nonce that it has seen with the message that
+// it has, and posts none. So a message is posted once as long as it is recorded,
+// or tried again, within that time; the process dying before it is recorded, and
+// starting later, may post it twice. A text of more than 2000 characters is posted
+// in parts, each with a nonce of its own; an attempt goes on behind the parts that
+// this process knows to be posted.
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/parley-wasm/parley/host/internal/delivery/part"
+	"github.com/parley-wasm/parley/host/internal/delivery/post"
+	"github.com/parley-wasm/parley/host/sink"
+)
+
+// DefaultBaseURL is the address of Discord's API.
+const DefaultBaseURL = "https://discord.com/api/v10"
+
+// maxText is how long a message may be, in characters.
+const maxText = 2000
+
+// userAgent is of the form that Discord asks for.
+const userAgent = "DiscordBot (https://github.com/parley-wasm/parley, 1)"
+
+// Options are the settings of a Sink.
+type Options struct {
+	Token     string            // of the bot; required
+	BaseURL   string            // empty: DefaultBaseURL
+	Transport http.RoundTripper // nil: one of its own
+}
+
+// Sink posts with one bot. It is safe for concurrent use.
+type Sink struct {
+	client *post.Client
+	base   string
+	token  string
+	parts  part.Memory
+}
+
+var _ sink.Sink = (*Sink)(nil)
+
+// New checks the options and returns a sink. Nothing is sent.
+func New(o *Options) (*Sink, error) {
+	if o == nil || o.Token == "" {
+		return nil, errors.New("discord: token is missing: the application's page gives one under Bot")
+	}
+	base, err := post.Base(o.BaseURL, DefaultBaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("discord: baseUrl: %w", err)
+	}
+	return &Sink{client: post.NewClient("discord", o.Transport, o.Token), base: base, token: o.Token}, nil
+}
+
+// request is the body of a message. Users who are named in it are told; whole
+// roles, and everybody, are not: an agent's text must not call them.
+type request struct {
+	Content         string   `json:"content"`
+	Nonce           string   `json:"nonce"`
+	EnforceNonce    bool     `json:"enforce_nonce"`
+	AllowedMentions mentions `json:"allowed_mentions"`
+}
+
+type mentions struct {
+	Parse []string `json:"parse"`
+}
+
+// Post posts the message, in parts if it is long. A thread is a channel of its
+// own.
+func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
+	channel := post.Bare(m.To, "discord:", "channel:")
+	if m.ThreadID != "" {
+		channel = m.ThreadID
+	}
+	if _, err := strconv.ParseUint(channel, 10, 64); err != nil {
+		return &sink.Permanent{Err: s.client.Errorf("%.60q is no channel's id: give the number of a channel, a thread, or a direct-message channel", channel)}
+	}
+	url := s.base + "/channels/" + channel + "/messages"
+	return s.parts.Post(ctx, m.IdempotencyKey, part.Split(m.Text, maxText, part.UTF16), func(ctx context.Context, position int, text string) error {
+		return s.send(ctx, url, &request{
+			Content: text, Nonce: nonce(m.IdempotencyKey, position), EnforceNonce: true,
+			AllowedMentions: mentions{Parse: []string{"users"}},
+		})
+	})
+}
+
+// nonce makes a text of 24 characters, of the 25 that Discord takes, of a
+// message's key and a part's position.
+func nonce(key string, position int) string {
+	b := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
+	return hex.EncodeToString(b[:12])
+}
+
+// response is the part of Discord's answers that says how it went.
+type response struct {
+	ID         string  `json:"id"`   // of the message
+	Code       int     `json:"code"` // of the error
+	Message    string  `json:"message"`
+	RetryAfter float64 `json:"retry_after"` // seconds
+	Global     bool    `json:"global"`
+}
+
+func (s *Sink) send(ctx context.Context, url string, r *request) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return &sink.Permanent{Err: err}
+	}
+	a, err := s.client.JSON(ctx, url, http.Header{"Authorization": {"Bot " + s.token}, "User-Agent": {userAgent}}, body)
+	if err != nil {
+		return err
+	}
+	var answer response
+	switch {
+	case !a.JSON(&answer) || a.OK() && answer.ID == "":
+		return a.Classify(s.client.Errorf("answered %d with what is not Discord's JSON: %s", a.Status, s.client.Excerpt(a)))
+	case a.OK():
+		return nil
+	}
+	return s.refusal(a, &answer)
+}

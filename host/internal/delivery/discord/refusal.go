@@ -1,0 +1,47 @@
+package discord
+
+import (
+	"net/http"
+
+	"github.com/parley-wasm/parley/host/internal/delivery/post"
+	"github.com/parley-wasm/parley/host/sink"
+)
+
+// passing are the codes of errors that go away by themselves, whatever their
+// status is.
+var passing = map[int]bool{
+	20016:  true, // slow mode
+	20028:  true, // write rate of the channel
+	20029:  true, // write rate of the server
+	40062:  true, // a service is rate limited
+	130000: true, // overloaded
+}
+
+// advice says what to do about errors that somebody can mend.
+var advice = map[int]string{
+	10003: "check the channel's id",
+	50001: "the bot is not in that server or cannot see the channel",
+	50013: "give the bot the permission to send messages there",
+	50007: "this user takes no messages from the bot",
+	50083: "the thread is archived",
+}
+
+// refusal is the error that an answer stands for.
+func (s *Sink) refusal(a *post.Answer, r *response) error {
+	if r.Message == "" {
+		r.Message = s.client.Excerpt(a)
+	}
+	why := s.client.Clip(r.Message)
+	if hint := advice[r.Code]; hint != "" {
+		why += ": " + hint
+	}
+	err := s.client.Errorf("refused with %d, code %d: %s", a.Status, r.Code, why)
+	if a.Status == http.StatusTooManyRequests || passing[r.Code] {
+		// The body is more exact than the header.
+		if after, ok := post.Seconds(r.RetryAfter); ok && after > 0 {
+			return &sink.Later{After: after, Err: err}
+		}
+		return a.Later(err)
+	}
+	return a.Classify(err)
+}

@@ -1,0 +1,148 @@
+// Package telegram is the sink that posts with a Telegram bot.
+//
+// Telegram takes no key. A message may be posted twice if the process dies before
+// it is recorded, or if the connection breaks before the answer. A text of more
+// than 4096 UTF-16 code units is posted in parts; an attempt goes on behind the
+// parts that this process knows to be posted.
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/parley-wasm/parley/host/internal/delivery/part"
+	"github.com/parley-wasm/parley/host/internal/delivery/post"
+	"github.com/parley-wasm/parley/host/sink"
+)
+
+// DefaultBaseURL is Telegram's own address.
+const DefaultBaseURL = "https://api.telegram.org"
+
+// maxText is how long a message may be, in UTF-16 code units.
+const maxText = 4096
+
+// Options are the settings of a Sink.
+type Options struct {
+	Token     string            // of the bot; required
+	BaseURL   string            // empty: DefaultBaseURL
+	Transport http.RoundTripper // nil: one of its own
+}
+
+// Sink posts with one bot. It is safe for concurrent use.
+type Sink struct {
+	client *post.Client
+	url    string // has the token in it
+	parts  part.Memory
+}
+
+var _ sink.Sink = (*Sink)(nil)
+
+// New checks the options and returns a sink. Nothing is sent.
+func New(o *Options) (*Sink, error) {
+	if o == nil || o.Token == "" {
+		return nil, errors.New("telegram: token is missing: BotFather gives one")
+	}
+	base, err := post.Base(o.BaseURL, DefaultBaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("telegram: baseUrl: %w", err)
+	}
+	_, key, _ := strings.Cut(o.Token, ":") // what comes before is the bot's id
+	return &Sink{
+		client: post.NewClient("telegram", o.Transport, o.Token, key),
+		url:    base + "/bot" + url.PathEscape(o.Token) + "/sendMessage",
+	}, nil
+}
+
+// request is the body of sendMessage. There is no parse mode: the text is shown
+// as it is.
+type request struct {
+	ChatID   any    `json:"chat_id"` // int64, or text such as @name
+	ThreadID int64  `json:"message_thread_id,omitempty"`
+	Text     string `json:"text"`
+}
+
+// response is the part of Telegram's answer that says how it went.
+type response struct {
+	OK          bool   `json:"ok"`
+	ErrorCode   int    `json:"error_code"`
+	Description string `json:"description"`
+	Parameters  struct {
+		RetryAfter float64 `json:"retry_after"`
+		MigrateTo  int64   `json:"migrate_to_chat_id"`
+	} `json:"parameters"`
+}
+
+// Post posts the message, in parts if it is long.
+func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
+	r := request{ChatID: chat(m.To)}
+	if m.ThreadID != "" {
+		id, err := strconv.ParseInt(m.ThreadID, 10, 64)
+		if err != nil {
+			return &sink.Permanent{Err: s.client.Errorf("threadId %.40q is no number, as Telegram's topics are", m.ThreadID)}
+		}
+		r.ThreadID = id
+	}
+	if r.ThreadID == generalTopic {
+		r.ThreadID = 0
+	}
+	return s.parts.Post(ctx, m.IdempotencyKey, part.Split(m.Text, maxText, part.UTF16), func(ctx context.Context, _ int, text string) error {
+		r.Text = text
+		return s.send(ctx, &r)
+	})
+}
+
+// generalTopic is the topic that every forum has. Telegram knows no topic of that
+// number when something is posted to it; without a topic it gets there.
+const generalTopic = 1
+
+// chat returns the id of a chat as Telegram wants it.
+func chat(to string) any {
+	to = post.Bare(to, "telegram:", "tg:")
+	if id, err := strconv.ParseInt(to, 10, 64); err == nil {
+		return id
+	}
+	return to
+}
+
+func (s *Sink) send(ctx context.Context, r *request) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return &sink.Permanent{Err: err}
+	}
+	a, err := s.client.JSON(ctx, s.url, nil, body)
+	if err != nil {
+		return err
+	}
+	var answer response
+	if !a.JSON(&answer) {
+		return a.Classify(s.client.Errorf("answered %d with what is not Telegram's JSON: %s", a.Status, s.client.Excerpt(a)))
+	}
+	if a.OK() && answer.OK {
+		return nil
+	}
+	return s.refusal(a, &answer)
+}
+
+// refusal is the error that an answer stands for.
+func (s *Sink) refusal(a *post.Answer, r *response) error {
+	if r.ErrorCode != 0 {
+		a.Status = r.ErrorCode
+	}
+	if r.Description == "" {
+		r.Description = s.client.Excerpt(a)
+	}
+	err := s.client.Errorf("refused with %d: %s", a.Status, s.client.Clip(r.Description))
+	if to := r.Parameters.MigrateTo; to != 0 {
+		return &sink.Permanent{Err: s.client.Errorf("the group has become a supergroup with the id %d: send there", to)}
+	}
+	if after, ok := post.Seconds(r.Parameters.RetryAfter); ok && after > 0 {
+		return &sink.Later{After: after, Err: err}
+	}
+	return a.Classify(err)
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/host/internal/engine/extismenv"
+	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/wasmedit"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// work is a call to be measured.
+type work struct {
+	name     string
+	wasm     []byte
+	exchange *recordingtest.Exchange
+}
+
+// answers gives the recorded replies and does not look at the requests.
+type answers struct {
+	calls []recordingtest.HostCall
+	next  int
+}
+
+func (a *answers) Call(context.Context, string, []byte) ([]byte, error) {
+	reply := a.calls[a.next].Reply
+	a.next++
+	return reply, nil
+}
+
+func works(b *testing.B) []work {
+	b.Helper()
+	all := []work{
+		{"loop of 100,000", wasmtest.Plugin(wasmtest.Code(wasmtest.Repeat(1, 100_000), wasmtest.I32(0))).Encode(), &recordingtest.Exchange{Export: "call"}},
+	}
+	for _, id := range []string{"S2.3/fifty-rows", "S3.1/fifty-messages", "S5.2/five-children"} {
+		t, err := recordingtest.Find("../../../testdata/recordings", id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, work{id, wasm.Parley, &t.Exchanges[len(t.Exchanges)-1]})
+	}
+	return all
+}
+
+// BenchmarkFuel compares the ways to bound what a call computes: not at all, by
+// fuel, and by the runtime's own cancellation. They run in turns, so that what
+// disturbs one disturbs the others.
+func BenchmarkFuel(b *testing.B) {
+	names := [...]string{"none", "fuel", "cancellation"}
+	for _, w := range works(b) {
+		b.Run(w.name, func(b *testing.B) {
+			var calls [len(names)]func()
+			var times [len(names)][]time.Duration
+			for i, name := range names {
+				calls[i] = bounded(b, w, name)
+			}
+			for b.Loop() {
+				// In a random order: what runs behind the cancellation pays for its garbage.
+				for _, i := range rand.Perm(len(calls)) {
+					begin := time.Now()
+					calls[i]()
+					times[i] = append(times[i], time.Since(begin))
+				}
+			}
+			for i := range times {
+				slices.Sort(times[i])
+				median := times[i][len(times[i])/2]
+				b.ReportMetric(float64(median)/float64(time.Microsecond), "µs-"+names[i])
+				if i > 0 {
+					b.ReportMetric(float64(median)/float64(times[0][len(times[0])/2]), "x-none-"+names[i])
+				}
+			}
+			b.ReportMetric(0, "ns/op") // of the three together: not shown
+		})
+	}
+}
+
+// bounded instantiates the module and returns what calls it once.
+func bounded(b *testing.B, w work, way string) (call func()) {
+	b.Helper()
+	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(way == "cancellation"))
+	b.Cleanup(func() { _ = rt.Close(context.Background()) })
+	if err := extismenv.Instantiate(b.Context(), rt); err != nil {
+		b.Fatal(err)
+	}
+	m, err := wasmedit.Parse(w.wasm)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if way == "fuel" {
+		if _, err := m.Harden(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	options := extismenv.Options{MaxIn: 32 << 20, MaxOut: 8 << 20, MaxHostCalls: 1000, MaxLogLines: 10, Logger: slog.New(slog.DiscardHandler)}
+	// The runtime watches a context that can end, in a goroutine that may look at it
+	// after the call. So each call has an environment of its own, never ended.
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+	b.Cleanup(cancel)
+	until := time.Now().Add(2 * time.Hour)
+	begin := func(c extismenv.Call) context.Context {
+		c.Until = until
+		inner, err := extismenv.New(options, nil).Begin(ctx, c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return inner
+	}
+	module, err := rt.InstantiateWithConfig(begin(extismenv.Call{}), m.Encode(), wazero.NewModuleConfig().WithStartFunctions())
+	if err != nil {
+		b.Fatal(err)
+	}
+	refuel := func() {}
+	if way == "fuel" {
+		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
+		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
+		refuel = func() { fuel.Set(wasmedit.Slice); reserve.Set(1 << 50) }
+		refuel()
+		if start := module.ExportedFunction(wasmedit.ExportStart); start != nil {
+			if _, err := start.Call(begin(extismenv.Call{})); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	f := module.ExportedFunction(w.exchange.Export)
+	var stack [1]uint64
+	return func() {
+		inner := begin(extismenv.Call{Input: w.exchange.Input, Host: &answers{calls: w.exchange.Calls}})
+		refuel()
+		if err := f.CallWithStack(inner, stack[:]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

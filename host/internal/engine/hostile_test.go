@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
+)
+
+const hostile = "../../../testdata/hostile"
+
+// hostileLimits make the attacks short.
+var hostileLimits = engine.Limits{
+	Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 8, HostCalls: 50, InMiB: 1, OutMiB: 1, LogLines: 20, IdleInstances: 2,
+}
+
+// ways runs a test once for each way on which bytes move.
+func ways(t *testing.T, test func(t *testing.T, environmentOnly bool)) {
+	for _, environmentOnly := range []bool{false, true} {
+		t.Run(map[bool]string{false: "direct", true: "environment"}[environmentOnly], func(t *testing.T) { test(t, environmentOnly) })
+	}
+}
+
+// TestHostile attacks an engine with each hostile plugin, on both ways: the attack
+// ends as it is to, and before and after it the same plugin and another one answer.
+func TestHostile(t *testing.T) {
+	ways(t, func(t *testing.T, environmentOnly bool) {
+		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler)})
+		other, err := e.Load(t.Context(), hostiletest.Wasm(t, hostile, "loop"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := hostFunc(func(context.Context, string, []byte) []byte { return []byte(`{"ok":{}}`) })
+		well := func(t *testing.T, p *engine.Plugin) {
+			t.Helper()
+			for _, export := range []string{abi.ExportCall, abi.ExportResume} {
+				out, err := p.Run(t.Context(), export, []byte(`{"peaceful":true}`), h)
+				if err != nil || string(out) != `{"result":{"status":"ok"}}` {
+					t.Errorf("a peaceful %s got %.100q, %v", export, out, err)
+				}
+			}
+		}
+		for _, c := range hostiletest.Read(t, hostile) {
+			t.Run(c.Name, func(t *testing.T) {
+				ends := c.Ends(environmentOnly)
+				p, err := e.Load(t.Context(), c.Wasm)
+				defer well(t, other)
+				if p != nil {
+					defer func() {
+						if err := p.Close(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}()
+				}
+				switch ends.At {
+				case hostiletest.Load, hostiletest.Start, hostiletest.Describe:
+					fails(t, err, ends.At, ends)
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.Name == "no-tools" {
+					return
+				}
+				for range 2 {
+					if !c.Any {
+						well(t, p)
+					}
+					for _, export := range []string{abi.ExportCall, abi.ExportResume} {
+						out, err := p.Run(t.Context(), export, []byte(`"8 bytes, and then the sign to attack: ^"`), h)
+						if ends.At == hostiletest.Call && ends.Error != string(engine.Runs) && ends.Error != string(engine.Deliveries) {
+							fails(t, err, export, ends)
+						} else if err != nil && !errors.Is(err, engine.HostCalls) { // what only a host's functions count
+							t.Errorf("got %.100q, %v", out, err)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+func fails(t *testing.T, err error, op string, want hostiletest.Ending) {
+	t.Helper()
+	var typed *engine.Error
+	if !errors.As(err, &typed) {
+		t.Fatalf("got %v, want %s", err, want.Error)
+	}
+	if typed.Op != op || string(typed.Kind) != want.Error || !strings.Contains(err.Error(), want.Says) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %s in %s (%v), want %s in %s with %q", typed.Kind, typed.Op, err, want.Error, op, want.Says)
+	}
+}
+
+// TestStackIsGivenBack: an instance that waits does not hold the stack of a deep call.
+func TestStackIsGivenBack(t *testing.T) {
+	p, err := newEngine(t, nil).Load(t.Context(), hostiletest.Wasm(t, hostile, "recursion-returns"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func() int64 {
+		runtime.GC()
+		runtime.GC() // what a pool has given up goes with the second
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := held()
+	for _, export := range []string{abi.ExportCall, abi.ExportResume} {
+		if _, err := p.Run(t.Context(), export, []byte(`^`), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := held() - before; more > 4<<20 {
+		t.Errorf("an idle instance holds %d bytes more", more)
+	}
+	if s := p.Stats(); s.Kept < 2 {
+		t.Errorf("the instance was not kept: %+v", s)
+	}
+}

@@ -1,0 +1,89 @@
+package wasmtest
+
+import (
+	"encoding/binary"
+
+	"github.com/parley-wasm/parley/host/wasmedit"
+)
+
+// Sections is a module by its sections: the entries of each, in the binary format.
+// It can say everything, what makes no sense included.
+type Sections struct {
+	Types, Imports, Funcs, Tables, Memories, Globals, Exports [][]byte
+
+	Start               []byte // the index of the start function; nil = none
+	Elements            [][]byte
+	CountData           bool // says the number of data segments before the code, which memory.init and data.drop need
+	Codes, Data, Custom [][]byte
+}
+
+// Encode assembles the module. Sections without entries are left out.
+func (s *Sections) Encode() []byte {
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	section := func(id byte, body []byte) {
+		out = append(uleb(append(out, id), uint64(len(body))), body...)
+	}
+	entries := func(id byte, items [][]byte) {
+		if len(items) > 0 {
+			section(id, vector(items))
+		}
+	}
+	entries(1, s.Types)
+	entries(2, s.Imports)
+	entries(3, s.Funcs)
+	entries(4, s.Tables)
+	entries(5, s.Memories)
+	entries(6, s.Globals)
+	entries(7, s.Exports)
+	if s.Start != nil {
+		section(8, s.Start)
+	}
+	entries(9, s.Elements)
+	if s.CountData {
+		section(12, uleb(nil, uint64(len(s.Data))))
+	}
+	entries(10, s.Codes)
+	entries(11, s.Data)
+	for _, body := range s.Custom {
+		section(0, body)
+	}
+	return out
+}
+
+// Index is a number of the binary format without a sign.
+func Index(n int) []byte { return uleb(nil, uint64(n)) }
+
+// Signature is an entry of the type section.
+func Signature(t wasmedit.FuncType) []byte { return signature(t) }
+
+// ExportEntry is an entry of the export section.
+func ExportEntry(as string, kind wasmedit.Kind, index int) []byte {
+	return uleb(append(name(nil, as), byte(kind)), uint64(index))
+}
+
+// ImportEntry is an entry of the import section; what describes the import by its
+// kind.
+func ImportEntry(module, as string, kind wasmedit.Kind, what ...byte) []byte {
+	return append(append(name(name(nil, module), as), byte(kind)), what...)
+}
+
+// GlobalEntry is an entry of the global section; value is without its end.
+func GlobalEntry(g wasmedit.Global, value []byte) []byte {
+	mutable := byte(0)
+	if g.Mutable {
+		mutable = 1
+	}
+	return append(append([]byte{byte(g.Type), mutable}, value...), 0x0b)
+}
+
+// CodeEntry is an entry of the code section; code is without its end.
+func CodeEntry(locals []wasmedit.ValueType, code []byte) []byte {
+	body := uleb(nil, uint64(len(locals)))
+	for _, t := range locals {
+		body = append(body, 1, byte(t))
+	}
+	body = append(append(body, code...), 0x0b)
+	return append(uleb(nil, uint64(len(body))), body...)
+}
+
+func uleb(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }

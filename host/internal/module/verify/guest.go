@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/refhost"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/host/internal/engine"
+)
+
+// Bounds of what a module may do in one vector. They are far beyond what vectors
+// need (at most 42 steps, and 1.3 MB) and keep a module that always wants
+// more from going on for ever: time in the reference host costs nothing.
+const (
+	maxCalls = 1000
+	maxBytes = 16 << 20 // output and requests together
+)
+
+// try plays a vector and returns what is wrong.
+func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
+	answers, problems := play(ctx, v, run)
+	if like := s.byID[v.SameAs]; like != nil && len(problems) == 0 {
+		var others []vector.Answer
+		if others, problems = play(ctx, like, run); len(problems) == 0 {
+			problems = vector.Same(answers, others, like.ID)
+		}
+	}
+	return problems
+}
+
+// play plays a vector in a world of its own.
+func play(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
+	// The reference host is made to be read, and a module that nobody trusts yet
+	// must not end the program with an answer that it does not expect.
+	defer func() {
+		if p := recover(); p != nil {
+			answers, problems = nil, []string{fmt.Sprintf("what the module answered cannot be gone on with: %v", p)}
+		}
+	}()
+	g := &guest{ctx: ctx, run: run}
+	h, err := refhost.New(v, g.call)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	answers, problems = vector.Play(v, h, nil)
+	if g.failed != nil { // which a vector that expects a refusal could take for one
+		problems = []string{g.failed.Error()}
+	}
+	return answers, problems
+}
+
+// guest is the module in a reference host.
+type guest struct {
+	ctx          context.Context
+	run          Run
+	calls, bytes int
+	over         error // it has done more than it may
+	failed       error // it answers nothing any more
+}
+
+// call is a refhost.Plugin.
+func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]byte, error) {
+	if g.failed != nil {
+		return nil, g.failed
+	}
+	if g.calls++; g.calls > maxCalls {
+		g.failed = fmt.Errorf("it has not ended after %d steps", maxCalls)
+		return nil, g.failed
+	}
+	var functions engine.HostFunctions
+	if h != nil {
+		functions = hostFunctions{g, h}
+	}
+	output, err := g.run(g.ctx, export, input, functions)
+	g.count(output)
+	switch {
+	case g.over != nil:
+		g.failed = g.over
+	case err != nil:
+		g.failed = err
+	default:
+		if err := jsonstrict.Check(output); err != nil {
+			g.failed = fmt.Errorf("%s: the output is not strict JSON: %w", export, err)
+		}
+	}
+	return output, g.failed
+}
+
+func (g *guest) count(doc []byte) {
+	if g.bytes += len(doc); g.bytes > maxBytes {
+		g.over = fmt.Errorf("it has asked and answered more than %d bytes", maxBytes)
+	}
+}
+
+// hostFunctions are the reference host's for one step.
+type hostFunctions struct {
+	guest *guest
+	host  refhost.HostFunctions
+}
+
+var _ engine.HostFunctions = hostFunctions{}
+
+// Call implements engine.HostFunctions.
+func (f hostFunctions) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if f.guest.count(request); f.guest.over != nil {
+		return nil, f.guest.over
+	}
+	if err := jsonstrict.Check(request); err != nil {
+		return abi.AppendError(nil, abi.InvalidArgs, "the request is not strict JSON: "+err.Error()), nil
+	}
+	return f.host.Call(family, request), nil
+}

@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/testdata/vectors"
+)
+
+// Level says which vectors a module must pass.
+type Level string
+
+// Levels.
+const (
+	All   Level = "all"   // every vector that needs the module
+	Quick Level = "quick" // the first vector of each kind, see kinds
+)
+
+// set is the vectors of a level.
+type set struct {
+	vectors []*vector.Vector
+	byID    map[string]*vector.Vector // these, and those that they must answer like
+}
+
+// load reads the vectors of a level. Known gaps say nothing about a module, and
+// neither does a vector in which no tool is called. Nothing is kept for the next
+// time: modules are seldom verified, and all vectors take tens of megabytes.
+func load(l Level) (*set, error) {
+	if l != All && l != Quick {
+		return nil, fmt.Errorf("verify: there is no level %q; there are %s and %s", l, All, Quick)
+	}
+	wanted, seen := map[string]bool{}, map[string]bool{}
+	all, err := vector.Select(vectors.Files, func(v *vector.Vector) bool {
+		if v.Gap == "" && len(tools(v)) > 0 && (l == All || !seeAll(seen, kinds(v))) {
+			wanted[v.ID] = true
+		}
+		return wanted[v.ID]
+	})
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	s := &set{byID: map[string]*vector.Vector{}}
+	for _, v := range all {
+		if s.byID[v.ID] = v; wanted[v.ID] {
+			s.vectors = append(s.vectors, v)
+		}
+	}
+	return s, nil
+}
+
+// seeAll reports whether all names have been seen before.
+func seeAll(seen map[string]bool, names []string) bool {
+	before := true
+	for _, name := range names {
+		before = before && seen[name]
+		seen[name] = true
+	}
+	return before
+}
+
+// kinds are what a vector is an example of: its section, its file, and each of its
+// steps with the form of what must come of it. So each tool is tried with a result,
+// a failure and an error, and each chapter of a conversation at least once, whatever
+// vectors are added.
+func kinds(v *vector.Vector) []string {
+	section, _, _ := strings.Cut(v.ID, "/")
+	all := []string{section, v.File}
+	for i := range v.Steps {
+		s := &v.Steps[i]
+		all = append(all, s.Name()+" "+s.Expect.Form())
+	}
+	return all
+}
+
+// sessionTools are what vectors are about. Other names that they call are meant not
+// to exist.
+var sessionTools = []string{abi.ToolList, abi.ToolHistory, abi.ToolAgents, abi.ToolSend, abi.ToolSpawn}
+
+// tools returns the session tools that a vector calls, or lets an agent call.
+func tools(v *vector.Vector) (names []string) {
+	add := func(name string) {
+		if slices.Contains(sessionTools, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range v.Steps {
+		add(v.Steps[i].Tool)
+	}
+	for _, turns := range v.Agents {
+		for i := range turns {
+			for j := range turns[i].Calls {
+				add(turns[i].Calls[j].Tool)
+			}
+		}
+	}
+	return names
+}
+
+// missing reports whether a vector needs a tool that is not there.
+func missing(v *vector.Vector, there []string) bool {
+	return slices.ContainsFunc(tools(v), func(name string) bool { return !slices.Contains(there, name) })
+}

@@ -1,0 +1,86 @@
+package module_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/module/verify"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// TestVerified swaps to a module that answers differently than the vectors want, and
+// to one that does not.
+func TestVerified(t *testing.T) {
+	w := newWorld(t)
+	tried := 0
+	w.verify = func(ctx context.Context, v *module.Version) (*module.Verified, error) {
+		tried++
+		r, err := verify.Module(ctx, v.Run, &verify.Options{Level: verify.Quick, Tools: verify.Names(v.About.Tools)})
+		if err != nil {
+			return nil, err
+		}
+		return &module.Verified{Passed: r.Passed}, r.Err()
+	}
+	w.open(wasm.Parley, store.OriginBuiltIn)
+	built := module.Digest(wasm.Parley)
+	if tried != 0 {
+		t.Error("what is built in was verified")
+	}
+	wrong := bytes.ReplaceAll(wasm.Parley, []byte(`"count":`), []byte(`"kount":`))
+	_, err := w.Swap(t.Context(), &module.Candidate{Wasm: wrong, Origin: "test"})
+	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/result-is-one-object: step 1: sessions_list: ") {
+		t.Errorf("got %v", err)
+	}
+	if w.Active().Digest() != built || len(w.Loaded()) != 1 || len(w.told) != 0 {
+		t.Errorf("%s serves, of %d, after %q", w.Active(), len(w.Loaded()), w.told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	right := append(bytes.Clone(wasm.Parley), 0, 3, 1, 'x', 0) // another digest, by a custom section
+	if _, err := w.Swap(ctx, &module.Candidate{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
+		t.Errorf("canceled: %v, %s serves", err, w.Active())
+	}
+	if c := w.swap(right); c.After.Digest() != module.Digest(right) || tried != 2 || c.Verified == nil || c.Verified.Passed == 0 {
+		t.Errorf("%s serves after %d tries, verified %+v", c.After, tried, c.Verified)
+	}
+	w.open(right, "test")
+	if tried != 2 || w.Active().Digest() != module.Digest(right) {
+		t.Errorf("%d tries, %s serves: what is active already was tried before", tried, w.Active())
+	}
+}
+
+// TestFirstIsVerified opens registries on an empty store with a module that somebody
+// asked for.
+func TestFirstIsVerified(t *testing.T) {
+	w := newWorld(t)
+	tried := errors.New("tried")
+	open := func(origin string) error {
+		r, err := module.Open(t.Context(), &module.Options{
+			Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy },
+			Verify: func(context.Context, *module.Version, *module.Candidate) (*module.Verified, error) { return nil, tried },
+			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		}, &module.Candidate{Wasm: build("1", 1, 1), Origin: origin})
+		if r != nil && err == nil {
+			err = r.Close(t.Context())
+		}
+		return err
+	}
+	for range 2 { // nothing is kept of the first
+		if err := open("file"); !errors.Is(err, tried) {
+			t.Errorf("got %v", err)
+		}
+	}
+	for _, origin := range []string{store.OriginBuiltIn, "file"} { // then it is the active one
+		if err := open(origin); err != nil {
+			t.Errorf("%s: %v", origin, err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Version is a module that is loaded. Who got it from Registry.Use or UseFor
+// releases it.
+type Version struct {
+	About *abi.Description
+
+	digest   string
+	registry *Registry
+	plugin   *engine.Plugin
+
+	// Guarded by Registry.mu.
+	signer string
+	uses   int
+	kept   bool // in Registry.loaded; one that is not is closed with its last use
+}
+
+// Digest returns the SHA-256 of the module, in hexadecimal.
+func (v *Version) Digest() string { return v.digest }
+
+// Signer returns which key signed the module, store.OriginBuiltIn, or
+// "" if nobody did.
+func (v *Version) Signer() string {
+	v.registry.mu.Lock()
+	defer v.registry.mu.Unlock()
+	return v.signer
+}
+
+// Name returns the plugin's name and version.
+func (v *Version) Name() string { return v.About.Name + " " + v.About.Version }
+
+func (v *Version) String() string { return fmt.Sprintf("%s (%.12s)", v.Name(), v.digest) }
+
+// Needs returns the members of the settings that a tool needs.
+func (v *Version) Needs(tool string) []string {
+	if t := v.About.Tool(tool); t != nil {
+		return t.Needs
+	}
+	return nil
+}
+
+// Grants returns why the plugin may not use an operation of host functions, as an
+// *abi.Error: it does not ask for it, or Options.Allows does not.
+func (v *Version) Grants(capability string) error {
+	switch allows := v.registry.options.Allows; {
+	case !slices.Contains(v.About.Capabilities, capability):
+		return abi.NewError(abi.Forbidden, capability+": the plugin does not name it among the capabilities that it describes")
+	case allows != nil && !allows(capability):
+		return abi.NewError(abi.Forbidden, capability+": plugins.allow of the configuration leaves it out")
+	}
+	return nil
+}
+
+// reads reports whether the version can go on with a state.
+func (v *Version) reads(plugin string, stateVersion int) bool {
+	name := plugin[:max(strings.LastIndexByte(plugin, ' '), 0)]
+	return name == v.About.Name && v.About.Resumes[0] <= stateVersion && stateVersion <= v.About.Resumes[1]
+}
+
+// Run calls an export.
+func (v *Version) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
+	output, err := v.plugin.Run(ctx, export, input, h)
+	v.registry.judge(v, err)
+	return output, err
+}
+
+// Release ends a use.
+func (v *Version) Release() {
+	r := v.registry
+	r.mu.Lock()
+	v.uses--
+	last := !v.kept && v.uses == 0
+	r.mu.Unlock()
+	if last {
+		r.close(v)
+	}
+}
+
+// guilty reports whether a step failed by the plugin's own fault.
+func guilty(err error) bool {
+	e, ok := errors.AsType[*engine.Error](err)
+	return ok && (e.Kind == engine.Trap || e.Kind == engine.Failed || e.Kind.IsLimit())
+}
+
+// readable returns the version that is to go on with a state: the active one if it
+// can; else the one that wrote it; else any that can; or nil.
+func (r *Registry) readable(s store.States) *Version {
+	if r.active.reads(s.Plugin, s.StateVersion) {
+		return r.active
+	}
+	if v := r.loaded[s.Module]; v != nil && v.reads(s.Plugin, s.StateVersion) {
+		return v
+	}
+	for _, v := range r.loaded {
+		if v.reads(s.Plugin, s.StateVersion) {
+			return v
+		}
+	}
+	return nil
+}

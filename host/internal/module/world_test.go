@@ -1,0 +1,173 @@
+package module_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+)
+
+// build is a plugin that writes states of one version and reads some, and answers
+// with its own version.
+func build(version string, state, oldest int) []byte { return buildWith(version, state, oldest, nil) }
+
+func buildWith(version string, state, oldest int, call []byte) []byte {
+	m := wasmtest.Plugin(wasmtest.Code(call, wasmtest.Say(version), wasmtest.I32(0)))
+	m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(fmt.Sprintf(`{"abi":1,"name":"p","version":%q,"stateVersion":%d,"resumes":[%d,%d],`+
+		`"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":[]}]}`, version, state, oldest, state)), wasmtest.I32(0))
+	return m.Encode()
+}
+
+// world is a store, and registries on it one after the other.
+type world struct {
+	*testing.T
+	db      *sqlite.DB
+	engine  *engine.Engine
+	policy  module.Policy
+	verify  func(context.Context, *module.Version) (*module.Verified, error)
+	builtIn []byte
+	parked  []string // digests
+	told    []string // versions, with * when rolled back
+	*module.Registry
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, policy: module.Policy{TrialFailures: 2, TrialSteps: 5, MaxPinned: 2}}
+	var err error
+	if w.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.engine, err = engine.New(t.Context(), &engine.Options{Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.end()
+		if err := errors.Join(w.engine.Close(context.Background()), w.db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) end() {
+	if w.Registry != nil {
+		if err := w.Registry.Close(context.Background()); err != nil {
+			w.Error(err)
+		}
+		w.Registry = nil
+	}
+}
+
+// open opens a registry, as a program that starts does.
+func (w *world) open(wasm []byte, origin string) {
+	w.Helper()
+	w.end()
+	r, err := module.Open(w.Context(), &module.Options{
+		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy }, BuiltIn: w.builtIn,
+		Verify: func(ctx context.Context, v *module.Version, _ *module.Candidate) (*module.Verified, error) {
+			if w.verify == nil {
+				return nil, nil
+			}
+			return w.verify(ctx, v)
+		},
+		Changed: func(now *module.Version, rolledBack bool) {
+			mark := ""
+			if rolledBack {
+				mark = "*"
+			}
+			w.told = append(w.told, now.About.Version+mark)
+		},
+		Park: func(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
+			w.parked = append(w.parked, digest)
+			return 1, w.db.Update(ctx, also)
+		},
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+	}, &module.Candidate{Wasm: wasm, Origin: origin})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Registry = r
+}
+
+func (w *world) swap(wasm []byte) *module.Change {
+	w.Helper()
+	c, err := w.Swap(w.Context(), &module.Candidate{Wasm: wasm, Origin: "test"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// flow stores a flow that waits with a state of a module, or that has ended.
+func (w *world) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
+	w.Helper()
+	f := &store.Flow{ID: id, Module: module.Digest(wasm), Plugin: "p " + version, StateVersion: state, Status: store.FlowWaiting, AcceptedAt: 1, EndedAt: ended}
+	if err := w.db.Update(w.Context(), func(tx store.Tx) error { return tx.PutFlow(f) }); err != nil {
+		w.Fatal(err)
+	}
+	return f
+}
+
+// serves calls a version, which answers with its own, and releases it.
+func (w *world) serves(v *module.Version, want string) {
+	w.Helper()
+	defer v.Release()
+	out, err := v.Run(w.Context(), abi.ExportCall, nil, nil)
+	if err != nil || string(out) != want {
+		w.Errorf("version %s answers %q, %v; want %s", v, out, err, want)
+	}
+}
+
+// goesOn returns the version that goes on with a flow.
+func (w *world) goesOn(f *store.Flow) string {
+	w.Helper()
+	v, err := w.UseFor(w.Context(), f)
+	if err != nil {
+		return err.Error()
+	}
+	defer v.Release()
+	return v.About.Version
+}
+
+func (w *world) loaded() string {
+	var all []string
+	for _, v := range w.Loaded() {
+		all = append(all, v.About.Version)
+	}
+	return strings.Join(all, " ")
+}
+
+// history returns what was active when, newest first.
+func (w *world) history() string {
+	w.Helper()
+	view, err := w.db.View(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer view.Close()
+	all, err := view.Activations(w.Context(), 20)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var lines []string
+	for _, a := range all {
+		m, err := view.Module(w.Context(), a.Digest)
+		if err != nil || m == nil {
+			w.Fatalf("module %s: %v, %v", a.Digest, m, err)
+		}
+		lines = append(lines, m.Version+" "+a.Origin)
+	}
+	return strings.Join(lines, ", ")
+}

@@ -1,0 +1,387 @@
+package command_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/parley-wasm/parley/host/internal/run/command"
+	"github.com/parley-wasm/parley/host/runner/runnertest"
+)
+
+// Programs that start processes which are hard to get rid of. Each process says
+// its number on $FIFO when it is ready.
+const (
+	say      = `say() { echo "$1" >"$FIFO"; }; `
+	stubborn = `trap "" TERM HUP INT; echo $$ >"$FIFO"; while :; do sleep 1000; done`
+	inGroup  = `sh -c '` + stubborn + `' & `
+	inOwn    = `setsid sh -c '` + stubborn + `' & `
+	orphan   = `(setsid sh -c '` + stubborn + `' &) ; `
+	nested   = `setsid sh -c 'setsid sh -c "trap \"\" TERM; echo \$\$ >\$FIFO; sleep 1000" & echo $$ >"$FIFO"; wait' & `
+	hang     = `say $$; while :; do sleep 1000; done`
+)
+
+// watched is a process that a test waits for.
+type watched struct {
+	pid string
+	fd  int
+}
+
+// watch begins to watch a process, which may have ended.
+func watch(t *testing.T, pid string) *watched {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(n, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return &watched{pid, -1}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	return &watched{pid, fd}
+}
+
+// ended waits for so many milliseconds, -1: for ever, until the process has ended.
+func (w *watched) ended(t *testing.T, timeout int) bool {
+	t.Helper()
+	if w.fd < 0 {
+		return true
+	}
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}, timeout)
+		if err == nil {
+			return n == 1
+		}
+		if !errors.Is(err, unix.EINTR) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func wantGone(t *testing.T, all []*watched) {
+	t.Helper()
+	for i, w := range all {
+		if !w.ended(t, 0) {
+			t.Errorf("process %d (%s) is still there", i, w.pid)
+		}
+	}
+}
+
+// awaken reads the processes that say that they are ready.
+func (f *fifo) awaken(t *testing.T, n int) []*watched {
+	t.Helper()
+	var all []*watched
+	for range n {
+		all = append(all, watch(t, f.line(t)))
+	}
+	return all
+}
+
+var trees = map[string]struct {
+	script string
+	of     int // processes that say so
+}{
+	"alone":          {hang, 1},
+	"ignoresTERM":    {stubborn, 1},
+	"grandchild":     {inGroup + hang, 2},
+	"ownSession":     {inOwn + hang, 2},
+	"orphan":         {orphan + hang, 2},
+	"nestedSessions": {nested + hang, 3},
+	"all":            {inGroup + inOwn + orphan + nested + hang, 6},
+}
+
+// Everything that a program started is gone when its cancelled turn returns.
+func TestCancelEndsTree(t *testing.T) {
+	for name, tree := range trees {
+		t.Run(name, func(t *testing.T) {
+			f := newFIFO(t)
+			a := open(t, command.Options{Argv: shell(say + tree.script), Env: map[string]string{"FIFO": f.path}})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var all []*watched
+			go func() {
+				all = f.awaken(t, tree.of)
+				cancel()
+			}()
+			if _, err := a.Run(ctx, turn()); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			wantGone(t, all)
+		})
+	}
+}
+
+// A program that is asked to end may do so in order, even if it is stopped.
+func TestGrace(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		f, last := newFIFO(t), filepath.Join(t.TempDir(), "last")
+		a := open(t, command.Options{
+			Argv:  shell(`trap 'echo bye >"$LAST"; exit 0' TERM; echo $$ >"$FIFO"; sleep 1000 & wait`),
+			Env:   map[string]string{"FIFO": f.path, "LAST": last},
+			Grace: time.Hour,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			defer cancel()
+			if program := watch(t, f.line(t)); stopped {
+				if err := unix.PidfdSendSignal(program.fd, unix.SIGSTOP, nil, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		if _, err := a.Run(ctx, turn()); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if said, err := os.ReadFile(last); string(said) != "bye\n" {
+			t.Errorf("stopped %v: %q, %v", stopped, said, err)
+		}
+	}
+}
+
+// What a program leaves behind is gone when its answer is there, though it holds
+// its output open.
+func TestAnswerEndsTree(t *testing.T) {
+	f, goOn := newFIFO(t), newFIFO(t)
+	a := open(t, command.Options{
+		Argv: shell(say + inGroup + inOwn + orphan + `read go <"$GO"; echo answer`),
+		Env:  map[string]string{"FIFO": f.path, "GO": goOn.path},
+	})
+	var all []*watched
+	go func() {
+		all = f.awaken(t, 3)
+		goOn.say(t, "go")
+	}()
+	if got := run(t, a, turn()); got != "answer" {
+		t.Errorf("answer %q", got)
+	}
+	wantGone(t, all)
+}
+
+// A supervisor that the program kills or stops does not save it.
+func TestAttackOnSupervisor(t *testing.T) {
+	for name, test := range map[string]struct{ script, want string }{
+		"killed":  {inGroup + `say $$; read go <"$GO"; kill -KILL $PPID; sleep 1000`, "without a report (signal: killed)"},
+		"stopped": {inGroup + inOwn + `kill -STOP $PPID; ` + hang, "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, goOn := newFIFO(t), newFIFO(t)
+			a := open(t, command.Options{Argv: shell(say + test.script), Env: map[string]string{"FIFO": f.path, "GO": goOn.path}})
+			a.SetPatience(20 * time.Millisecond)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var all []*watched
+			go func() {
+				all = f.awaken(t, strings.Count(test.script, stubborn)+1)
+				goOn.say(t, "go")
+				if name == "stopped" {
+					cancel()
+				}
+			}()
+			if _, err := a.Run(ctx, turn()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+			wantGone(t, all)
+		})
+	}
+}
+
+// dyingHost is a process that executes one turn of a program.
+type dyingHost struct {
+	cmd  *exec.Cmd
+	left json.RawMessage // of the turn
+}
+
+func startHost(t *testing.T, f *fifo, script string) *dyingHost {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &dyingHost{cmd: exec.Command(self, append([]string{"host"}, shell("FIFO="+f.path+"; export FIFO; "+say+script)...)...)}
+	h.cmd.Env = append(os.Environ(), "GORACE="+noExitDelay)
+	h.cmd.Stderr = os.Stderr
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.cmd.Process.Kill(); _ = h.cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	h.left = line
+	return h
+}
+
+func (h *dyingHost) supervisor(t *testing.T) *watched {
+	t.Helper()
+	var left struct {
+		PID int `json:"pid"`
+	}
+	if err := json.Unmarshal(h.left, &left); err != nil || left.PID == 0 {
+		t.Fatalf("left %s: %v", h.left, err)
+	}
+	return watch(t, strconv.Itoa(left.PID))
+}
+
+// A host that is killed takes everything with it.
+func TestHostDies(t *testing.T) {
+	for name, tree := range trees {
+		t.Run(name, func(t *testing.T) {
+			f := newFIFO(t)
+			h := startHost(t, f, tree.script)
+			all := append(f.awaken(t, tree.of), h.supervisor(t))
+			if err := h.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range all {
+				w.ended(t, -1)
+			}
+			// Nothing is left for the next host.
+			if err := open(t, command.Options{Argv: []string{"true"}}).Reap(t.Context(), h.left); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A stopped program dies with its host too.
+func TestHostDiesOfStoppedProgram(t *testing.T) {
+	f := newFIFO(t)
+	h := startHost(t, f, inGroup+hang)
+	all := f.awaken(t, 2)
+	for _, w := range all {
+		if err := unix.PidfdSendSignal(w.fd, unix.SIGSTOP, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range append(all, h.supervisor(t)) {
+		w.ended(t, -1)
+	}
+}
+
+// With host and supervisor killed, the kernel ends the program.
+func TestHostAndSupervisorDie(t *testing.T) {
+	f := newFIFO(t)
+	h := startHost(t, f, "say $$; exec sleep 1000")
+	supervisor, all := h.supervisor(t), f.awaken(t, 1)
+	for _, signal := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		if err := unix.PidfdSendSignal(supervisor.fd, signal, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		_ = h.cmd.Process.Kill()
+		_ = h.cmd.Wait()
+	}
+	all[0].ended(t, -1)
+}
+
+// The pipes between host and supervisor are not the program's.
+func TestNoPipesInherited(t *testing.T) {
+	got := run(t, open(t, command.Options{Argv: shell(`for fd in 0 1 2 3 4 5 6 7; do [ ! -e /proc/$$/fd/$fd ] || echo $fd; done`)}), turn())
+	if got != "0\n1\n2" {
+		t.Errorf("the program has the files %q", got)
+	}
+}
+
+// The next host ends what a supervisor that is stopped has not.
+func TestReap(t *testing.T) {
+	f := newFIFO(t)
+	h := startHost(t, f, inGroup+inOwn+orphan+nested+hang)
+	supervisor := h.supervisor(t)
+	all := append(f.awaken(t, 6), supervisor)
+	if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGSTOP, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.cmd.Wait()
+	for _, w := range all {
+		if w.ended(t, 0) {
+			t.Fatalf("process %s has ended already: nothing is tested", w.pid)
+		}
+	}
+	if err := open(t, command.Options{Argv: []string{"true"}}).Reap(t.Context(), h.left); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, all)
+}
+
+// A process that has got the number of the one that was left is not touched.
+func TestReapOfAnother(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	w := watch(t, strconv.Itoa(cmd.Process.Pid))
+	left, restarted, rebooted, err := command.Left(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := open(t, command.Options{Argv: []string{"true"}})
+	for _, other := range []json.RawMessage{restarted, rebooted} {
+		if err := a.Reap(t.Context(), other); err != nil {
+			t.Error(err)
+		}
+		if w.ended(t, 0) {
+			t.Fatalf("left %s, and %s was killed", other, left)
+		}
+	}
+	if err := a.Reap(t.Context(), left); err != nil {
+		t.Error(err)
+	}
+	wantGone(t, []*watched{w})
+	for _, odd := range []string{``, `{}`, `[]`, `{"pid":1}`, `{"pid":-1}`} {
+		if err := a.Reap(t.Context(), json.RawMessage(odd)); err == nil {
+			t.Errorf("%s was taken for a process", odd)
+		}
+	}
+}
+
+// Turns run side by side, and none sees another's processes.
+func TestTurnsAreApart(t *testing.T) {
+	f := newFIFO(t)
+	stays := open(t, command.Options{Argv: shell(say + hang), Env: map[string]string{"FIFO": f.path}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := stays.Run(ctx, runnertest.NewSession().Turn("hello"))
+		ended <- err
+	}()
+	all := f.awaken(t, 1)
+	if got := run(t, open(t, command.Options{Argv: shell(`sleep 1000 & echo answer`)}), turn()); got != "answer" {
+		t.Errorf("answer %q", got)
+	}
+	if all[0].ended(t, 0) {
+		t.Error("the end of a turn ended another one")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	wantGone(t, all)
+}

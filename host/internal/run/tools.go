@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// tools are the session tools in the hands of one attempt's agent.
+type tools struct {
+	a    *attempt
+	list []abi.Tool
+}
+
+var _ runner.Tools = (*tools)(nil)
+
+// tools returns what the agent may use, nil if it may use nothing.
+func (a *attempt) tools() *tools {
+	if a.run.NoTools || a.m.o.Tools == nil {
+		return nil
+	}
+	list := a.m.o.Tools(a.caller)
+	if len(list) == 0 {
+		return nil
+	}
+	return &tools{a, list}
+}
+
+// List returns the tools that the run's session may use.
+func (t *tools) List() []abi.Tool { return t.list }
+
+// Call calls a tool as the run.
+func (t *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*runner.Answer, error) {
+	if err := t.a.claim.Err(); err != nil {
+		return nil, err
+	}
+	return t.a.m.o.Call(ctx, t.a.caller, tool, args)
+}
+
+// Access returns the gateway's address and the attempt's token.
+func (t *tools) Access() (url, secret string) {
+	if t.a.m.o.URL != nil {
+		url = t.a.m.o.URL()
+	}
+	if url == "" {
+		return "", ""
+	}
+	return url, t.a.access()
+}
+
+// digest is what is kept of a token's text besides the attempt that it is for.
+type digest [sha256.Size]byte
+
+// token stands for an attempt while its claim lives.
+type token struct {
+	text   string
+	digest digest
+}
+
+// access returns the attempt's token, and makes it at the first call.
+func (a *attempt) access() string {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	if a.token == nil && a.calls != nil {
+		var secret [32]byte
+		_, _ = rand.Read(secret[:]) // never fails
+		text := base64.RawURLEncoding.EncodeToString(secret[:])
+		a.token = &token{text, sha256.Sum256([]byte(text))}
+		a.m.tokens[a.token.digest] = a
+	}
+	if a.token == nil {
+		return ""
+	}
+	return a.token.text
+}
+
+// silence ends the token and the counting of calls. Manager.mu is held.
+func (a *attempt) silence() {
+	if a.token != nil {
+		delete(a.m.tokens, a.token.digest)
+	}
+	a.calls, a.token = nil, nil
+}
+
+// Identify returns whom a token stands for: a run, while the attempt that got the
+// token lives.
+func (m *Manager) Identify(text string) (abi.Caller, bool) {
+	m.mu.Lock()
+	a := m.tokens[sha256.Sum256([]byte(text))]
+	m.mu.Unlock()
+	if a == nil || a.claim.Err() != nil {
+		return abi.Caller{}, false
+	}
+	return a.caller, true
+}
+
+// ToolCall is a tool call of an attempt that is executed here.
+type ToolCall struct {
+	// ID names the call: the n-th one with this tool and these arguments in an
+	// attempt has the same name in every attempt, so that it is made once (S10.2).
+	ID string
+	// Check fails, in the transaction that stores what the call does, when the
+	// attempt is no longer the newest one.
+	Check func(store.Tx) error
+}
+
+// ToolCall returns what a call of the caller's attempt is, or nil when no such
+// attempt is executed here.
+func (m *Manager) ToolCall(c *abi.Caller, tool, digest string) *ToolCall {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.attempts[c.RunID]
+	if a == nil || a.calls == nil || a.run.Attempt != c.Attempt || a.claim.Err() != nil {
+		return nil
+	}
+	name := c.RunID + "/" + tool + "/" + digest + "/"
+	a.calls[name]++
+	return &ToolCall{ID: name + strconv.Itoa(a.calls[name]), Check: a.claim.Check}
+}

@@ -1,0 +1,158 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/message"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// transcript is the session's conversation as an attempt may change it.
+type transcript struct{ a *attempt }
+
+var _ runner.Transcript = (*transcript)(nil)
+
+// History returns the newest messages before the run's own, oldest first.
+func (t *transcript) History(ctx context.Context, messages, size int) (history []json.RawMessage, err error) {
+	err = t.a.m.view(ctx, func(v store.View) error {
+		own, err := v.RunMessages(ctx, t.a.run.ID)
+		if err != nil {
+			return err
+		}
+		history, err = newest(ctx, v, t.a.run.SessionKey, messages, size, mark(own))
+		return err
+	})
+	slices.Reverse(history)
+	return history, err
+}
+
+// newest returns messages of a session, newest first, but for those to leave out.
+func newest(ctx context.Context, v store.View, sessionKey string, messages, size int, own marks) ([]json.RawMessage, error) {
+	var history []json.RawMessage
+	for before := int64(0); ; {
+		wanted := messages - len(history)
+		if wanted <= 0 || size <= 0 {
+			return history, nil
+		}
+		page, err := v.History(ctx, &abi.HistoryRequest{
+			SessionKey: sessionKey, Before: before,
+			Limit: min(wanted+own.left, abi.MaxHistoryLimit), MaxBytes: abi.DefaultMaxBytes,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Messages {
+			before = m.Seq
+			if own.take(&m) {
+				continue
+			}
+			if size -= len(m.JSON); size < 0 || len(history) == messages {
+				return history, nil
+			}
+			history = append(history, slices.Clone(m.JSON))
+		}
+		if !page.More || len(page.Messages) == 0 {
+			return history, nil
+		}
+	}
+}
+
+// marks recognise a run's own messages in a history, in which long ones are
+// shortened: those go by role and time.
+type marks struct {
+	whole map[string]int
+	brief map[string]int
+	left  int
+}
+
+func mark(own [][]byte) marks {
+	m := marks{whole: map[string]int{}, brief: map[string]int{}, left: len(own)}
+	for _, doc := range own {
+		m.whole[string(doc)]++
+		m.brief[brief(doc)]++
+	}
+	return m
+}
+
+func brief(doc []byte) string {
+	return message.Role(doc) + " " + strconv.FormatInt(message.Timestamp(doc), 10)
+}
+
+// take reports whether a message is one of the run's own, and counts it.
+func (m *marks) take(found *abi.Message) bool {
+	by, key := m.whole, string(found.JSON)
+	if len(found.Cut) > 0 {
+		by, key = m.brief, brief(found.JSON)
+	}
+	if m.left == 0 || by[key] == 0 {
+		return false
+	}
+	by[key]--
+	m.left--
+	return true
+}
+
+// Run returns what the run has appended so far, oldest first.
+func (t *transcript) Run(ctx context.Context) (appended []json.RawMessage, err error) {
+	err = t.a.m.view(ctx, func(v store.View) error {
+		own, err := v.RunMessages(ctx, t.a.run.ID)
+		if err != nil {
+			return err
+		}
+		for i, doc := range own {
+			if i > 0 || message.Role(doc) != roleUser {
+				appended = append(appended, doc)
+			}
+		}
+		return nil
+	})
+	return appended, err
+}
+
+// Append stores messages of the run.
+func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) error {
+	rows := make([]*store.Message, len(messages))
+	for i, raw := range messages {
+		doc, err := normal(raw)
+		if err != nil {
+			return err
+		}
+		at := message.Timestamp(doc)
+		if at == 0 {
+			at = t.a.m.millis()
+		}
+		rows[i] = &store.Message{Role: message.Role(doc), At: at, JSON: doc, RunID: t.a.run.ID}
+	}
+	return t.a.claim.Update(ctx, func(tx store.Tx) error {
+		s, err := tx.Session(t.a.run.SessionKey)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			return errNoSession
+		}
+		for _, row := range rows {
+			if err := tx.Append(s.Key, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// remember commits what must be ended if this process dies.
+func (a *attempt) remember(ctx context.Context, left any) error {
+	raw, err := json.Marshal(left)
+	if err != nil {
+		return err
+	}
+	return a.update(ctx, func(_ store.Tx, r *store.Run) error {
+		r.Process = raw
+		return nil
+	})
+}

@@ -1,0 +1,195 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/message"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// functions are the host functions of one step. They live as long as the step
+// and are called by one goroutine at a time.
+type functions struct {
+	runner   *Runner
+	plugin   Plugin
+	flow     *Flow // nil in a read-only tool
+	snapshot store.Snapshot
+	work     store.View // the snapshot, of a store that keeps work
+	effects  []effect
+	checks   []effect // of what the plugin was told and may rely on; they write nothing
+	calls    []HostCall
+	// broken is a failure of the host itself. The step cannot succeed after it,
+	// whatever the plugin makes of the reply.
+	broken error
+}
+
+var _ engine.HostFunctions = (*functions)(nil)
+
+// Call serves one host-function call. A refusal is a reply too; what is the host's
+// own failure, or more than a step may ask for, ends the step.
+func (f *functions) Call(ctx context.Context, family string, doc []byte) ([]byte, error) {
+	reply, err := f.serve(ctx, family, doc)
+	if over, ok := errors.AsType[*engine.Error](err); ok {
+		return nil, over
+	}
+	if err != nil {
+		code, text := errText(err)
+		if code == abi.Internal {
+			f.broken = err
+			return nil, err
+		}
+		reply = abi.AppendError(nil, code, text)
+	}
+	if f.runner.Observe != nil {
+		f.calls = append(f.calls, HostCall{Family: family, Request: append([]byte(nil), doc...), Reply: reply})
+	}
+	return reply, nil
+}
+
+func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byte, error) {
+	r, err := parseRequest(family, doc)
+	if err != nil {
+		return nil, err
+	}
+	name := family + "." + r.op
+	if slices.Contains(abi.Capabilities, name) {
+		if err := f.plugin.Grants(name); err != nil {
+			return nil, err
+		}
+	}
+	if abi.IsWrite(family, r.op) {
+		return f.record(ctx, r)
+	}
+	switch name {
+	case abi.ImportStore + "." + abi.OpGet:
+		return read(ctx, f, r, (*request).sessionKey, store.Snapshot.Get, abi.AppendSessionReply)
+	case abi.ImportStore + "." + abi.OpResolve:
+		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, abi.AppendSessionReply)
+	case abi.ImportStore + "." + abi.OpList:
+		return read(ctx, f, r, (*request).list, store.Snapshot.List, listReply)
+	case abi.ImportStore + "." + abi.OpHistory:
+		return read(ctx, f, r, (*request).history, store.Snapshot.History, historyReply)
+	case abi.ImportAgent + "." + abi.OpStatus:
+		return f.status(ctx, r)
+	case abi.ImportAgent + "." + abi.OpWaits:
+		return f.waits(ctx, r)
+	}
+	return nil, abi.NewError(abi.Unsupported, family+": this host does not know the operation "+r.op)
+}
+
+// read takes a request apart, asks the step's snapshot, and writes the reply.
+func read[Q, A any](
+	ctx context.Context, f *functions, r *request,
+	decode func(*request) (Q, error),
+	ask func(store.Snapshot, context.Context, Q) (A, error),
+	reply func([]byte, A) []byte,
+) ([]byte, error) {
+	q, err := decode(r)
+	if err != nil {
+		return nil, err
+	}
+	view, err := f.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := ask(view, ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return reply(nil, answer), nil
+}
+
+func listReply(b []byte, page *abi.ListPage) []byte {
+	for i := range page.Rows {
+		shorten(page.Rows[i].Messages)
+	}
+	return page.AppendReply(b)
+}
+
+func historyReply(b []byte, page *abi.HistoryPage) []byte {
+	shorten(page.Messages)
+	return page.AppendReply(b)
+}
+
+// view opens the step's snapshot at its first read.
+func (f *functions) view(ctx context.Context) (store.Snapshot, error) {
+	if len(f.effects) > 0 {
+		return nil, abi.NewError(abi.Conflict, "a step reads before it writes, not after")
+	}
+	return f.peek(ctx)
+}
+
+// peek is view for the host's own questions, which may come at any time.
+func (f *functions) peek(ctx context.Context) (_ store.Snapshot, err error) {
+	if f.snapshot != nil {
+		return f.snapshot, nil
+	}
+	if durable, ok := f.runner.Store.(store.Durable); ok {
+		f.work, err = durable.View(ctx)
+		if err == nil {
+			f.snapshot = f.work
+		}
+	} else {
+		f.snapshot, err = f.runner.Store.Snapshot(ctx)
+	}
+	return f.snapshot, err
+}
+
+func (f *functions) close() {
+	if f.snapshot == nil {
+		return
+	}
+	if err := f.snapshot.Close(); err != nil {
+		f.runner.Logger.Warn("step: close snapshot", "error", err)
+	}
+}
+
+// status tells how a run stands. A store that keeps no runs has none.
+func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
+	id, err := r.status()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.view(ctx); err != nil || f.work == nil {
+		return abi.AppendRunReply(nil, nil), err
+	}
+	run, err := f.work.Run(ctx, id)
+	if err != nil || run == nil {
+		return abi.AppendRunReply(nil, nil), err
+	}
+	return abi.AppendRunReply(nil, run.ABI()), nil
+}
+
+// waits tells whether a wait for a session could not end, because what runs there
+// waits for the calling run (S4.4).
+func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
+	key, err := r.sessionKey()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.view(ctx); err != nil {
+		return nil, err
+	}
+	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
+		return abi.AppendWaitsReply(nil, false), nil
+	}
+	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
+	if err == nil && !waits {
+		f.checks = append(f.checks, &freeWait{key, f.flow.Caller.RunID})
+	}
+	return abi.AppendWaitsReply(nil, waits), err
+}
+
+// shorten cuts what a store has not cut already, so that a huge message never
+// enters the guest.
+func shorten(ms []abi.Message) {
+	for i := range ms {
+		if m := &ms[i]; len(m.Cut) == 0 && len(m.JSON) > abi.MaxString {
+			m.JSON, m.Cut = message.Shorten(m.JSON)
+		}
+	}
+}

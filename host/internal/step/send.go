@@ -1,0 +1,83 @@
+package step
+
+import (
+	"context"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
+	"github.com/parley-wasm/parley/host/internal/work"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// sendEffect queues a delivery.
+type sendEffect struct {
+	delivery store.Delivery
+	deliver  func(*abi.Session, abi.Target) error // nil: it is asked when the text is posted
+}
+
+func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
+	q, err := r.send()
+	if err != nil {
+		return nil, err
+	}
+	if !f.party(q.SessionKey) {
+		return nil, abi.NewError(abi.Forbidden, "deliver.send: session "+q.SessionKey+" takes no part in this flow")
+	}
+	e := &sendEffect{delivery: store.Delivery{
+		ID: f.newID("d_"), SessionKey: q.SessionKey, RunID: q.RunID, FlowID: f.flow.ID, Text: q.Text,
+		Status: store.DeliveryPending, CreatedAt: f.flow.Now, UpdatedAt: f.flow.Now,
+	}}
+	if q.AtCall {
+		if err := f.atCall(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	f.effects = append(f.effects, e)
+	return abi.AppendDeliveryIDReply(nil, e.delivery.ID), nil
+}
+
+// atCall gives a delivery the target that the caller's session had. As it is known
+// now, so is whether the text may leave: who sends it can still keep what it is
+// about.
+func (f *functions) atCall(ctx context.Context, e *sendEffect) error {
+	c, d := f.flow.Caller, &e.delivery
+	d.Target = abi.Target{Channel: c.Channel, To: c.To, AccountID: c.AccountID, ThreadID: c.ThreadID}
+	if d.SessionKey != c.SessionKey || !policy.Deliverable(d.Target) {
+		return abi.NewError(abi.InvalidArgs, "deliver.send: atCall is for the caller's session, and that had a channel when it called")
+	}
+	view, err := f.peek(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := view.Get(ctx, d.SessionKey)
+	if err != nil {
+		return err
+	}
+	e.deliver = f.flow.Deliver
+	return e.refuse(s)
+}
+
+// refuse says why the text may not leave, or returns nil.
+func (e *sendEffect) refuse(s *abi.Session) error {
+	switch {
+	case s == nil:
+		return abi.NewError(abi.NotFound, "session "+e.delivery.SessionKey+" does not exist")
+	case e.deliver == nil:
+		return nil
+	}
+	return e.deliver(s, e.delivery.Target)
+}
+
+func (e *sendEffect) apply(tx store.Tx) error {
+	if e.deliver != nil {
+		s, err := tx.Session(e.delivery.SessionKey)
+		if err != nil {
+			return err
+		}
+		if refusal := e.refuse(s); refusal != nil {
+			return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
+		}
+	}
+	d := e.delivery
+	return work.QueueDelivery(tx, &d)
+}

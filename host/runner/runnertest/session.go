@@ -1,0 +1,223 @@
+package runnertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/runner"
+)
+
+// ErrStale is what Append of an attempt returns when there is a newer one.
+var ErrStale = errors.New("agenttest: a newer attempt has begun")
+
+// Session is one session's transcript, with the tools that its runs may call. It
+// is safe for concurrent use. The On… functions are called outside of its lock;
+// set them before a turn runs.
+type Session struct {
+	OnCall     func(ctx context.Context, c *ToolCall) error // before a call that was not made before is executed
+	OnAnswer   func(ctx context.Context, c *ToolCall) error // when it has been executed and recorded
+	OnAppended func(ctx context.Context, role string) error // when a message has been stored
+	OnLeave    func(ctx context.Context, left any) error
+
+	silent bool
+	access access
+
+	mu       sync.Mutex
+	history  []json.RawMessage
+	message  string            // of the run
+	appended []json.RawMessage // by the run
+	attempt  int               // the newest
+	runs     int
+	calls    []*ToolCall
+	answers  map[string][]*runner.Answer // by tool, of the calls to come
+	left     []json.RawMessage
+}
+
+// ToolCall is a call that a tool has executed.
+type ToolCall struct {
+	Tool   string
+	Args   json.RawMessage
+	id     string
+	answer *runner.Answer // nil until it is recorded
+}
+
+func (c *ToolCall) String() string { return c.Tool + string(c.Args) }
+
+// NewSession returns a session without messages.
+func NewSession() *Session {
+	return &Session{answers: make(map[string][]*runner.Answer)}
+}
+
+// Add puts a message with a text before the next run.
+func (s *Session) Add(role, text string) { s.AddRaw(textMessage(role, text)) }
+
+// AddRaw puts a message, JSON, before the next run.
+func (s *Session) AddRaw(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = append(s.history, json.RawMessage(message))
+}
+
+// Answer sets how the next calls of a tool are answered; calls beyond get {}.
+func (s *Session) Answer(tool string, answers ...*runner.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[tool] = append(s.answers[tool], answers...)
+}
+
+// Turn returns the first attempt at a new run. The run before must have ended.
+func (s *Session) Turn(message string) *runner.Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.message = message
+	s.runs++
+	return s.turn(&runner.Turn{
+		RunID:      fmt.Sprintf("run-%d", s.runs),
+		SessionKey: "agent:main:main",
+		SessionID:  "session-1",
+		AgentID:    "main",
+		Message:    message,
+	})
+}
+
+// End ends the run: what it said and was told becomes history. out is nil if it
+// failed.
+func (s *Session) End(out *runner.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = append(s.history, json.RawMessage(textMessage("user", s.message)))
+	s.history = append(s.history, s.appended...)
+	if out != nil {
+		s.history = append(s.history, json.RawMessage(textMessage("assistant", out.Text)))
+	}
+	s.appended = nil
+}
+
+// Retry returns the next attempt at t's run.
+func (s *Session) Retry(t *runner.Turn) *runner.Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := *t
+	return s.turn(&again)
+}
+
+func (s *Session) turn(t *runner.Turn) *runner.Turn {
+	t.Attempt++
+	s.attempt++
+	t.Transcript = &transcript{s: s, attempt: s.attempt}
+	t.Tools = &tools{s: s, run: t.RunID, made: make(map[string]int)}
+	t.Leave = s.leave
+	return t
+}
+
+// Roles returns the roles of the messages that the newest run has appended.
+func (s *Session) Roles() []string {
+	var roles []string
+	for _, m := range s.Appended() {
+		roles = append(roles, gjson.GetBytes(m, "role").Str)
+	}
+	return roles
+}
+
+// Appended returns the messages that the newest run has appended.
+func (s *Session) Appended() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.appended)
+}
+
+// Calls returns the calls that tools have executed; one that was answered from
+// the record is not among them.
+func (s *Session) Calls() []*ToolCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Left returns what the attempts have left, as a store would keep it.
+func (s *Session) Left() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.left)
+}
+
+func (s *Session) leave(ctx context.Context, left any) error {
+	raw, err := json.Marshal(left)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.left = append(s.left, raw)
+	s.mu.Unlock()
+	if s.OnLeave != nil {
+		return s.OnLeave(ctx, left)
+	}
+	return ctx.Err()
+}
+
+type transcript struct {
+	s       *Session
+	attempt int
+}
+
+var _ runner.Transcript = (*transcript)(nil)
+
+func (t *transcript) History(ctx context.Context, messages, bytes int) ([]json.RawMessage, error) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	from := len(t.s.history)
+	for from > 0 && len(t.s.history)-from < messages && bytes >= len(t.s.history[from-1]) {
+		from--
+		bytes -= len(t.s.history[from])
+	}
+	return slices.Clone(t.s.history[from:]), ctx.Err()
+}
+
+func (t *transcript) Run(ctx context.Context) ([]json.RawMessage, error) {
+	return t.s.Appended(), ctx.Err()
+}
+
+// Append refuses what a store would refuse.
+func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if !json.Valid(m) {
+			return fmt.Errorf("agenttest: appended message is not JSON: %s", m)
+		}
+		t.s.mu.Lock()
+		stale := t.attempt != t.s.attempt
+		if !stale {
+			t.s.appended = append(t.s.appended, slices.Clone(m))
+		}
+		t.s.mu.Unlock()
+		if stale {
+			return ErrStale
+		}
+		if t.s.OnAppended != nil {
+			if err := t.s.OnAppended(ctx, gjson.GetBytes(m, "role").Str); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Tools are the tools that a session's runs are offered.
+var Tools = []abi.Tool{
+	{Name: "sessions_list", Description: "List sessions.", ReadOnly: true, InputSchema: []byte(`{"type":"object","properties":{"limit":{"type":"number"}}}`)},
+	{Name: "sessions_send", Description: "Send a message.", InputSchema: []byte(`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`)},
+}
+
+func textMessage(role, text string) string {
+	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": text}})
+	return fmt.Sprintf(`{"role":%q,"content":%s}`, role, content)
+}

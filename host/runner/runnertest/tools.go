@@ -1,0 +1,124 @@
+package runnertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/runner"
+)
+
+// Token is what a turn's Access stands for, once the session is served.
+const Token = "token-of-this-attempt"
+
+// access is where programs reach the tools.
+type access struct{ url string }
+
+type tools struct {
+	s    *Session
+	run  string
+	made map[string]int // calls in this attempt, by tool and arguments
+}
+
+var _ runner.Tools = (*tools)(nil)
+
+func (x *tools) List() []abi.Tool { return Tools }
+
+func (x *tools) Access() (url, token string) {
+	if x.s.access.url == "" {
+		return "", ""
+	}
+	return x.s.access.url + "/" + x.run, Token
+}
+
+// Call executes a call once: the n-th call of an attempt with these arguments
+// gets the answer that it got in an earlier attempt.
+func (x *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*runner.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !json.Valid(args) {
+		return nil, fmt.Errorf("agenttest: arguments of %s are not JSON: %s", tool, args)
+	}
+	s := x.s
+	s.mu.Lock()
+	what := tool + canonical(args)
+	x.made[what]++
+	id := fmt.Sprintf("%s/%s/%d", x.run, what, x.made[what])
+	c := s.find(id)
+	if c != nil && c.answer != nil {
+		s.mu.Unlock()
+		return c.answer, nil
+	}
+	if c == nil {
+		c = &ToolCall{Tool: tool, Args: bytes.Clone(args), id: id}
+		s.calls = append(s.calls, c)
+	}
+	s.mu.Unlock()
+
+	if s.OnCall != nil {
+		if err := s.OnCall(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	c.answer = &runner.Answer{Result: json.RawMessage("{}")}
+	if next := s.answers[tool]; len(next) > 0 {
+		c.answer, s.answers[tool] = next[0], next[1:]
+	}
+	s.mu.Unlock()
+	if s.OnAnswer != nil {
+		if err := s.OnAnswer(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return c.answer, nil
+}
+
+func (s *Session) find(id string) *ToolCall {
+	for _, c := range s.calls {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Serve gives the turns that follow an address at which programs call the tools:
+// POST /<tool> with the arguments, and the token as a bearer token. The answer is
+// the tool's result.
+func (s *Session) Serve(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /{run}/{tool}", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+Token {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		args, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		// A program of one attempt makes one call here: no count is kept.
+		x := &tools{s: s, run: r.PathValue("run"), made: make(map[string]int)}
+		answer, err := x.Call(r.Context(), r.PathValue("tool"), args)
+		switch {
+		case errors.Is(err, context.Canceled):
+			// The host is dying: it answers nobody.
+			<-r.Context().Done()
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			_, _ = w.Write(answer.Result)
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	s.access.url = server.URL
+}

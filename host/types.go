@@ -1,0 +1,30 @@
+package host
+
+import (
+	"github.com/parley-wasm/parley/host/internal/chat"
+	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/step"
+)
+
+// The types below belong to internal packages and are part of this package's API.
+type (
+	// Candidate is a module that is to become the active version.
+	Candidate = module.Candidate
+	// Verified says how a module was verified before it became active.
+	Verified = module.Verified
+	// Limits bound what one step of a plugin may use.
+	Limits = engine.Limits
+	// EffectLimits bound how many runs and deliveries one step may queue.
+	EffectLimits = step.Limits
+	// StepRecord is the recording of one step: its input, host calls and output.
+	StepRecord = step.Record
+	// Message is a message that Send puts into a session.
+	Message = chat.Message
+	// AgentRequest asks StartAgent for one run of a session's agent.
+	AgentRequest = chat.AgentRequest
+	// Accepted says which run answers a message or a request.
+	Accepted = chat.Accepted
+	// SessionPatch changes settings of a session.
+	SessionPatch = chat.Patch
+)

@@ -1,0 +1,256 @@
+package wasmedit_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/parley-wasm/parley/host/wasmedit"
+)
+
+// outcome is what calls of a module came to.
+type outcome struct {
+	started string // how the start failed
+	calls   []string
+	state   string // memory, tables' sizes, globals
+	spent   []spent
+}
+
+// spent is what a call used, by one meter or the other.
+type spent struct {
+	returned        bool
+	fuel            int64 // of a hardened module
+	count, payments int64 // of one that counts
+}
+
+func failure(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	_, text, _ = strings.Cut(text, "wasm error: ")
+	return text
+}
+
+// start does what a host does first. It returns how that failed.
+func (g *guest) start() string {
+	name := "_initialize"
+	if g.fuel != nil {
+		g.fuel.Set(plenty)
+		name = wasmedit.ExportStart
+	}
+	if f := g.ExportedFunction(name); f != nil {
+		if _, err := f.Call(context.Background()); err != nil {
+			return failure(err)
+		}
+	}
+	return ""
+}
+
+// play makes the calls of a generated module.
+func (g *guest) play(m *generated) (o outcome) {
+	counter := func(name string) api.MutableGlobal {
+		c, _ := g.ExportedGlobal(name).(api.MutableGlobal)
+		return c
+	}
+	count, payments := counter(wasmedit.ExportCount), counter(wasmedit.ExportPayments)
+	for _, c := range m.calls {
+		g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
+		if g.fuel != nil {
+			g.fuel.Set(plenty)
+		}
+		if count != nil {
+			count.Set(0)
+			payments.Set(0)
+		}
+		f := g.ExportedFunction(c.name)
+		results, err := f.Call(context.Background(), c.args...)
+		s := spent{returned: err == nil}
+		if err != nil {
+			o.calls = append(o.calls, failure(err))
+		} else {
+			o.calls = append(o.calls, fmt.Sprintf("%x", comparable(f.Definition().ResultTypes(), results)))
+		}
+		if g.fuel != nil {
+			s.fuel = plenty - int64(g.fuel.Get())
+		}
+		if count != nil {
+			s.count, s.payments = int64(count.Get()), int64(payments.Get())
+		}
+		o.spent = append(o.spent, s)
+	}
+	o.state = g.state(m)
+	return o
+}
+
+// state is all that calls can change.
+func (g *guest) state(m *generated) string {
+	var b strings.Builder
+	size := g.Memory().Size()
+	memory, _ := g.Memory().Read(0, size)
+	// Most of it is never used.
+	fmt.Fprintf(&b, "%d %x", size, bytes.TrimRight(memory, "\x00"))
+	fmt.Fprintf(&b, " host %x", g.host.ExportedGlobal("counter").Get())
+	for _, name := range m.getters {
+		if g.fuel != nil {
+			g.fuel.Set(plenty)
+		}
+		f := g.ExportedFunction(name)
+		value, err := f.Call(context.Background())
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, " %s %x", name, comparable(f.Definition().ResultTypes(), value))
+	}
+	return b.String()
+}
+
+// world compiles modules and plays them.
+type world struct {
+	t       *testing.T
+	runtime wazero.Runtime
+}
+
+func (w *world) compile(what string, wasm []byte) wazero.CompiledModule {
+	w.t.Helper()
+	c, err := w.runtime.CompileModule(context.Background(), wasm)
+	if err != nil {
+		w.t.Fatalf("%s: %v", what, err)
+	}
+	w.t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+// run starts an instance and makes the calls.
+func (w *world) run(compiled wazero.CompiledModule, m *generated) (o outcome) {
+	w.t.Helper()
+	g, err := instantiate(w.runtime, compiled)
+	if err != nil {
+		return outcome{started: failure(err)}
+	}
+	defer g.close()
+	if failed := g.start(); failed != "" {
+		return outcome{started: failed}
+	}
+	return g.play(m)
+}
+
+func (w *world) same(what string, want, got outcome) {
+	w.t.Helper()
+	if want.started != got.started || !slices.Equal(want.calls, got.calls) || want.state != got.state {
+		w.t.Errorf("%s:\n%s %q\n%s\nwant\n%s %q\n%s", what, got.started, got.calls, got.state, want.started, want.calls, want.state)
+	}
+}
+
+// fuzzRuntime is for all modules of a fuzz test.
+func fuzzRuntime(f *testing.F) wazero.Runtime {
+	r := wazero.NewRuntimeWithConfig(context.Background(), wazero.NewRuntimeConfig().WithMemoryLimitPages(16))
+	f.Cleanup(func() { _ = r.Close(context.Background()) })
+	return r
+}
+
+// FuzzHarden hardens generated modules. They compute the same, what they pay is
+// the same each time and not less than what they do, and as much fuel is enough;
+// restored, they do it again.
+func FuzzHarden(f *testing.F) {
+	for seed := range uint64(100) {
+		f.Add(random(seed, 100+30*int(seed)))
+	}
+	r := fuzzRuntime(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w := &world{t, r}
+		m := generate(data)
+		plain := w.run(w.compile("generated", m.wasm), m)
+
+		counting, err := wasmedit.Parse(m.wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest := counting.CountInstructions()
+		counted := w.run(w.compile("counting", counting.Encode()), m)
+		w.same("counting", plain, counted)
+
+		hardened, err := wasmedit.Parse(m.wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := hardened.Harden()
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled := w.compile("hardened", hardened.Encode())
+		first := w.run(compiled, m)
+		w.same("hardened", plain, first)
+		if first.started != "" {
+			return
+		}
+		w.fuel(m, first.spent, counted.spent, longest)
+		w.again(compiled, found, m, first)
+	})
+}
+
+// fuel holds the fuel of each call against what the call did.
+func (w *world) fuel(m *generated, used, did []spent, longest int64) {
+	for n, u := range used {
+		did := did[n]
+		atLeast := did.count + pay*did.payments
+		switch {
+		case m.straight && u.returned && u.fuel != atLeast:
+			w.t.Errorf("call %d used %d, want %d", n, u.fuel, atLeast)
+		case u.returned && u.fuel < atLeast:
+			w.t.Errorf("call %d used %d, and did %d", n, u.fuel, atLeast)
+		case u.fuel < atLeast-longest: // the way to a trap is not paid for, and only that
+			w.t.Errorf("call %d used %d, and did %d until it failed; the longest function has %d", n, u.fuel, atLeast, longest)
+		}
+	}
+}
+
+// again makes the calls again: with no more fuel than they need, with less, and in
+// an instance that was restored.
+func (w *world) again(compiled wazero.CompiledModule, found wasmedit.Hardened, m *generated, first outcome) {
+	g, err := instantiate(w.runtime, compiled)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer g.close()
+	g.start()
+	memory, _ := g.Memory().Read(0, g.Memory().Size())
+	image, counter := bytes.Clone(memory), g.host.ExportedGlobal("counter").Get()
+	if _, err := g.call(wasmedit.ExportSave); err != nil {
+		w.t.Fatal(err)
+	}
+	c, exact := m.calls[0], first.spent[0]
+	restore := func() bool {
+		if found.Volatile || int(g.Memory().Size()) != len(image) {
+			return false
+		}
+		g.Memory().Write(0, image)
+		g.host.ExportedGlobal("counter").(api.MutableGlobal).Set(counter)
+		if _, err := g.call(wasmedit.ExportRestore); err != nil {
+			w.t.Fatal(err)
+		}
+		return true
+	}
+	g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
+	if used, err := g.spend(exact.fuel, c.name, c.args...); used != exact.fuel || (err == nil) != exact.returned {
+		w.t.Errorf("with %d: used %d, %v", exact.fuel, used, err)
+	}
+	if !restore() {
+		return
+	}
+	g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
+	if used, err := g.spend(exact.fuel-1, c.name, c.args...); used != exact.fuel || !unreachable(err) {
+		w.t.Errorf("with %d: used %d, %v", exact.fuel-1, used, err)
+	}
+	if !restore() {
+		return
+	}
+	restored := g.play(m)
+	w.same("restored", first, restored)
+	if !slices.Equal(restored.spent, first.spent) {
+		w.t.Errorf("restored: used %v, want %v", restored.spent, first.spent)
+	}
+}

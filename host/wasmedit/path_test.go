@@ -1,0 +1,150 @@
+package wasmedit_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/wasmedit"
+)
+
+// decider makes code without loops and traps. Each decision in it depends on bits
+// of the function's parameter that no other depends on, so that there is a
+// parameter for every way through the code.
+type decider struct {
+	choices
+	out    []byte
+	bits   int
+	labels int
+}
+
+const mostBits = 9
+
+func (d *decider) emit(parts ...any) { d.out = append(d.out, bin(parts...)...) }
+
+// decide leaves a number of so many bits, if there are as many.
+func (d *decider) decide(bits int) bool {
+	if d.bits+bits > mostBits {
+		return false
+	}
+	d.emit(0x20, 0, 0x41, d.bits, 0x76, 0x41, 1<<bits-1, 0x71)
+	d.bits += bits
+	return true
+}
+
+func (d *decider) block(depth int, op byte) {
+	d.emit(op, 0x40)
+	d.labels++
+	d.code(depth)
+	if op == 0x04 && d.one(2) {
+		d.emit(0x05)
+		d.code(depth)
+	}
+	d.labels--
+	d.emit(0x0b)
+}
+
+func (d *decider) code(depth int) {
+	for range 1 + d.pick(4) {
+		d.emit(bytes.Repeat([]byte{0x01}, d.pick(8)))
+		if depth == 0 {
+			return
+		}
+		switch d.pick(8) {
+		case 0, 1:
+			d.block(depth-1, 0x02)
+		case 2, 3:
+			if d.decide(1) {
+				d.block(depth-1, 0x04)
+			}
+		case 4, 5:
+			if d.decide(1) {
+				d.emit(0x0d, d.pick(d.labels))
+			}
+		case 6:
+			if d.decide(2) {
+				d.emit(0x0e, 3, d.pick(d.labels), d.pick(d.labels), d.pick(d.labels), d.pick(d.labels))
+			}
+		default:
+			switch d.pick(6) {
+			case 0:
+				d.emit(0x0f)
+			case 1:
+				d.emit(0x0c, d.pick(d.labels))
+			}
+		}
+	}
+}
+
+// A function pays for its longest way: not less, and not more.
+func TestLongestWay(t *testing.T) {
+	r := newRuntime(t)
+	w := &world{t, r}
+	decisions := 0
+	for seed := range uint64(80) {
+		d := &decider{choices: choices{random(seed, 400)}, labels: 1}
+		d.code(4)
+		decisions += d.bits
+		s := withHost()
+		add(s, "f", wasmedit.FuncType{Params: list(i32)}, nil, d.out)
+
+		counting, err := wasmedit.Parse(s.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counting.CountInstructions()
+		g, err := instantiate(r, w.compile(fmt.Sprint("seed ", seed), counting.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest := int64(0)
+		for n := range uint64(1) << d.bits {
+			count := g.ExportedGlobal(wasmedit.ExportCount).(api.MutableGlobal)
+			count.Set(0)
+			if _, err := g.call("f", n); err != nil {
+				t.Fatal(err)
+			}
+			longest = max(longest, int64(count.Get()))
+		}
+		g.close()
+
+		hardened, err := harden(s.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " hardened"), hardened)); err != nil {
+			t.Fatal(err)
+		}
+		if used, err := g.spend(plenty, "f", 0); err != nil || used != longest+pay {
+			t.Errorf("seed %d: used %d, %v; the longest way has %d", seed, used, err, longest)
+		}
+		g.close()
+	}
+	if decisions < 300 {
+		t.Errorf("only %d decisions in all", decisions)
+	}
+}
+
+// A switch with many labels in many loops, and many calls in them: only the innermost
+// loop pays for two instructions and has the payment to itself.
+func TestManyLabels(t *testing.T) {
+	const many = 900
+	s := withHost()
+	add(s, "f", wasmtest.Void, nil,
+		bytes.Repeat([]byte{0x03, 0x40}, many), 0x41, 0,
+		0x0e, wasmtest.Index(40*many), bytes.Repeat(wasmtest.Index(many), 40*many+1),
+		bytes.Repeat([]byte{0x0b}, many))
+	add(s, "g", wasmtest.Void, nil,
+		bytes.Repeat([]byte{0x03, 0x40}, many), bytes.Repeat([]byte{0x10, hostNop}, many), bytes.Repeat([]byte{0x0b}, many))
+	hardened, err := harden(s.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	payment := bin(0x20, 0, 0x42, 2+pay, 0x7d) // of the innermost loop alone
+	if n := bytes.Count(hardened, payment); n != 1 {
+		t.Errorf("%d loops pay for two instructions, want 1", n)
+	}
+}

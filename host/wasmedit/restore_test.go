@@ -1,0 +1,237 @@
+package wasmedit_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/wasmedit"
+)
+
+// own is the number of the first global that is not the host's.
+const own = hostGlobals
+
+func TestHardenFinds(t *testing.T) {
+	mutable := func(t wasmedit.ValueType, value ...any) func(*wasmtest.Sections) {
+		return func(s *wasmtest.Sections) {
+			s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: t, Mutable: true}, bin(value...)))
+		}
+	}
+	code := func(parts ...any) func(*wasmtest.Sections) {
+		return func(s *wasmtest.Sections) { add(s, "g", wasmtest.Void, nil, parts...) }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*wasmtest.Sections)
+		want   wasmedit.Hardened
+	}{
+		{"nothing", func(*wasmtest.Sections) {}, wasmedit.Hardened{}},
+		{"a start function", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(itself) }, wasmedit.Hardened{Start: true}},
+		{"a start function of the host", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(hostNop) }, wasmedit.Hardened{Start: true}},
+		{"_initialize", func(s *wasmtest.Sections) { add(s, "_initialize", wasmtest.Void, nil) }, wasmedit.Hardened{Start: true}},
+		{"_initialize of the host", func(s *wasmtest.Sections) {
+			s.Exports = append(s.Exports, wasmtest.ExportEntry("_initialize", wasmedit.KindFunc, hostNop))
+		}, wasmedit.Hardened{Start: true}},
+		{"a global", mutable(i32, 0x41, 0), wasmedit.Hardened{Globals: true}},
+		{"a reference", mutable(externref, 0xd0, externref), wasmedit.Hardened{Globals: true}},
+		{"a constant", func(s *wasmtest.Sections) {
+			s.Globals = [][]byte{wasmtest.GlobalEntry(wasmedit.Global{Type: i32}, wasmtest.I32(1))}
+		}, wasmedit.Hardened{}},
+		{"a global of the host", code(0x42, 1, 0x24, hostCounter), wasmedit.Hardened{}},
+		{"memory operations", code(three(0, 0, 0), 0xfc, 0x0b, 0, three(0, 0, 0), 0xfc, 0x0a, 0, 0, three(0, 0, 0), 0xfc, 0x08, 0, 0), wasmedit.Hardened{}},
+		{"reading of a table", code(0x41, 0, 0x25, 0, 0x1a, 0xfc, 0x10, 0, 0x1a), wasmedit.Hardened{}},
+		{"data.drop", code(0xfc, 0x09, 0), wasmedit.Hardened{Volatile: true}},
+		{"elem.drop", code(0xfc, 0x0d, 0), wasmedit.Hardened{Volatile: true}},
+		{"table.set", code(0x41, 0, 0xd0, funcref, 0x26, 0), wasmedit.Hardened{Volatile: true}},
+		{"table.init", code(three(0, 0, 0), 0xfc, 0x0c, 0, 0), wasmedit.Hardened{Volatile: true}},
+		{"table.copy", code(three(0, 0, 0), 0xfc, 0x0e, 0, 0), wasmedit.Hardened{Volatile: true}},
+		{"table.fill", code(0x41, 0, 0xd0, funcref, 0x41, 0, 0xfc, 0x11, 0), wasmedit.Hardened{Volatile: true}},
+		{"table.grow", code(0xd0, funcref, 0x41, 0, 0xfc, 0x0f, 0, 0x1a), wasmedit.Hardened{Volatile: true}},
+		{"all", func(s *wasmtest.Sections) {
+			s.Start = wasmtest.Index(itself)
+			mutable(i32, 0x41, 0)(s)
+			code(0xfc, 0x09, 0)(s)
+		}, wasmedit.Hardened{Start: true, Globals: true, Volatile: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := metered{}.module()
+			c.change(s)
+			g, found := load(t, s)
+			if found != c.want {
+				t.Errorf("found %+v, want %+v", found, c.want)
+			}
+			for name, want := range map[string]bool{
+				wasmedit.ExportStart: found.Start, wasmedit.ExportSave: found.Globals, wasmedit.ExportRestore: found.Globals, "_initialize": false,
+			} {
+				if (g.ExportedFunction(name) != nil) != want {
+					t.Errorf("exports %s: %v, want %v", name, !want, want)
+				}
+			}
+		})
+	}
+}
+
+// changing is a module that has a mutable global of each type; set gives all of
+// them new values, by its parameter, and get returns them.
+func changing() *wasmtest.Sections {
+	s := withHost()
+	types := list(i32, i64, f32, f64, v128, funcref, externref)
+	values := [][]byte{
+		wasmtest.I32(-1), wasmtest.I64(-2), bin(0x43, 1, 2, 3, 4), bin(0x44, 1, 2, 3, 4, 5, 6, 7, 8),
+		bin(0xfd, 0x0c, "0123456789abcdef"), bin(0xd2, down), bin(0xd0, externref),
+	}
+	to := [][]byte{ // the value from the parameter
+		nil, bin(0xac), bin(0xb2), bin(0xb7), bin(0xfd, 0x11),
+		bin(0x25, 0),       // the element of the table
+		bin(0x1a, 0x20, 1), // the other parameter
+	}
+	var set, get []byte
+	for n, t := range types {
+		s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: t, Mutable: true}, values[n]))
+		set = bin(set, 0x20, 0, to[n], 0x24, own+n)
+		get = bin(get, 0x23, own+n)
+	}
+	s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: i32}, wasmtest.I32(5)))
+	set = bin(set, wasmtest.I64(1), 0x24, hostCounter)
+	add(s, "set", wasmedit.FuncType{Params: list(i32, externref)}, nil, set)
+	add(s, "get", wasmedit.FuncType{Results: types}, nil, get)
+	s.Tables = [][]byte{bin(funcref, 1, 3, 3)}
+	s.Elements = [][]byte{bin(0, 0x41, 1, 0x0b, 2, down, down+1)}
+	return s
+}
+
+func TestRestore(t *testing.T) {
+	g, found := load(t, changing())
+	if !found.Globals {
+		t.Fatal("no globals are found")
+	}
+	g.fuel.Set(plenty)
+	get := func() []uint64 {
+		t.Helper()
+		values, err := g.call("get")
+		if err != nil || len(values) != 8 {
+			t.Fatal(values, err)
+		}
+		values[0] &= 1<<32 - 1
+		values[2] &= 1<<32 - 1
+		return values
+	}
+	call := func(name string, args ...uint64) {
+		t.Helper()
+		if _, err := g.call(name, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	differ := func(a, b []uint64) {
+		t.Helper()
+		for n := range a {
+			if a[n] == b[n] {
+				t.Errorf("word %d is %x in both", n, a[n])
+			}
+		}
+	}
+	first := get()
+	call(wasmedit.ExportSave)
+	if !slices.Equal(first, get()) {
+		t.Errorf("save changes %x to %x", first, get())
+	}
+	call("set", 2, 77)
+	second := get()
+	differ(first, second)
+	call(wasmedit.ExportRestore)
+	if !slices.Equal(first, get()) {
+		t.Errorf("restored %x, want %x", get(), first)
+	}
+	call("set", 2, 77)
+	call(wasmedit.ExportSave)
+	call("set", 0, 0)
+	differ(second, get())
+	for range 2 {
+		call(wasmedit.ExportRestore)
+		if !slices.Equal(second, get()) {
+			t.Errorf("restored %x, want %x", get(), second)
+		}
+	}
+}
+
+// What the host lends is the host's to restore.
+func TestRestoreLeavesImports(t *testing.T) {
+	g, _ := load(t, changing())
+	g.fuel.Set(plenty)
+	counter := g.host.ExportedGlobal("counter").(api.MutableGlobal)
+	for _, name := range []string{wasmedit.ExportSave, "set", wasmedit.ExportRestore} {
+		args := []uint64{2, 0}
+		if name != "set" {
+			args = nil
+		}
+		if _, err := g.call(name, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counter.Get() != 1 {
+		t.Errorf("the host's global is %d, want what the module set, 1", counter.Get())
+	}
+	counter.Set(3)
+	if _, err := g.call(wasmedit.ExportRestore); err != nil || counter.Get() != 3 {
+		t.Errorf("the host's global is %d, %v; want what the host set, 3", counter.Get(), err)
+	}
+}
+
+// Both kinds of a start run when the host calls for it, once, in order; what they
+// take is paid for.
+func TestStart(t *testing.T) {
+	digit := func(d int) []byte { return bin(0x23, own, 0x41, 10, 0x6c, 0x41, d, 0x6a, 0x24, own) }
+	for _, c := range []struct {
+		name              string
+		start, initialize bool
+		want              uint64
+		units             int64
+	}{
+		{"start", true, false, 1, 7 + pay},
+		{"_initialize", false, true, 2, 7 + pay},
+		{"both", true, true, 12, 2 * (7 + pay)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := withHost()
+			s.Globals = [][]byte{wasmtest.GlobalEntry(wasmedit.Global{Type: i32, Mutable: true}, wasmtest.I32(0))}
+			s.Exports = [][]byte{wasmtest.ExportEntry("order", wasmedit.KindGlobal, own)}
+			add(s, "", wasmtest.Void, nil, digit(1))
+			name := ""
+			if c.initialize {
+				name = "_initialize"
+			}
+			add(s, name, wasmtest.Void, nil, digit(2))
+			if c.start {
+				s.Start = wasmtest.Index(hostFuncs)
+			}
+			g, _ := load(t, s)
+			order := g.ExportedGlobal("order")
+			if order.Get() != 0 {
+				t.Error("something started by itself")
+			}
+			if used, err := g.spend(plenty, wasmedit.ExportStart); err != nil || used != c.units {
+				t.Errorf("used %d, %v; want %d", used, err, c.units)
+			}
+			if order.Get() != c.want {
+				t.Errorf("the order is %d, want %d", order.Get(), c.want)
+			}
+			if _, err := g.spend(c.units-1, wasmedit.ExportStart); !unreachable(err) {
+				t.Errorf("with too little fuel: %v", err)
+			}
+		})
+	}
+}
+
+// A hardened module is a module as any other, but for its exports: it is not
+// hardened again.
+func TestHardenTwice(t *testing.T) {
+	once, err := harden(changing().Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := harden(once); err == nil {
+		t.Error("a hardened module was hardened")
+	}
+}

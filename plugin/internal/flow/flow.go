@@ -1,0 +1,91 @@
+// Package flow is one step of a tool whose calls go on after their answer: what the
+// step is given, and what it returns.
+package flow
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/internal/render"
+	"github.com/parley-wasm/parley/plugin/internal/transcript"
+	"github.com/parley-wasm/parley/plugin/rules/settings"
+	"github.com/parley-wasm/parley/plugin/rules/visibility"
+)
+
+// Step is one step. It is for one call of an export.
+type Step struct {
+	In       *guest.Input
+	Client   *guest.Client
+	Settings *settings.Settings
+	View     *visibility.View
+	Out      abi.StepResult
+}
+
+// Open begins a step. It fails with a *guest.Fault.
+func Open(h guest.Host, in *guest.Input) (*Step, error) {
+	s, bad := settings.Parse(in.Config)
+	if bad != nil {
+		return nil, &guest.Fault{Err: bad}
+	}
+	return &Step{In: in, Client: guest.NewClient(h), Settings: s, View: visibility.New(s, &in.Caller)}, nil
+}
+
+// Reopen begins a further step of a flow, whose state parse reads. It fails with a
+// *guest.Fault.
+func Reopen(h guest.Host, in *guest.Input, parse func(state string) bool) (*Step, error) {
+	s, err := Open(h, in)
+	switch {
+	case err != nil:
+		return nil, err
+	case !parse(in.State):
+		return nil, Fault(abi.Internal, "the state of this flow cannot be read")
+	case in.Event == nil:
+		return nil, Fault(abi.InvalidArgs, "a flow that is resumed needs the event that woke it")
+	}
+	return s, nil
+}
+
+// Status returns a run that the flow has started, as it stands.
+func (s *Step) Status(runID string) (*abi.Run, error) {
+	run, err := s.Client.Status(runID)
+	if err == nil && run == nil {
+		err = Fault(abi.Internal, "the host does not know the run "+render.Quote(runID)+" of this flow")
+	}
+	return run, err
+}
+
+// CheckRun refuses an event about another run than the one that is waited for.
+func CheckRun(e *abi.Event, waited string) error {
+	if e.Run.ID == waited {
+		return nil
+	}
+	return Fault(abi.InvalidArgs, "the flow waits for the run "+render.Quote(waited)+", and was woken by the run "+render.Quote(e.Run.ID))
+}
+
+// Await lets the flow wait for a run, a time, or both. note says how it stands; an
+// empty one leaves what was said before.
+func (s *Step) Await(run string, until int64, note string) {
+	s.Out.Wait = &abi.Wait{Run: run, Until: until}
+	s.note(note)
+}
+
+// Over ends the flow.
+func (s *Step) Over(how string) {
+	s.Out.Wait = nil
+	s.note("done: " + how)
+}
+
+func (s *Step) note(text string) { s.Out.Note = transcript.CutText(text, abi.MaxNote) }
+
+// Result returns what the step returns. The state is written last, when nothing
+// changes it any more.
+func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {
+	if s.Out.Wait != nil {
+		s.Out.Wait.State = state(nil)
+	}
+	return &s.Out
+}
+
+// Fault is the failure of a step.
+func Fault(code abi.Code, message string) error {
+	return &guest.Fault{Err: abi.NewError(code, message)}
+}

@@ -1,0 +1,70 @@
+package send
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/internal/announce"
+	"github.com/parley-wasm/parley/plugin/internal/transcript"
+)
+
+// announce starts the announce, unless there is to be none.
+func (f *exchange) announce() error {
+	why := f.silent()
+	if why == "" && f.reply == "" {
+		why = "there is no first reply"
+	}
+	if why == "" {
+		run := abi.RunRequest{Message: announceRequest(f), Context: announceContext(f), NoTools: true, TimeoutSeconds: announce.Seconds}
+		refusal, err := f.start(f.to, f.from, &run)
+		if err != nil {
+			return err
+		}
+		if refusal == nil {
+			f.phase = phaseAnnounce
+			f.request, f.reply, f.latest, f.latestTurn = "", "", "", 0
+			f.wait(f.loop() + "; waiting for the announce of " + f.target)
+			return nil
+		}
+		why = because("refused", refusal)
+	}
+	f.Over(f.loop() + "; announce skipped (" + why + ")")
+	return nil
+}
+
+// silent says why there will be no announce, as far as that is known before the
+// loop is over, or is empty.
+func (f *exchange) silent() string {
+	switch {
+	case f.quiet:
+		return `announce is "none"`
+	case f.itself():
+		return "the session sent to itself"
+	case f.to.key != "":
+		return f.to.gone()
+	}
+	return ""
+}
+
+// post delivers what the announce says (S4.7).
+func (f *exchange) post(run *abi.Run) error {
+	how := "announce queued"
+	switch {
+	case run.Status != abi.RunDone:
+		how = "announce failed (its run " + guest.Outcome(run.Status) + ")"
+	case run.Reply == "":
+		how = "announce skipped (empty)"
+	case run.Reply == announce.Skip:
+		how = "announce skipped (" + announce.Skip + ")"
+	default:
+		_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.target, Text: transcript.CutText(run.Reply, abi.MaxText), RunID: run.ID})
+		refusal, err := guest.Refusal(err)
+		if err != nil {
+			return err
+		}
+		if refusal != nil {
+			how = "announce not posted (" + because("refused", refusal) + ")"
+		}
+	}
+	f.Over(f.loop() + "; " + how)
+	return nil
+}

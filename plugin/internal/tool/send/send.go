@@ -1,0 +1,130 @@
+// Package send is the tool sessions_send (S4): a message into another session,
+// the answer of its agent, and what follows.
+//
+// A call is a flow of steps, none of which waits. The state between two steps
+// says which run the flow waits for, in one of three phases:
+//
+//	first     the target's run for the message. The caller is answered when it
+//	          ends, when the caller's time is over, or at once.
+//	turn      a turn of the reply-back loop: odd ones go to the requester, even
+//	          ones to the target, each with the other side's reply (S4.6).
+//	announce  the target's run that writes what is posted (S4.7).
+//
+//	call ─► first ─► turn 1 … n ─► announce ─► over
+//	          └────────────────────────▲
+//
+// After every run the flow goes on with the first thing that nothing stops: the
+// next turn, else the announce, else it is over. A first run that failed has no
+// reply, and so neither turns nor announce. Reads of a step come before its first
+// write. Refusals by the host (send policy, a session that is gone) are the
+// tool's result in the first step, and stop what they refuse in a later one.
+package send
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/schema"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/internal/flow"
+	"github.com/parley-wasm/parley/plugin/internal/render"
+	"github.com/parley-wasm/parley/plugin/rules/reference"
+)
+
+// Tool describes sessions_send.
+func Tool() abi.Tool {
+	return abi.Tool{
+		Name: abi.ToolSend,
+		Description: "Send a message into another session, whose agent answers it. " +
+			"Waits up to timeoutSeconds (default 30) for the answer; with 0 it returns at once. " +
+			"The status timeout means that the message was received and the run goes on: do not send again, read sessions_history later. " +
+			"Afterwards your session and the other may exchange a few more replies; reply exactly REPLY_SKIP to end that. " +
+			"At the end the other session may post an announcement to its chat channel.",
+		InputSchema:  schema.SendInput,
+		OutputSchema: schema.SendOutput,
+		Needs:        []string{"session", "tools", "agents"},
+	}
+}
+
+// Call is the first step. It fails with an *abi.Error or a *guest.Fault.
+func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
+	q, err := read(in.Args)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.CheckHops("sending"); err != nil {
+		return nil, err
+	}
+	step, err := flow.Open(h, in)
+	if err != nil {
+		return nil, err
+	}
+	f := &exchange{Step: step}
+	row, err := find(f, &q)
+	if err != nil {
+		return nil, err
+	}
+	f.state = state{phase: phaseFirst, requester: f.View.Self, target: row.Key, quiet: q.quiet, request: q.message}
+	waits, err := f.canWait(&q)
+	if err != nil {
+		return nil, err
+	}
+	f.to = side{roleTarget, row.Key, row}
+	if f.from, err = f.side(roleRequester, f.requester); err != nil {
+		return nil, err
+	}
+	refusal, err := f.start(f.to, f.from, &abi.RunRequest{Message: q.message, Context: firstContext(f)})
+	switch {
+	case err != nil:
+		return nil, err
+	case refusal != nil:
+		return nil, refusal
+	case waits:
+		f.until = in.AcceptedAt + q.timeout*1000
+	}
+	f.wait("waiting for " + f.target)
+	if !waits {
+		f.answer(&answer{run: f.run, status: statusAccepted, message: messageStored})
+	}
+	return f.Result(f.appendJSON), nil
+}
+
+// find returns the target: a session that the caller may see and that takes
+// messages.
+func find(f *exchange, q *query) (row *abi.Session, err error) {
+	name := q.ref
+	if name != "" {
+		row, err = reference.Find(f.Client, f.View, "sessionKey", name)
+	} else {
+		name = q.label
+		row, err = reference.Labelled(f.Client, f.View, name, q.agentID)
+	}
+	if err == nil && row.ArchivedAt > 0 {
+		err = abi.NewError(abi.NotFound, "session "+render.Quote(name)+" is archived and takes no messages; sessions_list shows the sessions that do")
+	}
+	return row, err
+}
+
+// canWait reports whether the caller wants to wait for the answer, and the wait
+// could end (S4.4).
+func (f *exchange) canWait(q *query) (bool, error) {
+	switch {
+	case q.timeout == 0 || f.itself():
+		return false, nil
+	case f.In.Caller.RunID == "":
+		return true, nil
+	}
+	stuck, err := f.Client.Waits(f.target)
+	return !stuck, err
+}
+
+// Resume is every further step. It fails with a *guest.Fault.
+func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
+	f := &exchange{}
+	var err error
+	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
+		return nil, err
+	}
+	if err := f.wake(in.Event); err != nil {
+		return nil, err
+	}
+	return f.Result(f.appendJSON), nil
+}

@@ -1,0 +1,110 @@
+package spawn
+
+import (
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/internal/announce"
+	"github.com/parley-wasm/parley/plugin/internal/flow"
+)
+
+// wake goes on after an event.
+func (f *errand) wake(e *abi.Event) error {
+	switch e.Type {
+	case abi.EventCancel:
+		f.Over("cancelled while " + f.standing())
+		return nil
+	case abi.EventTime:
+		return f.tidy()
+	}
+	if err := flow.CheckRun(e, f.run); err != nil {
+		return err
+	}
+	e.Run.Reply = strings.TrimSpace(e.Run.Reply)
+	if err := f.look(); err != nil {
+		return err
+	}
+	switch f.phase {
+	case phaseChild:
+		return f.childEnded(e.Run)
+	case phaseAnnounce:
+		return f.announceEnded(e.Run)
+	}
+	return f.parentEnded(e.Run)
+}
+
+// standing says what a flow that is dropped was at.
+func (f *errand) standing() string {
+	switch f.phase {
+	case phaseChild:
+		return "waiting for the child " + f.child + ", which goes on"
+	case phaseAnnounce:
+		return "waiting for the announce of " + f.child
+	case phaseParent:
+		return "waiting for the requester's answer"
+	}
+	return "waiting to tidy up (" + f.told + ")"
+}
+
+// childEnded starts the announce, unless there is to be none (S5.5).
+func (f *errand) childEnded(run *abi.Run) error {
+	if minutes := f.Settings.Children.ArchiveAfterMinutes; minutes > 0 {
+		f.tidyAt = run.EndedAt + minutes*60_000
+	}
+	switch why := f.gone(); {
+	case f.announce == toNobody:
+		return f.stored(`announce is "none"`)
+	case run.Status == abi.RunDone && run.Reply == announce.Skip:
+		return f.finish("silent (" + announce.Skip + ")")
+	case why != "":
+		return f.stored(why)
+	}
+	result, err := f.resultOf(run)
+	if err != nil {
+		return err
+	}
+	id, err := f.Client.Run(&abi.RunRequest{
+		SessionKey: f.child, Message: f.announceRequest(run, result), Context: f.announceContext(),
+		Group: abi.GroupNested, NoTools: true, TimeoutSeconds: announce.Seconds,
+	})
+	refusal, err := guest.Refusal(err)
+	switch {
+	case err != nil:
+		return err
+	case refusal != nil: // as if it had failed
+		return f.report(f.reportOf(run, result, ""), run.ID)
+	}
+	f.phase, f.run = phaseAnnounce, id
+	f.wait("the child " + ended(run.Status) + "; waiting for the announce of " + f.child)
+	return nil
+}
+
+// announceEnded reports what the announce says, else the result alone.
+func (f *errand) announceEnded(run *abi.Run) error {
+	answer := ""
+	if run.Status == abi.RunDone {
+		answer = run.Reply
+	}
+	if answer == announce.Skip {
+		return f.finish("silent (" + announce.Skip + ")")
+	}
+	work, err := f.Status(f.work)
+	if err != nil {
+		return err
+	}
+	work.Reply = strings.TrimSpace(work.Reply)
+	result, err := f.resultOf(work)
+	if err != nil {
+		return err
+	}
+	return f.report(f.reportOf(work, result, answer), run.ID)
+}
+
+// ended says how a child's run ended.
+func ended(status string) string {
+	if status == abi.RunDone {
+		return "is done"
+	}
+	return guest.Outcome(status)
+}

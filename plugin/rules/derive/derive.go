@@ -1,0 +1,77 @@
+// Package derive answers what follows from a session and the settings: where it
+// speaks, what may enter and leave it, and who speaks as it. A host asks instead of
+// knowing keys (S1), the sandbox (S0.3), the send policy (S8) and targets (S9) itself.
+package derive
+
+import (
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/policy"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/rules/settings"
+)
+
+// Facts derives them. It fails with abi.InvalidArgs for a session whose key can be
+// none, and with abi.Internal for settings that decide and have no known value.
+func Facts(q *guest.Question) (*abi.Facts, *abi.Error) {
+	s, bad := settings.Parse(q.Config)
+	if bad != nil {
+		return nil, bad
+	}
+	send, bad := settings.Send(q.Config)
+	if bad != nil {
+		return nil, bad
+	}
+	session := &q.Session
+	agent, bad := agentOf(session, s.Keys)
+	if bad != nil {
+		return nil, bad
+	}
+	session.AgentID = agent
+	boxed, bad := s.Sandboxed(q.Config, agent, session.Key)
+	if bad != nil {
+		return nil, bad
+	}
+	kind := s.Keys.KindOf(session.Key)
+	f := &abi.Facts{
+		AgentID: agent, Kind: kind, Hidden: s.Keys.Hidden(session.Key), Channel: policy.Channel(session, kind),
+		Receive: send.Receive(s.Keys, session),
+		Caller:  abi.Caller{SessionKey: session.Key, AgentID: agent, Sandboxed: boxed || session.Sandboxed, Depth: policy.Depth(session)},
+	}
+	if t, ok := policy.Target(session); ok {
+		f.Caller.Channel, f.Caller.To, f.Caller.AccountID, f.Caller.ThreadID = t.Channel, t.To, t.AccountID, t.ThreadID
+		f.Target = t
+	}
+	if q.Target != nil {
+		f.Target = *q.Target
+	}
+	switch {
+	case policy.Deliverable(f.Target):
+		f.Deliver = send.Deliver(s.Keys, session, f.Target)
+	case q.Target != nil:
+		f.Deliver = abi.NewError(abi.NotFound, "nothing can be delivered to this target")
+	default:
+		f.Deliver = abi.NewError(abi.NotFound, "the session has no channel to which something can be delivered")
+	}
+	return f, nil
+}
+
+// agentOf returns whose session it is: the key says so, and of the one session of
+// the global scope its row, or else it is the default agent's.
+func agentOf(s *abi.Session, keys sessionkey.Settings) (string, *abi.Error) {
+	if err := sessionkey.Check(s.Key); err != nil {
+		return "", abi.NewError(abi.InvalidArgs, "session.key "+err.Error())
+	}
+	agent, _, ok := sessionkey.Split(s.Key)
+	if !ok {
+		agent = s.AgentID
+		if agent == "" {
+			agent = keys.Agent()
+		}
+		ok = s.Key == sessionkey.Global || s.Key == sessionkey.Unknown
+	}
+	if id, err := sessionkey.AgentID(agent); !ok || err != nil || id != agent {
+		return "", abi.NewError(abi.InvalidArgs, "session.key is no canonical key, agent:<agentId>:<rest> or global")
+	}
+	return agent, nil
+}
