@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -16,7 +17,8 @@ import (
 // accepted. They come again with its id.
 type clients struct {
 	gateway *gateway
-	next    func(tag string) call
+	next    func(tag string, choose *rand.Rand) call
+	seed    uint64
 	stop    chan struct{} // closed when they are to make no more
 
 	mu       sync.Mutex
@@ -29,9 +31,10 @@ const again = 5 * time.Millisecond
 
 // call lets one client call.
 func (c *clients) call(ctx context.Context, client int) error {
+	choose := rand.New(rand.NewPCG(c.seed, uint64(client)))
 	for n := 0; ; n++ {
 		id := fmt.Sprintf("c%d-%d", client, n)
-		its := c.next("#" + id + "#")
+		its := c.next("#"+id+"#", choose)
 		body, err := json.Marshal(map[string]any{"tool": its.tool(), "sessionKey": its.caller(), "args": its.args()})
 		if err != nil {
 			return err

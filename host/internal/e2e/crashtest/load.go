@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/parley-wasm/parley/abi"
 )
@@ -11,7 +13,7 @@ import (
 type load struct {
 	name     string         // of what is accepted, in the plural
 	sessions []*abi.Session // that are there before
-	next     func(tag string) call
+	next     func(tag string, choose *rand.Rand) call
 	bounded  bool // some calls are refused when there is no room
 }
 
@@ -24,8 +26,8 @@ func sends() *load {
 	for i := range targets {
 		l.sessions = append(l.sessions, session(target(i), "webhook", i))
 	}
-	l.next = func(tag string) call {
-		return &send{tag: tag, from: requester, to: target(rand.IntN(targets)), receiver: "webhook"}
+	l.next = func(tag string, choose *rand.Rand) call {
+		return &send{tag: tag, from: requester, to: target(choose.IntN(targets)), receiver: "webhook"}
 	}
 	return l
 }
@@ -45,17 +47,17 @@ func spawns() *load {
 		l.sessions = append(l.sessions, session(fmt.Sprintf("agent:main:p%d", i), channel, i))
 	}
 	words := make([]string, 0, 2*len(tasks))
-	for word := range tasks {
+	for _, word := range slices.Sorted(maps.Keys(tasks)) {
 		words = append(words, word, "do")
 	}
 	announces := []string{toChannel, toChannel, toParent, toParent, toNobody}
-	l.next = func(tag string) call {
-		parent := l.sessions[rand.IntN(parents)]
+	l.next = func(tag string, choose *rand.Rand) call {
+		parent := l.sessions[choose.IntN(parents)]
 		c := &spawn{
 			tag: tag, from: parent.Key, receiver: parent.DeliveryContext.Channel, agent: "ops",
-			task: words[rand.IntN(len(words))], announce: announces[rand.IntN(len(announces))],
+			task: words[choose.IntN(len(words))], announce: announces[choose.IntN(len(announces))],
 		}
-		c.deletes = c.announce != toNobody && rand.IntN(2) == 0
+		c.deletes = c.announce != toNobody && choose.IntN(2) == 0
 		return c
 	}
 	return l

@@ -33,6 +33,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,11 +64,13 @@ func main() {
 	}
 }
 
-func crash(ctx context.Context) error {
+func crash(ctx context.Context) (failed error) {
 	sendKills := flag.Int("kills", 500, "random kills of a gateway under load of sends; 0: none")
 	spawnKills := flag.Int("spawn-kills", 300, "random kills of a gateway under load of spawns; 0: none")
 	only := flag.String("only", "", "run only the scenarios whose name contains this")
+	seed := flag.Uint64("seed", uint64(time.Now().Unix()), "of the random calls and kills; by itself the time")
 	flag.Parse()
+	fmt.Println("seed", *seed)
 	dir, err := os.MkdirTemp("", "parley-crash-")
 	if err != nil {
 		return err
@@ -74,6 +78,7 @@ func crash(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	start := time.Now()
 	problems := 0
+	counts := map[string]int{}
 	// What was found before a failure tells more than the failure.
 	report := func(t *tally) {
 		for _, p := range t.problems {
@@ -81,6 +86,12 @@ func crash(ctx context.Context) error {
 		}
 		problems += len(t.problems)
 	}
+	defer func() {
+		counts["problems"] = problems
+		text, err := json.Marshal(counts)
+		fmt.Printf("summary %s\n", text)
+		failed = errors.Join(failed, err)
+	}()
 	for i, s := range scenarios() {
 		if !strings.Contains(s.name, *only) {
 			continue
@@ -89,6 +100,8 @@ func crash(ctx context.Context) error {
 		t := &tally{}
 		err := s.run(ctx, t)
 		report(t)
+		counts["kills"] += t.kills
+		counts["stops"] += t.stops
 		if err != nil {
 			return err
 		}
@@ -101,8 +114,10 @@ func crash(ctx context.Context) error {
 			continue
 		}
 		t := &tally{}
-		err := r.load.random(ctx, dir, r.kills, t)
+		err := r.load.random(ctx, dir, r.kills, *seed, t)
 		report(t)
+		counts["randomKills"] += t.kills
+		counts[r.load.name] = t.exchanges
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.load.name, err)
 		}

@@ -22,8 +22,9 @@ const (
 )
 
 // random kills a gateway under load at random moments, so many times, and looks
-// what became of all that clients were told is accepted.
-func (l *load) random(ctx context.Context, dir string, kills int, t *tally) error {
+// what became of all that clients were told is accepted. The seed decides what is
+// called and how long a gateway lives.
+func (l *load) random(ctx context.Context, dir string, kills int, seed uint64, t *tally) error {
 	o := newOutside(15 * time.Millisecond)
 	defer o.server.Close()
 	p := &place{dir: filepath.Join(dir, "random", l.name), sessions: l.sessions, attempts: manyAttempts}
@@ -35,7 +36,7 @@ func (l *load) random(ctx context.Context, dir string, kills int, t *tally) erro
 		return err
 	}
 	g := &gateway{program: program, place: p}
-	c := &clients{gateway: g, next: l.next, stop: make(chan struct{}), accepted: map[string]call{}}
+	c := &clients{gateway: g, next: l.next, seed: seed, stop: make(chan struct{}), accepted: map[string]call{}}
 	start := time.Now()
 	if err := l.killing(ctx, g, c, kills, t); err != nil {
 		return err
@@ -75,12 +76,13 @@ func (l *load) killing(ctx context.Context, g *gateway, c *clients, kills int, t
 			}
 		})
 	}
+	lifetime := rand.New(rand.NewPCG(c.seed, concurrent))
 	for start := time.Now(); t.kills < kills; {
 		if err := g.start(ctx); err != nil {
 			return err
 		}
 		select {
-		case <-time.After(time.Duration(rand.ExpFloat64() * float64(60*time.Millisecond))):
+		case <-time.After(time.Duration(lifetime.ExpFloat64() * float64(60*time.Millisecond))):
 		case err := <-failures:
 			return errors.Join(err, g.kill())
 		}

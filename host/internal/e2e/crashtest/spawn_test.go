@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -227,10 +228,10 @@ func TestSpawnAccepted(t *testing.T) {
 
 // A load has calls of every kind, and all are of its own sessions.
 func TestSpawns(t *testing.T) {
-	l := spawns()
+	l, choose := spawns(), rand.New(rand.NewPCG(1, 0))
 	seen := map[string]bool{}
 	for range 5000 {
-		c := l.next("#x#").(*spawn)
+		c := l.next("#x#", choose).(*spawn)
 		seen[c.task], seen[c.announce] = true, true
 		if c.deletes {
 			seen["delete"] = true

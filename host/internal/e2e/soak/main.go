@@ -50,7 +50,9 @@ func run(ctx context.Context, steps int, only string) error {
 		}
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", h.title, failed))
+			continue
 		}
+		fmt.Printf("summary {\"%sSteps\":%d}\n", h.name, steps)
 	}
 	return err
 }

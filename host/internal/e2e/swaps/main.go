@@ -94,6 +94,7 @@ func run(ctx context.Context) (err error) {
 		middle(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
 	fmt.Printf("%d calls of %d clients meanwhile, none failed; %d answers named their build, each one that was active; %d sends, %d of them across a swap, all answered\n",
 		done.calls, *clients, done.named, done.sends, done.across)
+	fmt.Printf("summary {\"swaps\":%d,\"calls\":%d,\"sends\":%d,\"sendsAcrossASwap\":%d}\n", *swaps, done.calls, done.sends, done.across)
 	return grown(resident)
 }
 
