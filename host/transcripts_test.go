@@ -121,6 +121,7 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 // TestTranscripts replays the committed transcripts on the module alone, as a
 // host in another language does.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	e, err := engine.New(ctx, &engine.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
