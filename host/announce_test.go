@@ -19,6 +19,7 @@ import (
 // The channel refuses an announce for good. The flow says so, and when the channel
 // takes it, it can be sent again (S10.3).
 func TestAnnounceThatIsRefused(t *testing.T) {
+	t.Parallel()
 	db, w := stocked(t, file(t)), &wall{refuse: "chat not found"}
 	enter(t, db, linked("agent:main:p"))
 	h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.posting)
@@ -50,6 +51,7 @@ func TestAnnounceThatIsRefused(t *testing.T) {
 // result is stored, that is recorded, and the child is kept although it was to be
 // deleted (S5.6).
 func TestParentArchivedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
 		t.Run(announce, func(t *testing.T) {
 			db, w, let := stocked(t, file(t)), &wall{}, make(chan struct{})
@@ -88,6 +90,7 @@ func TestParentArchivedMeanwhile(t *testing.T) {
 // where one is as long as it may be: the spawn is forbidden, the agent is told, and
 // everything comes to rest (S5.6).
 func TestChainOfReportsEnds(t *testing.T) {
+	t.Parallel()
 	const longest = 8
 	answers := make(chan string, 2*longest)
 	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
@@ -140,6 +143,7 @@ func TestChainOfReportsEnds(t *testing.T) {
 
 // A task as long as one may be reaches the child whole (S5.1).
 func TestLongestTask(t *testing.T) {
+	t.Parallel()
 	db, w, tasks := stocked(t, file(t)), &wall{}, make(chan string, 1)
 	enter(t, db, linked("agent:main:p"))
 	h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
@@ -163,6 +167,7 @@ func TestLongestTask(t *testing.T) {
 // An answer as long as one may be is announced up to where there is room, with a
 // mark where it was cut, whoever says it: the child's own run, or its announce.
 func TestLongestAnswer(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789abcdeé", abi.MaxText/17) // 17 bytes
 	long += strings.Repeat(".", abi.MaxText-len(long))
 	for _, tt := range []struct{ name, own, announce string }{

@@ -21,6 +21,7 @@ import (
 // An attempt whose run another worker has claimed, while a tool of it was in its
 // first step, changes nothing (S10.2).
 func TestLostAttemptCallsNothing(t *testing.T) {
+	t.Parallel()
 	db := stocked(t, file(t))
 	var once sync.Once
 	answered := make(chan string, 2)
@@ -77,6 +78,7 @@ func steal(t *testing.T, db store.Durable) {
 // The end of the host is no answer to an agent that waits in a tool: the next host
 // tries its run again, and that attempt gets the answer (S4.8).
 func TestStopWhileAnAgentWaits(t *testing.T) {
+	t.Parallel()
 	waits, heard := make(chan struct{}), make(chan struct{})
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {

@@ -33,6 +33,7 @@ func stored(t *testing.T, h *host.Host) (n [4]int) {
 // A spawn that cannot be is refused before anything is stored, and the refusal says
 // what was wrong and what to do (S0.1, S0.2, S5.1, S5.2). Afterwards its id is free.
 func TestBadSpawns(t *testing.T) {
+	t.Parallel()
 	const settings = `{
 	  models: { allow: ["small", "large"] },
 	  agents: { list: [

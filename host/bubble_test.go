@@ -35,7 +35,6 @@ type bubble struct {
 	ctx    context.Context
 	vector *vector.Vector
 	config *config.Config
-	cache  string // of compiled modules
 	store  *tameStore
 	start  time.Time
 	host   *host.Host
@@ -57,11 +56,11 @@ const warmUp = 337 * time.Millisecond
 
 // playInBubble plays a vector that writes, and returns the conversation between
 // host and plugin.
-func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, cache string, play func(vector.World, error)) (records []*step.Record) {
+func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{
-			t: t, ctx: t.Context(), vector: v, config: c, cache: cache,
+			t: t, ctx: t.Context(), vector: v, config: c,
 			start: time.Now().Add(warmUp), cast: vector.NewCast(v), before: map[string]bool{},
 		}
 		b.open(file)
@@ -101,7 +100,7 @@ func (b *bubble) open(file string) {
 func (b *bubble) up() {
 	b.t.Helper()
 	h, err := host.New(b.ctx, wasm.Parley, &host.Options{
-		Store: b.store, Config: b.config, CacheDir: b.cache, Logger: slog.New(slog.DiscardHandler),
+		Store: b.store, Config: b.config, CacheDir: compiled, Logger: slog.New(slog.DiscardHandler),
 		Now:     b.now,
 		NewID:   b.newID,
 		Agents:  func(string) (runner.Runner, error) { return actor{b}, nil },

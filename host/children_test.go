@@ -91,6 +91,7 @@ func offers(ctx context.Context, turn *runner.Turn) (string, error) {
 // The agent of a child is offered what the settings leave it, whichever way its
 // message came in, and nothing else is answered (S5.4).
 func TestToolsOfChildren(t *testing.T) {
+	t.Parallel()
 	const all = "sessions_list sessions_history agents_list sessions_send"
 	h := alive(t, withChildren(t), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
@@ -136,6 +137,7 @@ func TestToolsOfChildren(t *testing.T) {
 
 // A refusal leaves nothing: the call's id is free when the settings allow the call.
 func TestRefusedCallsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	tokens, goOn := make(chan string), make(chan struct{})
 	h := alive(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
@@ -187,6 +189,7 @@ func TestRefusedCallsLeaveNothing(t *testing.T) {
 // Only runs are restricted: a connection that speaks as a child session is what the
 // operator has configured. ToolsFor says of everybody what Call does.
 func TestToolsFor(t *testing.T) {
+	t.Parallel()
 	h := idle(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), nil)
 	child := abi.Caller{SessionKey: children[0], AgentID: "main", Depth: 1}
 	run := child

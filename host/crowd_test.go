@@ -318,6 +318,7 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 // A hundred spawns of one parent at once: as many are accepted as it may have, and
 // all others are told by which setting.
 func TestSpawnsAtOnce(t *testing.T) {
+	t.Parallel()
 	const calls, most = 100, 5
 	db := stocked(t, file(t))
 	h := cutOff(t, alive(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {

@@ -36,6 +36,7 @@ func busy(let chan string) acting {
 // An agent at work while the host drains gets its answers: what it waits for
 // begins, and nothing else does.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan string)
 		h := alive(t, stocked(t, file(t)), everybody, busy(let))
@@ -61,6 +62,7 @@ func TestDrain(t *testing.T) {
 
 // A Close that may not wait cuts a Drain off that does, and ends every wait.
 func TestCloseCutsOff(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := alive(t, stocked(t, file(t)), everybody, busy(nil))
 		id := begin(t, h, "agent:main:a", "go")
@@ -88,6 +90,7 @@ func TestCloseCutsOff(t *testing.T) {
 
 // A host that is closed begins nothing any more.
 func TestStartAfterDrain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := stocked(t, file(t))
 		h := idle(t, db, everybody, busy(nil))
@@ -108,6 +111,7 @@ func TestStartAfterDrain(t *testing.T) {
 // A run that waits for another stops when that comes to wait for it (S4.4): its
 // wait is no row that a send could see.
 func TestCircleThroughWaitRun(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var h *host.Host
 		began := time.Now()

@@ -32,6 +32,7 @@ func (f *fullStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 // A store without room takes nothing and says so; with room again the same
 // requests are accepted, once.
 func TestFullStore(t *testing.T) {
+	t.Parallel()
 	db := &fullStore{DB: stocked(t, file(t))}
 	h := alive(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
 	tries := map[string]func() error{

@@ -34,7 +34,7 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Sessions: storegen.MinSessions, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), Limits: patient, Now: func() time.Time { return now }}
+	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient, Now: func() time.Time { return now }}
 	if change != nil {
 		change(o)
 	}
@@ -53,6 +53,7 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 var operator = abi.Caller{Operator: true}
 
 func TestCallRefusals(t *testing.T) {
+	t.Parallel()
 	h := sample(t, nil)
 	session := abi.Caller{SessionKey: "agent:main:main"}
 	tests := []struct {
@@ -91,6 +92,7 @@ func TestCallRefusals(t *testing.T) {
 
 // Arguments that the host lets through never fail in the plugin for their depth.
 func TestDepthAgrees(t *testing.T) {
+	t.Parallel()
 	h := sample(t, nil)
 	for depth := 50; depth < 70; depth++ {
 		args := `{"nested":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
@@ -105,6 +107,7 @@ func TestDepthAgrees(t *testing.T) {
 }
 
 func TestCallIDs(t *testing.T) {
+	t.Parallel()
 	n := 0
 	h := sample(t, func(o *host.Options) { o.NewID = func() string { n++; return fmt.Sprint("made-", n) } })
 	for _, tt := range []struct{ given, want string }{{"", "made-1"}, {"mine", "mine"}, {"", "made-2"}} {
@@ -116,6 +119,7 @@ func TestCallIDs(t *testing.T) {
 }
 
 func TestConfigureTakesEffect(t *testing.T) {
+	t.Parallel()
 	h := sample(t, nil)
 	count := func() int64 {
 		t.Helper()
@@ -149,6 +153,7 @@ func (s brokenStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 }
 
 func TestStoreFailureIsInternal(t *testing.T) {
+	t.Parallel()
 	h := sample(t, func(o *host.Options) { o.Store = brokenStore{} })
 	_, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Caller: operator})
 	if !errors.Is(err, abi.Internal) || strings.Contains(err.Error(), "secret") {
@@ -157,6 +162,7 @@ func TestStoreFailureIsInternal(t *testing.T) {
 }
 
 func TestCancelledCall(t *testing.T) {
+	t.Parallel()
 	wait := make(chan struct{})
 	h := sample(t, func(o *host.Options) { o.Store = brokenStore{wait} })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -171,6 +177,7 @@ func TestCancelledCall(t *testing.T) {
 
 // Callers at the same time get their own answers.
 func TestConcurrentCallers(t *testing.T) {
+	t.Parallel()
 	h := sample(t, nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -191,6 +198,7 @@ func TestConcurrentCallers(t *testing.T) {
 }
 
 func TestNewRefusals(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db := storetest.NewMemory()
 	if _, err := host.New(ctx, wasm.Parley, nil); err == nil {

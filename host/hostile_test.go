@@ -34,6 +34,7 @@ func causes(err error) string {
 // the corpus says and leaves nothing; calls of before, of other tools and of other
 // hosts in the process notice nothing.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	n := newNeighbours(t)
 	a := newAttacked(t, trusting)
 	longest := a.send("agent:ops:main", "under way all the time")
@@ -167,6 +168,7 @@ func (a *attacked) parks(c *hostiletest.Case, args string) {
 // TestImpostor: a plugin that says it is Parley gets flows of Parley's, and crashes in
 // them. They are parked, and go on with Parley itself.
 func TestImpostor(t *testing.T) {
+	t.Parallel()
 	a := newAttacked(t, trusting)
 	finish := a.send("agent:main:d", "^")
 	a.swap(hostiletest.Wasm(t, hostile, "impostor"))
@@ -189,6 +191,7 @@ func TestImpostor(t *testing.T) {
 // TestHostileIsTakenBack: under the settings that a gateway has by itself, a plugin
 // that fails again and again soon no longer serves.
 func TestHostileIsTakenBack(t *testing.T) {
+	t.Parallel()
 	a := newAttacked(t, wary)
 	a.swap(hostiletest.Wasm(t, hostile, "loop"))
 	bad := a.ActivePlugin().Digest
@@ -207,6 +210,7 @@ func TestHostileIsTakenBack(t *testing.T) {
 
 // TestLogOfHostile: neither log lines nor errors of a plugin fill the log.
 func TestLogOfHostile(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"logs", "huge-error", "huge-member"} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

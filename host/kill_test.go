@@ -25,6 +25,7 @@ func hangs(began chan<- string) acting {
 }
 
 func TestKillRun(t *testing.T) {
+	t.Parallel()
 	began := make(chan string, 1)
 	h := alive(t, stocked(t, file(t)), everybody, hangs(began))
 	executing, queued := begin(t, h, "agent:main:a", "one"), begin(t, h, "agent:main:a", "two")
@@ -87,6 +88,7 @@ func orphan(t *testing.T, db store.Durable) {
 // A host that is not started kills what a dead process has left, and begins
 // nothing. On a store that others use too it waits until that one's lease is over.
 func TestKillRunWithoutStart(t *testing.T) {
+	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			db := stocked(t, file(t))

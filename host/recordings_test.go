@@ -141,6 +141,7 @@ func (r *recordings) compareIndex(t *testing.T) {
 // TestRecordings replays the committed recordings on the module alone, as a
 // host in another language does.
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	e, err := engine.New(ctx, &engine.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

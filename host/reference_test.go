@@ -20,6 +20,7 @@ import (
 // and the host functions over SQLite the same questions about the contents of
 // every vector that stores more than one session.
 func TestReferenceStoreAgrees(t *testing.T) {
+	t.Parallel()
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)

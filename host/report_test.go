@@ -106,6 +106,7 @@ func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned
 // A child that takes longer than its spawn allows is ended with all that it has
 // started, and announced as that (S5.1, S5.5).
 func TestTimeoutOfAProgram(t *testing.T) {
+	t.Parallel()
 	l, db, w := grip(t), stocked(t, file(t)), &wall{}
 	enter(t, db, linked("agent:main:p"))
 	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
@@ -123,6 +124,7 @@ func TestTimeoutOfAProgram(t *testing.T) {
 
 // The same of a child that the operator kills.
 func TestKillOfAProgram(t *testing.T) {
+	t.Parallel()
 	l, db, w := grip(t), stocked(t, file(t)), &wall{}
 	enter(t, db, linked("agent:main:p"))
 	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
@@ -144,6 +146,7 @@ func TestKillOfAProgram(t *testing.T) {
 // A child that is killed before it has begun never begins, and is announced too,
 // although all places for children are taken.
 func TestKillOfAQueuedChild(t *testing.T) {
+	t.Parallel()
 	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
 	enter(t, db, linked("agent:main:p"))
 	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
@@ -180,6 +183,7 @@ func TestKillOfAQueuedChild(t *testing.T) {
 // A host is cut off while a child runs. The next one on this store lets it run again
 // and announces it, once (S5.8, S10.2).
 func TestNextHostFinishesTheChild(t *testing.T) {
+	t.Parallel()
 	db, w, began := stocked(t, file(t)), &wall{}, make(chan int, 2)
 	enter(t, db, linked("agent:main:p"))
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {

@@ -17,6 +17,7 @@ import (
 // Two hosts on one store: whichever of them executes a run or takes a step, it
 // happens once, and the caller is answered by the host that it asked.
 func TestTwoHostsOnOneStore(t *testing.T) {
+	t.Parallel()
 	shared := file(t)
 	synctest.Test(t, func(t *testing.T) {
 		const outside = "a message from outside"

@@ -78,6 +78,7 @@ agent:main:z agent:main:x 8
 agent:main:self agent:main:self 5`
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	h := planted(t, everybody, family, nil)
 	const gone = "agent:main:gone missing\n  agent:ops:subagent:3\n"
 	const mains = "agent:main:main\n  agent:ops:subagent:2\n    agent:ops:subagent:4\n  agent:main:subagent:1\n"
@@ -126,6 +127,7 @@ func TestTree(t *testing.T) {
 
 // Under the global scope the one session is everybody's parent.
 func TestTreeOfGlobal(t *testing.T) {
+	t.Parallel()
 	h := planted(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)
 	for _, key := range []string{"main", "agent:main:main"} {
 		tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: key})
@@ -138,6 +140,7 @@ func TestTreeOfGlobal(t *testing.T) {
 // What is told of a child comes from its session, from the run for which it was
 // spawned, and from the flow that spawned it.
 func TestTreeTells(t *testing.T) {
+	t.Parallel()
 	tokens := int64(1200)
 	const child, waits, bare = "agent:main:subagent:1", "agent:main:subagent:2", "agent:main:subagent:3"
 	run := func(id, key, group, status, flow string, at int64) *store.Run {

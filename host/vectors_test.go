@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,22 +32,32 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	recorded := newRecordings(t)
-	w, cache := newWorlds(t), t.TempDir()
+	var mu sync.Mutex // of recorded
+	w := newWorlds(t)
+	// Vectors that write have a host each, and run at the same time when all others have run.
+	t.Cleanup(func() { recorded.finish(t, all) })
 	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
+		check := func(records []*step.Record) {
+			mu.Lock()
+			defer mu.Unlock()
+			recorded.check(t, v.ID, records)
+		}
 		switch {
 		case err != nil:
 			recorded.without(v.ID, "the configuration is refused")
 			play(nil, err)
 		case v.Writes():
-			recorded.check(t, v.ID, playInBubble(t, v, c, cache, play))
+			if v.SameAs == "" { // else the test goes on with the vector that it is the same as
+				t.Parallel()
+			}
+			check(playInBubble(t, v, c, play))
 		default:
 			call, records := w.enter(t, v, c)
 			play(call, nil)
-			recorded.check(t, v.ID, *records)
+			check(*records)
 		}
 	})
-	recorded.finish(t, all)
 }
 
 // worlds is one host that is given another store, clock and configuration for
@@ -65,8 +76,7 @@ func newWorlds(t *testing.T) *worlds {
 	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
 	var err error
 	w.host, err = host.New(ctx, wasm.Parley, &host.Options{
-		Store:   w,
-		Limits:  patient,
+		Store: w, CacheDir: compiled, Limits: patient,
 		Logger:  slog.New(slog.DiscardHandler),
 		Now:     func() time.Time { return time.UnixMilli(w.now) },
 		Observe: func(r *step.Record) { *w.records = append(*w.records, r) },
@@ -176,6 +186,7 @@ func put(b store.Batch, stored *vector.StoredSession) error {
 // TestVectorCallersAreAccepted makes sure that no vector passes only because the
 // host refuses its caller.
 func TestVectorCallersAreAccepted(t *testing.T) {
+	t.Parallel()
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 // TestPluginIsVerified begins with a module that answers differently than the vectors
 // want, under each of the settings.
 func TestPluginIsVerified(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {

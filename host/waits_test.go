@@ -17,6 +17,7 @@ import (
 // Two sends that cross: each is decided before the other is on disk. One waits,
 // the other is told at once that it cannot.
 func TestSendsThatCross(t *testing.T) {
+	t.Parallel()
 	const rounds = 8
 	both := make(chan struct{})
 	var ready sync.WaitGroup
@@ -47,6 +48,7 @@ func TestSendsThatCross(t *testing.T) {
 
 // Only who started a run may wait on it, and the operator (S4.4).
 func TestWhoMayWait(t *testing.T) {
+	t.Parallel()
 	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "done", nil
@@ -83,6 +85,7 @@ func TestWhoMayWait(t *testing.T) {
 // A run that waits for another one takes no slot, and does not wait for one that
 // cannot begin before it has ended (S4.5).
 func TestRunsThatWait(t *testing.T) {
+	t.Parallel()
 	var h *host.Host
 	third := make(chan struct{})
 	h = alive(t, stocked(t, file(t)), `{ runs: { groups: { main: 1 } }, `+everybody[1:], func(ctx context.Context, turn *runner.Turn) (string, error) {

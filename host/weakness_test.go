@@ -73,6 +73,7 @@ func outlook(call func(tool, args string) (*runner.Answer, error)) string {
 // settings let everybody see everything; and so is every later run in its session,
 // whoever sends for it (S5.2, S7.3).
 func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
+	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
 	  agents: { list: [
@@ -229,6 +230,7 @@ func hidden(t *testing.T, name string, stored, absent map[string]string, code ab
 // canonical key, and not the text (S1.5); the answer is the same when there is no
 // such session (S7.4).
 func TestParentIsNotReachedByItsKey(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, visibility, agentID, parent, reason string
 		texts                                     []string
@@ -257,6 +259,7 @@ func TestParentIsNotReachedByItsKey(t *testing.T) {
 // refused; or it writes the key so that it does not look like one. All of that is looked
 // for among what the caller may see (S1.5, S4.2): the answer is that there is none.
 func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
+	t.Parallel()
 	byName := append(references("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
 		[2]string{abi.ToolSend, `{"label":"the parent","message":"hello","timeoutSeconds":0,"announce":"none"}`},
 		[2]string{abi.ToolSend, `{"label":"the parent","agentId":"main","message":"hello","timeoutSeconds":0,"announce":"none"}`},
@@ -285,6 +288,7 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 // It spawns a child whose report is a message to itself, of its own making: the run
 // that reads it would be the way out (S7.3).
 func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
+	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
 	  agents: { list: [{ id: "main", default: true }, { id: "ops" }] },

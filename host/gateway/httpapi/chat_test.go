@@ -17,6 +17,7 @@ import (
 )
 
 func TestChat(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	const op, ops, run, key = "Authorization: Bearer op", "Authorization: Bearer ops", "Authorization: Bearer run", "Idempotency-Key: k1"
@@ -70,6 +71,7 @@ func TestChat(t *testing.T) {
 var errFull = fmt.Errorf("chat: %w", &abi.Error{Code: abi.Limit, Message: "secret.db: the disk is full", Cause: store.ErrFull})
 
 func TestChatFailures(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	message := func(more string) string { return `{"sessionKey":"m","message":"x"` + more + `}` }
@@ -129,6 +131,7 @@ func TestChatFailures(t *testing.T) {
 }
 
 func TestChatHistory(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	send := func(token, body string) response {
@@ -165,6 +168,7 @@ func TestChatHistory(t *testing.T) {
 // What only the operator may do is refused to sessions and runs, before the body
 // is looked at, and they are told what to do instead.
 func TestOperatorAlone(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	for _, path := range []string{"/v1/chat/send", "/v1/agent", "/v1/agent/abort", "/v1/sessions/patch"} {
@@ -186,6 +190,7 @@ func TestOperatorAlone(t *testing.T) {
 
 // The token of a run speaks as that run and nobody else.
 func TestRunToken(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	headers := []string{"Authorization: Bearer run", "x-openclaw-message-channel: telegram"}
@@ -207,6 +212,7 @@ func TestRunToken(t *testing.T) {
 }
 
 func TestNoChat(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t, newFake())
 	without, err := New(&Options{Tools: newFake(), Tokens: a.options.Tokens, Keys: a.options.Keys})
 	if err != nil {
@@ -223,6 +229,7 @@ func TestNoChat(t *testing.T) {
 // What the client can change is its own business; what only the operator of the
 // gateway can change is an error in the log.
 func TestSeverity(t *testing.T) {
+	t.Parallel()
 	for want, errs := range map[string][]error{
 		"INFO":  {abi.NewError(abi.Forbidden, "send policy"), abi.NewError(abi.Limit, "too many"), context.Canceled},
 		"ERROR": {errors.New("io error"), abi.NewError(abi.Internal, "x"), errFull},

@@ -179,6 +179,7 @@ func end(result []byte) string {
 // With its run's token the agent of a child gets what the settings leave it, over
 // MCP and HTTP alike. Everybody else is listed everything, and may call it (S5.4).
 func TestTokenOfChild(t *testing.T) {
+	t.Parallel()
 	const all = "agents_list sessions_history sessions_list sessions_send sessions_spawn"
 	open := map[string]string{abi.ToolList: "ok", abi.ToolHistory: "ok", abi.ToolSend: "ok", abi.ToolAgents: "ok", abi.ToolSpawn: "reached"}
 	connection := maps.Clone(open)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestNewNeedsOptions(t *testing.T) {
+	t.Parallel()
 	for _, o := range []*Options{nil, {}, {Tools: newFake()}} {
 		if a, err := New(o); a != nil || err == nil {
 			t.Errorf("%+v is accepted", o)
@@ -24,6 +25,7 @@ func TestNewNeedsOptions(t *testing.T) {
 }
 
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	url := newServer(t, newAPI(t, newFake()))
 	for _, c := range []struct {
 		method, path  string
@@ -55,6 +57,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	url := newServer(t, newAPI(t, newFake()))
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 	for _, c := range []struct {
@@ -131,6 +134,7 @@ func raw(t *testing.T, address, text string) string {
 }
 
 func TestServeBadClients(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t, newFake())
 	a.bodyTimeout = 50 * time.Millisecond
 	address, stop, _ := listen(t, a)
@@ -163,6 +167,7 @@ func TestServeBadClients(t *testing.T) {
 
 // A client that goes away cancels its call.
 func TestClientGone(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -204,6 +209,7 @@ func mcpClient(t *testing.T, url string, who bearer) *sdk.ClientSession {
 }
 
 func TestMCP(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	for who, want := range map[bearer]string{
@@ -241,6 +247,7 @@ func TestMCP(t *testing.T) {
 
 // The end lets calls finish and ends the streams that MCP clients hold open.
 func TestServeEnds(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	var log bytes.Buffer

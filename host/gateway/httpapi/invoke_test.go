@@ -19,6 +19,7 @@ func ok(result string) string {
 }
 
 func TestInvoke(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	const op, ops = "Authorization: Bearer op", "Authorization: Bearer ops"
@@ -67,6 +68,7 @@ func TestInvoke(t *testing.T) {
 }
 
 func TestInvokeCall(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	headers := []string{"Authorization: Bearer op", "Idempotency-Key: call-7"}
@@ -82,6 +84,7 @@ func TestInvokeCall(t *testing.T) {
 }
 
 func TestInvokeFailures(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }
@@ -140,6 +143,7 @@ func TestInvokeFailures(t *testing.T) {
 }
 
 func TestInvokeBodies(t *testing.T) {
+	t.Parallel()
 	const limit = 2 << 20
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
@@ -170,6 +174,7 @@ func TestInvokeBodies(t *testing.T) {
 
 // Calls beyond the bound are refused at once, and the gateway serves on.
 func TestTooManyCalls(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	a.calls = make(chan struct{}, 1)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestPlugins(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	const op = "Authorization: Bearer op"
@@ -63,6 +64,7 @@ func TestPlugins(t *testing.T) {
 // A signature is whole however its base64 was written, and a stored version is named
 // by a whole digest.
 func TestSwapQuery(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	signature := []byte{0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff, 1} // ++++////AQ==

@@ -18,6 +18,7 @@ import (
 var ignoreWaiting = cmpopts.IgnoreFields(host.Call{}, "Waiting")
 
 func TestSocket(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
 	operator := abi.Caller{Operator: true}
@@ -47,6 +48,7 @@ func TestSocket(t *testing.T) {
 }
 
 func TestSocketFailures(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	base := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
 	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }

@@ -39,6 +39,7 @@ func post(t *testing.T, ctx context.Context, url, path, key, body string) <-chan
 // A call that waits for others leaves its place to the next one; one that works
 // keeps it.
 func TestWaitingTakesNoSlot(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	a.calls = make(chan struct{}, 1)
@@ -69,6 +70,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 // A connection that is lost ends the waiting alone: the call with the same
 // Idempotency-Key joins what was begun, and gets its answer.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,6 +97,7 @@ func TestLostConnection(t *testing.T) {
 // The end of the gateway sends those away at once who wait, and lets the others
 // end.
 func TestServeEndsWaits(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	address, stop, _ := listen(t, a)
@@ -135,6 +138,7 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 
 // A body has a deadline, and its answer none: it may come after an hour.
 func TestNoDeadlineForAnswers(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	close(f.gate)
 	a := newAPI(t, f)
@@ -168,6 +172,7 @@ func (a givesAway) Accept() (net.Conn, error) {
 }
 
 func TestKeepalive(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t, newFake())
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -71,6 +71,7 @@ func spawner(t *testing.T) string {
 // sandbox whatever executes it, over HTTP and over MCP; and the program is told, so
 // that it can keep to a sandbox too (S5.2).
 func TestSandboxIsNotLeftThroughAnotherRunner(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +136,7 @@ const (
 // speaks MCP, asks for a history, or for what only the operator may. Every door asks
 // the token who is there, and the session whether that one is in the sandbox.
 func TestSandboxIsNotLeftThroughAnotherEntry(t *testing.T) {
+	t.Parallel()
 	v := visit(t, `{`+open+`
 	  agents: { list: [
 	    { id: "main", default: true, sandbox: { mode: "non-main" }, subagents: { allowAgents: ["*"] } },
@@ -247,6 +249,7 @@ func (v *visited) doors(t *testing.T, token, own, sees, other string) {
 // A sandboxed session spawns over HTTP or MCP, where no agent's runner says that it
 // is in the sandbox: the child is in it all the same.
 func TestChildrenSpawnedFromOutsideAreSandboxed(t *testing.T) {
+	t.Parallel()
 	v := visit(t, `{`+open+`
 	  agents: { list: [{ id: "main", default: true, subagents: { allowAgents: ["*"] } }, { id: "ops" }] },
 	  gateway: { tokens: [

@@ -114,6 +114,7 @@ func (w *work) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 }
 
 func TestSocketWork(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	url := newServer(t, NewSocket(f, slog.New(slog.DiscardHandler)))
 	for _, c := range []struct {
@@ -178,6 +179,7 @@ func TestSocketWork(t *testing.T) {
 // The end of the socket's API sends those away who wait, so that they ask the
 // next owner, and lets the others end.
 func TestSocketClose(t *testing.T) {
+	t.Parallel()
 	f := newFake()
 	s := NewSocket(f, slog.New(slog.DiscardHandler))
 	url := newServer(t, s)

@@ -20,6 +20,7 @@ import (
 // Go's own compiler makes a module of the same sources that does the same: what
 // TinyGo made of them is not what only TinyGo would.
 func TestOtherCompiler(t *testing.T) {
+	t.Parallel()
 	module := compileWithGo(t)
 	for name, options := range map[string]engine.Options{"direct": {}, "environment": {EnvironmentOnly: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,7 @@ var echo = wasmtest.Code(
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
 	if got := string(p.Describe()); got != wasmtest.Description {
 		t.Errorf("description is %s", got)
@@ -86,6 +87,7 @@ func TestRun(t *testing.T) {
 // TestFailures checks what a call that goes wrong returns, and that the next call
 // of the same plugin goes well.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	run := wasmtest.Code
 	text := wasmtest.Block("12345678")
 	for _, c := range []struct {
@@ -160,6 +162,7 @@ func TestFailures(t *testing.T) {
 // TestNothingSurvives checks that variables and blocks of a call are unknown to
 // the next call of the same instance.
 func TestNothingSurvives(t *testing.T) {
+	t.Parallel()
 	// The first call sets a variable; each answers with the variable's length, and
 	// with what a block holds that nobody has written.
 	body := wasmtest.Code(
@@ -178,6 +181,7 @@ func TestNothingSurvives(t *testing.T) {
 }
 
 func TestLogging(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	e := newEngine(t, &engine.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	p := load(t, e, wasmtest.Plugin(wasmtest.Code(
@@ -194,6 +198,7 @@ func TestLogging(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	for _, l := range []engine.Limits{{StepTimeout: -1}, {Compilation: -1}, {MemoryMiB: -1}, {MemoryMiB: 5000}, {OutMiB: -1}, {Fuel: -1}, {IdleInstances: -2}, {RunningCalls: -1}} {
 		if _, err := engine.New(t.Context(), &engine.Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "engine: Limits.") {
 			t.Errorf("limits %+v: %v", l, err)
@@ -203,6 +208,7 @@ func TestOptions(t *testing.T) {
 
 // TestHostError: a host function can end the call.
 func TestHostError(t *testing.T) {
+	t.Parallel()
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
 	gone := errors.New("the store has gone")
 	for _, c := range []struct {

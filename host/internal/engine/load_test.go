@@ -21,6 +21,7 @@ import (
 var i32, i64 = []wasmedit.ValueType{wasmedit.I32}, []wasmedit.ValueType{wasmedit.I64}
 
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	// change makes a module out of a good one.
 	change := func(f func(m *wasmtest.Module)) []byte {
 		m := wasmtest.Plugin(wasmtest.I32(0))
@@ -108,6 +109,7 @@ func TestLoad(t *testing.T) {
 
 // TestCounts: a module may declare just so much of everything.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	// sized is a plugin with n of something more.
 	sized := func(n int, grow func(m *wasmtest.Module, n int)) []byte {
 		m := wasmtest.Plugin(wasmtest.I32(0))
@@ -152,6 +154,7 @@ func TestCounts(t *testing.T) {
 
 // TestLoadCanceled: what was loaded half is closed though nobody waits for it.
 func TestLoadCanceled(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -165,6 +168,7 @@ func TestLoadCanceled(t *testing.T) {
 
 // TestCompilation: what takes too long to compile is given up between two functions.
 func TestCompilation(t *testing.T) {
+	t.Parallel()
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	branches := bytes.Repeat([]byte{0x41, 0, 0x0d, 0}, 3000) // i32.const 0, br_if 0
 	for range 300 {
@@ -192,6 +196,7 @@ func TestCompilation(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
 	wasm := wasmtest.Plugin(echo).Encode()
 	for range 2 {
@@ -216,6 +221,7 @@ func TestCache(t *testing.T) {
 }
 
 func TestCacheDamaged(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	wasm := wasmtest.Plugin(echo).Encode()
 	load := func() error {
@@ -253,6 +259,7 @@ func TestCacheDamaged(t *testing.T) {
 }
 
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	m := wasmtest.Plugin(echo)
 	m.Imports = append(m.Imports, wasmedit.Import{Module: "wasi_snapshot_preview1", Name: "fd_write", Type: wasmtest.Export})
 	i, err := engine.Inspect(m.Encode())

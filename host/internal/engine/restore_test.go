@@ -15,6 +15,7 @@ import (
 // TestRestored: each call finds memory, its size and globals as they were after the
 // start function, whatever the call before has done to them.
 func TestRestored(t *testing.T) {
+	t.Parallel()
 	secret := bytes.Repeat([]byte("secret of a caller "), 100)
 	m := wasmtest.Plugin(nil)
 	m.Memory, m.Data = []uint32{2}, "data"

@@ -26,6 +26,7 @@ func hunted(pages uint64) finds { return finds{Pages: pages} }
 // of the next one look for it: in the instance that was put back, and in the one that
 // replaces an instance which is spent.
 func TestSecret(t *testing.T) {
+	t.Parallel()
 	// The input carries it with its bits turned.
 	secret := []byte("\xe1\xf2\xe3\xf4\xe5\xf6\xe7\xf8")
 	turned := make([]byte, len(secret))
@@ -92,6 +93,7 @@ func TestSecret(t *testing.T) {
 // TestSecretIsFound: the hunt finds what there is, so that nothing found means
 // something.
 func TestSecretIsFound(t *testing.T) {
+	t.Parallel()
 	turned := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
 	ways(t, func(t *testing.T, environmentOnly bool) {
 		p, err := newEngine(t, &engine.Options{EnvironmentOnly: environmentOnly}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))

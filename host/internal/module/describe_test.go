@@ -9,6 +9,7 @@ import (
 )
 
 func TestDescriptionIsChecked(t *testing.T) {
+	t.Parallel()
 	const tool = `{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}`
 	tests := []struct {
 		name, doc string
@@ -49,6 +50,7 @@ func TestDescriptionIsChecked(t *testing.T) {
 
 // TestUnknownCapability refuses what this host cannot give, before a call finds out.
 func TestUnknownCapability(t *testing.T) {
+	t.Parallel()
 	for _, list := range []string{`["store.list","net.fetch"]`, `[5]`, `["store"]`} {
 		_, err := ParseDescription([]byte(`{"name":"p","version":"1","capabilities":` + list + `,"tools":[]}`))
 		if !errors.Is(err, abi.Unsupported) {

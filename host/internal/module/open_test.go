@@ -12,6 +12,7 @@ import (
 // TestPins: flows whose state the new version cannot read stay with the old one,
 // over restarts, until they have ended.
 func TestPins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.policy.TrialFailures = 0
 	one, two := build("1", 1, 1), build("2", 2, 2)
@@ -52,6 +53,7 @@ func TestPins(t *testing.T) {
 
 // TestStart: which version a program starts with.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, two, mine := build("1", 1, 1), build("2", 1, 1), build("mine", 1, 1)
 	for _, tt := range []struct {
@@ -82,6 +84,7 @@ func TestStart(t *testing.T) {
 // TestBackToBuiltIn: what came with the program can be gone back to where it has never
 // served, needs no signature, and makes room for that of the next program.
 func TestBackToBuiltIn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, mine := build("1", 1, 1), build("mine", 1, 1)
 	w.builtIn = one

@@ -13,6 +13,7 @@ import (
 )
 
 func TestSigned(t *testing.T) {
+	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)

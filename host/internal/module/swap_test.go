@@ -16,6 +16,7 @@ import (
 )
 
 func TestSwap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.policy.TrialFailures = 0
 	one, two := build("1", 1, 1), build("2", 1, 1)
@@ -46,6 +47,7 @@ func TestSwap(t *testing.T) {
 
 // Whatever is wrong with a candidate, the version before serves on.
 func TestSwapRefused(t *testing.T) {
+	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +99,7 @@ func starting(body []byte) []byte {
 }
 
 func TestTooManyPins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.policy.MaxPinned = 1
 	w.policy.TrialFailures = 0

@@ -31,6 +31,7 @@ func bad(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unrea
 // A version that fails while another one is tried is never gone back to: not by the
 // other's rollback either.
 func TestConvictedDuringASwap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	two, three := bad("2"), bad("3")
@@ -69,6 +70,7 @@ func TestConvictedDuringASwap(t *testing.T) {
 
 // A version whose trial was not over when it was gone back to goes on with it.
 func TestTrialGoesOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	w.swap(bad("2"))
@@ -95,6 +97,7 @@ func TestTrialGoesOn(t *testing.T) {
 // A restart does not bring back by itself what was rolled back, and a program that
 // is newer than the version gone back to brings its own.
 func TestStartAfterARollback(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, two := build("1", 1, 1), bad("2")
 	w.open(one, store.OriginBuiltIn)
@@ -117,6 +120,7 @@ func TestStartAfterARollback(t *testing.T) {
 
 // Nobody but the program itself brings what is built in.
 func TestReservedOrigins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.policy.RequireSignature = true
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
@@ -129,6 +133,7 @@ func TestReservedOrigins(t *testing.T) {
 
 // A swap ends with the registry.
 func TestCloseEndsASwap(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	trying := make(chan struct{})
@@ -153,6 +158,7 @@ func TestCloseEndsASwap(t *testing.T) {
 }
 
 func TestRollback(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one := build("1", 1, 1)
 	bad := buildWith("2", 1, 1, wasmtest.Unreachable)
@@ -180,6 +186,7 @@ func TestRollback(t *testing.T) {
 // A version whose trial is over stays, whatever it does, and so does one that fails
 // too rarely.
 func TestTrialEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// It traps on any input.
 	w.open(build("1", 1, 1), store.OriginBuiltIn)

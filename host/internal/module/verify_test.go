@@ -19,6 +19,7 @@ import (
 // TestVerified swaps to a module that answers differently than the vectors want, and
 // to one that does not.
 func TestVerified(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tried := 0
 	w.verify = func(ctx context.Context, v *module.Version) (*module.Verified, error) {
@@ -60,6 +61,7 @@ func TestVerified(t *testing.T) {
 // TestFirstIsVerified opens registries on an empty store with a module that somebody
 // asked for.
 func TestFirstIsVerified(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tried := errors.New("tried")
 	open := func(origin string) error {
