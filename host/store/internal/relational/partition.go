@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -18,8 +18,8 @@ type partition struct {
 }
 
 const (
-	lastPartition = fixed("SELECT coalesce(max(id), 0) FROM partitions")
-	allPartitions = fixed("SELECT id, agent_id, kind, archived FROM partitions ORDER BY id")
+	lastPartition = Fixed("SELECT coalesce(max(id), 0) FROM partitions")
+	allPartitions = Fixed("SELECT id, agent_id, kind, archived FROM partitions ORDER BY id")
 )
 
 // reserved reports whether the key is one of the words that are never listed
@@ -35,11 +35,11 @@ func reserved(key string) bool {
 // partitions returns the partitions that existed when the snapshot was opened,
 // last being the highest id then, and perhaps newer ones, which are empty in it.
 // They are read again only when there are more than were seen before.
-func (s *snapshot) partitions(ctx context.Context) ([]partition, error) {
+func (s *Snapshot) partitions(ctx context.Context) ([]partition, error) {
 	if known := s.db.partitions.Load(); known != nil && int64(len(*known)) > 0 && (*known)[len(*known)-1].id >= s.lastPartition {
 		return *known, nil
 	}
-	rows, err := s.query(ctx, allPartitions)
+	rows, err := s.conn.Query(ctx, allPartitions)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -9,44 +9,50 @@ import (
 )
 
 const (
-	moduleByDigest = fixed("SELECT data, wasm FROM modules WHERE digest = $1")
-	allModules     = fixed("SELECT data FROM modules ORDER BY seq DESC")
-	activations    = fixed("SELECT data FROM activations ORDER BY seq DESC LIMIT $1")
-	states         = fixed("SELECT state_of, count(*) FROM flows WHERE ended_at IS NULL GROUP BY state_of ORDER BY state_of")
+	moduleByDigest = Fixed("SELECT data, wasm FROM modules WHERE digest = $1")
+	allModules     = Fixed("SELECT data FROM modules ORDER BY seq DESC")
+	activations    = Fixed("SELECT data FROM activations ORDER BY seq DESC LIMIT $1")
+	states         = Fixed("SELECT state_of, count(*) FROM flows WHERE ended_at IS NULL GROUP BY state_of ORDER BY state_of")
 
-	flowsOf        = fixed("SELECT id FROM flows WHERE ended_at IS NULL AND state_of ->> 0 = $1 ORDER BY seq")
-	putModule      = fixed("INSERT INTO modules (digest, data, wasm) VALUES ($1, $2, $3) ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE excluded.data ->> 'signer' IS NOT NULL")
-	deleteModule   = fixed("DELETE FROM modules WHERE digest = $1")
-	nextActivation = fixed("SELECT coalesce(max(seq), 0) + 1 FROM activations")
-	putActivation  = fixed("INSERT INTO activations (seq, data) VALUES ($1, $2)")
+	putModule      = Fixed("INSERT INTO modules (digest, data, wasm) VALUES ($1, $2, $3) ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE $4")
+	deleteModule   = Fixed("DELETE FROM modules WHERE digest = $1")
+	nextActivation = next("activations")
+	putActivation  = Fixed("INSERT INTO activations (seq, data) VALUES ($1, $2)")
 )
 
+// flowsOf finds the flows that have not ended by the module that wrote their state.
+type flowsOf struct{}
+
+func (flowsOf) SQL(d Dialect) string {
+	return "SELECT id FROM flows WHERE ended_at IS NULL AND " + d.JSON("state_of") + " ->> 0 = $1 ORDER BY seq"
+}
+
 // Module returns the module with this digest, or nil.
-func (s *snapshot) Module(ctx context.Context, digest string) (*store.Module, error) {
+func (s *Snapshot) Module(ctx context.Context, digest string) (*store.Module, error) {
 	var data string
 	var wasm []byte
-	found, err := s.conn.row(ctx, moduleByDigest, []any{digest}, &data, &wasm)
+	found, err := s.conn.Row(ctx, moduleByDigest, []any{digest}, &data, &wasm)
 	if err != nil || !found {
-		return nil, s.db.wrap("get module "+digest, err)
+		return nil, s.db.Wrap("get module "+digest, err)
 	}
 	m, err := decode[store.Module](data)
 	if err != nil {
-		return nil, s.db.wrap("get module "+digest, err)
+		return nil, s.db.Wrap("get module "+digest, err)
 	}
 	m.Wasm = wasm
 	return m, nil
 }
 
 // Modules lists all modules, newest first, without their bytes.
-func (s *snapshot) Modules(ctx context.Context) ([]*store.Module, error) {
+func (s *Snapshot) Modules(ctx context.Context) ([]*store.Module, error) {
 	all, err := decoded[store.Module](texts(ctx, s.conn, allModules))
-	return all, s.db.wrap("list modules", err)
+	return all, s.db.Wrap("list modules", err)
 }
 
 // Activations lists the newest, newest first.
-func (s *snapshot) Activations(ctx context.Context, limit int) ([]*store.Activation, error) {
+func (s *Snapshot) Activations(ctx context.Context, limit int) ([]*store.Activation, error) {
 	all, err := decoded[store.Activation](texts(ctx, s.conn, activations, limit))
-	return all, s.db.wrap("list activations", err)
+	return all, s.db.Wrap("list activations", err)
 }
 
 func decoded[T any](all []string, err error) ([]*T, error) {
@@ -63,13 +69,13 @@ func decoded[T any](all []string, err error) ([]*T, error) {
 }
 
 // States tells what wrote the states of the flows that have not ended.
-func (s *snapshot) States(ctx context.Context) ([]store.States, error) {
+func (s *Snapshot) States(ctx context.Context) ([]store.States, error) {
 	all, err := s.states(ctx)
-	return all, s.db.wrap("count the states of flows", err)
+	return all, s.db.Wrap("count the states of flows", err)
 }
 
-func (s *snapshot) states(ctx context.Context) ([]store.States, error) {
-	rows, err := s.query(ctx, states)
+func (s *Snapshot) states(ctx context.Context) ([]store.States, error) {
+	rows, err := s.conn.Query(ctx, states)
 	if err != nil {
 		return nil, err
 	}
@@ -97,33 +103,31 @@ func stateOf(f *store.Flow) (string, error) {
 
 // PutModule keeps a module. One that is kept already stays as it is, unless this one
 // is signed.
-func (t *tx) PutModule(m *store.Module) error {
+func (t *Tx) PutModule(m *store.Module) error {
 	data, err := encode(m)
 	if err != nil {
 		return badRow("module", m.Digest, err)
 	}
-	_, err = t.exec("put module "+m.Digest, putModule, m.Digest, data, m.Wasm)
-	return err
+	return t.exec("put module "+m.Digest, putModule, m.Digest, data, m.Wasm, m.Signer != "")
 }
 
 // DeleteModule removes a module; that there is none is no error.
-func (t *tx) DeleteModule(digest string) error {
-	_, err := t.exec("delete module "+digest, deleteModule, digest)
-	return err
+func (t *Tx) DeleteModule(digest string) error {
+	return t.exec("delete module "+digest, deleteModule, digest)
 }
 
 // FlowsOf returns the ids of the flows that have not ended and whose states this
 // module wrote.
-func (t *tx) FlowsOf(digest string) ([]string, error) {
+func (t *Tx) FlowsOf(digest string) ([]string, error) {
 	if t.b.failed != nil {
 		return nil, t.b.failed
 	}
-	all, err := texts(t.b.ctx, t.b.conn, flowsOf, digest)
+	all, err := texts(t.b.ctx, t.b.conn, flowsOf{}, digest)
 	return all, t.b.keep("find the flows of module "+digest, err)
 }
 
 // PutActivation appends to the history and numbers it.
-func (t *tx) PutActivation(a *store.Activation) error {
+func (t *Tx) PutActivation(a *store.Activation) error {
 	row := *a
 	if _, err := t.row("number an activation", nextActivation, nil, &row.Seq); err != nil {
 		return err
@@ -132,6 +136,5 @@ func (t *tx) PutActivation(a *store.Activation) error {
 	if err != nil {
 		return badRow("activation", row.Digest, err)
 	}
-	_, err = t.exec("put an activation", putActivation, row.Seq, data)
-	return err
+	return t.exec("put an activation", putActivation, row.Seq, data)
 }

@@ -1,6 +1,7 @@
-package sqlite
+package relational
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
@@ -10,27 +11,27 @@ import (
 )
 
 const (
-	insertMessage = fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body, run_id)
+	insertMessage = Fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body, run_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (transcript_id, source_id) WHERE source_id IS NOT NULL DO NOTHING`)
 
 	// The message that came with the same source id, and whether it is the same.
-	messageForUpdate = fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5 AND coalesce(m.run_id, '') = $6
+	messageForUpdate = Fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5 AND coalesce(m.run_id, '') = $6
 FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.transcript_id = $1 AND m.source_id = $2`)
 
-	updateMessage = fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5, run_id = $6 WHERE id = $7")
+	updateMessage = Fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5, run_id = $6 WHERE id = $7")
 
 	// Counts the messages anew that follow one which became a tool result, or no
 	// longer is one.
-	shiftOrdinals = fixed("UPDATE messages SET ordinal = ordinal + $1 WHERE id >= $2 AND id <= $3")
+	shiftOrdinals = Fixed("UPDATE messages SET ordinal = ordinal + $1 WHERE id >= $2 AND id <= $3")
 
-	putRaw = fixed("INSERT INTO message_raws (message, raw) VALUES ($1, $2) ON CONFLICT (message) DO UPDATE SET raw = excluded.raw")
+	putRaw = Fixed("INSERT INTO message_raws (message, raw) VALUES ($1, $2) ON CONFLICT (message) DO UPDATE SET raw = excluded.raw")
 
-	removeRaw = fixed("DELETE FROM message_raws WHERE message = $1")
+	removeRaw = Fixed("DELETE FROM message_raws WHERE message = $1")
 )
 
 // PutMessage appends a message to the transcript of key, or updates the one that
 // came with the same source id. A key that was never put is abi.NotFound.
-func (b *batch) PutMessage(key string, m *store.Message) (store.Change, error) {
+func (b *Batch) PutMessage(key string, m *store.Message) (store.Change, error) {
 	if b.failed != nil {
 		return store.Unchanged, b.failed
 	}
@@ -87,17 +88,17 @@ func (r *messageRow) encodedCut() any {
 }
 
 // endOf returns where the transcript of key ends, or nil if it has none.
-func (b *batch) endOf(key string) (*end, error) {
+func (b *Batch) endOf(key string) (*end, error) {
 	if e := b.ends[key]; e != nil {
 		return e, nil
 	}
 	e := &end{}
-	found, err := b.row(b.ctx, transcriptOf, []any{key}, &e.transcript)
+	found, err := b.conn.Row(b.ctx, locked{transcriptOf, "sessions"}, []any{key}, &e.transcript)
 	if err != nil || !found {
 		return nil, err
 	}
 	first := idOf(e.transcript, 0)
-	found, err = b.row(b.ctx, newestOf, []any{first, idOf(e.transcript, maxSeq)}, &e.seq, &e.ordinal)
+	found, err = b.conn.Row(b.ctx, newestOf, []any{first, idOf(e.transcript, maxSeq)}, &e.seq, &e.ordinal)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (b *batch) endOf(key string) (*end, error) {
 	return e, nil
 }
 
-func (b *batch) putMessage(e *end, r *messageRow) (store.Change, error) {
+func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	if seqOf(e.seq) == maxSeq {
 		return store.Unchanged, fmt.Errorf("the transcript is full, it has %d messages", int64(maxSeq))
 	}
@@ -117,25 +118,21 @@ func (b *batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	if !toolResult {
 		ordinal++
 	}
-	result, err := b.exec(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
-	if err != nil {
-		return store.Unchanged, err
-	}
-	inserted, err := result.RowsAffected()
-	if err != nil {
-		return store.Unchanged, err
-	}
-	if inserted == 0 {
+	err := b.conn.Put(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
+	if errors.Is(err, ErrTaken) {
 		return b.updateMessage(e, r)
+	}
+	if err != nil {
+		return store.Unchanged, err
 	}
 	e.seq, e.ordinal = id, ordinal
 	return store.Inserted, b.putRaw(id, r)
 }
 
-func (b *batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
+func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 	var id int64
 	var was, same bool
-	found, err := b.row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw, r.RunID}, &id, &was, &same)
+	found, err := b.conn.Row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw, r.RunID}, &id, &was, &same)
 	switch {
 	case err != nil:
 		return store.Unchanged, err
@@ -145,7 +142,7 @@ func (b *batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 		return store.Unchanged, nil
 	}
 	is := store.IsToolResult(r.Role)
-	if _, err := b.exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, orNull(r.RunID), id); err != nil {
+	if err := b.conn.Exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, orNull(r.RunID), id); err != nil {
 		return store.Unchanged, err
 	}
 	if was != is {
@@ -153,23 +150,21 @@ func (b *batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 		if is {
 			shift = -1
 		}
-		if _, err := b.exec(b.ctx, shiftOrdinals, shift, id, e.seq); err != nil {
+		if err := b.conn.Exec(b.ctx, shiftOrdinals, shift, id, e.seq); err != nil {
 			return store.Unchanged, err
 		}
 		e.ordinal += shift
 	}
 	if len(r.cut) == 0 {
-		_, err := b.exec(b.ctx, removeRaw, id)
-		return store.Updated, err
+		return store.Updated, b.conn.Exec(b.ctx, removeRaw, id)
 	}
 	return store.Updated, b.putRaw(id, r)
 }
 
 // putRaw keeps the raw form of a message whose body is shortened.
-func (b *batch) putRaw(id int64, r *messageRow) error {
+func (b *Batch) putRaw(id int64, r *messageRow) error {
 	if len(r.cut) == 0 {
 		return nil
 	}
-	_, err := b.exec(b.ctx, putRaw, id, r.raw)
-	return err
+	return b.conn.Exec(b.ctx, putRaw, id, r.raw)
 }

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 
 // Statements that find one row, as its data.
 const (
-	flowByID     = fixed("SELECT data FROM flows WHERE id = $1")
-	runByID      = fixed("SELECT data FROM runs WHERE id = $1")
-	deliveryByID = fixed("SELECT data FROM deliveries WHERE id = $1")
+	flowByID     = Fixed("SELECT data FROM flows WHERE id = $1")
+	runByID      = Fixed("SELECT data FROM runs WHERE id = $1")
+	deliveryByID = Fixed("SELECT data FROM deliveries WHERE id = $1")
 
-	flowByCall   = fixed("SELECT data FROM flows WHERE scope = $1 AND call_id = $2")
-	runByRequest = fixed("SELECT data FROM runs WHERE scope = $1 AND request_id = $2")
+	flowByCall   = Fixed("SELECT data FROM flows WHERE scope = $1 AND call_id = $2")
+	runByRequest = Fixed("SELECT data FROM runs WHERE scope = $1 AND request_id = $2")
 )
 
 // encode returns a flow, run or delivery as it is stored. Raw JSON within it
@@ -63,9 +63,9 @@ func decode[T any](data string) (*T, error) {
 }
 
 // find returns the row that the statement finds, or nil.
-func find[T any](ctx context.Context, c *conn, s statement, args ...any) (*T, error) {
+func find[T any](ctx context.Context, c Conn, s Statement, args ...any) (*T, error) {
 	var data string
-	found, err := c.row(ctx, s, args, &data)
+	found, err := c.Row(ctx, s, args, &data)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func find[T any](ctx context.Context, c *conn, s statement, args ...any) (*T, er
 }
 
 // findCall is find for calls and requests; one without an id is none.
-func findCall[T any](ctx context.Context, c *conn, s statement, call store.CallKey) (*T, error) {
+func findCall[T any](ctx context.Context, c Conn, s Statement, call store.CallKey) (*T, error) {
 	if call.ID == "" {
 		return nil, nil
 	}

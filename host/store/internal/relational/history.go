@@ -1,8 +1,7 @@
-package sqlite
+package relational
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +21,10 @@ func seqOf(id int64) int64 { return id & (1<<seqBits - 1) }
 const maxSeq = 1<<seqBits - 1
 
 const (
-	transcriptOf = fixed("SELECT transcript_id FROM sessions WHERE key = $1")
+	transcriptOf = Fixed("SELECT transcript_id FROM sessions WHERE key = $1")
 
 	// The newest message of the ids in (first, last].
-	newestOf = fixed("SELECT id, ordinal FROM messages WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT 1")
+	newestOf = Fixed("SELECT id, ordinal FROM messages WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT 1")
 )
 
 // tail is the statement that reads a transcript from its end: the ids, or the
@@ -35,7 +34,7 @@ type tail struct {
 	except int  // roles left out further, as parameters from $5 on; $4 is the offset
 }
 
-func (t tail) SQL() string {
+func (t tail) SQL(d Dialect) string {
 	by, where := "id", ""
 	if t.spoken {
 		by, where = "ordinal", " AND NOT tool_result"
@@ -45,24 +44,24 @@ func (t tail) SQL() string {
 	}
 	offset := ""
 	if t.except > 0 {
-		offset = " OFFSET $4 + 0"
+		offset = " OFFSET " + d.Count("$4")
 	}
 	return strings.NewReplacer("@by", by, "@where", where).Replace(
-		"SELECT id, coalesce(cut, ''), body FROM messages WHERE @by > $1 AND @by <= $2@where ORDER BY @by DESC") + limit("$3") + offset
+		"SELECT id, coalesce(cut, ''), body FROM messages WHERE @by > $1 AND @by <= $2@where ORDER BY @by DESC") + limit(d, "$3") + offset
 }
 
 // History returns messages, newest first. An unknown session has none.
-func (s *snapshot) History(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error) {
+func (s *Snapshot) History(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	if r.Limit < 1 || r.Limit > abi.MaxHistoryLimit || r.Skip < 0 || r.Before < 0 {
 		return nil, abi.NewError(abi.InvalidArgs, "history: limit is not within 1 to 1000, or skip or before is negative")
 	}
 	page, err := s.history(ctx, r)
-	return page, s.db.wrap("history", err)
+	return page, s.db.Wrap("history", err)
 }
 
-func (s *snapshot) history(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error) {
+func (s *Snapshot) history(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	var transcript int64
-	found, err := s.row(ctx, transcriptOf, []any{r.SessionKey}, &transcript)
+	found, err := s.conn.Row(ctx, transcriptOf, []any{r.SessionKey}, &transcript)
 	if err != nil || !found {
 		return &abi.HistoryPage{}, err
 	}
@@ -73,7 +72,7 @@ func (s *snapshot) history(ctx context.Context, r *abi.HistoryRequest) (*abi.His
 	t, others := tailFor(r.ExcludeRoles)
 	if t.spoken && r.Before > 0 || t.except == 0 && r.Skip > 0 {
 		var id, ordinal int64
-		found, err := s.row(ctx, newestOf, []any{first, last}, &id, &ordinal)
+		found, err := s.conn.Row(ctx, newestOf, []any{first, last}, &id, &ordinal)
 		if err != nil || !found {
 			return &abi.HistoryPage{}, err
 		}
@@ -103,11 +102,11 @@ func tailFor(roles []string) (tail, []any) {
 	return t, others
 }
 
-func (s *snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, first, last int64, others []any) (*abi.HistoryPage, error) {
+func (s *Snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, first, last int64, others []any) (*abi.HistoryPage, error) {
 	page := &abi.HistoryPage{}
-	args, query := []any{first, last, r.Limit + 1}, s.bounded
+	args, query := []any{first, last, r.Limit + 1}, s.conn.Bounded
 	if t.except > 0 { // may pass over any number of messages
-		args, query = append(append(args, r.Skip), others...), s.query
+		args, query = append(append(args, r.Skip), others...), s.conn.Query
 	}
 	rows, err := query(ctx, t, args...)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, firs
 	return page, rows.Err()
 }
 
-func scanMessage(rows *sql.Rows) (abi.Message, error) {
+func scanMessage(rows Rows) (abi.Message, error) {
 	var id int64
 	var cut, body string
 	err := rows.Scan(&id, &cut, &body)
@@ -139,8 +138,8 @@ func scanMessage(rows *sql.Rows) (abi.Message, error) {
 
 // newest returns the last n messages that are no tool results, oldest first. It
 // gives up when they cannot be taken any more.
-func (s *snapshot) newest(ctx context.Context, transcript int64, n int, size *budget) ([]abi.Message, error) {
-	rows, err := s.bounded(ctx, tail{spoken: true}, idOf(transcript, 0), idOf(transcript, maxSeq), n)
+func (s *Snapshot) newest(ctx context.Context, transcript int64, n int, size *budget) ([]abi.Message, error) {
+	rows, err := s.conn.Bounded(ctx, tail{spoken: true}, idOf(transcript, 0), idOf(transcript, maxSeq), n)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -10,20 +10,20 @@ import (
 
 // spawned lists the parents of all spawned sessions from the newest on; $1 is
 // before the first of them.
-const spawned = fixed("SELECT spawned_by FROM sessions WHERE spawned_by IS NOT NULL AND recency >= $1 ORDER BY recency, key")
+const spawned = Fixed("SELECT spawned_by FROM sessions WHERE spawned_by IS NOT NULL AND recency >= $1 ORDER BY recency, key")
 
 // Parents returns the parents of spawned sessions, that of the newest one first.
 // It reads, in an index, no more than the children of those that it returns.
-func (s *snapshot) Parents(ctx context.Context, limit int) ([]string, error) {
+func (s *Snapshot) Parents(ctx context.Context, limit int) ([]string, error) {
 	if limit < 1 {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("list of parents: limit is %d; it must be at least 1", limit))
 	}
 	parents, err := s.parents(ctx, limit)
-	return parents, s.db.wrap("list parents", err)
+	return parents, s.db.Wrap("list parents", err)
 }
 
-func (s *snapshot) parents(ctx context.Context, limit int) ([]string, error) {
-	rows, err := s.query(ctx, spawned, int64(math.MinInt64)) // a parent may have any number of children
+func (s *Snapshot) parents(ctx context.Context, limit int) ([]string, error) {
+	rows, err := s.conn.Query(ctx, spawned, int64(math.MinInt64)) // a parent may have any number of children
 	if err != nil {
 		return nil, err
 	}

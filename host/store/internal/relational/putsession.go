@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	sessionForUpdate = fixed(`SELECT s.id, coalesce(s.session_id, ''), s.transcript_id, s.data, coalesce(x.extra, '')
+	sessionForUpdate = Fixed(`SELECT s.id, coalesce(s.session_id, ''), s.transcript_id, s.data, coalesce(x.extra, '')
 FROM sessions s LEFT JOIN session_extras x ON x.session = s.id WHERE s.key = $1`)
 
-	insertSession = fixed(`INSERT INTO sessions
+	insertSession = Fixed(`INSERT INTO sessions
 (partition_id, kind, archived, rest, recency, session_id, label, spawned_by, transcript_id, data, search, key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`)
 
-	updateSession = fixed(`UPDATE sessions SET
+	updateSession = Fixed(`UPDATE sessions SET
 partition_id = $1, kind = $2, archived = $3, rest = $4, recency = $5, session_id = $6, label = $7, spawned_by = $8,
 transcript_id = $9, data = $10, search = $11 WHERE key = $12 RETURNING id`)
 
-	putExtra    = fixed("INSERT INTO session_extras (session, extra) VALUES ($1, $2) ON CONFLICT (session) DO UPDATE SET extra = excluded.extra")
-	removeExtra = fixed("DELETE FROM session_extras WHERE session = $1")
+	putExtra    = Fixed("INSERT INTO session_extras (session, extra) VALUES ($1, $2) ON CONFLICT (session) DO UPDATE SET extra = excluded.extra")
+	removeExtra = Fixed("DELETE FROM session_extras WHERE session = $1")
 )
 
 // PutSession inserts or updates the session by its key. An empty AgentID or Kind
 // is filled in from the key; one that contradicts it is abi.InvalidArgs.
-func (b *batch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
+func (b *Batch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
 	if b.failed != nil {
 		return store.Unchanged, b.failed
 	}
@@ -76,10 +76,10 @@ func newSessionRow(s *abi.Session, extra []byte) (*sessionRow, error) {
 	return r, nil
 }
 
-func (b *batch) putSession(r *sessionRow) (store.Change, error) {
+func (b *Batch) putSession(r *sessionRow) (store.Change, error) {
 	var id, transcript int64
 	var sessionID, data, extra string
-	known, err := b.row(b.ctx, sessionForUpdate, []any{r.Key}, &id, &sessionID, &transcript, &data, &extra)
+	known, err := b.conn.Row(b.ctx, locked{sessionForUpdate, "s"}, []any{r.Key}, &id, &sessionID, &transcript, &data, &extra)
 	if err != nil {
 		return store.Unchanged, err
 	}
@@ -106,16 +106,16 @@ func (b *batch) putSession(r *sessionRow) (store.Change, error) {
 	if !known || data != r.data {
 		args := []any{partition, r.partition.kind, r.archived, r.rest, -r.UpdatedAt, orNull(r.SessionID), orNull(r.Label), orNull(r.SpawnedBy),
 			transcript, r.data, searchText(&r.Session), r.Key}
-		if _, err := b.row(b.ctx, put, args, &id); err != nil {
+		if _, err := b.conn.Row(b.ctx, put, args, &id); err != nil {
 			return store.Unchanged, err
 		}
 	}
 	switch {
 	case extra == r.extra:
 	case r.extra == "":
-		_, err = b.exec(b.ctx, removeExtra, id)
+		err = b.conn.Exec(b.ctx, removeExtra, id)
 	default:
-		_, err = b.exec(b.ctx, putExtra, id, r.extra)
+		err = b.conn.Exec(b.ctx, putExtra, id, r.extra)
 	}
 	return change, err
 }

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 // prunable is what may be removed of a table: rows whose column says that they
 // ended before $1. A run or delivery stays while its flow goes on, which may want
@@ -17,20 +17,22 @@ func (p prunable) which() string {
 	return "SELECT " + p.key + " FROM " + p.table + " WHERE " + p.ended + " < $1" + p.unless + " ORDER BY " + p.ended
 }
 
-// remove removes the oldest, at most $2 of them.
-func (p prunable) remove() fixed {
-	return fixed("DELETE FROM " + p.table + " WHERE " + p.key + " IN (" + p.which() + limit("$2") + ")")
+// removal removes the oldest, at most $2 of them.
+type removal struct{ prunable }
+
+func (r removal) SQL(d Dialect) string {
+	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.which() + limit(d, "$2") + ")"
 }
 
 // another finds one that could be removed.
-func (p prunable) another() fixed { return fixed(p.which() + " LIMIT 1") }
+func (p prunable) another() Fixed { return Fixed(p.which() + " LIMIT 1") }
 
 // Prune removes flows, runs and deliveries that ended before a time, and the
 // workers whose leases did, at most limit rows of each, and reports whether there
 // are more.
-func (t *tx) Prune(before int64, limit int) (more bool, err error) {
+func (t *Tx) Prune(before int64, limit int) (more bool, err error) {
 	for _, p := range prunables {
-		if _, err := t.exec("prune "+p.table, p.remove(), before, limit); err != nil {
+		if err := t.exec("prune "+p.table, removal{p}, before, limit); err != nil {
 			return false, err
 		}
 		var key any

@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"fmt"
@@ -25,20 +25,20 @@ var (
 	partitionsOfParentLabel = skipScan("spawned_by = $1 AND label = $2")
 )
 
-func skipScan(where string) fixed {
-	return fixed(`WITH RECURSIVE found(id) AS (
+func skipScan(where string) Fixed {
+	return Fixed(`WITH RECURSIVE found(id) AS (
 	SELECT min(partition_id) FROM sessions WHERE ` + where + `
 	UNION ALL
 	SELECT (SELECT min(partition_id) FROM sessions WHERE ` + where + ` AND partition_id > found.id) FROM found WHERE found.id IS NOT NULL
 ) SELECT id FROM found WHERE id IS NOT NULL`)
 }
 
-// maxArms is how many ranges one statement merges. Binding parameters takes the
-// driver a time that grows with the square of their number.
+// maxArms is how many ranges one statement merges. Binding parameters takes
+// SQLite's driver a time that grows with the square of their number.
 const maxArms = 32
 
 // merge is the statement that merges index ranges of one source into the order
-// of a list. Each arm is a scan in that order already, and SQLite runs them side
+// of a list. Each arm is a scan in that order already, and the database runs them side
 // by side: a row is read when its turn comes. The number of arms is a power of
 // two, so that few forms are compiled.
 type merge struct {
@@ -50,7 +50,7 @@ type merge struct {
 // SQL returns the statement. Its parameters, in this order: recency and key to
 // start behind, the last recency, the limit, then label, parent and folded text,
 // each if the form has it, and then, for each arm, the values of a span.
-func (m merge) SQL() string {
+func (m merge) SQL(d Dialect) string {
 	next := 4
 	param := func() string { next++; return "$" + strconv.Itoa(next) }
 	var common strings.Builder
@@ -62,7 +62,7 @@ func (m merge) SQL() string {
 		common.WriteString(" AND spawned_by = " + param())
 	}
 	if m.search {
-		common.WriteString(" AND " + fmt.Sprintf(contains, param()))
+		common.WriteString(" AND " + d.Contains("search", param()))
 	}
 	var b strings.Builder
 	for i := range m.arms {
@@ -76,7 +76,7 @@ func (m merge) SQL() string {
 			fmt.Fprintf(&b, "partition_id = %s AND key <> %s AND key <> %s", param(), param(), param())
 		}
 	}
-	b.WriteString("\nORDER BY recency, key" + limit("$4"))
+	b.WriteString("\nORDER BY recency, key" + limit(d, "$4"))
 	return b.String()
 }
 

@@ -1,23 +1,25 @@
-package sqlite
+package relational
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// SQLite returns a connection to a new database. sqlite_test.go sets it, because
+// package sqlite imports this one.
+var SQLite func(t *testing.T) Conn
+
+// Conn returns the snapshot's connection.
+func (s *Snapshot) Conn() Conn { return s.conn }
+
 // TestPlans asks SQLite how it would run each statement of a snapshot: no table
 // is scanned, nothing is sorted, and each list walks the index meant for it.
 func TestPlans(t *testing.T) {
-	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	byIndex := map[statement]string{
+	c := SQLite(t)
+	byIndex := map[Statement]string{
 		sessionByKey:            "sqlite_autoindex_sessions_1 (key=?)",
 		sessionsByID:            "sessions_by_session_id (session_id=?)",
 		transcriptOf:            "sqlite_autoindex_sessions_1 (key=?)",
@@ -48,11 +50,11 @@ func TestPlans(t *testing.T) {
 		byIndex[s] = index
 	}
 	for s, index := range byIndex {
-		plan := explainPlan(t, db, s)
+		plan, text := explain(t, c, s)
 		used := 0
 		for _, step := range plan {
 			if strings.Contains(step, "TEMP B-TREE") || strings.HasPrefix(step, "SCAN ") && !slices.Contains(scannable, step) {
-				t.Errorf("%#v: %s\nin the plan of\n%s", s, step, s.SQL())
+				t.Errorf("%#v: %s\nin the plan of\n%s", s, step, text)
 			}
 			if strings.Contains(step, index) {
 				used++
@@ -73,8 +75,8 @@ var scannable = []string{"SCAN found", "SCAN ahead"}
 
 // workIndexes returns, for each statement about flows, runs, deliveries and work
 // that searches, the index meant for it.
-func workIndexes() map[statement]string {
-	byIndex := map[statement]string{
+func workIndexes() map[Statement]string {
+	byIndex := map[Statement]string{
 		flowByID:      "sqlite_autoindex_flows_1 (id=?)",
 		runByID:       "sqlite_autoindex_runs_1 (id=?)",
 		deliveryByID:  "sqlite_autoindex_deliveries_1 (id=?)",
@@ -105,10 +107,10 @@ func workIndexes() map[statement]string {
 		worklist{table: "flows", by: byID}:                              "sqlite_autoindex_flows_1 (id=?",
 		worklist{table: "runs", by: byFlow, session: true, statuses: 2}: "runs_by_flow (flow_id=? AND created>?)",
 		worklist{table: "deliveries", by: byFlow}:                       "deliveries_by_flow (flow_id=? AND created>?)",
-		prunables[0].remove():                                           "flows_ended (ended_at<?)", prunables[0].another(): "flows_ended (ended_at<?)",
-		prunables[1].remove(): "runs_ended (ended_at<?)", prunables[1].another(): "runs_ended (ended_at<?)",
-		prunables[2].remove(): "deliveries_ended (ended_at<?)", prunables[2].another(): "deliveries_ended (ended_at<?)",
-		prunables[3].remove(): "workers_by_lease (lease_until<?)", prunables[3].another(): "workers_by_lease (lease_until<?)",
+		removal{prunables[0]}:                                           "flows_ended (ended_at<?)", prunables[0].another(): "flows_ended (ended_at<?)",
+		removal{prunables[1]}: "runs_ended (ended_at<?)", prunables[1].another(): "runs_ended (ended_at<?)",
+		removal{prunables[2]}: "deliveries_ended (ended_at<?)", prunables[2].another(): "deliveries_ended (ended_at<?)",
+		removal{prunables[3]}: "workers_by_lease (lease_until<?)", prunables[3].another(): "workers_by_lease (lease_until<?)",
 	}
 	for _, table := range []string{"flows", "runs", "deliveries"} {
 		byIndex[worklist{table: table}] = table + "_by_created (created>?)"
@@ -120,18 +122,29 @@ func workIndexes() map[statement]string {
 	return byIndex
 }
 
-func explainPlan(t *testing.T, db *DB, s statement) []string {
+// explained is EXPLAIN QUERY PLAN of a statement.
+type explained struct {
+	Statement
+	text string // of the statement, when it has been compiled
+}
+
+func (e *explained) SQL(d Dialect) string {
+	e.text = e.Statement.SQL(d)
+	return "EXPLAIN QUERY PLAN " + e.text
+}
+
+func explain(t *testing.T, c Conn, s Statement) (plan []string, text string) {
 	t.Helper()
 	args := make([]any, 200)
 	for i := range args {
 		args[i] = 1
 	}
-	rows, err := db.reading.Query("EXPLAIN QUERY PLAN "+s.SQL(), args...)
+	e := &explained{Statement: s}
+	rows, err := c.Query(context.Background(), e, args...)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, s.SQL())
+		t.Fatalf("%v\n%s", err, e.text)
 	}
 	defer rows.Close()
-	var plan []string
 	for rows.Next() {
 		var id, parent, unused int
 		var step string
@@ -143,5 +156,5 @@ func explainPlan(t *testing.T, db *DB, s statement) []string {
 	if rows.Err() != nil || len(plan) == 0 {
 		t.Fatal(fmt.Errorf("no plan: %w", rows.Err()))
 	}
-	return plan
+	return plan, e.text
 }

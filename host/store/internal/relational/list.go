@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"cmp"
@@ -22,15 +22,15 @@ func (r *stored) compare(b bound) int {
 }
 
 // List returns sessions, newest first, then by key.
-func (s *snapshot) List(ctx context.Context, r *abi.ListRequest) (*abi.ListPage, error) {
+func (s *Snapshot) List(ctx context.Context, r *abi.ListRequest) (*abi.ListPage, error) {
 	if r.Limit < 1 || r.Limit > abi.MaxListLimit {
 		return nil, abi.NewError(abi.InvalidArgs, "list: limit is not within 1 to 1000")
 	}
 	page, err := s.list(ctx, newFilter(r))
-	return page, s.db.wrap("list", err)
+	return page, s.db.Wrap("list", err)
 }
 
-func (s *snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
+func (s *Snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
 	p, err := s.plan(ctx, f)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
 
 // collect returns the first rows of all ranges and keys, in order, and at least
 // one more than the limit if there are so many.
-func (s *snapshot) collect(ctx context.Context, f *filter, p *plan, from, until bound) ([]stored, error) {
+func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until bound) ([]stored, error) {
 	var rows []stored
 	for source, spans := range p.ranges {
 		for some := range slices.Chunk(spans, maxArms) {
@@ -63,7 +63,7 @@ func (s *snapshot) collect(ctx context.Context, f *filter, p *plan, from, until 
 	}
 	for _, key := range p.keys {
 		var r stored
-		found, err := s.row(ctx, sessionByKey, []any{key}, r.columns()...)
+		found, err := s.conn.Row(ctx, sessionByKey, []any{key}, r.columns()...)
 		if err != nil {
 			return nil, err
 		}
@@ -79,11 +79,11 @@ func (s *snapshot) collect(ctx context.Context, f *filter, p *plan, from, until 
 }
 
 // merge appends the first rows of some ranges of one index.
-func (s *snapshot) merge(ctx context.Context, to []stored, f *filter, source source, from, until bound, spans []span) ([]stored, error) {
+func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source source, from, until bound, spans []span) ([]stored, error) {
 	m := merge{source, 1 << bits.Len(uint(len(spans)-1)), f.needle != ""}
-	query := s.bounded
+	query := s.conn.Bounded
 	if m.search { // may pass over any number of sessions
-		query = s.query
+		query = s.conn.Query
 	}
 	rows, err := query(ctx, m, m.args(f, from, until, f.Limit+1, spans)...)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 
 // page makes the page of as many rows as limit and maxBytes allow, with their
 // messages.
-func (s *snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.ListPage, error) {
+func (s *Snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.ListPage, error) {
 	page := &abi.ListPage{Rows: make([]abi.ListRow, 0, min(len(rows), f.Limit))}
 	size := newBudget(f.MaxBytes, len((&abi.ListPage{}).AppendReply(nil)))
 	for i := range rows {

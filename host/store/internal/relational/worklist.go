@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type worklist struct {
 	statuses int
 }
 
-func (l worklist) SQL() string {
+func (l worklist) SQL(d Dialect) string {
 	var b strings.Builder
 	n := 2
 	next := func() string { n++; return "$" + strconv.Itoa(n) }
@@ -47,15 +47,15 @@ func (l worklist) SQL() string {
 		b.WriteString(" AND " + l.by + " = " + next())
 	}
 	if l.session {
-		b.WriteString(" AND " + unindexed("session_key") + " = " + next())
+		b.WriteString(" AND " + d.Unindexed("session_key") + " = " + next())
 	}
 	for i := range l.statuses {
-		b.WriteString([]string{" AND " + unindexed("status") + " IN (", ", "}[min(i, 1)] + next())
+		b.WriteString([]string{" AND " + d.Unindexed("status") + " IN (", ", "}[min(i, 1)] + next())
 	}
 	if l.statuses > 0 {
 		b.WriteString(")")
 	}
-	b.WriteString(" ORDER BY created DESC, seq DESC" + limit("$1"))
+	b.WriteString(" ORDER BY created DESC, seq DESC" + limit(d, "$1"))
 	return b.String()
 }
 
@@ -67,7 +67,7 @@ type workRow[T any] struct {
 
 // listWork lists rows, newest first: by flow or by session, where there are few,
 // or of each status its newest.
-func listWork[T any](ctx context.Context, s *snapshot, table string, f *store.Filter) ([]*T, error) {
+func listWork[T any](ctx context.Context, s *Snapshot, table string, f *store.Filter) ([]*T, error) {
 	if f == nil {
 		f = &store.Filter{}
 	}
@@ -105,20 +105,20 @@ func listWork[T any](ctx context.Context, s *snapshot, table string, f *store.Fi
 			args = append(args, status)
 		}
 		rows, err := walk[T](ctx, s, nil, l, args)
-		return newest(rows, most), s.db.wrap("list "+table, err)
+		return newest(rows, most), s.db.Wrap("list "+table, err)
 	}
 	var rows []workRow[T]
 	for _, status := range arms {
 		var err error
 		if rows, err = walk(ctx, s, rows, l, append(args, status)); err != nil {
-			return nil, s.db.wrap("list "+table, err)
+			return nil, s.db.Wrap("list "+table, err)
 		}
 	}
 	return newest(rows, most), nil
 }
 
-func walk[T any](ctx context.Context, s *snapshot, to []workRow[T], l worklist, args []any) ([]workRow[T], error) {
-	rows, err := s.query(ctx, l, args...)
+func walk[T any](ctx context.Context, s *Snapshot, to []workRow[T], l worklist, args []any) ([]workRow[T], error) {
+	rows, err := s.conn.Query(ctx, l, args...)
 	if err != nil {
 		return nil, err
 	}

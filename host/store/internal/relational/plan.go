@@ -1,4 +1,4 @@
-package sqlite
+package relational
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (f *filter) except() (main, alias string) {
 
 // plan finds the ranges. Their number depends on agents and kinds, not on
 // sessions.
-func (s *snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
+func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 	p := &plan{ranges: make(map[source][]span)}
 	partitions, err := s.partitions(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *plan) addPartitions(f *filter, from source, partitions []partition, in 
 
 // addChildren adds the children of the scope's SpawnedBy, but for those that are
 // in view because of their agent.
-func (s *snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitions []partition) (err error) {
+func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitions []partition) (err error) {
 	from, args, list := byParent, []any{f.scope.SpawnedBy}, partitionsOfParent
 	if f.Label != "" {
 		from, args, list = byParentLabel, append(args, f.Label), partitionsOfParentLabel
@@ -171,8 +171,8 @@ func (f *filter) matches(s *abi.Session) bool {
 }
 
 // among returns those of the partitions whose ids the statement lists.
-func (s *snapshot) among(ctx context.Context, partitions []partition, list fixed, args ...any) ([]partition, error) {
-	rows, err := s.bounded(ctx, list, args...)
+func (s *Snapshot) among(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
+	rows, err := s.conn.Bounded(ctx, list, args...)
 	if err != nil {
 		return nil, err
 	}
