@@ -8,8 +8,8 @@
 // each serves one snapshot at a time, which is a read transaction pinned when it
 // is opened. Readers never wait for the writer, nor it for them.
 //
-// One process at a time may use a database; keeping others out is its opener's
-// business.
+// One process at a time may use a database. Open does not see to that: the caller
+// acquires the lock first (Backend.Ownership).
 package sqlite
 
 import (
