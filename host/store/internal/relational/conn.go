@@ -30,7 +30,9 @@ type Conn interface {
 	Put(ctx context.Context, s Statement, args ...any) error
 }
 
-// Rows are the rows that a statement returned. The caller must close them.
+// Rows are the rows that a statement returned. The caller must close them. Loops
+// scan every row into the same variables and slice: through an interface, the
+// arguments of Scan are allocated at each call.
 type Rows interface {
 	Next() bool
 	Scan(into ...any) error

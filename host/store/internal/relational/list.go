@@ -90,9 +90,10 @@ func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 		return nil, err
 	}
 	defer rows.Close()
+	var r stored
+	columns := r.columns()
 	for rows.Next() {
-		var r stored
-		if err := rows.Scan(r.columns()...); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		to = append(to, r)

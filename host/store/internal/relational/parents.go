@@ -29,9 +29,10 @@ func (s *Snapshot) parents(ctx context.Context, limit int) ([]string, error) {
 	}
 	defer rows.Close()
 	parents, seen := []string{}, map[string]bool{}
+	var key string
+	columns := []any{&key}
 	for len(parents) < limit && rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		if !seen[key] {

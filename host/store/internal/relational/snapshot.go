@@ -66,9 +66,10 @@ func (s *Snapshot) resolve(ctx context.Context, r *abi.ResolveRequest) (*abi.Ses
 		return nil, err
 	}
 	defer rows.Close()
+	var row stored
+	columns := row.columns()
 	for rows.Next() {
-		var row stored
-		if err := rows.Scan(row.columns()...); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		if session := decodeSession(row.data); seen.shows(&session) {

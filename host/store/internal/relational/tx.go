@@ -149,9 +149,10 @@ func texts(ctx context.Context, c Conn, s Statement, args ...any) ([]string, err
 	}
 	defer rows.Close()
 	var all []string
+	var text string
+	columns := []any{&text}
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		all = append(all, text)

@@ -123,10 +123,11 @@ func walk[T any](ctx context.Context, s *Snapshot, to []workRow[T], l worklist, 
 		return nil, err
 	}
 	defer rows.Close()
+	var r workRow[T]
+	var data string
+	columns := []any{&r.created, &r.seq, &data}
 	for rows.Next() {
-		var r workRow[T]
-		var data string
-		if err := rows.Scan(&r.created, &r.seq, &data); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		if r.row, err = decode[T](data); err != nil {

@@ -105,9 +105,10 @@ func (s *Snapshot) due(ctx context.Context, kind string) ([]store.Due, error) {
 	}
 	defer rows.Close()
 	var all []store.Due
+	d := store.Due{Kind: kind}
+	columns := []any{&d.ID, &d.At}
 	for rows.Next() {
-		d := store.Due{Kind: kind}
-		if err := rows.Scan(&d.ID, &d.At); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, err
 		}
 		all = append(all, d)
