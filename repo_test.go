@@ -120,7 +120,11 @@ var layers = []layer{
 	{"host/runner", []string{"abi/..."}},
 	{"host/sink", []string{"abi/..."}},
 	{"host/config", []string{"abi/..."}},
-	{"host/store", []string{"host/internal/message", "abi/..."}},
+	{"host/store/storetest", []string{"host/store", "host/internal/message", "abi/..."}},
+	{"host/store/sqlite", []string{"host/store", "host/store/internal/...", "abi/..."}},
+	{"host/store/internal/relational", []string{"host/store", "host/internal/message", "abi/..."}},
+	{"host/store/internal/notify", []string{"host/store"}},
+	{"host/store", []string{"abi/..."}},
 	{"host/wasmedit", nil},
 	{"host", []string{"host/config", "host/runner", "host/sink", "host/store", "host/internal/...", "abi/..."}},
 	{"plugin/toolchain", []string{"plugin/internal/lock", "host/wasmedit", "abi/..."}},
@@ -171,6 +175,8 @@ func TestDependencies(t *testing.T) {
 			case within(p.ImportPath, "plugin") && !within(p.ImportPath, "plugin/wasm") && dotted && !strings.HasSuffix(p.ImportPath, "test") &&
 				!strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson" && imp != "github.com/extism/go-pdk":
 				t.Errorf("%s imports %s; the guest has gjson and the Extism PDK alone", p.ImportPath, imp)
+			case within(p.ImportPath, "host/store/internal") && (imp == "database/sql" || dotted && !strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson"):
+				t.Errorf("%s imports %s; what stores share knows no driver", p.ImportPath, imp)
 			case imp == "testing" && !strings.HasSuffix(p.ImportPath, "test"):
 				t.Errorf("%s imports testing; only packages named …test may", p.ImportPath)
 			}

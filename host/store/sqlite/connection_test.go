@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
 func openDB(t *testing.T) *DB {
@@ -45,11 +46,11 @@ func TestPragmas(t *testing.T) {
 		{"reader", "busy_timeout", v.(*snapshot).conn, "5000"},
 	} {
 		var got string
-		if _, err := c.on.row(context.Background(), fixed("PRAGMA "+c.pragma), nil, &got); err != nil || got != c.want {
+		if _, err := c.on.Row(context.Background(), relational.Fixed("PRAGMA "+c.pragma), nil, &got); err != nil || got != c.want {
 			t.Errorf("%s: %s is %q, %v; want %q", c.name, c.pragma, got, err, c.want)
 		}
 	}
-	if _, err := v.(*snapshot).exec(context.Background(), setMark, "a", "b"); err == nil {
+	if err := v.(*snapshot).conn.Exec(context.Background(), relational.Fixed("INSERT INTO marks (name, value) VALUES ('a', 'b')")); err == nil {
 		t.Error("a reader can write")
 	}
 }
@@ -59,7 +60,7 @@ func TestPragmas(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	ctx := context.Background()
 	db := openDB(t)
-	if _, err := db.writer.exec(ctx, fixed("PRAGMA max_page_count = 100")); err != nil {
+	if err := db.writer.Exec(ctx, relational.Fixed("PRAGMA max_page_count = 100")); err != nil {
 		t.Fatal(err)
 	}
 	fill := func(n int) error {
@@ -99,7 +100,7 @@ func TestBrokenReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.(*snapshot).Conn.Close(); err != nil {
+	if err := v.(*snapshot).conn.Conn.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := v.Get(ctx, "agent:main:x"); err == nil {

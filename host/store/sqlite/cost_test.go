@@ -143,7 +143,7 @@ func pagesFor(t *testing.T, db *DB, q question) int {
 // last asked.
 func touched(t *testing.T, v store.Snapshot) (pages int) {
 	t.Helper()
-	err := v.(*snapshot).Raw(func(c any) error {
+	err := v.(*snapshot).conn.Raw(func(c any) error {
 		status, ok := c.(driver.DBStatus)
 		if !ok {
 			return fmt.Errorf("%T has no counters", c)

@@ -12,6 +12,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
 // applicationID marks a database as Parley's; migration 1 sets it.
@@ -28,27 +29,41 @@ var (
 
 // Statements that only SQLite has.
 const (
-	beginRead  = fixed("BEGIN")
-	endRead    = fixed("COMMIT")
-	beginWrite = fixed("BEGIN IMMEDIATE")
-	checkpoint = fixed("PRAGMA wal_checkpoint(PASSIVE)")
-	commit     = fixed("COMMIT")
-	rollback   = fixed("ROLLBACK")
-	savepoint  = fixed("SAVEPOINT member")
-	release    = fixed("RELEASE member")
-	undo       = fixed("ROLLBACK TO member")
-
-	contains = "instr(search, %s) > 0" // in PostgreSQL: strpos(search, %s) > 0
+	beginRead  = relational.Fixed("BEGIN")
+	endRead    = relational.Fixed("COMMIT")
+	beginWrite = relational.Fixed("BEGIN IMMEDIATE")
+	checkpoint = relational.Fixed("PRAGMA wal_checkpoint(PASSIVE)")
+	commit     = relational.Fixed("COMMIT")
+	rollback   = relational.Fixed("ROLLBACK")
+	savepoint  = relational.Fixed("SAVEPOINT member")
+	release    = relational.Fixed("RELEASE member")
+	undo       = relational.Fixed("ROLLBACK TO member")
 )
 
-// limit is a LIMIT clause. The sum matters: with a bare parameter SQLite plans
-// by its value, and so compiles the statement anew at each execution, which
-// costs more than running it.
-func limit(parameter string) string { return " LIMIT " + parameter + " + 0" }
+// dialect is SQLite's way to write what other databases write in another way.
+type dialect struct{}
 
-// unindexed is a column in a condition that no index is to be chosen for. The
-// sign tells SQLite so; PostgreSQL, which has statistics, does without.
-func unindexed(column string) string { return "+" + column }
+var _ relational.Dialect = dialect{}
+
+// Count is a sum, which matters: with a bare parameter SQLite plans by its value,
+// and so compiles the statement anew at each execution, which costs more than
+// executing it.
+func (dialect) Count(parameter string) string { return parameter + " + 0" }
+
+// Unindexed has the sign that tells SQLite so.
+func (dialect) Unindexed(column string) string { return "+" + column }
+
+func (dialect) Contains(column, parameter string) string {
+	return "instr(" + column + ", " + parameter + ") > 0"
+}
+
+func (dialect) JSON(column string) string { return column }
+
+// Next needs no sequence: nobody else writes meanwhile.
+func (dialect) Next(table string) string { return "SELECT coalesce(max(seq), 0) + 1 FROM " + table }
+
+// ForUpdate is empty: a write transaction has the whole database to itself.
+func (dialect) ForUpdate(string) string { return "" }
 
 // taken reports whether a row was refused because another has one of its keys.
 func taken(err error) bool {

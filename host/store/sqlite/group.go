@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
 // Update runs fn in a write transaction, in a savepoint of its own: updates that
@@ -38,18 +39,18 @@ func (db *DB) Update(ctx context.Context, fn func(store.Tx) error) error {
 type update struct {
 	ctx    context.Context // counts until fn has begun
 	fn     func(store.Tx) error
-	begin  chan *tx   // from the leader: it is this update's turn
-	ran    chan error // to the leader: what fn returned
-	answer chan error // from the leader, once
-	begun  bool       // the leader's; fn has begun
+	begin  chan *relational.Tx // from the leader: it is this update's turn
+	ran    chan error          // to the leader: what fn returned
+	answer chan error          // from the leader, once
+	begun  bool                // the leader's; fn has begun
 }
 
 func newUpdate(ctx context.Context, fn func(store.Tx) error) *update {
-	return &update{ctx: ctx, fn: fn, begin: make(chan *tx), ran: make(chan error, 1), answer: make(chan error, 1)}
+	return &update{ctx: ctx, fn: fn, begin: make(chan *relational.Tx), ran: make(chan error, 1), answer: make(chan error, 1)}
 }
 
 // attempt lets the update run, unless its caller has gone before it ran at all.
-func (u *update) attempt(t *tx) error {
+func (u *update) attempt(t *relational.Tx) error {
 	canceled := u.ctx.Done()
 	if u.begun {
 		canceled = nil
@@ -60,10 +61,7 @@ func (u *update) attempt(t *tx) error {
 		return u.ctx.Err()
 	}
 	u.begun = true
-	if err := <-u.ran; err != nil {
-		return err
-	}
-	return t.failed()
+	return <-u.ran
 }
 
 // wait runs fn when it is told to, and returns the answer.
@@ -86,7 +84,7 @@ var errPanicked = errors.New("sqlite: the update panicked")
 
 // run runs fn and tells the leader how it went, also when fn panics or ends its
 // goroutine.
-func (u *update) run(t *tx) {
+func (u *update) run(t *relational.Tx) {
 	err := errPanicked
 	defer func() { u.ran <- err }()
 	err = u.fn(t)
@@ -113,21 +111,21 @@ func (w *writer) lead(first *update) {
 		w.makeRoom()
 	}
 	<-w.turn
-	w.db.subscribers.tell()
+	w.db.subscribers.Notify()
 }
 
 // makeRoom lets the log's pages be written over, now that the disk is full: what
 // they hold fits into the database but for a few pages, and the log has many.
 func (w *writer) makeRoom() {
 	w.full = false
-	_, _ = w.exec(context.Background(), checkpoint) // if it fails too, nothing is lost
+	_ = w.Exec(context.Background(), checkpoint) // if it fails too, nothing is lost
 }
 
 // together carries out updates in one transaction and answers them. It returns
 // those that it has not answered, because one of them ended it for all.
 func (w *writer) together(group []*update) (again []*update) {
-	if _, err := w.exec(context.Background(), beginWrite); err != nil {
-		w.answer(group, w.db.wrap("update", err))
+	if err := w.Exec(context.Background(), beginWrite); err != nil {
+		w.answer(group, w.db.shared.Wrap("update", err))
 		return nil
 	}
 	var kept []*update
@@ -139,20 +137,20 @@ func (w *writer) together(group []*update) (again []*update) {
 			return append(kept, group[i+1:]...)
 		}
 		if t != nil {
-			kept, scheduled = append(kept, u), append(scheduled, t.scheduled...)
+			kept, scheduled = append(kept, u), append(scheduled, t.Scheduled()...)
 		}
 	}
 	if len(kept) == 0 {
 		w.rollback()
 		return nil
 	}
-	_, err := w.exec(context.Background(), commit)
+	err := w.Exec(context.Background(), commit)
 	if err != nil {
 		w.rollback()
-	} else if len(scheduled) > 0 {
-		w.db.subscribers.add(scheduled)
+	} else {
+		w.db.subscribers.Add(scheduled)
 	}
-	w.answer(kept, w.db.wrap("commit", err))
+	w.answer(kept, w.db.shared.Wrap("commit", err))
 	return nil
 }
 
@@ -166,25 +164,27 @@ func (w *writer) answer(group []*update, err error) {
 // within runs an update in a savepoint. It returns what is to be committed, or
 // nil when nothing is left of it, the answer being given; and whether the
 // transaction goes on.
-func (w *writer) within(u *update) (_ *tx, goes bool) {
+func (w *writer) within(u *update) (_ *relational.Tx, goes bool) {
 	ctx := context.Background()
-	if _, err := w.exec(ctx, savepoint); err != nil {
-		w.answer([]*update{u}, w.db.wrap("update", err))
+	if err := w.Exec(ctx, savepoint); err != nil {
+		w.answer([]*update{u}, w.db.shared.Wrap("update", err))
 		return nil, false
 	}
-	t := newTx(w.db)
+	t := w.db.shared.Tx(w.conn)
 	err := u.attempt(t)
-	t.end()
+	if failed := t.End(); err == nil {
+		err = failed
+	}
 	if err == nil {
-		if _, err = w.exec(ctx, release); err == nil {
+		if err = w.Exec(ctx, release); err == nil {
 			return t, true
 		}
-		err = w.db.wrap("update", err)
+		err = w.db.shared.Wrap("update", err)
 	}
 	w.answer([]*update{u}, err)
-	if _, err := w.exec(ctx, undo); err != nil {
+	if err := w.Exec(ctx, undo); err != nil {
 		return nil, false
 	}
-	_, err = w.exec(ctx, release)
+	err = w.Exec(ctx, release)
 	return nil, err == nil
 }

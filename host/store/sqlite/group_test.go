@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
 // together carries out updates at the same time: all wait before the first
@@ -173,10 +174,10 @@ func TestGroupFull(t *testing.T) {
 func limitPages(t *testing.T, db *DB, more int) {
 	t.Helper()
 	var pages int
-	if _, err := db.writer.row(context.Background(), fixed("PRAGMA page_count"), nil, &pages); err != nil {
+	if _, err := db.writer.Row(context.Background(), relational.Fixed("PRAGMA page_count"), nil, &pages); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.writer.exec(context.Background(), fixed(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))); err != nil {
+	if err := db.writer.Exec(context.Background(), relational.Fixed(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -185,13 +186,12 @@ func limitPages(t *testing.T, db *DB, more int) {
 // check is put off until then: nobody's change is kept.
 func TestGroupCommitFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, db *DB) {
-		const table = fixed("CREATE TABLE late (a INTEGER REFERENCES marks (name) DEFERRABLE INITIALLY DEFERRED)")
-		if _, err := db.writer.exec(context.Background(), table); err != nil {
+		const table = relational.Fixed("CREATE TABLE late (a INTEGER REFERENCES marks (name) DEFERRABLE INITIALLY DEFERRED)")
+		if err := db.writer.Exec(context.Background(), table); err != nil {
 			t.Fatal(err)
 		}
-		errs, commits := together(t.Context(), t, db, schedules("a"), func(x store.Tx) error {
-			_, err := x.(*tx).exec("break the commit", fixed("INSERT INTO late (a) VALUES (1)"))
-			return err
+		errs, commits := together(t.Context(), t, db, schedules("a"), func(store.Tx) error {
+			return db.writer.Exec(context.Background(), relational.Fixed("INSERT INTO late (a) VALUES (1)"))
 		}, schedules("c"))
 		for i, err := range errs {
 			if err == nil || !strings.Contains(err.Error(), "commit") {

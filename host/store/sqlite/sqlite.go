@@ -1,4 +1,6 @@
-// Package sqlite is the default session store: one SQLite file, without cgo.
+// Package sqlite is the default session store: one SQLite file, without cgo. Its
+// statements and rows are package relational's; this package is the file, its
+// schema, its connections and its transactions.
 //
 // A database is in WAL mode with synchronous=FULL. One connection writes, in
 // BEGIN IMMEDIATE transactions, one at a time, each with as many updates as are
@@ -6,26 +8,21 @@
 // each serves one snapshot at a time, which is a read transaction pinned when it
 // is opened. Readers never wait for the writer, nor it for them.
 //
-// What a request costs depends on what it returns. Lists walk index ranges that
-// hold nothing else (list.go), histories walk a transcript from its end
-// (history.go), and a message too long for a history is shortened once, when it
-// is written. Only search reads further, through one index. Flows, runs and
-// deliveries are kept as JSON beside the columns that they are found by (row.go).
-//
-// One process at a time may use a database; keeping others out is its opener's
-// business. SQL is kept to what PostgreSQL understands too, with $1 parameters;
-// what is SQLite's own is in dialect.go and in the migrations.
+// One process at a time may use a database. Open does not see to that: the caller
+// acquires the lock first (Backend.Ownership).
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/internal/notify"
+	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
 // DefaultReaders is how many snapshots may be open at once by default.
@@ -60,8 +57,8 @@ type DB struct {
 	reading     *sql.DB
 	writer      *writer
 	readers     *pool
-	partitions  atomic.Pointer[[]partition]
-	subscribers subscribers
+	shared      *relational.Database
+	subscribers notify.Subscribers
 	secret      []byte
 }
 
@@ -84,6 +81,7 @@ func Open(ctx context.Context, path string, o *Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{path: path}
+	db.shared = relational.NewDatabase(db.explain)
 	if err := db.open(ctx, options); err != nil {
 		return nil, errors.Join(explain(path, err), db.Close())
 	}
@@ -102,8 +100,12 @@ func (db *DB) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	// A file that may only be read is noticed here.
-	if err := db.writer.transaction(ctx, func() error { return db.findSecret(ctx) }); err != nil {
+	err = db.writer.transaction(ctx, func() (err error) {
+		db.secret, err = relational.Secret(ctx, db.writer.conn)
 		return err
+	})
+	if err != nil {
+		return db.shared.Wrap("read the secret of "+db.path, err)
 	}
 	if db.reading, err = connect(db.path, readerPragmas); err != nil {
 		return err
@@ -135,6 +137,21 @@ func (db *DB) Close() error {
 	}
 	return explain(db.path, errors.Join(errs...))
 }
+
+// explain says what failed, and of an error of SQLite's what to do.
+func (db *DB) explain(doing string, err error) error {
+	if explained := explain(db.path, err); explained != err || errors.Is(err, errClosed) {
+		return explained
+	}
+	return fmt.Errorf("sqlite: %s: %w", doing, err)
+}
+
+// Secret returns 32 random bytes that belong to this store for ever.
+func (db *DB) Secret() []byte { return bytes.Clone(db.secret) }
+
+// Subscribe lets fn be called after each commit that scheduled work. A call that
+// has begun may end after cancel has returned; none begins.
+func (db *DB) Subscribe(fn func([]store.Due)) (cancel func()) { return db.subscribers.Subscribe(fn) }
 
 // TranscriptPath returns the name that a session's transcript has beside the
 // database wherever it is kept as a file (S2.3). Here it is in the database.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/host/store/storetest"
 )
 
 // childEnv, when it is set, makes of this test binary the worker of TestStopped,
@@ -23,6 +24,7 @@ import (
 const childEnv = "PARLEY_TEST_STOPPED"
 
 func TestMain(m *testing.M) {
+	storetest.Main(backendAt)
 	if path := os.Getenv(childEnv); path != "" {
 		if err := sleepsOver(path); err != nil {
 			fmt.Println("error:", err)

@@ -38,7 +38,7 @@ func (w *writer) transaction(ctx context.Context, fn func() error) (err error) {
 	if w.conn == nil {
 		return errClosed
 	}
-	if _, err := w.exec(ctx, beginWrite); err != nil {
+	if err := w.Exec(ctx, beginWrite); err != nil {
 		return err
 	}
 	committed := false
@@ -50,7 +50,7 @@ func (w *writer) transaction(ctx context.Context, fn func() error) (err error) {
 	if err := fn(); err != nil {
 		return err
 	}
-	if _, err := w.exec(ctx, commit); err != nil {
+	if err := w.Exec(ctx, commit); err != nil {
 		return err
 	}
 	committed = true
@@ -59,7 +59,7 @@ func (w *writer) transaction(ctx context.Context, fn func() error) (err error) {
 
 // rollback ends a transaction without a trace. It fails when SQLite has done so
 // by itself, as on a full disk; that is the same.
-func (w *writer) rollback() { _, _ = w.exec(context.Background(), rollback) }
+func (w *writer) rollback() { _ = w.Exec(context.Background(), rollback) }
 
 // close waits for the transaction that runs, and until subscribers have heard of
 // what was committed.
@@ -68,7 +68,7 @@ func (w *writer) close() error {
 	c := w.conn
 	w.conn = nil
 	<-w.turn
-	w.db.subscribers.wait()
+	w.db.subscribers.Wait()
 	if c == nil {
 		return nil
 	}

@@ -1,9 +1,11 @@
 // Package storetest is the suite that every session store must pass, and a naive
-// store in memory that the suite compares it with; and the suite of those that
-// keep flows, runs and deliveries too.
+// store in memory that the suite compares it with; the suite of those that keep
+// flows, runs and deliveries too; and that of backends, which open stores and lock
+// them for their owner.
 //
 //	func TestStore(t *testing.T)   { storetest.Exercise(t, open) }
 //	func TestDurable(t *testing.T) { storetest.ExerciseDurable(t, openDurable) }
+//	func TestBackend(t *testing.T) { storetest.ExerciseBackend(t, backends) }
 //
 // The suite speaks to the store through the interfaces of package store alone.
 // How a store reaches the costs that those promise is for its own tests.

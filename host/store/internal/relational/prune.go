@@ -1,0 +1,46 @@
+package relational
+
+// prunable is what may be removed of a table: rows whose column says that they
+// ended before $1. A run or delivery stays while its flow goes on, which may want
+// to know of it; so does a worker whose name is on a claim, and the newest run,
+// from which the next one gets its number.
+type prunable struct{ table, key, ended, unless string }
+
+var prunables = []prunable{
+	{"flows", "seq", "ended_at", ""},
+	{"runs", "seq", "ended_at", " AND NOT EXISTS (SELECT 1 FROM flows WHERE flows.id = runs.flow_id AND flows.ended_at IS NULL) AND seq < (SELECT max(seq) FROM runs)"},
+	{"deliveries", "seq", "ended_at", " AND NOT EXISTS (SELECT 1 FROM flows WHERE flows.id = deliveries.flow_id AND flows.ended_at IS NULL)"},
+	{"workers", "id", "lease_until", " AND NOT EXISTS (SELECT 1 FROM work WHERE owner = workers.id)"},
+}
+
+func (p prunable) which() string {
+	return "SELECT " + p.key + " FROM " + p.table + " WHERE " + p.ended + " < $1" + p.unless + " ORDER BY " + p.ended
+}
+
+// removal removes the oldest, at most $2 of them.
+type removal struct{ prunable }
+
+func (r removal) SQL(d Dialect) string {
+	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.which() + limit(d, "$2") + ")"
+}
+
+// another finds one that could be removed.
+func (p prunable) another() Fixed { return Fixed(p.which() + " LIMIT 1") }
+
+// Prune removes flows, runs and deliveries that ended before a time, and the
+// workers whose leases did, at most limit rows of each, and reports whether there
+// are more.
+func (t *Tx) Prune(before int64, limit int) (more bool, err error) {
+	for _, p := range prunables {
+		if err := t.exec("prune "+p.table, removal{p}, before, limit); err != nil {
+			return false, err
+		}
+		var key any
+		left, err := t.row("prune "+p.table, p.another(), []any{before}, &key)
+		if err != nil {
+			return false, err
+		}
+		more = more || left
+	}
+	return more, nil
+}

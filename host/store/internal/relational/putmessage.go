@@ -1,0 +1,170 @@
+package relational
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host/internal/message"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+const (
+	insertMessage = Fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body, run_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (transcript_id, source_id) WHERE source_id IS NOT NULL DO NOTHING`)
+
+	// The message that came with the same source id, and whether it is the same.
+	messageForUpdate = Fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5 AND coalesce(m.run_id, '') = $6
+FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.transcript_id = $1 AND m.source_id = $2`)
+
+	updateMessage = Fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5, run_id = $6 WHERE id = $7")
+
+	// Counts the messages anew that follow one which became a tool result, or no
+	// longer is one.
+	shiftOrdinals = Fixed("UPDATE messages SET ordinal = ordinal + $1 WHERE id >= $2 AND id <= $3")
+
+	putRaw = Fixed("INSERT INTO message_raws (message, raw) VALUES ($1, $2) ON CONFLICT (message) DO UPDATE SET raw = excluded.raw")
+
+	removeRaw = Fixed("DELETE FROM message_raws WHERE message = $1")
+)
+
+// PutMessage appends a message to the transcript of key, or updates the one that
+// came with the same source id. A key that was never put is abi.NotFound.
+func (b *Batch) PutMessage(key string, m *store.Message) (store.Change, error) {
+	if b.failed != nil {
+		return store.Unchanged, b.failed
+	}
+	if len(m.JSON) == 0 {
+		return store.Unchanged, abi.NewError(abi.InvalidArgs, "a message for "+key+" has no JSON")
+	}
+	e, err := b.endOf(key)
+	if err != nil {
+		return store.Unchanged, b.keep("put a message of "+key, err)
+	}
+	if e == nil {
+		return store.Unchanged, abi.NewError(abi.NotFound, "session "+key+" is not stored; put it before its messages")
+	}
+	change, err := b.putMessage(e, newMessageRow(m))
+	return change, b.keep("put a message of "+key, err)
+}
+
+// messageRow is a message in the form of its row.
+type messageRow struct {
+	*store.Message
+	raw  string
+	body string
+	cut  []abi.Cut
+}
+
+func newMessageRow(m *store.Message) *messageRow {
+	r := &messageRow{Message: m, raw: string(m.JSON)}
+	r.body = r.raw
+	if len(m.JSON) > abi.MaxString { // a shorter one has no string to cut
+		var short []byte
+		if short, r.cut = message.Shorten(m.JSON); len(r.cut) > 0 {
+			r.body = string(short)
+		}
+	}
+	return r
+}
+
+// encodedCut is the list of cuts as decodeMessage reads it, or NULL.
+func (r *messageRow) encodedCut() any {
+	if len(r.cut) == 0 {
+		return nil
+	}
+	b := []byte{'['}
+	for i, c := range r.cut {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		o := jsonappend.Open(b)
+		o.String("path", c.Path)
+		o.Int("bytes", c.Bytes)
+		b = o.Close()
+	}
+	return string(append(b, ']'))
+}
+
+// endOf returns where the transcript of key ends, or nil if it has none.
+func (b *Batch) endOf(key string) (*end, error) {
+	if e := b.ends[key]; e != nil {
+		return e, nil
+	}
+	e := &end{}
+	found, err := b.conn.Row(b.ctx, locked{transcriptOf, "sessions"}, []any{key}, &e.transcript)
+	if err != nil || !found {
+		return nil, err
+	}
+	first := idOf(e.transcript, 0)
+	found, err = b.conn.Row(b.ctx, newestOf, []any{first, idOf(e.transcript, maxSeq)}, &e.seq, &e.ordinal)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		e.seq, e.ordinal = first, first
+	}
+	b.ends[key] = e
+	return e, nil
+}
+
+func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
+	if seqOf(e.seq) == maxSeq {
+		return store.Unchanged, fmt.Errorf("the transcript is full, it has %d messages", int64(maxSeq))
+	}
+	toolResult := store.IsToolResult(r.Role)
+	id, ordinal := e.seq+1, e.ordinal
+	if !toolResult {
+		ordinal++
+	}
+	err := b.conn.Put(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
+	if errors.Is(err, ErrTaken) {
+		return b.updateMessage(e, r)
+	}
+	if err != nil {
+		return store.Unchanged, err
+	}
+	e.seq, e.ordinal = id, ordinal
+	return store.Inserted, b.putRaw(id, r)
+}
+
+func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
+	var id int64
+	var was, same bool
+	found, err := b.conn.Row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw, r.RunID}, &id, &was, &same)
+	switch {
+	case err != nil:
+		return store.Unchanged, err
+	case !found:
+		return store.Unchanged, fmt.Errorf("the message %q is neither new nor stored", r.SourceID)
+	case same:
+		return store.Unchanged, nil
+	}
+	is := store.IsToolResult(r.Role)
+	if err := b.conn.Exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, orNull(r.RunID), id); err != nil {
+		return store.Unchanged, err
+	}
+	if was != is {
+		shift := int64(1)
+		if is {
+			shift = -1
+		}
+		if err := b.conn.Exec(b.ctx, shiftOrdinals, shift, id, e.seq); err != nil {
+			return store.Unchanged, err
+		}
+		e.ordinal += shift
+	}
+	if len(r.cut) == 0 {
+		return store.Updated, b.conn.Exec(b.ctx, removeRaw, id)
+	}
+	return store.Updated, b.putRaw(id, r)
+}
+
+// putRaw keeps the raw form of a message whose body is shortened.
+func (b *Batch) putRaw(id int64, r *messageRow) error {
+	if len(r.cut) == 0 {
+		return nil
+	}
+	return b.conn.Exec(b.ctx, putRaw, id, r.raw)
+}

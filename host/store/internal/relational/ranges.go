@@ -1,0 +1,111 @@
+package relational
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// source is an index that lists walk.
+type source int
+
+const (
+	byKind        source = iota // all agents' sessions of a kind, archived or not
+	byPartition                 // one agent's
+	byLabel                     // those with a label
+	byParent                    // those spawned by a session
+	byParentLabel               // those spawned by a session, with a label
+)
+
+// The partitions in which there are sessions with a label or a parent: one index
+// seek for each.
+var (
+	partitionsOfLabel       = skipScan("label = $1")
+	partitionsOfParent      = skipScan("spawned_by = $1")
+	partitionsOfParentLabel = skipScan("spawned_by = $1 AND label = $2")
+)
+
+func skipScan(where string) Fixed {
+	return Fixed(`WITH RECURSIVE found(id) AS (
+	SELECT min(partition_id) FROM sessions WHERE ` + where + `
+	UNION ALL
+	SELECT (SELECT min(partition_id) FROM sessions WHERE ` + where + ` AND partition_id > found.id) FROM found WHERE found.id IS NOT NULL
+) SELECT id FROM found WHERE id IS NOT NULL`)
+}
+
+// maxArms is how many ranges one statement merges. Binding parameters takes
+// SQLite's driver a time that grows with the square of their number.
+const maxArms = 32
+
+// merge is the statement that merges index ranges of one source into the order
+// of a list. Each arm is a scan in that order already, and the database runs them side
+// by side: a row is read when its turn comes. The number of arms is a power of
+// two, so that few forms are compiled.
+type merge struct {
+	from   source
+	arms   int
+	search bool
+}
+
+// SQL returns the statement. Its parameters, in this order: recency and key to
+// start behind, the last recency, the limit, then label, parent and folded text,
+// each if the form has it, and then, for each arm, the values of a span.
+func (m merge) SQL(d Dialect) string {
+	next := 4
+	param := func() string { next++; return "$" + strconv.Itoa(next) }
+	var common strings.Builder
+	common.WriteString("(recency, key) > ($1, $2) AND recency <= $3")
+	if m.from == byLabel || m.from == byParentLabel {
+		common.WriteString(" AND label = " + param())
+	}
+	if m.from == byParent || m.from == byParentLabel {
+		common.WriteString(" AND spawned_by = " + param())
+	}
+	if m.search {
+		common.WriteString(" AND " + d.Contains("search", param()))
+	}
+	var b strings.Builder
+	for i := range m.arms {
+		if i > 0 {
+			b.WriteString("\nUNION ALL ")
+		}
+		fmt.Fprintf(&b, "SELECT %s FROM sessions WHERE %s AND ", storedColumns, &common)
+		if m.from == byKind {
+			fmt.Fprintf(&b, "kind = %s AND archived = %s AND rest <> %s AND rest <> %s", param(), param(), param(), param())
+		} else {
+			fmt.Fprintf(&b, "partition_id = %s AND key <> %s AND key <> %s", param(), param(), param())
+		}
+	}
+	b.WriteString("\nORDER BY recency, key" + limit(d, "$4"))
+	return b.String()
+}
+
+// args returns the parameters for the spans, at most m.arms.
+func (m merge) args(f *filter, from, until bound, limit int, spans []span) []any {
+	args := []any{from.recency, from.key, until.recency, limit}
+	if m.from == byLabel || m.from == byParentLabel {
+		args = append(args, f.Label)
+	}
+	if m.from == byParent || m.from == byParentLabel {
+		args = append(args, f.scope.SpawnedBy)
+	}
+	if m.search {
+		args = append(args, f.needle)
+	}
+	for i := range m.arms {
+		s := spans[min(i, len(spans)-1)]
+		if i >= len(spans) {
+			s.values = m.nothing()
+		}
+		args = append(append(args, s.values...), s.except[0], s.except[1])
+	}
+	return args
+}
+
+// nothing returns the values of a span that holds no rows.
+func (m merge) nothing() []any {
+	if m.from == byKind {
+		return []any{"", false}
+	}
+	return []any{int64(-1)}
+}

@@ -1,0 +1,81 @@
+package relational
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Statements that find one row, as its data.
+const (
+	flowByID     = Fixed("SELECT data FROM flows WHERE id = $1")
+	runByID      = Fixed("SELECT data FROM runs WHERE id = $1")
+	deliveryByID = Fixed("SELECT data FROM deliveries WHERE id = $1")
+
+	flowByCall   = Fixed("SELECT data FROM flows WHERE scope = $1 AND call_id = $2")
+	runByRequest = Fixed("SELECT data FROM runs WHERE scope = $1 AND request_id = $2")
+)
+
+// encode returns a flow, run or delivery as it is stored. Raw JSON within it
+// loses white space, and nothing else.
+func encode(row any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(row)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// formerRun is a run as earlier versions stored it. What the member said that runs
+// do not have any more follows from their sessions.
+type formerRun struct {
+	*store.Run
+	Depth int `json:"depth"`
+}
+
+// former returns what a row is decoded into: all that encode has ever written.
+func former(row any) any {
+	if r, ok := row.(*store.Run); ok {
+		return &formerRun{Run: r}
+	}
+	return row
+}
+
+// decode reads what encode wrote, and nothing else.
+func decode[T any](data string) (*T, error) {
+	row := new(T)
+	d := json.NewDecoder(strings.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(former(row))
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return row, nil
+		}
+		err = errors.New("something follows the row")
+	}
+	return nil, fmt.Errorf("a stored row cannot be read (%.80s): %w", data, err)
+}
+
+// find returns the row that the statement finds, or nil.
+func find[T any](ctx context.Context, c Conn, s Statement, args ...any) (*T, error) {
+	var data string
+	found, err := c.Row(ctx, s, args, &data)
+	if err != nil || !found {
+		return nil, err
+	}
+	return decode[T](data)
+}
+
+// findCall is find for calls and requests; one without an id is none.
+func findCall[T any](ctx context.Context, c Conn, s Statement, call store.CallKey) (*T, error) {
+	if call.ID == "" {
+		return nil, nil
+	}
+	return find[T](ctx, c, s, call.Scope, call.ID)
+}

@@ -1,0 +1,188 @@
+package relational
+
+import (
+	"context"
+	"slices"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Tx is one update, in a write transaction or in a savepoint of one.
+type Tx struct {
+	b         *Batch
+	scheduled []store.Due
+}
+
+var _ store.Tx = (*Tx)(nil)
+
+// Tx returns the update that has begun on c. The caller must call End before it
+// ends the transaction or savepoint. Updates that share a transaction have a Tx
+// each: what another has looked up may have been undone.
+func (db *Database) Tx(c Conn) *Tx { return &Tx{b: db.Batch(context.Background(), c)} }
+
+// End is Batch.End.
+func (t *Tx) End() error { return t.b.End() }
+
+// Scheduled returns the work that the update has scheduled, for subscribers.
+func (t *Tx) Scheduled() []store.Due { return t.scheduled }
+
+// row scans the single row of a statement, and reports whether there was one.
+func (t *Tx) row(doing string, s Statement, args []any, into ...any) (bool, error) {
+	if t.b.failed != nil {
+		return false, t.b.failed
+	}
+	found, err := t.b.conn.Row(t.b.ctx, s, args, into...)
+	return found, t.b.keep(doing, err)
+}
+
+func (t *Tx) exec(doing string, s Statement, args ...any) error {
+	if t.b.failed != nil {
+		return t.b.failed
+	}
+	return t.b.keep(doing, t.b.conn.Exec(t.b.ctx, s, args...))
+}
+
+// get reads a row unless the transaction has failed.
+func get[T any](t *Tx, doing string, find func(context.Context, Conn) (*T, error)) (*T, error) {
+	if t.b.failed != nil {
+		return nil, t.b.failed
+	}
+	row, err := find(t.b.ctx, t.b.conn)
+	if err := t.b.keep(doing, err); err != nil {
+		return nil, err
+	}
+	return row, nil
+}
+
+// Session returns the session with this canonical key, or nil.
+func (t *Tx) Session(key string) (*abi.Session, error) {
+	var r stored
+	found, err := t.row("get session "+key, locked{sessionByKey, "sessions"}, []any{key}, r.columns()...)
+	if err != nil || !found {
+		return nil, err
+	}
+	session := decodeSession(r.data)
+	return &session, nil
+}
+
+// PutSession inserts or updates a session and keeps its extra.
+func (t *Tx) PutSession(s *abi.Session) error {
+	if t.b.failed != nil {
+		return t.b.failed
+	}
+	row, err := newSessionRow(s, nil)
+	if err != nil {
+		return err
+	}
+	row.keepExtra = true
+	_, err = t.b.putSession(row)
+	return t.b.keep("put session "+s.Key, err)
+}
+
+// Append appends a message to the transcript of key.
+func (t *Tx) Append(key string, m *store.Message) error {
+	_, err := t.b.PutMessage(key, m)
+	return err
+}
+
+// Flow returns the flow with this id, or nil.
+func (t *Tx) Flow(id string) (*store.Flow, error) {
+	return get(t, "get flow "+id, func(ctx context.Context, c Conn) (*store.Flow, error) {
+		return find[store.Flow](ctx, c, locked{flowByID, "flows"}, id)
+	})
+}
+
+// FlowOf returns the flow that a call made, or nil.
+func (t *Tx) FlowOf(call store.CallKey) (*store.Flow, error) {
+	return get(t, "get the flow of call "+call.ID, func(ctx context.Context, c Conn) (*store.Flow, error) {
+		return findCall[store.Flow](ctx, c, locked{flowByCall, "flows"}, call)
+	})
+}
+
+// Run returns the run with this id, or nil.
+func (t *Tx) Run(id string) (*store.Run, error) {
+	return get(t, "get run "+id, func(ctx context.Context, c Conn) (*store.Run, error) {
+		return find[store.Run](ctx, c, locked{runByID, "runs"}, id)
+	})
+}
+
+// RunOf returns the run that a request made, or nil.
+func (t *Tx) RunOf(request store.CallKey) (*store.Run, error) {
+	return get(t, "get the run of request "+request.ID, func(ctx context.Context, c Conn) (*store.Run, error) {
+		return findCall[store.Run](ctx, c, locked{runByRequest, "runs"}, request)
+	})
+}
+
+// Delivery returns the delivery with this id, or nil.
+func (t *Tx) Delivery(id string) (*store.Delivery, error) {
+	return get(t, "get delivery "+id, func(ctx context.Context, c Conn) (*store.Delivery, error) {
+		return find[store.Delivery](ctx, c, locked{deliveryByID, "deliveries"}, id)
+	})
+}
+
+const waiting = Fixed("SELECT id FROM flows WHERE wait_run = $1 ORDER BY seq")
+
+// Waiting returns the ids of the flows that wait for a run, oldest first.
+func (t *Tx) Waiting(runID string) ([]string, error) {
+	ids, err := get(t, "find who waits for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
+		ids, err := texts(ctx, c, waiting, runID)
+		return &ids, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return *ids, nil
+}
+
+// Waits reports whether a new run of the session would wait for the run (S4.4).
+func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
+	var id string
+	return t.row("look for waits", waits, []any{sessionKey, runID}, &id)
+}
+
+// texts returns the single column of a statement's rows.
+func texts(ctx context.Context, c Conn, s Statement, args ...any) ([]string, error) {
+	rows, err := c.Bounded(ctx, s, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	var text string
+	columns := []any{&text}
+	for rows.Next() {
+		if err := rows.Scan(columns...); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
+const (
+	schedule   = Fixed("INSERT INTO work (kind, id, due_at) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO UPDATE SET due_at = excluded.due_at")
+	unschedule = Fixed("DELETE FROM work WHERE kind = $1 AND id = $2")
+)
+
+// Schedule says when a piece of work is due. A claim of it stays.
+func (t *Tx) Schedule(kind, id string, at int64) error {
+	if err := t.exec("schedule "+kind+" "+id, schedule, kind, id, at); err != nil {
+		return err
+	}
+	t.forget(kind, id)
+	t.scheduled = append(t.scheduled, store.Due{Kind: kind, ID: id, At: at})
+	return nil
+}
+
+// Unschedule ends a piece of work, and with it its claim.
+func (t *Tx) Unschedule(kind, id string) error {
+	err := t.exec("unschedule "+kind+" "+id, unschedule, kind, id)
+	t.forget(kind, id)
+	return err
+}
+
+// forget takes back what subscribers were to hear of a piece.
+func (t *Tx) forget(kind, id string) {
+	t.scheduled = slices.DeleteFunc(t.scheduled, func(d store.Due) bool { return d.Kind == kind && d.ID == id })
+}

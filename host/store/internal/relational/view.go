@@ -1,0 +1,68 @@
+package relational
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
+)
+
+// view is what a request may see: its scope under its settings of keys.
+type view struct {
+	scope  *abi.Scope
+	keys   sessionkey.Settings
+	global string // the agent to whom the session "global" belongs; empty = it is not shown
+}
+
+func newView(scope *abi.Scope, mainKey, global string) view {
+	if mainKey == "" {
+		mainKey = sessionkey.DefaultMainKey
+	}
+	return view{scope, sessionkey.Settings{MainKey: mainKey, GlobalScope: global != ""}, global}
+}
+
+// agentOf returns the agent that the session counts as.
+func (v *view) agentOf(s *abi.Session) string {
+	if s.Key == sessionkey.Global {
+		return v.global
+	}
+	return s.AgentID
+}
+
+// shows reports whether the session is within the scope and not hidden (S1.3).
+func (v *view) shows(s *abi.Session) bool {
+	if v.keys.Hidden(s.Key) {
+		return false
+	}
+	return v.scope == nil || v.showsAgent(v.agentOf(s)) || slices.Contains(v.scope.Keys, s.Key) ||
+		v.scope.SpawnedBy != "" && v.scope.SpawnedBy == s.SpawnedBy
+}
+
+// showsAll reports whether every agent's sessions are within the scope.
+func (v *view) showsAll() bool {
+	return v.scope == nil || slices.ContainsFunc(v.scope.Agents, func(p string) bool { return p != "" && strings.Trim(p, "*") == "" })
+}
+
+// showsAgent reports whether all sessions of the agent are within the scope.
+func (v *view) showsAgent(id string) bool {
+	return v.scope == nil || slices.ContainsFunc(v.scope.Agents, func(p string) bool { return match(p, id) })
+}
+
+// match reports whether text has the form of the pattern, in which * is any run
+// of characters.
+func match(pattern, text string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	for ok && wild {
+		var part string
+		if part, rest, wild = strings.Cut(rest, "*"); !wild {
+			return strings.HasSuffix(text, part)
+		}
+		_, text, ok = strings.Cut(text, part)
+	}
+	return ok
+}

@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/parley-wasm/parley/host/store/internal/relational"
+)
+
+// conn is a connection with its compiled statements.
+type conn struct {
+	*sql.Conn
+	compiled map[relational.Statement]*sql.Stmt
+}
+
+var _ relational.Conn = (*conn)(nil)
+
+func newConn(ctx context.Context, db *sql.DB) (*conn, error) {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, compiled: make(map[relational.Statement]*sql.Stmt)}, nil
+}
+
+func (c *conn) prepare(ctx context.Context, s relational.Statement) (*sql.Stmt, error) {
+	if stmt := c.compiled[s]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := c.PrepareContext(ctx, s.SQL(dialect{}))
+	if err != nil {
+		return nil, err
+	}
+	c.compiled[s] = stmt
+	return stmt, nil
+}
+
+// Query executes a statement that returns rows. Canceling ctx interrupts it.
+func (c *conn) Query(ctx context.Context, s relational.Statement, args ...any) (relational.Rows, error) {
+	stmt, err := c.prepare(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err // a nil *sql.Rows would be Rows that are not nil
+	}
+	return rows, nil
+}
+
+// Bounded looks at ctx before, not while: what makes a query interruptible takes
+// two goroutines, and half as long again as a small query itself.
+func (c *conn) Bounded(ctx context.Context, s relational.Statement, args ...any) (relational.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return c.Query(context.WithoutCancel(ctx), s, args...)
+}
+
+// Row scans the single row of a statement, and reports whether there was one; of
+// ctx see Bounded.
+func (c *conn) Row(ctx context.Context, s relational.Statement, args []any, into ...any) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	stmt, err := c.prepare(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRow(args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Exec executes a statement that returns no rows; of ctx see Bounded.
+func (c *conn) Exec(ctx context.Context, s relational.Statement, args ...any) error {
+	_, err := c.exec(ctx, s, args)
+	return err
+}
+
+// Put executes a statement that inserts or updates one row. In SQLite a statement
+// that is refused changes nothing, and the transaction continues.
+func (c *conn) Put(ctx context.Context, s relational.Statement, args ...any) error {
+	result, err := c.exec(ctx, s, args)
+	if taken(err) {
+		return fmt.Errorf("%w: %w", relational.ErrTaken, err)
+	}
+	if err != nil {
+		return err
+	}
+	if changed, err := result.RowsAffected(); changed > 0 || err != nil {
+		return err
+	}
+	return relational.ErrTaken
+}
+
+func (c *conn) exec(ctx context.Context, s relational.Statement, args []any) (sql.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	stmt, err := c.prepare(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Exec(args...)
+}
+
+// close closes the connection, and its statements before it: the driver does not
+// survive the other order, so those of a connection that is gone are left alone.
+func (c *conn) close() error {
+	if err := c.Raw(func(any) error { return nil }); err != nil {
+		return err
+	}
+	for _, stmt := range c.compiled {
+		_ = stmt.Close() // the connection goes next
+	}
+	return c.Conn.Close()
+}
