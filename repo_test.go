@@ -60,7 +60,7 @@ var public = []string{
 	"abi/conformance/jsonvalue", "abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
 	"host", "host/config", "host/runner", "host/runner/runnertest", "host/sink", "host/sink/sinktest",
 	"host/store", "host/store/sqlite", "host/store/storetest", "host/wasmedit",
-	"host/gateway/auth", "host/gateway/callid", "host/gateway/client", "host/gateway/httpapi", "host/gateway/mcp", "host/gateway/owner",
+	"host/gateway/auth", "host/gateway/client", "host/gateway/httpapi", "host/gateway/mcp", "host/gateway/owner",
 	"host/gateway/ownerapi", "host/gateway/waiting",
 	"plugin/guest", "plugin/guest/guesttest", "plugin/tool", "plugin/wasm",
 	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",

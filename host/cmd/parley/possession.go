@@ -60,14 +60,14 @@ func (a *app) possess(ctx context.Context, lock *owner.Lock, p *place) (_ *posse
 		return nil, err
 	}
 	o := &possession{app: a, place: p, lock: lock, store: db}
-	if o.Host, err = o.load(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
 	o.start = sync.OnceValue(func() error {
 		err := o.Start(context.Background()) // not the end of whoever happens to be first
 		o.working.Store(err == nil)
 		return err
 	})
+	if o.Host, err = o.load(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	o.socket = httpapi.NewSocket(o, a.log)
 	service := &ownerapi.Service{Status: o.Status, Import: o.Import, Tools: o.socket}
 	lock.Handle(service.Handler())
@@ -80,7 +80,7 @@ func (o *possession) load(ctx context.Context) (*host.Host, error) {
 	use, effects := limits(o.place.config)
 	options := host.Options{
 		Store: o.store, Config: o.place.config, CacheDir: o.app.cacheDir(), Limits: use, Effects: effects, Logger: o.app.log,
-		Supervisor: supervisor(), URL: o.url,
+		Supervisor: supervisor(), URL: o.url, OnWait: o.start,
 	}
 	with := func(c *host.Candidate) (*host.Host, error) {
 		given := options
@@ -119,38 +119,6 @@ func (o *possession) url() string {
 		return *u
 	}
 	return ""
-}
-
-// Call answers a tool call. The work begins when one waits for it: one that is
-// refused, or that leaves the rest to the next owner, lets nothing begin.
-func (o *possession) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var failed error
-	call := *c
-	call.Waiting = func(waits bool) {
-		if waits {
-			if failed = o.start(); failed != nil {
-				cancel() // nobody would end the wait
-			}
-		}
-		if c.Waiting != nil {
-			c.Waiting(waits)
-		}
-	}
-	answer, err := o.Host.Call(ctx, &call)
-	if failed != nil {
-		return nil, failed
-	}
-	return answer, err
-}
-
-// WaitFlow waits for a flow, which needs the work to end.
-func (o *possession) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
-	if err := o.start(); err != nil {
-		return nil, err
-	}
-	return o.Host.WaitFlow(ctx, id)
 }
 
 // Status says under what this process answers.

@@ -14,7 +14,6 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -107,5 +106,5 @@ func unanswered(answer *host.Answer) bool {
 }
 
 func checkCallID(id string) error {
-	return callid.Check("--call-id", id)
+	return host.CheckCallID("--call-id", id)
 }

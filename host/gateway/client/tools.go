@@ -20,7 +20,7 @@ import (
 const maxAnswer = 64 << 20
 
 // Call runs a tool call in the owner. Errors are those of host.Host.Call, and
-// the package's own. Waiting is not told: it is the owner's business.
+// the package's own. The call's Wait is not used: only the owner knows when the call waits.
 func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
 	o := jsonappend.Open(nil)
 	o.String("tool", call.Tool)

@@ -14,7 +14,6 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/auth"
-	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/internal/chat"
 	"github.com/parley-wasm/parley/host/internal/invoke"
 	"github.com/parley-wasm/parley/host/store"
@@ -35,11 +34,11 @@ var _ Chat = (*host.Host)(nil)
 
 // input is what an operation gets of a request.
 type input struct {
-	body    []byte
-	query   url.Values
-	id      string // Idempotency-Key
-	caller  abi.Caller
-	waiting func(bool) // to be told that the operation begins to wait
+	body   []byte
+	query  url.Values
+	id     string // Idempotency-Key
+	caller abi.Caller
+	wait   host.Wait
 }
 
 // operation answers a request with JSON. Its errors are *abi.Error where the
@@ -78,7 +77,7 @@ func (a *API) exchangeUpTo(maxBody int64, do operation) handler {
 		}
 		ctx, call := a.waits.Track(r.Context(), s.leave)
 		defer call.Done()
-		doc, err := do(ctx, &input{body, r.URL.Query(), id, who.Caller, call.Waiting})
+		doc, err := do(ctx, &input{body, r.URL.Query(), id, who.Caller, call})
 		reply := invoke.Reply{Status: http.StatusOK, Body: doc}
 		if err != nil {
 			a.options.Logger.Log(ctx, severity(err), "httpapi: a request was not done", "path", r.URL.Path, "session", who.Caller.SessionKey, "error", err)
@@ -115,7 +114,7 @@ func startAgent(c Chat) operation {
 			"deliver": flag(&q.Deliver), "idempotencyKey": text(&q.RequestID),
 		})
 		if err == nil {
-			err = callid.Check("idempotencyKey", q.RequestID)
+			err = host.CheckCallID("idempotencyKey", q.RequestID)
 		}
 		switch {
 		case err != nil:
@@ -160,9 +159,9 @@ func waitRun(c Chat) operation {
 			return nil, err
 		}
 		timeout := time.Duration(min(ms, float64(maxWait.Milliseconds()))) * time.Millisecond
-		r.waiting(true)
+		r.wait.Suspend()
 		run, err := c.WaitRun(ctx, r.caller, id, timeout)
-		r.waiting(false)
+		r.wait.Resume()
 		if err != nil {
 			return nil, err
 		}
@@ -202,9 +201,9 @@ func abortRun(c Chat) operation {
 		if err != nil {
 			return nil, err
 		}
-		r.waiting(true)
+		r.wait.Suspend()
 		run, err := c.KillRun(ctx, id, reason)
-		r.waiting(false)
+		r.wait.Resume()
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +223,7 @@ func history(tools Tools) operation {
 		args := jsonappend.Open(nil)
 		args.OptString("sessionKey", key)
 		args.OptRaw("limit", limit)
-		answer, err := tools.Call(ctx, &host.Call{Tool: abi.ToolHistory, Args: args.Close(), Caller: r.caller, ID: r.id, Waiting: r.waiting})
+		answer, err := tools.Call(ctx, &host.Call{Tool: abi.ToolHistory, Args: args.Close(), Caller: r.caller, ID: r.id, Wait: r.wait})
 		switch {
 		case err != nil:
 			return nil, err

@@ -177,8 +177,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 			f.begun++
 		}
 		f.mu.Unlock()
-		c.Waiting(true)
-		defer c.Waiting(false)
+		c.Wait.Suspend()
+		defer c.Wait.Resume()
 		fallthrough
 	case "wait":
 		f.started <- struct{}{}

@@ -11,7 +11,6 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/auth"
-	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/internal/invoke"
@@ -40,7 +39,7 @@ func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *auth.Identity)
 	}
 	ctx, call := a.waits.Track(r.Context(), s.leave)
 	defer call.Done()
-	reply, err := a.run(r.WithContext(ctx), who, body, call.Waiting)
+	reply, err := a.run(r.WithContext(ctx), who, body, call)
 	finish(ctx, w, reply, err)
 }
 
@@ -57,7 +56,7 @@ func finish(ctx context.Context, w http.ResponseWriter, reply invoke.Reply, err 
 
 // run answers a request body. The error is why the call got no answer; the reply
 // says it to the client.
-func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func(bool)) (invoke.Reply, error) {
+func (a *API) run(r *http.Request, who *auth.Identity, body []byte, wait host.Wait) (invoke.Reply, error) {
 	req, err := invoke.Parse(body)
 	if err != nil {
 		return invoke.Fault(err), err
@@ -82,7 +81,7 @@ func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func
 	if req.DryRun {
 		return invoke.Dry(tool.Name, args, &caller), nil
 	}
-	answer, err := a.options.Tools.Call(r.Context(), &host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id, Waiting: waiting})
+	answer, err := a.options.Tools.Call(r.Context(), &host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id, Wait: wait})
 	if err != nil {
 		a.options.Logger.Log(r.Context(), severity(err), "httpapi: a call got no answer", "tool", tool.Name, "session", caller.SessionKey, "error", err)
 		return callFailure(tool, err), err
@@ -93,7 +92,7 @@ func (a *API) run(r *http.Request, who *auth.Identity, body []byte, waiting func
 // requestID is the caller's name for the request, or empty (S4.4).
 func requestID(r *http.Request) (string, error) {
 	id := strings.TrimSpace(r.Header.Get(HeaderIdempotency))
-	return id, callid.Check("the header "+HeaderIdempotency, id)
+	return id, host.CheckCallID("the header "+HeaderIdempotency, id)
 }
 
 func (a *API) tool(name string) *abi.Tool {

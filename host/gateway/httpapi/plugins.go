@@ -46,10 +46,10 @@ func (a *API) addPlugins(p Plugins) {
 func (s *Socket) plugins() []endpoint {
 	w := s.owner
 	return []endpoint{
-		{http.MethodGet, "/v1/plugins", func(ctx context.Context, _ *http.Request, _ func(bool)) ([]byte, error) {
+		{http.MethodGet, "/v1/plugins", func(ctx context.Context, _ *http.Request, _ host.Wait) ([]byte, error) {
 			return encode(w.Plugins(ctx))
 		}},
-		{http.MethodPost, "/v1/plugins", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+		{http.MethodPost, "/v1/plugins", func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 			body, err := readAll(r)
 			if err != nil {
 				return nil, err
@@ -63,9 +63,9 @@ func (s *Socket) plugins() []endpoint {
 			}
 			return encode(w.Swap(ctx, c))
 		}},
-		{http.MethodGet, "/v1/plugins/next", func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
-			waits(true)
-			defer waits(false)
+		{http.MethodGet, "/v1/plugins/next", func(ctx context.Context, r *http.Request, wait host.Wait) ([]byte, error) {
+			wait.Suspend()
+			defer wait.Resume()
 			return encode(w.AwaitPlugin(ctx, r.URL.Query().Get(ownerapi.QueryDigest)))
 		}},
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/ownerapi"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/store"
@@ -85,16 +84,16 @@ func (s *Socket) Close() { s.waits.Close() }
 // endpoint is one path of the socket.
 type endpoint struct {
 	method, path string
-	do           func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error)
+	do           func(ctx context.Context, r *http.Request, wait host.Wait) ([]byte, error)
 }
 
 // answered writes what an endpoint returns.
-func (s *Socket) answered(maxBody int64, do func(context.Context, *http.Request, func(bool)) ([]byte, error)) http.HandlerFunc {
+func (s *Socket) answered(maxBody int64, do func(context.Context, *http.Request, host.Wait) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, call := s.waits.Track(r.Context(), nil)
 		defer call.Done()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		doc, err := do(ctx, r, call.Waiting)
+		doc, err := do(ctx, r, call)
 		switch {
 		case err == nil:
 			send(w, http.StatusOK, doc)
@@ -116,7 +115,7 @@ func readAll(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func (s *Socket) list(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+func (s *Socket) list(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 	d := abi.Description{ABI: abi.Version, Tools: s.owner.Tools()}
 	query := r.URL.Query()
 	if !query.Has(ownerapi.QueryCaller) {
@@ -132,7 +131,7 @@ func (s *Socket) list(ctx context.Context, r *http.Request, _ func(bool)) ([]byt
 	return d.AppendJSON(nil), err
 }
 
-func (s *Socket) call(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
+func (s *Socket) call(ctx context.Context, r *http.Request, wait host.Wait) ([]byte, error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func (s *Socket) call(ctx context.Context, r *http.Request, waits func(bool)) ([
 	if err != nil {
 		return nil, err
 	}
-	c.Waiting = waits
+	c.Wait = wait
 	answer, err := s.owner.Call(ctx, c)
 	if err != nil {
 		return nil, err
@@ -163,7 +162,7 @@ func parseCall(body []byte) (*host.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, callid.Check("callId", c.ID)
+	return c, host.CheckCallID("callId", c.ID)
 }
 
 func callerFields(c *abi.Caller) fields {

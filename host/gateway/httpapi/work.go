@@ -38,25 +38,25 @@ func (s *Socket) work() []endpoint {
 		{http.MethodGet, "/v1/flows", list("flows", w.Flows)},
 		{http.MethodGet, "/v1/runs", list("runs", w.Runs)},
 		{http.MethodGet, "/v1/deliveries", list("deliveries", w.Deliveries)},
-		{http.MethodGet, "/v1/tree", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+		{http.MethodGet, "/v1/tree", func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 			q, err := parseTreeQuery(r)
 			if err != nil {
 				return nil, err
 			}
 			return encode(w.Tree(ctx, q))
 		}},
-		{http.MethodGet, "/v1/flows/{id}", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+		{http.MethodGet, "/v1/flows/{id}", func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 			return encode(w.Flow(ctx, r.PathValue("id")))
 		}},
-		{http.MethodGet, "/v1/flows/{id}/end", func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
-			waits(true)
-			defer waits(false)
+		{http.MethodGet, "/v1/flows/{id}/end", func(ctx context.Context, r *http.Request, wait host.Wait) ([]byte, error) {
+			wait.Suspend()
+			defer wait.Resume()
 			return encode(w.WaitFlow(ctx, r.PathValue("id")))
 		}},
-		{http.MethodGet, "/v1/runs/{id}", func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+		{http.MethodGet, "/v1/runs/{id}", func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 			return encode(w.Run(ctx, r.PathValue("id")))
 		}},
-		{http.MethodPost, "/v1/runs/{id}/kill", func(ctx context.Context, r *http.Request, waits func(bool)) ([]byte, error) {
+		{http.MethodPost, "/v1/runs/{id}/kill", func(ctx context.Context, r *http.Request, wait host.Wait) ([]byte, error) {
 			body, err := readAll(r)
 			if err != nil {
 				return nil, err
@@ -65,8 +65,8 @@ func (s *Socket) work() []endpoint {
 			if err := readBody(body, fields{"why": text(&why)}); err != nil {
 				return nil, err
 			}
-			waits(true)
-			defer waits(false)
+			wait.Suspend()
+			defer wait.Resume()
 			return encode(w.KillRun(ctx, r.PathValue("id"), why))
 		}},
 		{http.MethodPost, "/v1/flows/{id}/retry", change(w.RetryFlow)},
@@ -76,8 +76,8 @@ func (s *Socket) work() []endpoint {
 }
 
 // list answers {name: rows}.
-func list[T any](name string, rows func(context.Context, *store.Filter) ([]T, error)) func(context.Context, *http.Request, func(bool)) ([]byte, error) {
-	return func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+func list[T any](name string, rows func(context.Context, *store.Filter) ([]T, error)) func(context.Context, *http.Request, host.Wait) ([]byte, error) {
+	return func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 		f, err := parseFilter(r)
 		if err != nil {
 			return nil, err
@@ -90,8 +90,8 @@ func list[T any](name string, rows func(context.Context, *store.Filter) ([]T, er
 	}
 }
 
-func change(do func(context.Context, string) error) func(context.Context, *http.Request, func(bool)) ([]byte, error) {
-	return func(ctx context.Context, r *http.Request, _ func(bool)) ([]byte, error) {
+func change(do func(context.Context, string) error) func(context.Context, *http.Request, host.Wait) ([]byte, error) {
+	return func(ctx context.Context, r *http.Request, _ host.Wait) ([]byte, error) {
 		return []byte("{}"), do(ctx, r.PathValue("id"))
 	}
 }

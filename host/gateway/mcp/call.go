@@ -13,7 +13,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/callid"
 	"github.com/parley-wasm/parley/host/gateway/waiting"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -67,7 +66,7 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	ctx, call := s.waits.Track(ctx, nil)
 	defer call.Done()
 	stop := s.progress(ctx, r)
-	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id, Waiting: call.Waiting})
+	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id, Wait: call})
 	stop()
 	switch {
 	case err != nil && waiting.CutOff(ctx):
@@ -98,7 +97,7 @@ func idOf(meta sdk.Meta) (string, error) {
 		return "", abi.NewError(abi.InvalidArgs, "_meta.callId must be a string")
 	}
 	id = strings.TrimSpace(id)
-	return id, callid.Check("_meta.callId", id)
+	return id, host.CheckCallID("_meta.callId", id)
 }
 
 // protocolError makes err a JSON-RPC error. Only what the client can change is

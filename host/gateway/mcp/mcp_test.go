@@ -65,8 +65,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		}
 		f.began[id] = true
 		f.mu.Unlock()
-		c.Waiting(true)
-		defer c.Waiting(false)
+		c.Wait.Suspend()
+		defer c.Wait.Resume()
 		if f.waits != nil {
 			f.waits <- id
 		}

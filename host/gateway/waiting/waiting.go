@@ -3,7 +3,7 @@
 // takes no slot among the calls under way, and when its front end stops it is
 // cut off, while every other call is let end.
 //
-// The host says when a call begins to wait (host.Call.Waiting). A call is
+// The host says when a call begins to wait (host.Call.Wait). A call is
 //
 //	working  from Track on: it ends by itself, and Close lets it
 //	waiting  told so: Close ends its context, with ErrClosing as the cause
@@ -52,18 +52,25 @@ func (g *Group) Track(ctx context.Context, began func()) (context.Context, *Call
 	return ctx, &Call{group: g, cancel: cancel, began: began}
 }
 
-// Waiting says that the call begins to wait, or no longer does.
-func (c *Call) Waiting(waits bool) {
+// Suspend says that the call begins to wait.
+func (c *Call) Suspend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case waits && c.stop == nil:
-		c.stop = context.AfterFunc(c.group.closing, func() { c.cancel(ErrClosing) })
-		if c.began != nil {
-			c.began()
-			c.began = nil
-		}
-	case !waits && c.stop != nil:
+	if c.stop != nil {
+		return
+	}
+	c.stop = context.AfterFunc(c.group.closing, func() { c.cancel(ErrClosing) })
+	if c.began != nil {
+		c.began()
+		c.began = nil
+	}
+}
+
+// Resume says that the call waits no longer.
+func (c *Call) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop != nil {
 		c.stop()
 		c.stop = nil
 	}
@@ -71,7 +78,7 @@ func (c *Call) Waiting(waits bool) {
 
 // Done ends the call and its context.
 func (c *Call) Done() {
-	c.Waiting(false)
+	c.Resume()
 	c.cancel(context.Canceled)
 }
 

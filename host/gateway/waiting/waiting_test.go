@@ -14,10 +14,10 @@ func TestCloseEndsWaitsAlone(t *testing.T) {
 	defer b.Done()
 	over, c := g.Track(t.Context(), nil)
 	defer c.Done()
-	b.Waiting(true)
-	b.Waiting(true)
-	c.Waiting(true)
-	c.Waiting(false)
+	b.Suspend()
+	b.Suspend()
+	c.Suspend()
+	c.Resume()
 
 	g.Close()
 	<-waits.Done()
@@ -29,7 +29,7 @@ func TestCloseEndsWaitsAlone(t *testing.T) {
 			t.Errorf("%s: %v", name, context.Cause(ctx))
 		}
 	}
-	a.Waiting(true)
+	a.Suspend()
 	<-working.Done()
 	if !CutOff(working) {
 		t.Errorf("a wait that begins after the end: %v", context.Cause(working))
@@ -42,7 +42,7 @@ func TestCallerGoes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waits, c := g.Track(ctx, nil)
 	defer c.Done()
-	c.Waiting(true)
+	c.Suspend()
 	cancel()
 	<-waits.Done()
 	if CutOff(waits) {
@@ -53,7 +53,7 @@ func TestCallerGoes(t *testing.T) {
 func TestDone(t *testing.T) {
 	g := NewGroup()
 	waits, c := g.Track(t.Context(), nil)
-	c.Waiting(true)
+	c.Suspend()
 	c.Done()
 	g.Close()
 	if waits.Err() == nil || CutOff(waits) {
