@@ -14,6 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -46,7 +47,7 @@ func (c *sendCmd) Run(ctx context.Context, a *app) error {
 	if err := c.read(a.stdin); err != nil {
 		return usage(err)
 	}
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		caller, err := c.caller(db.Keys())
 		if err != nil {
 			return err
