@@ -53,6 +53,12 @@ func newAttacked(t *testing.T, settings string, change ...func(*host.Options)) *
 	return a
 }
 
+// suspended is closed when a call begins to wait.
+type suspended chan struct{}
+
+func (s suspended) Suspend() { close(s) }
+func (s suspended) Resume()  {}
+
 // send begins a call that waits for an agent, which says what it is told when finish is
 // called; that returns how the call ended.
 func (a *attacked) send(key, message string) (finish func() error) {
@@ -61,13 +67,9 @@ func (a *attacked) send(key, message string) (finish func() error) {
 	a.gates.Store(message, gate)
 	go func() {
 		answer, err := a.Call(context.Background(), &host.Call{
-			Tool: abi.ToolSend, ID: message, Caller: operator,
+			Tool: abi.ToolSend, ID: strings.ReplaceAll(message, " ", "-"), Caller: operator,
 			Args: fmt.Appendf(nil, `{"sessionKey":%q,"message":%q,"timeoutSeconds":600,"announce":"none"}`, key, message),
-			Waiting: func(begins bool) {
-				if begins {
-					close(waits)
-				}
-			},
+			Wait: suspended(waits),
 		})
 		if err == nil && gjson.GetBytes(answer.Result, "reply").Str != message {
 			err = fmt.Errorf("answered %s", answer.Result)

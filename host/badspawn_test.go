@@ -77,7 +77,7 @@ func TestBadSpawns(t *testing.T) {
 		{"a child by its parent", `{"task":"x"}`, session("agent:main:own-name"), abi.Forbidden, []string{"children spawn no children", "do the task here"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: tt.as, ID: "the same", Args: []byte(tt.args)})
+			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: tt.as, ID: "the-same", Args: []byte(tt.args)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestBadSpawns(t *testing.T) {
 		})
 	}
 	// Nearly the same is accepted, under the same id.
-	answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: a, ID: "the same", Args: []byte(
+	answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: a, ID: "the-same", Args: []byte(
 		`{"task":" x ","agentId":" DOCS ","label":"` + label65[2:] + `","model":"large","cleanup":"delete","announce":"parent","runTimeoutSeconds":1.9}`)})
 	if err != nil || answer.Code != "" {
 		t.Fatalf("%+v, %v", answer, err)

@@ -23,10 +23,15 @@ type Call struct {
 	Tool   string
 	Args   []byte     // a JSON object; empty means {}
 	Caller abi.Caller // a session, or the operator; AgentID follows from the key when empty
-	ID     string     // the caller's name for this call (S4.4); empty: the host makes one
-	// Waiting, unless nil, is told when the call begins to wait for others, and
-	// when that is over.
-	Waiting func(waiting bool)
+	ID     string     // the caller's name for this call (S4.4), see CheckCallID; empty: the host makes one
+	Wait   Wait       // nil: nothing is held for the call
+}
+
+// Wait is what is held for a call while it works and not while it waits for others.
+// The host calls Suspend when the call begins to wait, and Resume when that is over.
+type Wait interface {
+	Suspend()
+	Resume()
 }
 
 // Answer is what a tool answered. Its Result is a JSON object, and carries the
@@ -41,8 +46,8 @@ type Answer struct {
 // Call runs one tool call and returns its answer. Failures of the tool are
 // answers, and so is that the caller may not use it (S5.4). An error is an
 // *abi.Error and means that there is no answer: InvalidArgs (the arguments are no
-// strict JSON, the caller is nobody, or the call's id came with other arguments
-// before), NotFound (no such tool), Unsupported, Limit (the step went over a limit),
+// strict JSON, the caller is nobody, or the call's id is none or came with other
+// arguments before), NotFound (no such tool), Unsupported, Limit (the step went over a limit),
 // Conflict, Internal.
 //
 // A tool that writes may wait for others, and what it has accepted is worked on
@@ -132,8 +137,10 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	if call.Key.ID == "" {
 		call.Key.ID = h.options.NewID()
 	}
-	call.Waiting = h.waiting(caller.RunID, c.Waiting)
-	answer, err := h.services.flows.Call(ctx, call)
+	answer, id, err := h.services.flows.Accept(ctx, call)
+	if id != "" {
+		answer, err = h.await(ctx, c, caller.RunID, id)
+	}
 	switch {
 	case errors.Is(err, work.ErrLost), errors.Is(err, work.ErrEnded):
 		return nil, over(caller.RunID)
@@ -148,26 +155,42 @@ func over(runID string) error {
 	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
 }
 
-// waiting is what is to be told when a call waits: the run that makes it, if one
-// does, and whoever asked to know.
-func (h *Host) waiting(runID string, also func(bool)) func(bool) {
-	var resume func()
-	return func(waiting bool) {
-		switch {
-		case runID == "":
-		case waiting:
-			resume = h.services.runs.Suspend(runID)
-		default:
-			resume()
-		}
-		if also != nil {
-			also(waiting)
-		}
+// await waits for the answer of a call's flow. The run that makes the call, if one
+// does, gives its slot back meanwhile.
+func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
+	if err := h.options.OnWait(); err != nil {
+		return nil, err
 	}
+	if c.Wait != nil {
+		c.Wait.Suspend()
+		defer c.Wait.Resume()
+	}
+	if runID != "" {
+		defer h.services.runs.Suspend(runID)()
+	}
+	return h.services.flows.Await(ctx, flowID)
 }
 
-// check finds the tool, and refuses arguments that are no strict JSON and a
-// caller that is nobody.
+// maxCallID is the length of the longest call id, in bytes.
+const maxCallID = 256
+
+// CheckCallID refuses ids of calls and messages (S4.4) that are not visible ASCII of
+// at most 256 bytes, with abi.InvalidArgs and a text that begins with name, the place
+// where the caller gave the id. An empty id is valid.
+func CheckCallID(name, id string) error {
+	if len(id) > maxCallID {
+		return abi.NewError(abi.InvalidArgs, fmt.Sprintf("%s is longer than %d bytes", name, maxCallID))
+	}
+	for i := 0; i < len(id); i++ {
+		if id[i] <= ' ' || id[i] > '~' {
+			return abi.NewError(abi.InvalidArgs, name+" has characters other than visible ASCII")
+		}
+	}
+	return nil
+}
+
+// check finds the tool, and refuses arguments that are no strict JSON, a call id that
+// is none, and a caller that is nobody.
 func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, error) {
 	tool := about.Tool(c.Tool)
 	switch {
@@ -179,6 +202,9 @@ func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, er
 		if err := jsonstrict.CheckDepth(c.Args, abi.MaxDepth-1); err != nil {
 			return nil, c.Caller, &abi.Error{Code: abi.InvalidArgs, Message: "the arguments are not strict JSON: " + err.Error(), Cause: err}
 		}
+	}
+	if err := CheckCallID("the call id", c.ID); err != nil {
+		return nil, c.Caller, err
 	}
 	caller, err := checkCaller(c.Caller, h.Config().Keys())
 	return tool, caller, err

@@ -137,6 +137,9 @@ func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.options.OnWait(); err != nil {
+		return nil, err
+	}
 	f, err := s.flows.Wait(ctx, id)
 	if err != nil {
 		return nil, err
@@ -214,6 +217,9 @@ func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckCallID("the request id", m.RequestID); err != nil {
+		return nil, err
+	}
 	accepted, err := s.chat.Send(ctx, m)
 	return accepted, noRoom(err)
 }
@@ -222,6 +228,9 @@ func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
+		return nil, err
+	}
+	if err := CheckCallID("the request id", r.RequestID); err != nil {
 		return nil, err
 	}
 	accepted, err := s.chat.StartAgent(ctx, r)

@@ -31,6 +31,10 @@ type Options struct {
 	// URL returns the address under which agents that are programs of their own
 	// reach the tools; nil, or an empty answer: nowhere.
 	URL func() string
+	// OnWait is called before a call waits for an answer, or WaitFlow for a flow; its
+	// error is that of the call. A program that starts the host only when there is work
+	// calls Start here. nil: nothing is called.
+	OnWait func() error
 	// Shared says that other processes use the same store. Then their claims end
 	// with their leases, and not at Start.
 	Shared bool
@@ -82,6 +86,9 @@ func (o *Options) validate() (Options, error) {
 	}
 	if v.URL == nil {
 		v.URL = func() string { return "" }
+	}
+	if v.OnWait == nil {
+		v.OnWait = func() error { return nil }
 	}
 	if v.NewID == nil {
 		v.NewID = func() string { return strings.ToLower(rand.Text()) }

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -43,7 +46,7 @@ func (c *callCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		caller, err := c.caller(db.Keys())
 		if err != nil {
 			return err
@@ -65,6 +68,19 @@ func (c *callCmd) Run(ctx context.Context, a *app) error {
 		}
 		return nil
 	})
+}
+
+// ask calls a tool as the operator; the tool's own failures become errors.
+func ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
+	answer, err := db.Call(ctx, &host.Call{Tool: tool, Args: args, Caller: abi.Caller{Operator: true}})
+	if err != nil {
+		return gjson.Result{}, callError(tool, db.Tools(), err)
+	}
+	result := gjson.ParseBytes(answer.Result)
+	if answer.Code != "" {
+		return result, errors.New(result.Get("error").String())
+	}
+	return result, nil
 }
 
 // callError tells mistakes in the call from failures.

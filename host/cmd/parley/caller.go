@@ -7,7 +7,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/gateway"
 )
 
 // callerFlags say who calls a tool (S0.3).
@@ -32,7 +32,7 @@ func (f *callerFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 		}
 		keys.DefaultAgent = agent // whose bare keys are
 	}
-	c, err := auth.Operator().As(orElse(strings.TrimSpace(f.As), sessionkey.Main), keys)
+	c, err := gateway.OperatorIdentity().As(orElse(strings.TrimSpace(f.As), sessionkey.Main), keys)
 	if err != nil {
 		return abi.Caller{}, usage(fmt.Errorf("--as: %w", err))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -35,7 +36,7 @@ func (c *deliveriesListCmd) Validate() error { return checkLimit(c.Limit) }
 
 // Run lists the deliveries.
 func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		f := &store.Filter{Limit: c.Limit}
 		if c.Failed {
 			f.Statuses = []string{store.DeliveryFailed}
@@ -75,7 +76,7 @@ func (*resendCmd) Help() string {
 
 // Run makes the delivery pending again.
 func (c *resendCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		id, err := complete(ctx, c.ID, db.Deliveries, deliveryID)
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -115,12 +115,12 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 
-	o, err := a.demoDatabase(ctx, filepath.Join(temp, "demo.db"))
+	g, err := a.demoDatabase(ctx, filepath.Join(temp, "demo.db"))
 	if err != nil {
 		return err
 	}
-	all, err := c.show(ctx, a, o)
-	if err = errors.Join(err, o.Close(ctx)); err != nil {
+	all, err := c.show(ctx, a, g)
+	if err = errors.Join(err, g.Close(ctx)); err != nil {
 		return err
 	}
 	if all.Talks, err = a.talk(ctx, temp); err != nil {
@@ -136,38 +136,35 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-func (a *app) demoDatabase(ctx context.Context, path string) (*possession, error) {
-	p := &place{database: path}
+func (a *app) demoDatabase(ctx context.Context, path string) (*gateway.Gateway, error) {
+	o := a.options()
+	o.Database = path
 	var err error
 	if a.Plugin != "" {
-		if p.plugin, err = readPlugin(a.Plugin, ""); err != nil {
+		if o.Plugin, err = gateway.ReadPlugin(a.Plugin, ""); err != nil {
 			return nil, err
 		}
 	}
 	if a.Config != "" {
-		p.config, err = config.Load(a.Config)
+		o.Config, err = config.Load(a.Config)
 	} else {
-		p.config, err = config.Parse("demo", []byte(demoConfig))
+		o.Config, err = config.Parse("demo", []byte(demoConfig))
 	}
 	if err != nil {
 		return nil, err
 	}
-	lock, err := owner.Acquire(ctx, path, a.ownerOptions())
-	if err != nil {
-		return nil, err
-	}
-	return a.possess(ctx, lock, p)
+	return gateway.Own(ctx, o)
 }
 
 // show puts the callers' questions.
-func (c *demoCmd) show(ctx context.Context, a *app, o *possession) (*demoReport, error) {
+func (c *demoCmd) show(ctx context.Context, a *app, g *gateway.Gateway) (*demoReport, error) {
 	start := time.Now()
-	report, err := o.Import(ctx, c.Dir, nil)
+	report, err := g.Import(ctx, c.Dir, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Dir, err)
 	}
 	if !a.JSON {
-		a.demoImport(report, o.About(), time.Since(start))
+		a.demoImport(report, g.About(), time.Since(start))
 	}
 	all := &demoReport{Import: report}
 	for i, by := range demoCallers {
@@ -176,7 +173,7 @@ func (c *demoCmd) show(ctx context.Context, a *app, o *possession) (*demoReport,
 		}
 		for _, call := range by.calls {
 			start := time.Now()
-			answer, err := o.Call(ctx, &host.Call{Tool: call.tool, Args: []byte(call.args), Caller: by.caller})
+			answer, err := g.Call(ctx, &host.Call{Tool: call.tool, Args: []byte(call.args), Caller: by.caller})
 			took := time.Since(start)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", call.tool, err)

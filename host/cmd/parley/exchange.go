@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -23,7 +24,7 @@ type exchangeFlags struct {
 // owner of the database. When that is a process that ends by itself, such as this
 // one, it and this one stay until the exchange is over. show prints the answer;
 // failed says whether the exit code is that of a failure.
-func (a *app) exchange(ctx context.Context, db *database, call *host.Call, detach bool, show func(*host.Answer) error, failed func(*host.Answer) bool) error {
+func (a *app) exchange(ctx context.Context, db *gateway.Database, call *host.Call, detach bool, show func(*host.Answer) error, failed func(*host.Answer) bool) error {
 	answer, err := a.await(ctx, db, call)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -50,7 +51,7 @@ func (a *app) exchange(ctx context.Context, db *database, call *host.Call, detac
 }
 
 // await calls the tool, and says so when that takes its time.
-func (a *app) await(ctx context.Context, db *database, call *host.Call) (answer *host.Answer, err error) {
+func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) (answer *host.Answer, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -58,7 +59,7 @@ func (a *app) await(ctx context.Context, db *database, call *host.Call) (answer 
 	}()
 	select {
 	case <-done:
-	case <-time.After(closeNotice):
+	case <-time.After(gateway.Notice):
 		a.note("waiting for the answer; call id %s", call.ID)
 		<-done
 	}
@@ -66,13 +67,13 @@ func (a *app) await(ctx context.Context, db *database, call *host.Call) (answer 
 }
 
 // stay waits until the flow is over, and tells how it stands.
-func (a *app) stay(ctx context.Context, db *database, id string, detach bool) error {
+func (a *app) stay(ctx context.Context, db *gateway.Database, id string, detach bool) error {
 	f, err := db.Flow(ctx, id)
 	if err != nil || isOver(f) && detach {
 		return err
 	}
 	if detach {
-		db.leave()
+		db.Leave()
 		a.leave(f)
 		return nil
 	}
@@ -82,7 +83,7 @@ func (a *app) stay(ctx context.Context, db *database, id string, detach bool) er
 		defer close(done)
 		over, err = db.WaitFlow(ctx, id)
 	}()
-	tick := time.NewTicker(closeNotice)
+	tick := time.NewTicker(gateway.Notice)
 	defer tick.Stop()
 	for said := ""; ; {
 		select {
@@ -114,7 +115,7 @@ func standing(f *store.Flow) string {
 }
 
 // left says how a flow was left: over, parked, or in the middle because ctx ended.
-func (a *app) left(ctx context.Context, db *database, last, over *store.Flow, err error) error {
+func (a *app) left(ctx context.Context, db *gateway.Database, last, over *store.Flow, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		a.leave(last)
@@ -130,7 +131,7 @@ func (a *app) left(ctx context.Context, db *database, last, over *store.Flow, er
 }
 
 // noteFailed tells what of a flow did not reach its channel.
-func (a *app) noteFailed(ctx context.Context, db *database, id string) error {
+func (a *app) noteFailed(ctx context.Context, db *gateway.Database, id string) error {
 	failed, err := db.Deliveries(ctx, &store.Filter{FlowID: id, Statuses: []string{store.DeliveryFailed, store.DeliverySkipped}})
 	for _, d := range failed {
 		a.note("delivery %s was %s: %s: parley deliveries resend %s", terminal.Line(d.ID), d.Status, terminal.Line(d.Error), terminal.Line(d.ID))

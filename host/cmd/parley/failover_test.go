@@ -13,7 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
 // parley prepares this test binary to run as the program (see TestMain).
@@ -116,7 +116,7 @@ func TestMCPTakesOver(t *testing.T) {
 // A short command that owns the database does not keep serve from starting.
 func TestServeWaitsForACall(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := owner.Acquire(t.Context(), filepath.Join(dir, "test.db"), &owner.Options{Command: "call"})
+	lock, err := local.Acquire(t.Context(), filepath.Join(dir, "test.db"), &local.Options{Command: "call"})
 	if err != nil {
 		t.Fatal(err)
 	}

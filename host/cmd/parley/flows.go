@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -47,7 +48,7 @@ const recent = 24 * time.Hour
 
 // Run lists the flows.
 func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		rows, err := c.list(ctx, db, time.Now())
 		if err != nil {
 			return err
@@ -58,7 +59,7 @@ func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
 
 // list asks for open and for recent flows apart: an old one that waits must not
 // be lost behind many new ones.
-func (c *flowsListCmd) list(ctx context.Context, db *database, now time.Time) ([]*store.Flow, error) {
+func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.Time) ([]*store.Flow, error) {
 	open := store.Filter{Statuses: []string{store.FlowWaiting, store.FlowParked}, Limit: c.Limit}
 	switch {
 	case c.Failed:
@@ -115,7 +116,7 @@ func callerName(c *abi.Caller) string {
 type flowArg struct{ idArg }
 
 // find returns the flow.
-func (c *flowArg) find(ctx context.Context, db *database) (*store.Flow, error) {
+func (c *flowArg) find(ctx context.Context, db *gateway.Database) (*store.Flow, error) {
 	id, err := complete(ctx, c.ID, db.Flows, flowID)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ type flowShowCmd struct{ flowArg }
 
 // Run shows the flow.
 func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		f, err := c.find(ctx, db)
 		if err != nil {
 			return err
@@ -182,7 +183,7 @@ type flowRetryCmd struct{ flowArg }
 
 // Run makes the flow go on.
 func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, (*database).RetryFlow, "is tried again")
+	return c.change(ctx, a, (*gateway.Database).RetryFlow, "is tried again")
 }
 
 // flowDropCmd ends a flow.
@@ -194,12 +195,12 @@ func (*flowDropCmd) Help() string {
 
 // Run ends the flow.
 func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, (*database).DropFlow, "was ended")
+	return c.change(ctx, a, (*gateway.Database).DropFlow, "was ended")
 }
 
 // change does something with the flow and says so.
-func (c *flowArg) change(ctx context.Context, a *app, do func(*database, context.Context, string) error, done string) error {
-	return a.with(ctx, func(db *database) error {
+func (c *flowArg) change(ctx context.Context, a *app, do func(*gateway.Database, context.Context, string) error, done string) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		f, err := c.find(ctx, db)
 		if err != nil {
 			return err
@@ -220,7 +221,7 @@ func (c *flowArg) change(ctx context.Context, a *app, do func(*database, context
 }
 
 // noteWork says who goes on, where nobody does yet.
-func (a *app) noteWork(db *database, over bool) {
+func (a *app) noteWork(db *gateway.Database, over bool) {
 	if !over && !db.Status().Stays {
 		a.note("nobody is at work on this database: it goes on with its next owner, such as parley serve")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -43,13 +44,13 @@ func (c *historyCmd) Validate() error {
 
 // Run shows the history.
 func (c *historyCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		key, err := c.key(db.Keys())
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			page, err := db.ask(ctx, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
+			page, err := ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
 			if err != nil {
 				return err
 			}
@@ -79,7 +80,7 @@ func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
 }
 
 // show collects pages, each of at most 80 KiB, and prints them oldest first.
-func (c *historyCmd) show(ctx context.Context, a *app, db *database, key string) error {
+func (c *historyCmd) show(ctx context.Context, a *app, db *gateway.Database, key string) error {
 	var (
 		pages  [][]gjson.Result // newest page first
 		n      int
@@ -88,7 +89,7 @@ func (c *historyCmd) show(ctx context.Context, a *app, db *database, key string)
 	)
 	for {
 		var err error
-		if page, err = db.ask(ctx, abi.ToolHistory, c.arguments(key, c.Limit-n, offset)); err != nil {
+		if page, err = ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit-n, offset)); err != nil {
 			return err
 		}
 		messages := page.Get("messages").Array()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -35,7 +36,7 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		start := time.Now()
 		report, err := a.importWithProgress(ctx, db, dir)
 		if err != nil {
@@ -78,7 +79,7 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 }
 
 // importWithProgress shows a bar on a terminal.
-func (a *app) importWithProgress(ctx context.Context, db *database, dir string) (*importer.Report, error) {
+func (a *app) importWithProgress(ctx context.Context, db *gateway.Database, dir string) (*importer.Report, error) {
 	if a.Quiet || !a.err.IsTerminal() {
 		return db.Import(ctx, dir, nil)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/engine"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -89,7 +90,7 @@ func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 	}
 	i, err := inspectModule(wasm)
 	if err != nil {
-		return pluginError(c.File, err)
+		return gateway.PluginError(c.File, err)
 	}
 	i.File = c.File
 	problem := i.try(ctx, a, wasm, settings)
@@ -99,7 +100,7 @@ func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 		a.showInspection(i)
 	}
 	if err == nil && problem != nil {
-		return pluginError(c.File, problem)
+		return gateway.PluginError(c.File, problem)
 	}
 	return err
 }
@@ -127,7 +128,7 @@ func inspectModule(module []byte) (*inspection, error) {
 
 // try loads the module as a host would and fills in what it says of itself.
 func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
-	use, effects := limits(c)
+	use, effects := gateway.Limits(c)
 	l, err := use.Effective()
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@
 //
 // One process owns a database. "serve", or the first of the other commands that
 // need it, takes it for as long as it runs; every other process is a client of
-// that one over a socket and shows the same. See package owner.
+// that one over a socket and shows the same. See package local.
 //
 // The owner does the work that the database holds, such as the answers of agents:
 // "serve" and "mcp" always, every other command as soon as somebody calls a tool that

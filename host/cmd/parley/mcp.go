@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 )
 
@@ -17,12 +18,12 @@ func (*mcpCmd) Help() string {
 
 // Run serves until the input ends.
 func (c *mcpCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		caller, err := c.caller(db.Keys())
 		if err != nil {
 			return err
 		}
-		if err := db.work(); err != nil {
+		if err := db.Work(); err != nil {
 			return err
 		}
 		plugin := db.Status().Plugin

@@ -1,63 +1,92 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/gateway/owner"
-	"github.com/parley-wasm/parley/host/gateway/ownerapi"
-	"github.com/parley-wasm/parley/host/internal/engine"
+	"github.com/parley-wasm/parley/host/gateway"
+	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/module"
-	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/internal/terminal"
+	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// place is which database, under which settings, with which plugin.
-type place struct {
-	database   string
-	configFile string // "" = none
-	config     *config.Config
-	plugin     *host.Candidate // of a flag; nil = none
-
-	namedConfig bool // by a flag
+// with opens the database for fn, in whichever process owns it, and closes it.
+func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error {
+	db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(db), db.Close(ctx))
 }
 
-// locate finds the place that flags, environment and configuration name.
-func (a *app) locate() (*place, error) {
-	p := &place{namedConfig: a.Config != ""}
+func (a *app) open(ctx context.Context) (*gateway.Database, error) {
+	o, err := a.locate()
+	if err != nil {
+		return nil, err
+	}
+	return gateway.Join(ctx, o)
+}
+
+// locate finds the database, settings and plugin that flags, environment and
+// configuration name.
+func (a *app) locate() (*gateway.Options, error) {
+	o := a.options()
 	var err error
-	if p.configFile, err = a.configFile(); err != nil {
+	if o.ConfigFile, err = a.configFile(); err != nil {
 		return nil, err
 	}
-	if p.config, err = loadConfig(p.configFile); err != nil {
+	if o.Config, err = loadConfig(o.ConfigFile); err != nil {
 		return nil, err
 	}
-	if p.database, err = a.database(p.config); err != nil {
+	if o.Database, err = a.database(o.Config); err != nil {
 		return nil, err
 	}
-	if p.database, err = filepath.Abs(p.database); err != nil {
+	if o.Database, err = filepath.Abs(o.Database); err != nil {
 		return nil, err
 	}
 	if a.Plugin != "" {
-		if p.plugin, err = readPlugin(a.Plugin, ""); err != nil {
+		if o.Plugin, err = gateway.ReadPlugin(a.Plugin, ""); err != nil {
 			return nil, err
 		}
 	}
-	return p, nil
+	o.Agree = func(s *local.Status) error { return a.agrees(o, s) }
+	return o, nil
+}
+
+// options are those of every database that this command opens.
+func (a *app) options() *gateway.Options {
+	return &gateway.Options{
+		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
+		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
+		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, a.log) },
+		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
+	}
+}
+
+// supervisor is the command that starts the programs of agents: this program.
+func supervisor() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil // agents that are programs of their own fail, and say so
+	}
+	return []string{self, supervise}
 }
 
 // agrees makes sure that a client which asks for settings or a plugin by name
 // does not silently get the owner's.
-func (p *place) agrees(s *ownerapi.Status) error {
+func (a *app) agrees(o *gateway.Options, s *local.Status) error {
 	switch {
-	case p.plugin != nil && module.Digest(p.plugin.Wasm) != s.Plugin.Digest:
+	case o.Plugin != nil && module.Digest(o.Plugin.Wasm) != s.Plugin.Digest:
 		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): leave --plugin out, or let parley plugin swap change it",
-			p.plugin.Origin, s.PID, p.database, s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
-	case p.namedConfig && p.configFile != s.Config:
+			o.Plugin.Origin, s.PID, o.Database, s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
+	case a.Config != "" && o.ConfigFile != s.Config:
 		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
-			p.configFile, s.PID, p.database, orElse(s.Config, "the default settings"))
+			o.ConfigFile, s.PID, o.Database, orElse(s.Config, "the default settings"))
 	}
 	return nil
 }
@@ -67,22 +96,4 @@ func orElse(s, other string) string {
 		return other
 	}
 	return s
-}
-
-// patience is how long an owner that was told to end may take until it is gone.
-func (a *app) patience() time.Duration { return closeGrace + a.OwnerTimeout }
-
-func (a *app) ownerOptions() *owner.Options {
-	return &owner.Options{
-		Version: version(), Command: a.command, Timeout: a.OwnerTimeout, Patience: a.patience(), Logger: a.log,
-	}
-}
-
-// limits are the sandbox's bounds as configured, and those of what a step sets going.
-func limits(c *config.Config) (engine.Limits, step.Limits) {
-	l := &c.Plugins.Limits
-	return engine.Limits{
-		Fuel: l.Fuel, StepTimeout: time.Duration(l.StepTimeoutMs) * time.Millisecond, MemoryMiB: l.MemoryMiB,
-		HostCalls: l.HostCalls, InMiB: l.InMiB, OutMiB: l.OutMiB, LogLines: l.LogLines,
-	}, step.Limits{Runs: l.Runs, Deliveries: l.Deliveries}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -24,7 +25,7 @@ func (*pluginListCmd) Help() string {
 
 // Run lists them.
 func (c *pluginListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		all, err := db.Plugins(ctx)
 		switch {
 		case err != nil:

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,7 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -30,7 +27,7 @@ func (s said) Write(b []byte) (int, error) {
 
 // reader makes this process the owner of the world's database, as a command that
 // only reads.
-func (w *world) reader() (*database, said) {
+func (w *world) reader() (*gateway.Database, said) {
 	w.t.Helper()
 	notes := make(said, 16)
 	a := &app{
@@ -156,55 +153,6 @@ func TestWorkBeginsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if err := db.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// waited is a context that tells when somebody begins to wait.
-type waited struct {
-	context.Context
-	begins func()
-}
-
-func (w waited) Done() <-chan struct{} {
-	w.begins()
-	return w.Context.Done()
-}
-
-// A killed gateway may leave a child behind that holds its lock for a moment, until
-// it is a program of its own: serve waits for that.
-func TestServeAfterAKill(t *testing.T) {
-	dead := exec.Command(os.Args[0], "-test.run=^$")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
-	db := filepath.Join(t.TempDir(), "test.db")
-	child, err := owner.Acquire(t.Context(), db, &owner.Options{Command: "serve"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &app{globals: globals{OwnerTimeout: time.Minute}, command: "serve", log: slog.New(slog.DiscardHandler)}
-	if lock, err := a.acquire(t.Context(), db); err == nil || !strings.Contains(err.Error(), "stop it first") {
-		t.Fatalf("beside a gateway that lives: %v, %v", lock, err)
-	}
-	text, err := os.ReadFile(db + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed := strings.Replace(string(text), fmt.Sprint(os.Getpid()), fmt.Sprint(dead.Process.Pid), 1)
-	if err := os.WriteFile(db+".lock", []byte(killed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx := waited{t.Context(), sync.OnceFunc(func() {
-		if err := child.Close(); err != nil {
-			t.Error(err)
-		}
-	})}
-	lock, err := a.acquire(ctx, db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lock.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"github.com/parley-wasm/parley/host/gateway"
 	"time"
 )
 
 // showRows prints a list of flows, runs or deliveries: as JSON, as a table, or that
 // there are none.
-func showRows[T any](a *app, db *database, name string, rows []T, table func([]T, time.Time)) error {
+func showRows[T any](a *app, db *gateway.Database, name string, rows []T, table func([]T, time.Time)) error {
 	switch {
 	case a.JSON:
 		return a.printValue(map[string]any{"count": len(rows), name: orEmpty(rows)})

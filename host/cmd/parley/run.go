@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -17,7 +18,7 @@ import (
 type runArg struct{ idArg }
 
 // find returns the run.
-func (c *runArg) find(ctx context.Context, db *database) (*store.Run, error) {
+func (c *runArg) find(ctx context.Context, db *gateway.Database) (*store.Run, error) {
 	id, err := complete(ctx, c.ID, db.Runs, runID)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ type runShowCmd struct{ runArg }
 
 // Run shows the run.
 func (c *runShowCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		r, err := c.find(ctx, db)
 		if err != nil {
 			return err
@@ -99,7 +100,7 @@ The run ends as killed. Its session goes on with the next run, and whoever waits
 
 // Run kills the run.
 func (c *runKillCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		r, err := c.find(ctx, db)
 		if err != nil {
 			return err
@@ -121,7 +122,7 @@ func (c *runKillCmd) Run(ctx context.Context, a *app) error {
 
 // noteWaiting says that the flow goes on that waits for a run which has ended,
 // where nobody lets it yet.
-func (a *app) noteWaiting(ctx context.Context, db *database, r *store.Run) error {
+func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Run) error {
 	if r.FlowID == "" || db.Status().Stays {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -36,7 +37,7 @@ func (c *runsListCmd) Validate() error { return checkLimit(c.Limit) }
 
 // Run lists the runs.
 func (c *runsListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		f := &store.Filter{Limit: c.Limit}
 		if c.Failed {
 			f.Statuses = []string{abi.RunFailed, abi.RunKilled, abi.RunTimeout}

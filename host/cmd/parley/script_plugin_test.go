@@ -39,7 +39,7 @@ func sign(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "sign NAME FILE [SIGNATURE]")
 	key, err := base64.StdEncoding.DecodeString(ts.Getenv(args[0] + "_private"))
 	ts.Check(err)
-	to := args[1] + signatureSuffix
+	to := args[1] + ".sig"
 	if len(args) > 2 {
 		to = args[2]
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/callid"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -47,7 +47,7 @@ func (c *sendCmd) Run(ctx context.Context, a *app) error {
 	if err := c.read(a.stdin); err != nil {
 		return usage(err)
 	}
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		caller, err := c.caller(db.Keys())
 		if err != nil {
 			return err
@@ -107,5 +107,5 @@ func unanswered(answer *host.Answer) bool {
 }
 
 func checkCallID(id string) error {
-	return callid.Check("--call-id", id)
+	return host.CheckCallID("--call-id", id)
 }

@@ -7,15 +7,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"reflect"
 	"syscall"
-	"time"
 
 	"github.com/parley-wasm/parley/host/config"
-	"github.com/parley-wasm/parley/host/gateway/auth"
-	"github.com/parley-wasm/parley/host/gateway/httpapi"
-	"github.com/parley-wasm/parley/host/gateway/owner"
-	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/gateway"
+	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -32,76 +29,62 @@ When it is ready it prints the address on standard output, with --json as one li
 
 // ready is what --json prints when requests are answered.
 type ready struct {
-	Listening string          `json:"listening"` // host:port
-	URL       string          `json:"url"`
-	Database  string          `json:"database"`
-	Plugin    ownerapi.Plugin `json:"plugin"`
-	Token     string          `json:"token,omitempty"` // the operator's, if it was made
-	PID       int             `json:"pid"`
+	Listening string       `json:"listening"` // host:port
+	URL       string       `json:"url"`
+	Database  string       `json:"database"`
+	Plugin    local.Plugin `json:"plugin"`
+	Token     string       `json:"token,omitempty"` // the operator's, if it was made
+	PID       int          `json:"pid"`
 }
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
-	p, err := a.locate()
+	o, err := a.locate()
 	if err != nil {
 		return err
 	}
-	operator := a.getenv(auth.Variable)
-	tokens, made, err := auth.New(p.config.Gateway.Tokens, operator)
+	tokens, made, err := gateway.NewTokens(o.Config.Gateway.Tokens, a.getenv(gateway.TokenVariable))
 	if err != nil {
 		return err
 	}
-	addr, err := listenAddress(orElse(c.Listen, p.config.Gateway.Listen), made == "")
+	addr, err := listenAddress(orElse(c.Listen, o.Config.Gateway.Listen), made == "")
 	if err != nil {
 		return err
 	}
-	lock, err := a.acquire(ctx, p.database)
+	g, err := gateway.Own(ctx, o)
 	if err != nil {
 		return err
 	}
-	o, err := a.possess(ctx, lock, p)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.Close(ctx)) }()
+	defer func() { err = errors.Join(err, g.Close(ctx)) }()
 	l, err := net.ListenTCP("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w: choose another address with --listen", err)
 	}
-	url := "http://" + reachable(l.Addr().(*net.TCPAddr)).String()
-	o.address.Store(&url)
-	tokens.AcceptRuns(o)
+	defer l.Close() // it may be closed already
+	g.SetURL("http://" + reachable(l.Addr().(*net.TCPAddr)).String())
+	tokens.AcceptRuns(g)
 	api, err := httpapi.New(&httpapi.Options{
-		Tools: o, Chat: o, Plugins: o, Tokens: tokens, Keys: o.Keys, Logger: a.log,
-		About: func() (name, version string) { return o.About().Name, o.About().Version },
+		Tools: g, Chat: g, Plugins: g, Tokens: tokens, Keys: g.Keys, Logger: a.log,
+		About: func() (name, version string) { return g.About().Name, g.About().Version },
 	})
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	defer api.Close()
-	if err := o.start(); err != nil {
-		return errors.Join(err, l.Close())
+	if err := g.Work(); err != nil {
+		return err
 	}
-	defer a.reconfigureOnHangup(o)()
-	unwatch, err := o.watch(ctx)
+	defer a.reconfigureOnHangup(g, o.ConfigFile)()
+	unwatch, err := g.Watch(ctx)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	defer unwatch()
-	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), p.database, o.Status().Plugin, made, os.Getpid()}
+	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Database, g.Status().Plugin, made, os.Getpid()}
 	if err := a.sayReady(r); err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
-	// An agent that is a program has its tools until it has ended.
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	defer context.AfterFunc(ctx, func() {
-		defer stop()
-		if err := o.retire(ctx); err != nil {
-			a.log.Error("serve: what was under way did not end as it should", "error", err)
-		}
-	})()
-	return api.Serve(serving, l)
+	return g.Serve(ctx, func(ctx context.Context) error { return api.Serve(ctx, l) })
 }
 
 // reachable is the address under which this machine reaches a listener.
@@ -112,40 +95,6 @@ func reachable(a *net.TCPAddr) *net.TCPAddr {
 	return a
 }
 
-// acquire takes the database. It waits for an owner that was told to end, and for
-// a command such as a call, which ends by itself: one that waited for an answer
-// when the last gateway died has become the owner.
-func (a *app) acquire(ctx context.Context, database string) (*owner.Lock, error) {
-	start, said := time.Now(), false
-	for {
-		lock, err := owner.Acquire(ctx, database, a.ownerOptions())
-		var owned *owner.Error
-		if !errors.As(err, &owned) {
-			return lock, err
-		}
-		ending, waited := owned.Owner.Ending || gone(owned.Owner.PID), time.Since(start)
-		switch {
-		case stays(owned.Owner.Command) && !ending, ending && waited > a.patience():
-			return nil, err
-		case !said && waited > closeNotice:
-			said = true
-			a.note("waiting until %s has ended; interrupt that one to let it hand over", &owned.Owner)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// gone reports whether a process has ended. One that was killed may have left a
-// child that is not a program of its own yet, and holds the lock until it is.
-func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
-
-// stays reports whether a command runs until it is told to end.
-func stays(command string) bool { return command == "serve" || command == "mcp" }
-
 // listenAddress resolves the address. One that other machines can reach needs a
 // token that somebody chose: a token made at the start and printed to a terminal
 // or a log is for trying things out on one machine.
@@ -155,7 +104,7 @@ func listenAddress(text string, chosen bool) (*net.TCPAddr, error) {
 		return nil, usage(fmt.Errorf("--listen %s: %w: give HOST:PORT, such as %s", text, err, config.DefaultListen))
 	}
 	if !addr.IP.IsLoopback() && !chosen {
-		return nil, fmt.Errorf("%s: other machines can reach this address, and no token is configured: set %s or gateway.tokens, or listen on 127.0.0.1", text, auth.Variable)
+		return nil, fmt.Errorf("%s: other machines can reach this address, and no token is configured: set %s or gateway.tokens, or listen on 127.0.0.1", text, gateway.TokenVariable)
 	}
 	return addr, nil
 }
@@ -172,7 +121,7 @@ func (a *app) sayReady(r *ready) error {
 		{"plugin", fmt.Sprintf("%s %s (%.12s)", terminal.Line(r.Plugin.Name), terminal.Line(r.Plugin.Version), r.Plugin.Digest)},
 	}
 	if r.Token != "" {
-		fields = append(fields, [2]string{"token", r.Token + "  (the operator's, for this run; " + auth.Variable + " sets one)"})
+		fields = append(fields, [2]string{"token", r.Token + "  (the operator's, for this run; " + gateway.TokenVariable + " sets one)"})
 	}
 	a.out.Fields(fields...)
 	return nil
@@ -180,14 +129,14 @@ func (a *app) sayReady(r *ready) error {
 
 // reconfigureOnHangup reads the configuration again at each SIGHUP, until the
 // returned function is called.
-func (a *app) reconfigureOnHangup(o *possession) (stop func()) {
+func (a *app) reconfigureOnHangup(g *gateway.Gateway, file string) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
 		for {
 			select {
 			case <-hangups:
-				a.reconfigure(o)
+				a.reconfigure(g, file)
 			case <-done:
 				return
 			}
@@ -201,16 +150,15 @@ func (a *app) reconfigureOnHangup(o *possession) (stop func()) {
 
 // reconfigure puts the configuration file's settings in force; a file with a
 // mistake changes nothing.
-func (a *app) reconfigure(o *possession) {
-	c, err := loadConfig(o.place.configFile)
+func (a *app) reconfigure(g *gateway.Gateway, file string) {
+	c, err := loadConfig(file)
 	if err != nil {
 		a.log.Error("the configuration is not re-read; the old one stays in force", "error", err)
 		return
 	}
-	old := o.Config()
-	o.Configure(c)
-	a.note("the configuration was read again: %s", orElse(o.place.configFile, "no file, the defaults"))
-	if !reflect.DeepEqual(old.Gateway, c.Gateway) || old.Store != c.Store || old.Plugins.Limits != c.Plugins.Limits || old.Plugins.Watch != c.Plugins.Watch {
+	later := g.Reconfigure(c)
+	a.note("the configuration was read again: %s", orElse(file, "no file, the defaults"))
+	if later {
 		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-wasm/parley/host/gateway/ownerapi"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -15,7 +15,7 @@ func TestReadyText(t *testing.T) {
 	a := &app{out: terminal.New(&out, func(string) string { return "" })}
 	err := a.sayReady(&ready{
 		URL: "http://127.0.0.1:1", Database: "parley.db",
-		Plugin: ownerapi.Plugin{Digest: strings.Repeat("0123456789", 6) + "abcd", Name: "parley\x1b", Version: "0.4.0"},
+		Plugin: local.Plugin{Digest: strings.Repeat("0123456789", 6) + "abcd", Name: "parley\x1b", Version: "0.4.0"},
 	})
 	if err != nil {
 		t.Fatal(err)

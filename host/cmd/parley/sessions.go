@@ -11,6 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -43,7 +44,7 @@ func (c *sessionsCmd) Validate() error {
 
 // Run lists the sessions.
 func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		rows, next, err := c.list(ctx, db)
 		if err != nil {
 			return err
@@ -64,9 +65,9 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 }
 
 // list asks page by page until it has enough.
-func (c *sessionsCmd) list(ctx context.Context, db *database) (rows []gjson.Result, next string, err error) {
+func (c *sessionsCmd) list(ctx context.Context, db *gateway.Database) (rows []gjson.Result, next string, err error) {
 	for {
-		page, err := db.ask(ctx, abi.ToolList, c.arguments(c.Limit-len(rows), next))
+		page, err := ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
 		if err != nil {
 			return nil, "", err
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/gateway/auth"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -104,7 +104,7 @@ func (t *stage) start(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, self, "serve", "--json", "--listen", "127.0.0.1:0",
 		"--db", t.database(), "--config", t.settings())
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), auth.Variable+"="+talkToken)
+	cmd.Env = append(os.Environ(), gateway.TokenVariable+"="+talkToken)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *stage) announced(ctx context.Context) (string, error) {
 }
 
 // ask asks the stage's database, as a command would.
-func (t *stage) ask(ctx context.Context, fn func(*database) error) error {
+func (t *stage) ask(ctx context.Context, fn func(*gateway.Database) error) error {
 	asking := *t.app
 	asking.DB, asking.Config = t.database(), t.settings()
 	return asking.with(ctx, fn)

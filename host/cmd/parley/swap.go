@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -47,7 +48,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	m := &host.Candidate{Origin: "parley plugin swap"}
 	if c.File != "" {
 		var err error
-		if m, err = readPlugin(c.File, c.Signature); err != nil {
+		if m, err = gateway.ReadPlugin(c.File, c.Signature); err != nil {
 			return err
 		}
 	}
@@ -55,7 +56,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	if c.BuiltIn {
 		m.Digest = module.Digest(wasm.Parley)
 	}
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		if c.File == "" && !c.BuiltIn {
 			all, err := db.Plugins(ctx)
 			if err != nil {

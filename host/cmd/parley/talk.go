@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -189,7 +190,7 @@ func (t *stage) show(r *talkReport) {
 
 // runs returns the runs of the newest exchange, newest first.
 func (t *stage) runs(ctx context.Context) (runs []*store.Run, err error) {
-	err = t.ask(ctx, func(db *database) error {
+	err = t.ask(ctx, func(db *gateway.Database) error {
 		flows, err := db.Flows(ctx, &store.Filter{Limit: 1})
 		if err != nil || len(flows) == 0 {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -120,7 +121,7 @@ func (t *stage) spawn(ctx context.Context, r *teamReport, task *teamTask) error 
 
 // tree shows who has spawned whom, when all that was announced is recorded.
 func (t *stage) tree(ctx context.Context, r *teamReport) error {
-	return t.ask(ctx, func(db *database) error {
+	return t.ask(ctx, func(db *gateway.Database) error {
 		flows, err := db.Flows(ctx, &store.Filter{})
 		if err != nil {
 			return err

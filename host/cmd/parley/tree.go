@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -32,7 +33,7 @@ func (c *treeCmd) Validate() error {
 
 // Run shows the tree.
 func (c *treeCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *database) error {
+	return a.with(ctx, func(db *gateway.Database) error {
 		tree, err := db.Tree(ctx, &host.TreeQuery{Key: c.Key, Limit: c.Limit})
 		switch {
 		case err != nil:

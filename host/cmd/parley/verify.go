@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/engine"
 	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/module/verify"
@@ -53,7 +54,7 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level, Failures: []failedVector{}}
 	err = a.tryPlugin(ctx, wasm, settings, func(p *engine.Plugin, about *abi.Description) error { return v.play(ctx, a, p, about) })
 	if err != nil {
-		return pluginError(c.File, err)
+		return gateway.PluginError(c.File, err)
 	}
 	if a.JSON {
 		err = a.printValue(v)

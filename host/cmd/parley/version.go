@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/gateway/owner"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -19,7 +19,7 @@ func (*versionCmd) Run(a *app) error {
 	digest := module.Digest(wasm.Parley)
 	if a.JSON {
 		return a.printValue(map[string]any{
-			"version": version(), "go": runtime.Version(), "abi": abi.Version, "api": owner.API,
+			"version": version(), "go": runtime.Version(), "abi": abi.Version, "api": local.API,
 			"plugin": map[string]any{"sha256": digest, "size": len(wasm.Parley)},
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -13,20 +12,8 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway/callid"
-	"github.com/parley-wasm/parley/host/gateway/waiting"
-	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/gateway"
 )
-
-// Tools answers tool calls: a host of this process, or a client of another.
-type Tools interface {
-	Tools() []abi.Tool
-	// ToolsFor returns those that the caller may use.
-	ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error)
-	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
-}
-
-var _ Tools = (*host.Host)(nil)
 
 // callID is the member of _meta that names a call.
 const callID = "callId"
@@ -64,15 +51,15 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	if string(bytes.TrimSpace(args)) == "null" {
 		args = nil
 	}
-	ctx, call := s.waits.Track(ctx, nil)
-	defer call.Done()
-	stop := s.progress(ctx, r)
-	answer, err := s.tools.Call(ctx, &host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id, Waiting: call.Waiting})
+	request, err := s.admission.Enter(ctx)
+	if err != nil {
+		return nil, protocolError(err)
+	}
+	defer request.Done()
+	stop := s.progress(request.Context(), r)
+	answer, err := request.Call(&host.Call{Tool: r.Params.Name, Args: args, Caller: caller, ID: id})
 	stop()
-	switch {
-	case err != nil && waiting.CutOff(ctx):
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: waiting.ErrClosing.Error()}
-	case err != nil:
+	if err != nil {
 		return nil, protocolError(err)
 	}
 	var text bytes.Buffer
@@ -98,26 +85,28 @@ func idOf(meta sdk.Meta) (string, error) {
 		return "", abi.NewError(abi.InvalidArgs, "_meta.callId must be a string")
 	}
 	id = strings.TrimSpace(id)
-	return id, callid.Check("_meta.callId", id)
+	return id, host.CheckCallID("_meta.callId", id)
 }
 
 // protocolError makes err a JSON-RPC error. Only what the client can change is
 // told.
 func protocolError(err error) error {
-	var e *abi.Error
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.Is(err, store.ErrFull):
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the gateway's disk is full and nothing was accepted: call again when there is room, with the same _meta.callId"}
-	case !errors.As(err, &e):
-	case e.Code == abi.InvalidArgs, e.Code == abi.NotFound, e.Code == abi.Unsupported:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message}
-	case e.Code == abi.Limit, e.Code == abi.Conflict, e.Code == abi.Forbidden:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Message}
+	internal := func(text string) error {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text}
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call failed; the gateway's log has the details. " +
-		"Whether it changed anything is not known: the same _meta.callId gets the answer and does nothing twice; without one, look before you call again"}
+	switch class, text := gateway.Classify(err); class {
+	case gateway.Gone:
+		return err
+	case gateway.Full:
+		return internal("the gateway's disk is full and nothing was accepted: call again when there is room, with the same _meta.callId")
+	case gateway.Invalid, gateway.NotFound:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text}
+	case gateway.Internal:
+		return internal("the call failed; the gateway's log has the details. " +
+			"Whether it changed anything is not known: the same _meta.callId gets the answer and does nothing twice; without one, look before you call again")
+	default:
+		return internal(text)
+	}
 }
 
 // rawJSON keeps JSON text as it is.

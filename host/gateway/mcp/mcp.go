@@ -27,7 +27,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/host/gateway/waiting"
+	"github.com/parley-wasm/parley/host/gateway"
 )
 
 // MaxMessage bounds one JSON-RPC message, in bytes.
@@ -44,10 +44,10 @@ type Options struct {
 // Server speaks MCP to any number of clients at once. It is safe for concurrent
 // use; who made it closes it.
 type Server struct {
-	sdk    *sdk.Server
-	tools  Tools
-	logger *slog.Logger
-	waits  *waiting.Group
+	sdk       *sdk.Server
+	tools     gateway.Tools
+	admission *gateway.Admission
+	logger    *slog.Logger
 
 	first, next time.Duration // between a call's begin and its reports of progress
 
@@ -57,13 +57,13 @@ type Server struct {
 }
 
 // New makes a Server of the tools. One whose schemas the SDK refuses is left out.
-func New(tools Tools, o *Options) *Server {
+func New(tools gateway.Tools, o *Options) *Server {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
 	s := &Server{
-		tools: tools, logger: cmp.Or(opts.Logger, slog.Default()), waits: waiting.NewGroup(),
+		tools: tools, admission: gateway.NewAdmission(tools, nil), logger: cmp.Or(opts.Logger, slog.Default()),
 		first: firstProgress, next: nextProgress,
 	}
 	about := &sdk.Implementation{Name: cmp.Or(opts.Name, "parley"), Version: cmp.Or(opts.Version, "0")}
@@ -83,7 +83,7 @@ func New(tools Tools, o *Options) *Server {
 func (s *Server) Close() {
 	s.following()
 	<-s.followed
-	s.waits.Close()
+	s.admission.Close()
 	for session := range s.sdk.Sessions() {
 		if err := session.Close(); err != nil {
 			s.logger.Debug("mcp: closing a session", "error", err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -32,7 +33,7 @@ type fake struct {
 	lists error // why nobody's tools are known
 }
 
-var _ Tools = (*fake)(nil)
+var _ gateway.Tools = (*fake)(nil)
 
 func (f *fake) Tools() []abi.Tool {
 	in, out := []byte(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`), []byte(`{"type":"object"}`)
@@ -65,8 +66,8 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		}
 		f.began[id] = true
 		f.mu.Unlock()
-		c.Waiting(true)
-		defer c.Waiting(false)
+		c.Wait.Suspend()
+		defer c.Wait.Resume()
 		if f.waits != nil {
 			f.waits <- id
 		}

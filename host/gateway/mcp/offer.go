@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// Swapping is implemented by Tools that may change while they are served.
+// Swapping is implemented by gateway.Tools that may change while they are served.
 type Swapping interface {
 	// AwaitPlugin returns the active version of the plugin when it is not the one with
 	// this digest.

@@ -23,9 +23,6 @@ type Call struct {
 	// Check, unless nil, fails in the transaction that accepts the call when its
 	// caller may not make it any more.
 	Check func(store.Tx) error
-	// Waiting, unless nil, is told when the call begins to wait for others, and
-	// when that is over.
-	Waiting func(bool)
 }
 
 // Answer is a call's answer. FlowID is empty when the call was never accepted:
@@ -45,32 +42,53 @@ const keepAnswers = 24 * time.Hour
 // errJoined ends a first step whose call id another call has committed meanwhile.
 var errJoined = errors.New("flow: the call is there already")
 
-// Call begins a flow, or finds the one that the call's id began, and waits for
-// its answer. It fails with abi.InvalidArgs when the id came with other arguments
-// before, with abi.Conflict when the step's snapshot was outdated every time, with
-// the plugin's own errors, and with ctx's error, which ends the waiting alone.
-func (m *Manager) Call(ctx context.Context, c *Call) (*Answer, error) {
+// Accept begins a flow, or finds the one that the call's id began. It returns the
+// call's answer if there is one already, otherwise the id of the flow that will have
+// it (Await). It fails with abi.InvalidArgs when the id came with other arguments
+// before, with abi.Conflict when the step's snapshot was outdated every time, and
+// with the plugin's own errors.
+func (m *Manager) Accept(ctx context.Context, c *Call) (answer *Answer, flowID string, err error) {
+	f, answer, err := m.accept(ctx, c)
+	if err != nil || answer != nil {
+		return answer, "", err
+	}
+	if !settled(f) {
+		return nil, f.ID, nil
+	}
+	answer, err = answerOf(f)
+	return answer, "", err
+}
+
+// accept returns the flow of a call, or the answer of a call that was refused.
+func (m *Manager) accept(ctx context.Context, c *Call) (*store.Flow, *Answer, error) {
 	digest := Digest(c.Tool, c.Args)
 	known, err := m.known(ctx, c.Key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if known == nil {
 		f, answer, err := m.begin(ctx, c, digest)
 		if !errors.Is(err, errJoined) {
-			if err != nil || answer != nil {
-				return answer, err
-			}
-			return m.answer(ctx, c, f)
+			return f, answer, err
 		}
 		if known, err = m.known(ctx, c.Key); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if known == nil || known.Digest != digest {
-		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the call id %q was used before with another tool or other arguments; use a new one for a new call", c.Key.ID))
+		return nil, nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the call id %q was used before with another tool or other arguments; use a new one for a new call", c.Key.ID))
 	}
-	return m.answer(ctx, c, known)
+	return known, nil, nil
+}
+
+// Await waits for the answer of a flow. It fails with ctx's error, which ends the
+// wait alone, and with abi.Limit or abi.Conflict when there will be no answer.
+func (m *Manager) Await(ctx context.Context, flowID string) (*Answer, error) {
+	f, err := m.await(ctx, flowID, settled)
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(f)
 }
 
 // Digest identifies tool and arguments: the same JSON, however it is written,
@@ -184,18 +202,8 @@ func (m *Manager) insert(tx store.Tx, f store.Flow, result *step.Result) (*store
 	return &f, m.advance(tx, &f, result)
 }
 
-// answer waits until the flow has its answer.
-func (m *Manager) answer(ctx context.Context, c *Call, f *store.Flow) (*Answer, error) {
-	if !settled(f) {
-		if c.Waiting != nil {
-			c.Waiting(true)
-			defer c.Waiting(false)
-		}
-		var err error
-		if f, err = m.await(ctx, f.ID, settled); err != nil {
-			return nil, err
-		}
-	}
+// answerOf returns the answer of a settled flow.
+func answerOf(f *store.Flow) (*Answer, error) {
 	switch {
 	case f.Answered():
 		return &Answer{FlowID: f.ID, Result: f.Answer, Code: f.Code}, nil

@@ -238,15 +238,14 @@ func (w *world) call(ctx context.Context, id, args string) <-chan reply {
 	w.Helper()
 	waiting, done := make(chan struct{}), make(chan reply, 1)
 	go func() {
-		a, err := w.flows.Call(ctx, &flow.Call{
+		a, id, err := w.flows.Accept(ctx, &flow.Call{
 			Key: store.CallKey{Scope: "s", ID: id}, Tool: "sessions_send", Args: []byte(args),
 			Caller: w.as,
-			Waiting: func(begins bool) {
-				if begins {
-					close(waiting)
-				}
-			},
 		})
+		if id != "" {
+			close(waiting)
+			a, err = w.flows.Await(ctx, id)
+		}
 		done <- reply{a, err}
 	}()
 	select {

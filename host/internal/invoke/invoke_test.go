@@ -2,7 +2,6 @@ package invoke
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -82,39 +81,23 @@ func TestMerged(t *testing.T) {
 
 func TestReplies(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		reply  Reply
-		status int
-		body   string
+		name  string
+		reply func() ([]byte, error)
+		body  string
 	}{
-		{"result", Answer([]byte(`{"count":0,"sessions":[]}`), ""), 200,
+		{"result", func() ([]byte, error) { return Result([]byte(`{"count":0,"sessions":[]}`)) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"count\": 0,\n  \"sessions\": []\n}"}],"details":{"count":0,"sessions":[]}}}`},
-		{"wrong argument", Answer([]byte(`{"status":"error","error":"sessionKey required"}`), abi.InvalidArgs), 400,
-			`{"ok":false,"error":{"type":"tool_error","message":"sessionKey required"}}`},
-		{"forbidden", Answer([]byte(`{"status":"forbidden","error":"no"}`), abi.Forbidden), 200,
+		{"a failure of the tool", func() ([]byte, error) { return Result([]byte(`{"status":"forbidden","error":"no"}`)) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"status\": \"forbidden\",\n  \"error\": \"no\"\n}"}],"details":{"status":"forbidden","error":"no"}}}`},
-		{"unknown session", Answer([]byte(`{"status":"error","error":"gone"}`), abi.NotFound), 200,
-			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"status\": \"error\",\n  \"error\": \"gone\"\n}"}],"details":{"status":"error","error":"gone"}}}`},
-		{"dry", Dry("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"}), 200,
+		{"dry", func() ([]byte, error) { return Dry("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"}) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"dryRun\": true,\n  \"tool\": \"t\",\n  \"args\": {\n    \"a\": 1\n  },\n  \"sessionKey\": \"agent:main:main\"\n}"}],"details":{"dryRun":true,"tool":"t","args":{"a":1},"sessionKey":"agent:main:main"}}}`},
-		{"unavailable", Unavailable(strings.Repeat("x", 100)), 404,
-			`{"ok":false,"error":{"type":"not_found","message":"Tool not available: ` + strings.Repeat("x", 60) + `…"}}`},
-		{"bad arguments", Fault(abi.NewError(abi.InvalidArgs, "too big")), 400,
-			`{"ok":false,"error":{"type":"invalid_request","message":"too big"}}`},
-		{"another's session", Fault(fmt.Errorf("x: %w", abi.NewError(abi.Forbidden, "yours alone"))), 403,
-			`{"ok":false,"error":{"type":"forbidden","message":"yours alone"}}`},
-		{"internal", Fault(&abi.Error{Code: abi.Internal, Message: "secret detail"}), 500,
-			`{"ok":false,"error":{"type":"tool_error","message":"tool execution failed; the gateway's log has the details"}}`},
-		{"limit", Fault(abi.NewError(abi.Limit, "step took 5 s")), 500,
-			`{"ok":false,"error":{"type":"tool_error","message":"tool execution failed; the gateway's log has the details"}}`},
-		{"unknown", Fault(errors.New("secret detail")), 500,
-			`{"ok":false,"error":{"type":"tool_error","message":"tool execution failed; the gateway's log has the details"}}`},
-		{"no JSON", Answer([]byte(`{`), ""), 500,
-			`{"ok":false,"error":{"type":"tool_error","message":"tool execution failed; the gateway's log has the details"}}`},
 	} {
-		if c.reply.Status != c.status || string(c.reply.Body) != c.body {
-			t.Errorf("%s: got %d %s\nwant %d %s", c.name, c.reply.Status, c.reply.Body, c.status, c.body)
+		if got, err := c.reply(); string(got) != c.body || err != nil {
+			t.Errorf("%s: got %s, %v\nwant %s", c.name, got, err, c.body)
 		}
+	}
+	if got, err := Result([]byte(`{`)); err == nil {
+		t.Errorf("no JSON is answered with %s", got)
 	}
 }
 

@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/host/gateway/local"
+)
+
+// waited is a context that tells when somebody begins to wait.
+type waited struct {
+	context.Context
+	begins func()
+}
+
+func (w waited) Done() <-chan struct{} {
+	w.begins()
+	return w.Context.Done()
+}
+
+// A killed gateway may leave a child behind that holds its lock for a moment, until
+// it is a program of its own: serve waits for that.
+func TestServeAfterAKill(t *testing.T) {
+	dead := exec.Command(os.Args[0], "-test.run=^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "test.db")
+	child, err := local.Acquire(t.Context(), db, &local.Options{Command: "serve", Stays: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Options{Database: db, Command: "serve", Stays: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	if lock, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Fatalf("beside a gateway that lives: %v, %v", lock, err)
+	}
+	text, err := os.ReadFile(db + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := strings.Replace(string(text), fmt.Sprint(os.Getpid()), fmt.Sprint(dead.Process.Pid), 1)
+	if err := os.WriteFile(db+".lock", []byte(killed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := waited{t.Context(), sync.OnceFunc(func() {
+		if err := child.Close(); err != nil {
+			t.Error(err)
+		}
+	})}
+	lock, err := acquire(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+}

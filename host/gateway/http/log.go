@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+)
+
+// recorder notes what is written. http.ResponseController reaches through it.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+func (a *API) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := &recorder{ResponseWriter: w}
+		start := time.Now()
+		defer func() {
+			a.logger.Debug("httpapi: request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+				"bytes", rec.bytes, "took", time.Since(start), "from", r.RemoteAddr)
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// recovered makes a panic the failure of one request.
+func (a *API) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			a.logger.Error("httpapi: a handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			if rec, ok := w.(*recorder); !ok || rec.status == 0 {
+				a.fail(w, problem{http.StatusInternalServerError, kindInternal, "something failed here; the gateway's log has the details", abi.Internal})
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

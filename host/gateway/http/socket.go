@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/gateway"
+	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/internal/importer"
+)
+
+// maxLocalCall bounds the body of a call: arguments and what is around them.
+const maxLocalCall = host.MaxArgs + 64<<10
+
+// ownerRoutes are the endpoints of tools, status and imports, for the local user.
+func (a *API) ownerRoutes(o gateway.Operator) []endpoint {
+	return []endpoint{
+		{method: http.MethodGet, path: "/v1/status", do: func(*input) ([]byte, error) { return encode(o.Status(), nil) }},
+		{method: http.MethodGet, path: "/v1/tools", do: describe(o)},
+		{method: http.MethodPost, path: "/v1/call", do: callTool, maxBody: maxLocalCall},
+		{method: http.MethodPost, path: "/v1/import", handler: a.importer(o)},
+		{method: http.MethodGet, path: "/v1/plugins/next", do: func(in *input) ([]byte, error) {
+			return encode(gateway.Await(in.Request, func(ctx context.Context) (*host.Plugin, error) {
+				return o.AwaitPlugin(ctx, in.query.Get(local.QueryDigest))
+			}))
+		}},
+	}
+}
+
+// describe answers the tools, or those that the caller in the query may use.
+func describe(tools gateway.Tools) operation {
+	return func(in *input) ([]byte, error) {
+		d := abi.Description{ABI: abi.Version, Tools: tools.Tools()}
+		if !in.query.Has(local.QueryCaller) {
+			return d.AppendJSON(nil), nil
+		}
+		var c abi.Caller
+		text := in.query.Get(local.QueryCaller)
+		if readBody([]byte(text), callerFields(&c)) != nil {
+			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, clip(text))
+		}
+		var err error
+		d.Tools, err = tools.ToolsFor(in.Context(), c)
+		return d.AppendJSON(nil), err
+	}
+}
+
+// callTool makes a tool call as any caller: without one, as the operator. The caller has
+// the members of abi.Caller, its sessionKey canonical.
+func callTool(in *input) ([]byte, error) {
+	c, err := parseCall(in.body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := in.Call(c)
+	if err != nil {
+		return nil, err
+	}
+	o := jsonappend.Open(make([]byte, 0, len(answer.Result)+128))
+	o.String("callId", answer.CallID)
+	o.OptString("flowId", answer.FlowID)
+	o.Raw("result", answer.Result)
+	o.OptString("code", string(answer.Code))
+	return o.Close(), nil
+}
+
+func parseCall(body []byte) (*host.Call, error) {
+	c := &host.Call{Caller: abi.Caller{Operator: true}}
+	err := readBody(body, fields{
+		"tool": text(&c.Tool), "callId": text(&c.ID), "args": anyJSON(&c.Args),
+		"caller": object(callerFields(&c.Caller), func() { c.Caller = abi.Caller{} }),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, host.CheckCallID("callId", c.ID)
+}
+
+func callerFields(c *abi.Caller) fields {
+	return fields{
+		"sessionKey": text(&c.SessionKey), "agentId": text(&c.AgentID), "channel": text(&c.Channel), "to": text(&c.To),
+		"accountId": text(&c.AccountID), "threadId": text(&c.ThreadID), "sandboxed": flag(&c.Sandboxed),
+		"operator": flag(&c.Operator), "depth": count(&c.Depth), "hops": count(&c.Hops), "runId": text(&c.RunID),
+	}
+}
+
+// importer imports an OpenClaw directory and writes what it does line by line. An
+// import ends when its client goes away. One runs at a time.
+func (a *API) importer(o gateway.Operator) handler {
+	var busy sync.Mutex
+	return func(w http.ResponseWriter, r *http.Request, _ *gateway.Identity) {
+		body, no := a.body(w, r, defaultMaxBody)
+		var dir string
+		switch {
+		case no != nil:
+			a.fail(w, *no)
+			return
+		case readBody(body, fields{"dir": text(&dir)}) != nil || !filepath.IsAbs(dir):
+			a.fail(w, a.problem(invalid(`the body must be {"dir": ABSOLUTE PATH}`)))
+			return
+		case !busy.TryLock():
+			a.fail(w, a.problem(abi.NewError(abi.Conflict, "another import is running: wait until it has ended")))
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		out, flush := json.NewEncoder(w), http.NewResponseController(w)
+		tell := func(e local.ImportEvent) {
+			// A client that has gone ends the request's context, and so the import.
+			_ = out.Encode(e)
+			_ = flush.Flush()
+		}
+		report, err := func() (*importer.Report, error) {
+			defer busy.Unlock() // the client that reads the last event may start the next import at once
+			return o.Import(r.Context(), dir, func(p importer.Progress) { tell(local.ImportEvent{Progress: &p}) })
+		}()
+		if err != nil {
+			tell(local.ImportEvent{Error: importFailure(err)})
+			return
+		}
+		tell(local.ImportEvent{Report: report})
+	}
+}
+
+func importFailure(err error) *local.Failure {
+	code := abi.Internal
+	var e *abi.Error
+	switch {
+	case errors.As(err, &e):
+		code = e.Code
+	case errors.Is(err, fs.ErrNotExist):
+		code = abi.NotFound
+	}
+	return &local.Failure{Code: code, Message: err.Error()}
+}

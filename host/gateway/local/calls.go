@@ -1,0 +1,104 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// maxAnswer bounds an answer, in bytes; the engine's own bound is lower.
+const maxAnswer = 64 << 20
+
+// Call runs a tool call in the owner. Errors are those of host.Host.Call, and
+// the package's own. The call's Wait is not used: only the owner knows when the call waits.
+func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
+	o := jsonappend.Open(nil)
+	o.String("tool", call.Tool)
+	o.OptRaw("args", call.Args)
+	o.Value(call.Caller.AppendJSON(o.Key("caller")))
+	o.OptString("callId", call.ID)
+	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", o.Close())
+	if err != nil {
+		return nil, err
+	}
+	return &host.Answer{
+		CallID: doc.Get("callId").Str,
+		FlowID: doc.Get("flowId").Str,
+		Result: []byte(doc.Get("result").Raw),
+		Code:   abi.Code(doc.Get("code").Str),
+	}, nil
+}
+
+// refresh asks the owner what it serves now.
+func (c *Client) refresh(ctx context.Context) error {
+	now := new(served)
+	if err := c.get(ctx, "/v1/status", &now.status); err != nil {
+		return err
+	}
+	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools", nil)
+	if err != nil {
+		return err
+	}
+	if now.tools, err = host.ParseTools([]byte(doc.Raw)); err == nil {
+		c.served.Store(now)
+	}
+	return err
+}
+
+// ToolsFor returns those of the tools that the caller may use. The owner says which,
+// because its settings and its plugin may have changed.
+func (c *Client) ToolsFor(ctx context.Context, caller abi.Caller) ([]abi.Tool, error) {
+	query := url.Values{QueryCaller: {string(caller.AppendJSON(nil))}}
+	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(doc.Get("tools").Array()) == 0 {
+		return []abi.Tool{}, nil
+	}
+	return host.ParseTools([]byte(doc.Raw))
+}
+
+// ask sends a request and reads a JSON answer or an error.
+func (c *Client) ask(ctx context.Context, method, path string, body []byte) (doc gjson.Result, err error) {
+	err = c.do(ctx, method, path, body, func(r *http.Response) error {
+		text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+		if err != nil {
+			return err
+		}
+		doc = gjson.ParseBytes(text)
+		if r.StatusCode != http.StatusOK {
+			return wireError(r.StatusCode, doc)
+		}
+		if !doc.IsObject() {
+			return fmt.Errorf("local: %s %s: the owner's answer is no JSON object", method, path)
+		}
+		return nil
+	})
+	return doc, err
+}
+
+// wireError makes an answer that is an error an *abi.Error again.
+func wireError(status int, doc gjson.Result) error {
+	code, message := abi.Code(doc.Get("error.code").Str), doc.Get("error.message").Str
+	if !code.Known() {
+		code = abi.Internal
+	}
+	if message == "" {
+		message = fmt.Sprintf("the owner answers with HTTP status %d", status)
+	}
+	e := &abi.Error{Code: code, Message: message}
+	if status == http.StatusInsufficientStorage {
+		e.Cause = store.ErrFull
+	}
+	return e
+}

@@ -1,0 +1,131 @@
+package local_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/parley-wasm/parley/host/gateway/local"
+)
+
+// childDatabase makes the test binary an owner of that database.
+const childDatabase = "PARLEY_TEST_OWNER_DATABASE"
+
+func TestMain(m *testing.M) {
+	if db := os.Getenv(childDatabase); db != "" {
+		os.Exit(runChild(db))
+	}
+	os.Exit(m.Run())
+}
+
+// runChild owns the database until its standard input ends. It says "ready" and
+// then the path of every request it gets, one per line; /block is answered when
+// the client goes away.
+func runChild(db string) int {
+	syscall.Umask(0)
+	l, err := local.Acquire(context.Background(), db, &local.Options{Version: "v1", Command: "child"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	l.Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(r.URL.Path)
+		if r.URL.Path == "/block" {
+			<-r.Context().Done()
+			return
+		}
+		fmt.Fprint(w, "hello")
+	}))
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := l.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+type child struct {
+	*exec.Cmd
+	t     *testing.T
+	stdin io.Closer
+	lines *bufio.Scanner
+	ended bool
+}
+
+// startChild returns when the child owns the database.
+func startChild(t *testing.T, db string) *child {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childDatabase+"="+db)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &child{Cmd: cmd, t: t, stdin: in, lines: bufio.NewScanner(out)}
+	t.Cleanup(c.kill)
+	c.expect("ready")
+	return c
+}
+
+func (c *child) expect(line string) {
+	c.t.Helper()
+	if !c.lines.Scan() || c.lines.Text() != line {
+		c.t.Fatalf("child said %q, want %q (%v)", c.lines.Text(), line, c.lines.Err())
+	}
+}
+
+func (c *child) signal(s os.Signal) {
+	c.t.Helper()
+	if err := c.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// stop returns when the child has stopped: the signal alone takes effect later.
+func (c *child) stop() {
+	c.t.Helper()
+	c.signal(syscall.SIGSTOP)
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(c.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		c.t.Fatalf("child did not stop: %v, %v", status, err)
+	}
+}
+
+func (c *child) kill() {
+	if !c.ended {
+		c.ended = true
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}
+}
+
+// end lets the child give up the database by itself.
+func (c *child) end() {
+	c.t.Helper()
+	c.ended = true
+	c.stdin.Close()
+	if err := c.Wait(); err != nil {
+		c.t.Fatal(err)
+	}
+}

@@ -1,0 +1,47 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/internal/importer"
+)
+
+// Import lets the owner import an OpenClaw state directory, named by its
+// absolute path. progress may be nil.
+func (c *Client) Import(ctx context.Context, dir string, progress func(importer.Progress)) (report *importer.Report, err error) {
+	body, err := json.Marshal(ImportRequest{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	err = c.do(ctx, http.MethodPost, "/v1/import", body, func(r *http.Response) error {
+		if r.StatusCode != http.StatusOK {
+			text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+			if err != nil {
+				return err
+			}
+			return wireError(r.StatusCode, gjson.ParseBytes(text))
+		}
+		for events := json.NewDecoder(r.Body); report == nil; {
+			var e ImportEvent
+			if err := events.Decode(&e); err != nil {
+				return err // the owner ended before the import did
+			}
+			switch {
+			case e.Error != nil:
+				return abi.NewError(e.Error.Code, e.Error.Message)
+			case e.Report != nil:
+				report = e.Report
+			case e.Progress != nil && progress != nil:
+				progress(*e.Progress)
+			}
+		}
+		return nil
+	})
+	return report, err
+}

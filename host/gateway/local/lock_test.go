@@ -1,0 +1,371 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-wasm/parley/host/gateway/local"
+)
+
+func acquire(t *testing.T, db string) *local.Lock {
+	t.Helper()
+	l, err := local.Acquire(t.Context(), db, &local.Options{Version: "v1", Command: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func get(t *testing.T, ctx context.Context, p *local.Peer, path string) (int, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, local.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := p.Transport.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body), err
+}
+
+func dial(t *testing.T, db string, o *local.Options) *local.Peer {
+	t.Helper()
+	p, err := local.Dial(t.Context(), db, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func TestOneOwner(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	c := startChild(t, db)
+
+	_, err := local.Acquire(t.Context(), db, nil)
+	if !errors.Is(err, local.ErrOwned) {
+		t.Fatalf("error is %v, want ErrOwned", err)
+	}
+	for _, want := range []string{db, fmt.Sprint("process ", c.Process.Pid), "parley child", "stop it first"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+
+	p := dial(t, db, nil)
+	if p.Info.PID != c.Process.Pid || p.Info.Database != db || p.Info.Version != "v1" {
+		t.Errorf("owner says %+v", p.Info)
+	}
+	if _, body, err := get(t, t.Context(), p, "/greet"); err != nil || body != "hello" {
+		t.Errorf("answer is %q, %v", body, err)
+	}
+	c.expect("/greet")
+
+	c.end()
+	acquire(t, db)
+}
+
+func TestKilledOwnerBlocksNobody(t *testing.T) {
+	for name, dir := range directories(t) {
+		t.Run(name, func(t *testing.T) {
+			db := filepath.Join(dir, "a.db")
+			c := startChild(t, db)
+			p := dial(t, db, nil)
+			c.kill()
+			if _, err := os.Lstat(p.Info.Socket); err != nil {
+				t.Fatalf("a killed owner leaves its socket: %v", err)
+			}
+			if err := p.Ping(t.Context()); !errors.Is(err, local.ErrFree) {
+				t.Errorf("ping of a killed owner: %v, want ErrFree", err)
+			}
+			if _, err := local.Dial(t.Context(), db, nil); !errors.Is(err, local.ErrFree) {
+				t.Errorf("dial of a killed owner: %v, want ErrFree", err)
+			}
+
+			l := acquire(t, db)
+			if l.Info().Socket != p.Info.Socket {
+				if _, err := os.Lstat(filepath.Dir(p.Info.Socket)); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("the directory of the stale socket is still there: %v", err)
+				}
+			}
+			if q := dial(t, db, nil); q.Info.PID != os.Getpid() {
+				t.Errorf("owner is %v", &q.Info)
+			}
+		})
+	}
+}
+
+// directories are one in which a socket fits and one in which it does not.
+func directories(t *testing.T) map[string]string {
+	t.Helper()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	long := filepath.Join(t.TempDir(), strings.Repeat("d", 120))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"short path": t.TempDir(), "long path": long}
+}
+
+func TestSocketIsPrivate(t *testing.T) {
+	for name, dir := range directories(t) {
+		t.Run(name, func(t *testing.T) {
+			db := filepath.Join(dir, "a.db")
+			c := startChild(t, db) // its umask is 0
+			p := dial(t, db, nil)
+			for _, path := range []string{p.Info.Socket, db + ".lock"} {
+				st, err := os.Lstat(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if st.Mode().Perm() != 0o600 {
+					t.Errorf("%s has mode %v", path, st.Mode())
+				}
+			}
+			if name == "long path" && strings.HasPrefix(p.Info.Socket, dir) {
+				t.Errorf("socket %s is too long to lie beside the database", p.Info.Socket)
+			}
+			c.end()
+			if _, err := os.Lstat(p.Info.Socket); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the socket is still there: %v", err)
+			}
+			left, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil || len(left) != 1 {
+				t.Errorf("files left: %v, %v; want the lock file alone", left, err)
+			}
+		})
+	}
+}
+
+func TestRequestsWaitForTheHandler(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	p := dial(t, db, nil) // answered already
+	got := make(chan string)
+	go func() {
+		_, body, err := get(t, t.Context(), p, "/x")
+		got <- fmt.Sprint(body, err)
+	}()
+	l.Handle(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "now ") }))
+	if s := <-got; s != "now <nil>" {
+		t.Errorf("got %q", s)
+	}
+}
+
+func TestShutdownBeforeHandleRefuses(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	p := dial(t, db, nil)
+	got := make(chan error)
+	go func() {
+		status, _, err := get(t, t.Context(), p, "/x")
+		if err == nil && status != http.StatusServiceUnavailable {
+			err = fmt.Errorf("status %d", status)
+		} else {
+			err = nil // refused, or the connection never made it
+		}
+		got <- err
+	}()
+	if err := l.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestShutdownLetsRequestsEnd(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	arrived, release := make(chan bool), make(chan bool)
+	l.Handle(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-release
+		fmt.Fprint(w, "done")
+	}))
+	p := dial(t, db, nil)
+	got, closed := make(chan string), make(chan error)
+	go func() {
+		_, body, err := get(t, t.Context(), p, "/x")
+		got <- fmt.Sprint(body, err)
+	}()
+	<-arrived
+	go func() { closed <- l.Shutdown(context.Background()) }()
+	close(release)
+	if s := <-got; s != "done<nil>" {
+		t.Errorf("got %q", s)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if _, err := local.Acquire(t.Context(), db, nil); !errors.Is(err, local.ErrOwned) {
+		t.Errorf("after Shutdown: %v, want ErrOwned: the lock stays", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	acquire(t, db)
+}
+
+// Whoever joins while an owner ends waits for it, for as long as it was told.
+func TestJoinWaitsForTheEnd(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	called := make(chan bool)
+	l.OnShutdown(func() { close(called) })
+	l.Handle(http.NotFoundHandler())
+	if err := l.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	_, _, err := local.Join(t.Context(), db, &local.Options{Timeout: 1, Patience: 2})
+	if !errors.Is(err, local.ErrHung) || !strings.Contains(err.Error(), "which is ending: it is not over after 2ns") {
+		t.Errorf("no patience: %v", err)
+	}
+	joined := make(chan error)
+	go func() {
+		next, _, err := local.Join(t.Context(), db, &local.Options{Patience: time.Hour})
+		if next != nil {
+			err = next.Close()
+		}
+		joined <- err
+	}()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-joined; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseCutsRequestsOff(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	l := acquire(t, db)
+	arrived, ended := make(chan bool), false
+	l.Handle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-r.Context().Done()
+		ended = true
+	}))
+	p := dial(t, db, nil)
+	got := make(chan error)
+	go func() {
+		_, _, err := get(t, t.Context(), p, "/x")
+		got <- err
+	}()
+	<-arrived
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if !ended {
+		t.Error("Close returned before the handler did")
+	}
+	if err := <-got; err == nil {
+		t.Error("the request was answered")
+	}
+}
+
+func TestJoin(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		locks []*local.Lock
+	)
+	for range 8 {
+		wg.Go(func() {
+			l, p, err := local.Join(t.Context(), db, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Error(err)
+			case l != nil && p != nil:
+				t.Error("both lock and peer")
+			case l != nil:
+				locks = append(locks, l)
+			default:
+				p.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if len(locks) != 1 {
+		t.Fatalf("%d owners", len(locks))
+	}
+	if err := locks[0].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEverySpellingIsOneDatabase(t *testing.T) {
+	dir := t.TempDir()
+	db := filepath.Join(dir, "a.db")
+	if err := os.WriteFile(db, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"link.db": "a.db", "dir": "."} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquire(t, db)
+	t.Chdir(dir)
+	for _, path := range []string{"a.db", "./a.db", "link.db", "dir/a.db", filepath.Join(dir, "dir", "link.db")} {
+		if _, err := local.Acquire(t.Context(), path, nil); !errors.Is(err, local.ErrOwned) {
+			t.Errorf("%s: %v, want ErrOwned", path, err)
+		}
+	}
+}
+
+func TestBadPaths(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{
+		filepath.Join(dir, "no", "a.db"): "does not exist",
+		dir:                              "is not a regular file",
+		os.DevNull:                       "is not a regular file",
+	} {
+		_, err := local.Acquire(t.Context(), path, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want it to say %q", path, err, want)
+		}
+	}
+}
+
+// A lock file that was copied with its database names the other database's
+// socket; that one stays.
+func TestCopiedLockFile(t *testing.T) {
+	for name, dir := range directories(t) {
+		t.Run(name, func(t *testing.T) {
+			db := filepath.Join(dir, "a.db")
+			first := acquire(t, db)
+			text, err := os.ReadFile(db + ".lock")
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := filepath.Join(t.TempDir(), "b.db")
+			if err := os.WriteFile(other+".lock", text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := local.Dial(t.Context(), other, nil); !errors.Is(err, local.ErrFree) {
+				t.Errorf("dial of the copy: %v, want ErrFree", err)
+			}
+			acquire(t, other)
+			if p := dial(t, db, nil); p.Info.Socket != first.Info().Socket {
+				t.Errorf("socket %s", p.Info.Socket)
+			}
+		})
+	}
+}

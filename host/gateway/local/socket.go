@@ -1,0 +1,122 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxSocketPath is what every Unix takes (Linux 107 bytes, macOS 103).
+const maxSocketPath = 100
+
+// shortDir is how the directories of sockets begin that do not fit beside their
+// database.
+const shortDir = "parley-"
+
+// listen opens the socket beside the database or, where the path is too long or
+// the file system has no sockets, in a directory of its own under the runtime
+// directory. clean removes what it made.
+func listen(p paths) (l net.Listener, clean func(), err error) {
+	if len(p.socket) <= maxSocketPath {
+		if l, clean, err = listenBeside(p.socket); err == nil {
+			return l, clean, nil
+		}
+	}
+	l, clean, second := listenShort()
+	if second != nil {
+		return nil, nil, fmt.Errorf("local: no place for the socket of %s: %w", p.database, errors.Join(err, second))
+	}
+	return l, clean, nil
+}
+
+// listenBeside makes the socket in a private directory first and moves it when
+// its mode is right, so that it is never open to others, whatever the umask.
+func listenBeside(path string) (net.Listener, func(), error) {
+	private, err := os.MkdirTemp(filepath.Dir(path), ".p")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(private)
+	first := filepath.Join(private, "s")
+	if len(first) > maxSocketPath {
+		return nil, nil, fmt.Errorf("%s: the path is too long for a socket", first)
+	}
+	l, err := bind(first)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.Rename(first, path); err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return renamed{l, path}, func() { os.Remove(path) }, nil
+}
+
+// listenShort makes the socket in a new private directory, which goes with it.
+func listenShort() (net.Listener, func(), error) {
+	base := os.Getenv("XDG_RUNTIME_DIR")
+	if base == "" || len(base) > maxSocketPath-30 {
+		base = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(base, shortDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	clean := func() { os.RemoveAll(dir) }
+	path := filepath.Join(dir, "sock")
+	if len(path) > maxSocketPath {
+		clean()
+		return nil, nil, fmt.Errorf("%s: the path is too long for a socket: set TMPDIR to a shorter one", path)
+	}
+	l, err := bind(path)
+	if err != nil {
+		clean()
+		return nil, nil, err
+	}
+	return l, clean, nil
+}
+
+func bind(path string) (net.Listener, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // clean does it, for the name that the socket then has
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		os.Remove(path)
+		return nil, err
+	}
+	return l, nil
+}
+
+// renamed is a listener that knows the path it was moved to.
+type renamed struct {
+	net.Listener
+	path string
+}
+
+func (r renamed) Addr() net.Addr { return &net.UnixAddr{Name: r.path, Net: "unix"} }
+
+// removeStale removes the sockets that a killed owner left. Only the holder of
+// the lock may call it. previous comes from the lock file, which may have been
+// copied together with another database: nothing but a socket of this one, in a
+// directory that listenShort made, is removed on its word.
+func removeStale(p paths, previous *Info) {
+	removeSocket(p.socket)
+	dir := filepath.Dir(previous.Socket)
+	if previous.Database != p.database || !strings.HasPrefix(filepath.Base(dir), shortDir) {
+		return
+	}
+	if removeSocket(previous.Socket) {
+		os.Remove(dir) // only if empty
+	}
+}
+
+func removeSocket(path string) bool {
+	st, err := os.Lstat(path)
+	return err == nil && st.Mode().Type() == os.ModeSocket && os.Remove(path) == nil
+}
