@@ -109,6 +109,13 @@ func (s *snapshot) Due(ctx context.Context, kind string) ([]store.Due, error) {
 	return all, s.db.wrap("find due work", err)
 }
 
+// CountDue returns how many pieces of work of a kind are scheduled for a time before
+// this one.
+func (s *snapshot) CountDue(ctx context.Context, kind string, before int64) (n int, err error) {
+	_, err = s.row(ctx, countDue, []any{kind, before}, &n)
+	return n, s.db.wrap("count due work", err)
+}
+
 func (s *snapshot) due(ctx context.Context, kind string) ([]store.Due, error) {
 	rows, err := s.query(ctx, due, kind)
 	if err != nil {
