@@ -87,7 +87,7 @@ bench() {
   go run ./host/internal/bench "$@"
 }
 
-crash() { go run ./host/internal/e2e/crashtest "$@"; }
+crash() { go run ./host/internal/e2e/crash "$@"; }
 
 swaps() { go run ./host/internal/e2e/swaps "$@"; }
 
