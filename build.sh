@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The project's verbs. Needs Go; wasm and repro also need LLVM 19 (they say so),
-# conform and soak need the languages that they are about.
+# conform, soak and long need the languages that they are about.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -9,21 +9,27 @@ help() {
 usage: ./build.sh VERB
 
   demo     import the sample OpenClaw directory and show the tools at work
-  test     all tests; what needs another toolchain skips, saying why (CI=true: nothing skips)
-  check    format, vet, staticcheck, tidy, tests with the race detector, each benchmark once, a clean tree
+  test     all tests but that of the MCP clients; what needs another toolchain skips, saying why (CI=true: nothing skips)
+  check    format, vet, staticcheck, tidy, vet for other platforms, tests with the race detector (CI=true: a skip is a failure),
+           each benchmark once, a clean tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
-  conform  show that the module does the same everywhere: every transcript, a small host, failures and 100,000 calls in
+  conform  show that the module does the same everywhere: every recording, a small host, failures and 100,000 calls in
            Node.js, Python, Rust and Java (examples/), in Go also compiled by Go's own compiler, and the official MCP clients
-           for TypeScript: ./build.sh conform [go|clients|node|python|rust|java]...; what they fetch is kept in
+           for TypeScript: ./build.sh conform [--changed] [go|clients|node|python|rust|java]...; --changed leaves out those of
+           which nothing has changed since they passed on this machine; what they fetch, and what passed, is kept in
            ~/.cache/parley/conform, or $PARLEY_CONFORM_CACHE
   bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
            per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
-           500 times of sends (--kills N), 300 times of spawns (--spawn-kills N); --only TEXT picks scenarios by name
+           500 times of sends (-kills N), 300 times of spawns (-spawn-kills N); -only TEXT picks scenarios by name,
+           -seed N repeats the random choices
   swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
-  soak     a million steps in the Go host and in one instance in Node: fails when memory grows; --only go or node
+  soak     a million steps in the Go host and in one instance in Node (-steps N): fails when memory grows; -only go or node
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
+  long     crash, swaps, soak, fuzz (a minute each), bench, conform and repro with their full numbers:
+           ./build.sh long [STAGE...] [-seed N]; appends what each has counted to ~/.cache/parley/long.jsonl, or $PARLEY_LONG_LOG,
+           and prints the totals of this revision over all runs
   help     this text
 TEXT
 }
@@ -36,9 +42,9 @@ demo() {
 # TESTFLAGS adds flags, such as -race or -run NAME.
 test_() {
   # A package that takes two minutes takes ten with the race detector on a busy
-  # machine, which is all that go test allows by itself.
+  # machine, which is all that go test allows by itself. The MCP clients are conform's.
   # shellcheck disable=SC2086
-  go test -timeout 30m ${TESTFLAGS:-} ./... "$@"
+  go test -timeout 30m -skip '^TestClients$' ${TESTFLAGS:-} ./... "$@"
 }
 
 wasm() { go run ./plugin/toolchain build; }
@@ -53,25 +59,69 @@ named() {
   grep -qE "^--- PASS: $1 " <<<"$log"
 }
 
+# digest prints a digest of all that a conform of something depends on. A tracked file that
+# is gone has no line, which is a change too.
+digest() {
+  local toolchain files
+  case $1 in
+  go) toolchain="go version" files=(.) ;;
+  clients) toolchain="go version; node --version; npm --version" files=(host abi plugin/wasm testdata go.mod go.sum build.sh) ;;
+  *)
+    files=(plugin/wasm abi/schema testdata "examples/$1" ':(glob)examples/*.*' build.sh)
+    case $1 in
+    node) toolchain="node --version; npm --version" ;;
+    python) toolchain="python3 -VV" ;;
+    rust) toolchain="rustc --version; cargo --version" ;;
+    java) toolchain="java -version; mvn --version" ;;
+    esac
+    ;;
+  esac
+  {
+    eval "$toolchain" || :
+    git ls-files -z --cached --others --exclude-standard -- "${files[@]}" | sort -zu | { xargs -0 sha256sum || :; }
+  } 2>&1 | sha256sum | cut -c 1-16
+}
+
 conform() {
-  local what
+  local changed=false what passed
+  export PARLEY_CONFORM_CACHE=${PARLEY_CONFORM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/parley/conform}
+  if [ "${1:-}" = --changed ]; then
+    changed=true
+    shift
+  fi
   [ $# -gt 0 ] || set -- go clients node python rust java
   for what in "$@"; do
     case $what in
-    go)
-      echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
-      named TestTranscripts ./host
-      named TestOtherCompiler ./host/internal/engine
-      named Example ./examples/gateway
-      ;;
-    clients) PARLEY_CONFORM=1 named TestClients ./host/cmd/parley ;;
-    node | python | rust | java) bash "examples/$what/conform.sh" ;;
+    go | clients | node | python | rust | java) ;;
     *)
       echo "build.sh conform: $what is none of go, clients, node, python, rust, java" >&2
       return 2
       ;;
     esac
+    passed=$PARLEY_CONFORM_CACHE/passed/$what-$(digest "$what")
+    if $changed && [ -e "$passed" ]; then
+      echo "== $what: unchanged since it passed here (digest ${passed##*-})"
+      continue
+    fi
+    rm -f "$passed"
+    conforms "$what"
+    mkdir -p "${passed%/*}"
+    touch "$passed"
+    echo "summary {\"$what\":1}"
   done
+}
+
+conforms() {
+  case $1 in
+  go)
+    echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
+    named TestRecordings ./host
+    named TestOtherCompiler ./host/internal/engine
+    named Example ./examples/gateway
+    ;;
+  clients) PARLEY_CONFORM=1 named TestClients ./host/cmd/parley ;;
+  *) bash "examples/$1/conform.sh" ;;
+  esac
 }
 
 bench() {
@@ -98,26 +148,76 @@ fuzz() {
   go list ./... | while read -r pkg; do
     go test -list '^Fuzz' "$pkg" | { grep '^Fuzz' || :; } | while read -r name; do
       echo "== $pkg $name"
-      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x "$pkg"
+      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x "$pkg" |
+        awk '{ print; fflush() } match($0, /execs: [0-9]+/) { n = substr($0, RSTART + 7, RLENGTH - 7) }
+          END { printf "summary {\"targets\":1,\"executions\":%d}\n", n }'
     done
   done
 }
 
-check() {
-  local before staticcheck module
-  before=$(git status --porcelain)
-  echo "== format"
+long() { go run ./host/internal/bench/long "$@"; }
+
+# part runs a part of check, and prints its seconds.
+part() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  echo "   $((SECONDS - start)) s"
+}
+
+format() {
   gofmt -l . >/dev/null # a file that cannot be read
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
+}
+
+# lint looks at a module of this repository.
+lint() {
+  local staticcheck
   staticcheck=$(go -C plugin/toolchain/lint tool -n staticcheck)
-  for module in . host/internal/bench/step; do
-    echo "== $module: tidy, vet, staticcheck"
-    (cd "$module" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
-  done
-  echo "== tests with the race detector"
-  TESTFLAGS="-race ${TESTFLAGS:-}" test_
-  echo "== each benchmark once"
-  go test -run '^$' -bench . -benchtime 1x ./... >/dev/null
+  (cd "$1" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
+}
+
+# platform compiles everything for another platform, tests included.
+platform() { CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go vet ./...; }
+
+# tested runs all tests with the race detector, and prints a line for each package. In
+# CI no test may skip: a skip is a test that nobody runs.
+tested() {
+  local log
+  log=$(mktemp)
+  # go vet has run.
+  if ! test_ -race -vet=off -v 2>&1 | tee "$log" | grep --line-buffered -E '^(ok|FAIL)'; then
+    grep -vE '^\s*(=== |--- PASS|PASS)' "$log" | tail -n 300
+    grep -E '^\s*(--- FAIL|FAIL|panic:)' "$log"
+    return 1
+  fi
+  if [ "${CI:-}" = true ] && grep -nE '^\s*--- SKIP' "$log"; then
+    echo "the tests above were skipped" >&2
+    return 1
+  fi
+  echo "$(grep -cE '^\s*--- PASS' "$log") passed, 0 failed"
+  rm "$log"
+}
+
+# benchmarks runs each benchmark once.
+benchmarks() {
+  git grep -l '^func Benchmark' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,' |
+    xargs go test -race -vet=off -run '^$' -bench . -benchtime 1x
+  go -C host/internal/bench/step run . -rounds 1
+}
+
+check() {
+  local before
+  before=$(git status --porcelain)
+  part "format" format
+  part "tidy, vet, staticcheck" lint .
+  part "tidy, vet, staticcheck of host/internal/bench/step" lint host/internal/bench/step
+  part "darwin/arm64" platform darwin/arm64
+  part "darwin/amd64" platform darwin/amd64
+  part "linux/arm64" platform linux/arm64
+  part "tests with the race detector" tested
+  part "each benchmark once" benchmarks
   echo "== clean tree"
   if [ "$(git status --porcelain)" != "$before" ]; then
     git status --short
@@ -129,7 +229,7 @@ check() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | check) "$verb" "$@" ;;
+demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | long | check) "$verb" "$@" ;;
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)

@@ -332,7 +332,7 @@ func TestReadmeCommands(t *testing.T) {
 // TestVerbs asks build.sh for help and for a verb that it does not have.
 func TestVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
-	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "help"} {
+	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "long", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
 			t.Errorf("build.sh help does not explain %s", verb)
 		}

@@ -24,7 +24,7 @@ import (
 
 // TestVectors runs the conformance vectors through the whole path: the compiled
 // plugin in the engine, the host functions, the SQLite store. What host and
-// plugin say to each other is compared with testdata/transcripts.
+// plugin say to each other is compared with testdata/recordings.
 func TestVectors(t *testing.T) {
 	all, err := vector.Load(vectors.Files)
 	if err != nil {

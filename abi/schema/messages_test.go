@@ -17,18 +17,18 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// TestMessages validates what hosts and plugin said in every transcript, and what
+// TestMessages validates what hosts and plugin said in every recording, and what
 // the encoders write of values with every member; together they meet all of the schema.
 func TestMessages(t *testing.T) {
 	m := loadMessages(t)
-	transcripts, err := recordingtest.LoadTranscripts("../../testdata/transcripts")
-	if err != nil || len(transcripts) == 0 {
-		t.Fatalf("%d transcripts: %v", len(transcripts), err)
+	recordings, err := recordingtest.Load("../../testdata/recordings")
+	if err != nil || len(recordings) == 0 {
+		t.Fatalf("%d recordings: %v", len(recordings), err)
 	}
-	for _, transcript := range transcripts {
-		for i := range transcript.Exchanges {
-			if err := m.exchange(&transcript.Exchanges[i]); err != nil {
-				t.Errorf("%s: exchange %d: %v", transcript.ID, i, err)
+	for _, one := range recordings {
+		for i := range one.Exchanges {
+			if err := m.exchange(&one.Exchanges[i]); err != nil {
+				t.Errorf("%s: exchange %d: %v", one.ID, i, err)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
-// Replays transcripts: node replay.js [DIR]
+// Replays recordings: node replay.js [DIR]
 //
 // The plugin is given each recorded input, must ask what was recorded, is given the
-// recorded replies, and must answer what was recorded: testdata/transcripts/README.md.
+// recorded replies, and must answer what was recorded: testdata/recordings/README.md.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,14 +10,13 @@ import { parse, stringify } from "lossless-json";
 import { difference } from "./exact.js";
 import { Plugin, version } from "./plugin.js";
 
-const transcripts = fileURLToPath(new URL("../../testdata/transcripts", import.meta.url));
+const recordings = fileURLToPath(new URL("../../testdata/recordings", import.meta.url));
 
 // Texts as the recorder wrote them: how a message is spelt shows in what the plugin counts.
 const write = (value) => stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 
-/** Replays one transcript, the text of its file, and returns what differs, a line each. */
-export async function replay(plugin, text) {
-  const { exchanges } = parse(text);
+/** Replays one recording, with the numbers of lossless-json, and returns what differs, a line each. */
+export async function replay(plugin, { exchanges }) {
   const problems = [];
   for (const [i, { export: name, input, calls, output }] of exchanges.entries()) {
     const at = `/exchanges/${i}`;
@@ -40,14 +39,16 @@ export async function replay(plugin, text) {
   return problems;
 }
 
-/** Replays all transcripts below a folder: {passed, failed}. */
+/** Replays all recordings below a folder: {passed, failed}. */
 export async function replayAll(plugin, dir, print = console.log) {
   const count = { passed: 0, failed: 0 };
   for (const entry of (await readdir(dir, { recursive: true })).sort()) {
     if (!entry.endsWith(".json") || entry.endsWith("index.json")) continue;
-    const problems = await replay(plugin, await readFile(join(dir, entry), "utf8"));
-    count[problems.length ? "failed" : "passed"]++;
-    for (const problem of problems) print(`${entry}: ${problem}`);
+    for (const recording of parse(await readFile(join(dir, entry), "utf8"))) {
+      const problems = await replay(plugin, recording);
+      count[problems.length ? "failed" : "passed"]++;
+      for (const problem of problems) print(`${recording.id}: ${problem}`);
+    }
   }
   return count;
 }
@@ -55,7 +56,7 @@ export async function replayAll(plugin, dir, print = console.log) {
 if (import.meta.filename === process.argv[1]) {
   console.log(await version());
   const plugin = await Plugin.load();
-  const { passed, failed } = await replayAll(plugin, process.argv[2] ?? transcripts);
+  const { passed, failed } = await replayAll(plugin, process.argv[2] ?? recordings);
   await plugin.close();
   console.log(`${passed} passed, ${failed} failed`);
   if (failed || !passed) process.exitCode = 1;

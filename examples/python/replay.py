@@ -1,4 +1,4 @@
-"""Replays transcripts: the same inputs and replies must lead to the same requests and outputs."""
+"""Replays recordings: the same inputs and replies must lead to the same requests and outputs."""
 
 import argparse
 import sys
@@ -7,31 +7,31 @@ from pathlib import Path
 import extism
 
 import exact
-import transcript
+import recording
 from plugin import ROOT, Plugin, versions
 
-TRANSCRIPTS = ROOT / "testdata/transcripts"
+RECORDINGS = ROOT / "testdata/recordings"
 
 
 def replay_all(plugin, folder):
-    """Print the failures, and return how many transcripts passed and how many failed."""
+    """Print the failures, and return how many recordings passed and how many failed."""
     passed = failed = 0
     for file in sorted(folder.rglob("*.json")):
         if file.name == "index.json":
             continue
-        recorded = transcript.loads(file.read_text(encoding="utf-8"))
-        try:
-            transcript.replay(plugin, recorded)
-            passed += 1
-        except (exact.Difference, ValueError, extism.Error) as failure:
-            print(f"{recorded.id}: {failure}")
-            failed += 1
+        for recorded in recording.loads(file.read_text(encoding="utf-8")):
+            try:
+                recording.replay(plugin, recorded)
+                passed += 1
+            except (exact.Difference, ValueError, extism.Error) as failure:
+                print(f"{recorded.id}: {failure}")
+                failed += 1
     return passed, failed
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dir", metavar="DIR", type=Path, nargs="?", default=TRANSCRIPTS)
+    parser.add_argument("dir", metavar="DIR", type=Path, nargs="?", default=RECORDINGS)
     folder = parser.parse_args(arguments).dir
     print(versions())
     passed, failed = replay_all(Plugin(), folder)

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/tool"
 )
 
-const derived = "../../testdata/transcripts/derive"
+const derived = "../../testdata/recordings/derive.json"
 
-// The transcripts of derive are written by hand: they are what it must answer.
+// The recordings of derive are written by hand: they are what it must answer.
 func TestDerive(t *testing.T) {
 	recordingtest.ReplayAll(t, derived, func(x *recordingtest.Exchange, _ *recordingtest.Replay) ([]byte, error) {
 		return tool.Derive(x.Input), nil
@@ -22,12 +22,12 @@ func TestDerive(t *testing.T) {
 
 // Whatever the input, the answer is facts or an error.
 func FuzzDerive(f *testing.F) {
-	all, err := recordingtest.LoadTranscripts(derived)
+	all, err := recordingtest.Load(derived)
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, transcript := range all {
-		for _, x := range transcript.Exchanges {
+	for _, one := range all {
+		for _, x := range one.Exchanges {
 			f.Add([]byte(x.Input))
 		}
 	}

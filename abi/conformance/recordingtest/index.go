@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 )
 
-// TranscriptIndex is the name of the file that says which vectors have a
-// transcript, and why the others have none.
-const TranscriptIndex = "index.json"
+// IndexFile is the name of the file that says which vectors have a
+// recording, and why the others have none.
+const IndexFile = "index.json"
 
 // SaveIndex writes the index: every vector's id, with "" or a reason.
 func SaveIndex(dir string, reasons map[string]string) error {
@@ -27,25 +27,25 @@ func SaveIndex(dir string, reasons map[string]string) error {
 	}
 	sort.Strings(with)
 	sort.Strings(without)
-	text := fmt.Sprintf("{\n  \"transcripts\": [\n%s\n  ],\n  \"without\": {\n%s\n  }\n}\n", strings.Join(with, ",\n"), strings.Join(without, ",\n"))
-	return os.WriteFile(filepath.Join(dir, TranscriptIndex), []byte(text), 0o666)
+	text := fmt.Sprintf("{\n  \"recordings\": [\n%s\n  ],\n  \"without\": {\n%s\n  }\n}\n", strings.Join(with, ",\n"), strings.Join(without, ",\n"))
+	return os.WriteFile(filepath.Join(dir, IndexFile), []byte(text), 0o666)
 }
 
 // LoadIndex reads the index: every vector's id, with "" or a reason.
 func LoadIndex(dir string) (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, TranscriptIndex))
+	text, err := os.ReadFile(filepath.Join(dir, IndexFile))
 	if err != nil {
-		return nil, fmt.Errorf("transcripts: %w", err)
+		return nil, fmt.Errorf("recordings: %w", err)
 	}
 	var index struct {
-		Transcripts []string
-		Without     map[string]string
+		Recordings []string
+		Without    map[string]string
 	}
 	if err := json.Unmarshal(text, &index); err != nil {
-		return nil, fmt.Errorf("transcripts: %s: %w", TranscriptIndex, err)
+		return nil, fmt.Errorf("recordings: %s: %w", IndexFile, err)
 	}
 	reasons := map[string]string{}
-	for _, id := range index.Transcripts {
+	for _, id := range index.Recordings {
 		reasons[id] = ""
 	}
 	for id, reason := range index.Without {

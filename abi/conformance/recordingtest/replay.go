@@ -44,19 +44,19 @@ func (r *Replay) Finish(output []byte) []string {
 	return r.problems
 }
 
-// ReplayAll replays the transcripts below a folder; run calls an export and lets r answer
-// its host calls. It fails when there are none, and logs how many passed.
-func ReplayAll(t *testing.T, dir string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
+// ReplayAll replays the recordings of a file or below a folder; run calls an export and lets
+// r answer its host calls. It fails when there are none, and logs how many passed.
+func ReplayAll(t *testing.T, path string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
 	t.Helper()
-	all, err := LoadTranscripts(dir)
+	all, err := Load(path)
 	if err != nil || len(all) == 0 {
-		t.Fatalf("%d transcripts: %v", len(all), err)
+		t.Fatalf("%d recordings: %v", len(all), err)
 	}
 	failed := 0
-	for _, transcript := range all {
+	for _, one := range all {
 		var problems []string
-		for i := range transcript.Exchanges {
-			x := &transcript.Exchanges[i]
+		for i := range one.Exchanges {
+			x := &one.Exchanges[i]
 			r := x.Replay()
 			output, err := run(x, r)
 			if err != nil {
@@ -65,7 +65,7 @@ func ReplayAll(t *testing.T, dir string, run func(x *Exchange, r *Replay) (outpu
 				r.Finish(output)
 			}
 			for _, problem := range r.problems {
-				problems = append(problems, fmt.Sprintf("%s: exchange %d: %s", transcript.ID, i, problem))
+				problems = append(problems, fmt.Sprintf("%s: exchange %d: %s", one.ID, i, problem))
 			}
 		}
 		for _, problem := range problems {

@@ -1,21 +1,28 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { parse, stringify } from "lossless-json";
 
 import { Plugin } from "../plugin.js";
 import { replay, replayAll } from "../replay.js";
 
-const transcripts = new URL("../../../testdata/transcripts/", import.meta.url);
+const file = new URL("../../../testdata/recordings/S4.3.json", import.meta.url);
+const id = "S4.3/ok";
 let plugin;
-let recorded;
+let text;
 before(async () => {
   plugin = await Plugin.load();
-  recorded = await readFile(new URL("S4.3/ok.json", transcripts), "utf8");
+  text = await readFile(file, "utf8");
 });
 after(() => plugin.close());
 
+// The recording, anew each time.
+const recorded = () => parse(text).find((recording) => recording.id === id);
+
 test("what was recorded", async () => {
-  assert.deepEqual(await replay(plugin, recorded), []);
+  assert.deepEqual(await replay(plugin, recorded()), []);
 });
 
 for (const [what, change] of Object.entries({
@@ -27,13 +34,24 @@ for (const [what, change] of Object.entries({
   "an input that is refused": (x) => (x.input.abi = 2),
 })) {
   test(`fails on ${what}`, async () => {
-    const transcript = JSON.parse(recorded);
-    change(transcript.exchanges[0]);
-    assert.notDeepEqual(await replay(plugin, JSON.stringify(transcript)), []);
-    assert.deepEqual(await replay(plugin, recorded), [], "and the next one passes");
+    const recording = recorded();
+    change(recording.exchanges[0]);
+    assert.notDeepEqual(await replay(plugin, recording), []);
+    assert.deepEqual(await replay(plugin, recorded()), [], "and the next one passes");
   });
 }
 
-test("a folder without transcripts", async () => {
+test("a file with one that fails and one that passes", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "replay-"));
+  const changed = recorded();
+  changed.exchanges[0].output.result = { status: "error" };
+  await writeFile(join(dir, "S4.3.json"), stringify([changed, recorded()]));
+  const lines = [];
+  assert.deepEqual(await replayAll(plugin, dir, (line) => lines.push(line)), { passed: 1, failed: 1 });
+  assert.ok(lines.length > 0 && lines.every((line) => line.startsWith(`${id}: /exchanges/0/output`)), lines.join("\n"));
+  await rm(dir, { recursive: true });
+});
+
+test("a folder without recordings", async () => {
   assert.deepEqual(await replayAll(plugin, new URL(".", import.meta.url).pathname), { passed: 0, failed: 0 });
 });

@@ -4,20 +4,24 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import exact
 import replay
+from source import elements
 
-GOOD = (replay.TRANSCRIPTS / "S0.1/error-hides-absence.json").read_text(encoding="utf-8")
+ID = "S0.1/error-hides-absence"
+SECTION = elements((replay.RECORDINGS / "S0.1.json").read_text(encoding="utf-8"))
+GOOD = next(text for text in SECTION if exact.loads(text)["id"] == ID)
 
 # Its one call of a host function.
 CALL = GOOD.split('"calls": [')[1].split("],")[0]
 
 
-def run(text):
-    """The exit status of replay on a folder with one transcript, and its lines."""
+def run(*recordings):
+    """The exit status of replay on a folder with a file of these recordings, and its lines."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "S0.1", "error-hides-absence.json")
+        file = Path(folder, "below", "S0.1.json")
         file.parent.mkdir()
-        file.write_text(text, encoding="utf-8")
+        file.write_text(f"[{','.join(recordings)}]", encoding="utf-8")
         return run_folder(folder)
 
 
@@ -33,17 +37,17 @@ class Replay(unittest.TestCase):
     def assert_fails(self, before, after, pointer):
         tampered = GOOD.replace(before, after)
         self.assertNotEqual(tampered, GOOD)
-        status, lines = run(tampered)
+        status, lines = run(tampered, GOOD)
         self.assertEqual(status, 1)
         failure, summary = lines
-        self.assertTrue(failure.startswith(f"S0.1/error-hides-absence: {pointer}: "), failure)
-        self.assertEqual(summary, "0 passed, 1 failed")
+        self.assertTrue(failure.startswith(f"{ID}: {pointer}: "), failure)
+        self.assertEqual(summary, "1 passed, 1 failed")
 
     def test_good(self):
         self.assertEqual(run(GOOD), (0, ["1 passed, 0 failed"]))
 
-    def test_every_transcript(self):
-        status, lines = run_folder(replay.TRANSCRIPTS)
+    def test_every_recording(self):
+        status, lines = run_folder(replay.RECORDINGS)
         self.assertEqual(status, 0, lines)
 
     def test_empty(self):

@@ -15,7 +15,7 @@ mod runs;
 mod state;
 mod step;
 mod store;
-mod transcript;
+mod recording;
 
 pub use difference::{Difference, compare};
 pub use host::{Agent, Answer, Deliver, Host, Parked, Setup};
@@ -24,4 +24,4 @@ pub use replay::{Recorded, replay};
 pub use runs::Task;
 pub use step::{ParleyError, StepResult, call_input};
 pub use store::{Known, Route, Session, Target};
-pub use transcript::{Transcript, transcripts};
+pub use recording::{Recording, recordings};

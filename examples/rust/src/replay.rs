@@ -2,8 +2,8 @@ use std::vec::IntoIter;
 
 use anyhow::{Error, Result};
 
-use crate::transcript::Call;
-use crate::{Difference, Imports, Plugin, Transcript, compare};
+use crate::recording::Call;
+use crate::{Difference, Imports, Plugin, Recording, compare};
 
 /// A host that expects the calls of one exchange, in their order, and answers with what was recorded.
 #[derive(Default)]
@@ -41,9 +41,9 @@ impl Imports for Recorded {
     }
 }
 
-/// Plays a transcript to the plugin.
-pub fn replay(plugin: &mut Plugin<Recorded>, transcript: Transcript) -> Result<(), Difference> {
-    for (i, exchange) in transcript.exchanges.into_iter().enumerate() {
+/// Plays a recording to the plugin.
+pub fn replay(plugin: &mut Plugin<Recorded>, recording: Recording) -> Result<(), Difference> {
+    for (i, exchange) in recording.exchanges.into_iter().enumerate() {
         let place = format!("/exchanges/{i}");
         *plugin.imports() = Recorded {
             place: place.clone(),

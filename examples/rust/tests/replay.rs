@@ -3,16 +3,28 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
+
+const SECTION: &str = include_str!("../../../testdata/recordings/S5.4.json");
 
 /// One exchange with three calls.
-const GOOD: &str = include_str!("../../../testdata/transcripts/S5.4/allowed.json");
+fn good() -> &'static str {
+    let section: Vec<&RawValue> = serde_json::from_str(SECTION).unwrap();
+    let mut texts = section.into_iter().map(RawValue::get);
+    texts
+        .find(|text| text.contains(r#""id": "S5.4/allowed","#))
+        .unwrap()
+}
 
-/// Runs `replay` on a directory of its own with these transcripts: whether it succeeded, and what it printed after the versions.
-fn replay(name: &str, transcripts: &[&str]) -> (bool, String) {
+/// Runs `replay` on a directory of its own with these files: whether it succeeded, and what it printed after the versions.
+fn replay(name: &str, files: &[&str]) -> (bool, String) {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if dir.exists() {
+        fs::remove_dir_all(&dir).unwrap();
+    }
     fs::create_dir_all(&dir).unwrap();
-    for (i, transcript) in transcripts.iter().enumerate() {
-        fs::write(dir.join(format!("{i}.json")), transcript).unwrap();
+    for (i, file) in files.iter().enumerate() {
+        fs::write(dir.join(format!("{i}.json")), file).unwrap();
     }
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))
         .arg(&dir)
@@ -24,21 +36,22 @@ fn replay(name: &str, transcripts: &[&str]) -> (bool, String) {
     (output.status.success(), rest.into())
 }
 
-/// Replays a changed transcript and then the good one: the first fails as `says`, the second passes.
+/// Replays a changed recording and then, from the same file, the good one: the first fails as `says`, the second passes.
 fn fails(name: &str, change: impl FnOnce(&mut Value), says: &str) {
-    let mut transcript: Value = serde_json::from_str(GOOD).unwrap();
-    change(&mut transcript["exchanges"][0]);
-    let (success, text) = replay(name, &[&transcript.to_string(), GOOD]);
+    let mut recording: Value = serde_json::from_str(good()).unwrap();
+    change(&mut recording["exchanges"][0]);
+    let (success, text) = replay(name, &[&format!("[{recording},{}]", good())]);
     assert!(!success, "{text}");
     assert!(text.starts_with(&format!("S5.4/allowed: {says}")), "{text}");
     assert!(text.ends_with("\n1 passed, 1 failed\n"), "{text}");
 }
 
 #[test]
-fn good() {
+fn two_files() {
+    let file = format!("[{}]", good());
     assert_eq!(
-        replay("good", &[GOOD]),
-        (true, "1 passed, 0 failed\n".into())
+        replay("two-files", &[&file, &file]),
+        (true, "2 passed, 0 failed\n".into())
     );
 }
 

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 //	until REGEXP PROGRAM ARGS…   run again and again until standard output matches
 //	sql FILE STATEMENT      change a database behind its back
 //	plain FILE              standard output to FILE, with times made equal
+//	aged FILE               standard output to FILE, without the ages of old rows and the padding that depends on them
 //
 // bad/*.wasm are modules that are no plugins: abi (another version), exports
 // (one is missing), wasi (it wants WASI), tools (it has none); and such as do not
@@ -76,7 +77,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonMember, "keep": keep, "start": start, "signal": signalProcess, "ends": ends,
 			"says": says, "post": post, "build": build, "keypair": keypair, "sign": sign, "sql": execSQL, "plain": plain,
-			"hook": hook, "hooked": hooked, "expand": expand, "until": until,
+			"hook": hook, "hooked": hooked, "expand": expand, "until": until, "aged": aged,
 		},
 	})
 }
@@ -188,6 +189,25 @@ func plain(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "plain FILE")
 	text := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("SAMPLE"), "SAMPLE")
 	for _, m := range masks {
+		text = m.what.ReplaceAllString(text, m.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// ages are what is another each day.
+var ages = []struct {
+	what *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`\b\d+d ago\b`), "long ago"},
+	{regexp.MustCompile(`\b\d{3,}h\d+m[\d.]+s\b`), "long"},
+	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
+}
+
+func aged(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "aged FILE")
+	text := ts.ReadFile("stdout")
+	for _, m := range ages {
 		text = m.what.ReplaceAllString(text, m.by)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))

@@ -31,7 +31,7 @@ func TestOtherCompiler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recordingtest.ReplayAll(t, "../../../testdata/transcripts", func(x *recordingtest.Exchange, r *recordingtest.Replay) ([]byte, error) {
+			recordingtest.ReplayAll(t, "../../../testdata/recordings", func(x *recordingtest.Exchange, r *recordingtest.Replay) ([]byte, error) {
 				return p.Run(t.Context(), x.Export, x.Input, recorded{r})
 			})
 		})

@@ -43,7 +43,7 @@ func works(b *testing.B) []work {
 		{"loop of 100,000", wasmtest.Plugin(wasmtest.Code(wasmtest.Repeat(1, 100_000), wasmtest.I32(0))).Encode(), &recordingtest.Exchange{Export: "call"}},
 	}
 	for _, id := range []string{"S2.3/fifty-rows", "S3.1/fifty-messages", "S5.2/five-children"} {
-		t, err := recordingtest.LoadTranscript("../../../testdata/transcripts/" + id + ".json")
+		t, err := recordingtest.Find("../../../testdata/recordings", id)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -24,9 +24,9 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
 )
 
-const transcripts = "testdata/transcripts"
+const recordings = "testdata/recordings"
 
-// steps are what is measured. Those with a transcript take its last step.
+// steps are what is measured. Those with a recording take its last step.
 var steps = []*step{
 	{
 		// The least that a plugin can be asked: an input without a version, which it
@@ -37,9 +37,9 @@ var steps = []*step{
 			Output: []byte(`{"error":{"code":"unsupported","message":"the host speaks another ABI version; this plugin speaks version 1"}}`),
 		},
 	},
-	{name: "sessions_list, 50 rows", aim: aimNative, transcript: "S2.3/fifty-rows"},
-	{name: "sessions_history, 50 messages", aim: aimNative, transcript: "S3.1/fifty-messages"},
-	{name: "a host call with a reply of 10 KB", transcript: "S3.1/ten-kilobytes"},
+	{name: "sessions_list, 50 rows", aim: aimNative, recording: "S2.3/fifty-rows"},
+	{name: "sessions_history, 50 messages", aim: aimNative, recording: "S3.1/fifty-messages"},
+	{name: "a host call with a reply of 10 KB", recording: "S3.1/ten-kilobytes"},
 }
 
 func main() {
@@ -63,7 +63,7 @@ func run(ctx context.Context, root string, rounds int) (err error) {
 		if s.exchange != nil {
 			continue
 		}
-		t, err := recordingtest.LoadTranscript(filepath.Join(root, transcripts, recordingtest.TranscriptFile(s.transcript)))
+		t, err := recordingtest.Find(filepath.Join(root, recordings), s.recording)
 		if err != nil {
 			return err
 		}

@@ -15,10 +15,10 @@ import (
 
 // step is one call of an export, with what was recorded of it.
 type step struct {
-	name       string
-	aim        aim
-	transcript string                  // its id; empty: exchange is given
-	exchange   *recordingtest.Exchange // read from the transcript
+	name      string
+	aim       aim
+	recording string                  // its id; empty: exchange is given
+	exchange  *recordingtest.Exchange // read from the recording
 }
 
 // answers gives the recorded replies and does not look at the requests, so that

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// replayed are the transcripts whose last steps are run: most of the time the
+// replayed are the recordings whose last steps are run: most of the time the
 // first, and the second once in a hundred.
 var replayed = [...]string{"S2.1/limit-low", "S2.3/fifty-rows"}
 
@@ -39,7 +39,7 @@ func soakNode(ctx context.Context, dir string, steps int, m *memory) error {
 		return err
 	}
 	for i, id := range replayed {
-		t, err := recordingtest.LoadTranscript(filepath.Join("testdata", "transcripts", recordingtest.TranscriptFile(id)))
+		t, err := recordingtest.Find(filepath.Join("testdata", "recordings"), id)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@
 //
 //   node --expose-gc soak.mjs MODULE STEPS EXCHANGE…
 //
-// The exchanges are as in testdata/transcripts; of a hundred steps one takes the
+// The exchanges are as in testdata/recordings; of a hundred steps one takes the
 // last of them, the others the first. Every output is compared.
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";

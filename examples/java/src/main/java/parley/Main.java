@@ -12,7 +12,7 @@ final class Main {
     static final Path MODULE = Path.of("../../plugin/wasm/parley.wasm");
     static final Path WORLD = Path.of("../world.json");
     static final Path TRAP = Path.of("../../testdata/hostile/trap.wasm");
-    static final Path TRANSCRIPTS = Path.of("../../testdata/transcripts");
+    static final Path RECORDINGS = Path.of("../../testdata/recordings");
 
     private static final String USAGE = """
             usage: java -jar target/parley.jar demo | replay [DIR] | calls [N] | failures | version""";
@@ -27,7 +27,7 @@ final class Main {
                 new Demo(new Plugin(MODULE), WORLD, out).run();
                 yield true;
             }
-            case "replay" -> new Replay(MODULE, out).run(argument == null ? TRANSCRIPTS : Path.of(argument));
+            case "replay" -> new Replay(MODULE, out).run(argument == null ? RECORDINGS : Path.of(argument));
             case "calls" -> Calls.run(MODULE, argument == null ? 100_000 : Integer.parseInt(argument), out, System.err);
             case "failures" -> {
                 new Failures(MODULE, TRAP, out).run();

@@ -4,10 +4,10 @@ import com.google.gson.JsonPrimitive;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
-import parley.Transcript.Exchange;
-import parley.Transcript.HostCall;
+import parley.Recording.Exchange;
+import parley.Recording.HostCall;
 
-/** Replays transcripts with one instance of the plugin, and is its host while it does. */
+/** Replays recordings with one instance of the plugin, and is its host while it does. */
 final class Replay implements HostFunctions {
     private final Path module;
     private final PrintStream out;
@@ -23,33 +23,35 @@ final class Replay implements HostFunctions {
         this.guest = Guest.load(module, this);
     }
 
-    /** Replays all transcripts below a directory. True when there were some and all passed. */
+    /** Replays all recordings below a directory. True when there were some and all passed. */
     boolean run(Path dir) throws IOException {
         out.println(Versions.line());
         int passed = 0;
         int failed = 0;
-        for (Path file : Transcript.files(dir)) {
-            if (passes(Transcript.read(file))) {
-                passed++;
-            } else {
-                failed++;
+        for (Path file : Recording.files(dir)) {
+            for (Recording recording : Recording.read(file)) {
+                if (passes(recording)) {
+                    passed++;
+                } else {
+                    failed++;
+                }
             }
         }
         out.printf("%d passed, %d failed%n", passed, failed);
         return passed > 0 && failed == 0;
     }
 
-    private boolean passes(Transcript transcript) {
+    private boolean passes(Recording recording) {
         try {
-            for (int i = 0; i < transcript.exchanges().size(); i++) {
+            for (int i = 0; i < recording.exchanges().size(); i++) {
                 place = "/exchanges/" + i;
-                replay(transcript.exchanges().get(i));
+                replay(recording.exchanges().get(i));
             }
             return true;
         } catch (Mismatch mismatch) {
-            out.println(transcript.id() + ": " + mismatch.getMessage());
+            out.println(recording.id() + ": " + mismatch.getMessage());
         } catch (RuntimeException e) {
-            out.println(transcript.id() + ": " + place + ": " + e);
+            out.println(recording.id() + ": " + place + ": " + e);
             guest = Guest.load(module, this); // it may have been a trap
         }
         return false;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -17,21 +18,25 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ReplayTest {
-    private static final Path RECORDED = Main.TRANSCRIPTS.resolve("S1.1/bare-forms-mean-the-own-agent.json");
+    private static final Path RECORDED = Main.RECORDINGS.resolve("S1.1.json");
     private static final String ID = "S1.1/bare-forms-mean-the-own-agent";
 
     @TempDir
     Path dir;
 
-    private JsonObject transcript;
+    private JsonObject recording;
     private JsonObject exchange;
     private JsonArray calls;
     private JsonObject call;
 
     @BeforeEach
     void read() throws IOException {
-        transcript = Json.parse(Files.readString(RECORDED)).getAsJsonObject();
-        exchange = transcript.getAsJsonArray("exchanges").get(0).getAsJsonObject();
+        recording = Json.parse(Files.readString(RECORDED)).getAsJsonArray().asList().stream()
+                .map(JsonElement::getAsJsonObject)
+                .filter(json -> json.get("id").getAsString().equals(ID))
+                .findFirst()
+                .orElseThrow();
+        exchange = recording.getAsJsonArray("exchanges").get(0).getAsJsonObject();
         calls = exchange.getAsJsonArray("calls");
         call = calls.get(0).getAsJsonObject();
     }
@@ -86,7 +91,17 @@ class ReplayTest {
     }
 
     @Test
-    void failsWithoutTranscripts() throws IOException {
+    void goesOnInTheFileOfAFailure() throws IOException {
+        String good = recording.toString();
+        exchange.getAsJsonObject("output").addProperty("tampered", true);
+        Files.writeString(dir.resolve("S1.1.json"), "[" + recording + "," + good + "]");
+        List<String> printed = replay(false);
+        assertEquals(ID + ": /exchanges/0/output/tampered", printed.get(1));
+        assertEquals("1 passed, 1 failed", printed.get(printed.size() - 1));
+    }
+
+    @Test
+    void failsWithoutRecordings() throws IOException {
         write("index.json");
         List<String> printed = replay(false);
         assertEquals("0 passed, 0 failed", printed.get(1));
@@ -101,7 +116,7 @@ class ReplayTest {
     }
 
     private void write(String name) throws IOException {
-        Files.writeString(dir.resolve(name), transcript.toString());
+        Files.writeString(dir.resolve(name), "[" + recording + "]");
     }
 
     private List<String> replay(boolean passes) throws IOException {

@@ -1,5 +1,0 @@
-// Package abitest holds what only tests need of conformance: vectors as subtests,
-// and transcripts of the ABI conversation with their replay.
-//
-//	abitest.Run(t, vectors, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) { … })
-package recordingtest

@@ -1,0 +1,69 @@
+package recordingtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/conformance/vector"
+)
+
+// Recording is the conversation between host and plugin in one vector. A host
+// in any language replays it with the same module: it gives the input to the
+// export, checks that each host call asks what was recorded, gives the recorded
+// reply, and compares the output; all as JSON, numbers by value.
+type Recording struct {
+	ID        string     `json:"id"` // the vector's
+	Exchanges []Exchange `json:"exchanges"`
+}
+
+// Exchange is one call of an export. Its JSON documents are compact.
+type Exchange struct {
+	Export string          `json:"export"`
+	Input  json.RawMessage `json:"input"`
+	Calls  []HostCall      `json:"calls"`
+	Output json.RawMessage `json:"output"`
+}
+
+// HostCall is one host-function call within an exchange, in order.
+type HostCall struct {
+	Family  string          `json:"family"` // store, agent or deliver
+	Request json.RawMessage `json:"request"`
+	Reply   json.RawMessage `json:"reply"`
+}
+
+// Size is the length of the recording's JSON documents together.
+func (r *Recording) Size() (n int) {
+	for _, x := range r.Exchanges {
+		n += len(x.Input) + len(x.Output)
+		for _, c := range x.Calls {
+			n += len(c.Request) + len(c.Reply)
+		}
+	}
+	return n
+}
+
+// Derives reports whether a recording is one of derive, which are written by
+// hand: no vector is about that export.
+func Derives(id string) bool { return strings.HasPrefix(id, abi.ExportDerive+"/") }
+
+// Diff compares two recordings and returns a line for each difference.
+func (r *Recording) Diff(want *Recording) []string {
+	g, err1 := r.parsed()
+	w, err2 := want.parsed()
+	if err := errors.Join(err1, err2); err != nil {
+		return []string{err.Error()}
+	}
+	return vector.Diff(g, w)
+}
+
+func (r *Recording) parsed() (any, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("recording %s: %w", r.ID, err)
+	}
+	return jsonvalue.Parse(text)
+}

@@ -1,0 +1,155 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+const formerFolder = "../testdata/former"
+
+// TestFormer opens the databases of testdata/former, which former versions wrote. The
+// rows and the results of tools are what they were, and all open work continues and
+// ends as it would have ended under the version that wrote it.
+func TestFormer(t *testing.T) {
+	files, err := filepath.Glob(formerFolder + "/*/parley.db.gz")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no database: %v", formerFolder, err)
+	}
+	for _, file := range files {
+		folder := filepath.Dir(file)
+		former, err := os.ReadFile(filepath.Join(folder, "parley.wasm"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, with := range []struct {
+			name string
+			serving
+		}{
+			{"its own module", serving{wasm: former, origin: "parley.wasm"}},
+			{"the current module", serving{wasm: wasm.Parley, rephrased: true}},
+			{"another module", serving{wasm: withSection(wasm.Parley), rephrased: true}},
+		} {
+			t.Run(filepath.Base(folder)+" with "+with.name, func(t *testing.T) { continueFormer(t, folder, with.serving) })
+		}
+	}
+}
+
+// serving says which module serves a former database.
+type serving struct {
+	wasm      []byte
+	origin    string // empty: it is built in
+	rephrased bool   // it may word its notes and messages in another way
+}
+
+// withSection returns a module that differs from the given one only in its digest.
+func withSection(module []byte) []byte {
+	return append(slices.Clone(module), 0, 7, 6, 'f', 'o', 'r', 'm', 'e', 'r') // a custom section
+}
+
+// continueFormer opens a copy of a folder's database, compares it with the folder's
+// other files, and brings its work to the end.
+func continueFormer(t *testing.T, folder string, with serving) {
+	var calls []formerCall
+	var reads []formerRead
+	var before, end formerRows
+	readFormer(t, folder, "calls.json", &calls)
+	readFormer(t, folder, "reads.json", &reads)
+	readFormer(t, folder, "rows.json", &before)
+	readFormer(t, folder, "end.json", &end)
+	file := unpackFormer(t, folder)
+	synctest.Test(t, func(t *testing.T) {
+		w := openFormer(t, file, time.UnixMilli(before.Now))
+		same(t, "rows.json", &before, w.rows())
+		w.up(with.wasm, with.origin)
+		same(t, "reads.json", reads, w.read(reads))
+		after, answers := w.end(&before, calls)
+		w.down()
+		before.compare(t, after, w.take())
+		after.answered(t, answers)
+		same(t, "end.json", end.outline(!with.rephrased), after.outline(!with.rephrased))
+	})
+}
+
+// end brings all work to the end, with what the operator does for it, and returns the
+// rows and the answers to repeated calls, by flow.
+func (w *formerWorld) end(before *formerRows, calls []formerCall) (after *formerRows, answers map[string]string) {
+	w.Helper()
+	if err := w.host.DropFlow(w.Context(), before.call(w.T, parkedToDrop).ID); err != nil {
+		w.Error(err)
+	}
+	if err := w.host.Start(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	answers = w.repeat(before, calls)
+	w.pass(archiveAfter)
+	w.retry(before)
+	w.pass(archiveAfter)
+	w.resend(before)
+	return w.rows(), answers
+}
+
+// pass lets time pass, and what is due by then happen.
+func (w *formerWorld) pass(d time.Duration) {
+	time.Sleep(d + time.Minute)
+	synctest.Wait()
+}
+
+// repeat makes the calls of the database a second time and returns the answers.
+func (w *formerWorld) repeat(before *formerRows, calls []formerCall) map[string]string {
+	w.Helper()
+	answers := map[string]string{}
+	for _, c := range calls {
+		answer, err := w.host.Call(w.Context(), c.host())
+		if err != nil {
+			w.Fatalf("call %q: %v", c.ID, err)
+		}
+		if want := before.call(w.T, c.ID).ID; answer.FlowID != want {
+			w.Errorf("call %q is answered by flow %s, not %s", c.ID, answer.FlowID, want)
+		}
+		answers[answer.FlowID] = string(answer.Result)
+		c.Args = []byte(`{"sessionKey":"main","message":"another"}`)
+		if _, err := w.host.Call(w.Context(), c.host()); !errors.Is(err, abi.InvalidArgs) {
+			w.Errorf("call %q with other arguments: %v", c.ID, err)
+		}
+	}
+	return answers
+}
+
+// retry lets the parked flow continue. Under the module that served last it has stayed
+// parked; another one has tried it again when it took over.
+func (w *formerWorld) retry(before *formerRows) {
+	w.Helper()
+	f, err := w.host.Flow(w.Context(), before.call(w.T, parkedToRetry).ID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	same := w.host.ActivePlugin().Digest == before.Activations[0].Digest
+	if (f.Status == store.FlowParked) != same {
+		w.Errorf("the parked flow is %s", f.Status)
+	}
+	if err := w.host.RetryFlow(w.Context(), f.ID); same && err != nil || !same && !errors.Is(err, abi.Conflict) {
+		w.Errorf("retry of the parked flow: %v", err)
+	}
+}
+
+// resend posts the deliveries again that had failed before.
+func (w *formerWorld) resend(before *formerRows) {
+	w.Helper()
+	for _, d := range before.Deliveries {
+		if d.Status == store.DeliveryFailed {
+			if err := w.host.ResendDelivery(w.Context(), d.ID); err != nil {
+				w.Error(err)
+			}
+		}
+	}
+	synctest.Wait()
+}

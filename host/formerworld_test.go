@@ -1,0 +1,197 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// formerSettings are what the databases of testdata/former are written and continued
+// with.
+const formerSettings = `{
+  session: { agentToAgent: { maxPingPongTurns: 3 } },
+  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
+  agents: {
+    defaults: { subagents: { allowAgents: ["*"], archiveAfterMinutes: 60, maxConcurrent: 1, maxChildrenPerAgent: 10 } },
+    list: [{ id: "main", default: true }, { id: "ops" }],
+  },
+  delivery: { maxAge: "2h" },
+  runs: { groups: { main: 1 } },
+  plugins: { verify: "none", rollback: { failures: 4, steps: 20 } },
+}`
+
+const archiveAfter = time.Hour
+
+// formerWorld is a host over a database of testdata/former, in a synctest bubble.
+type formerWorld struct {
+	*testing.T
+	*formerAgents
+	*formerSink
+	path string
+	db   *formerStore
+	host *host.Host
+	zero time.Time // of the bubble
+	at   time.Time // of the database at zero
+	ids  int
+}
+
+// formerStore is a database with a secret of its own (tameStore).
+type formerStore struct{ tameStore }
+
+func (s *formerStore) Secret() []byte { return s.DB.Secret() }
+
+// openFormer opens a database at a time.
+func openFormer(t *testing.T, file string, at time.Time) *formerWorld {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &formerWorld{
+		T: t, path: file, formerAgents: &formerAgents{}, formerSink: &formerSink{},
+		db: &formerStore{tameStore{db}}, zero: time.Now(), at: at,
+	}
+}
+
+// now is the database's time.
+func (w *formerWorld) now() time.Time { return w.at.Add(time.Since(w.zero)) }
+
+// up opens a host, which is not started.
+func (w *formerWorld) up(module []byte, origin string) {
+	w.Helper()
+	c, err := config.Parse("test", []byte(formerSettings))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.host, err = host.New(w.Context(), module, &host.Options{
+		Store: w.db, Config: c, CacheDir: compiled, Limits: patient, Logger: slog.New(slog.DiscardHandler),
+		BuiltIn: wasm.Parley, Origin: origin, Now: w.now,
+		NewID:  func() string { w.ids++; return fmt.Sprintf("id-%03d", w.ids) },
+		Agents: func(string) (runner.Runner, error) { return w.formerAgents, nil },
+		Sinks:  func(string) (sink.Sink, error) { return w.formerSink, nil },
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(w.down)
+}
+
+// down closes the host at once, whatever is under way.
+func (w *formerWorld) down() {
+	w.Helper()
+	if w.host == nil {
+		return
+	}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.host.Close(now); err != nil && !errors.Is(err, context.Canceled) {
+		w.Error(err)
+	}
+	w.host = nil
+}
+
+// rows reads all work and modules.
+func (w *formerWorld) rows() *formerRows {
+	w.Helper()
+	ctx, all := w.Context(), &store.Filter{Limit: 10_000}
+	view, err := w.db.View(ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r := &formerRows{Now: w.now().UnixMilli(), Messages: map[string]string{}, Children: map[string]string{}}
+	errs := make([]error, 6)
+	r.Flows, errs[0] = view.Flows(ctx, all)
+	r.Runs, errs[1] = view.Runs(ctx, all)
+	r.Deliveries, errs[2] = view.Deliveries(ctx, all)
+	r.Modules, errs[3] = view.Modules(ctx)
+	r.Activations, errs[4] = view.Activations(ctx, 100)
+	r.States, errs[5] = view.States(ctx)
+	listed, err := view.List(ctx, &abi.ListRequest{IncludeArchived: true, Limit: abi.MaxListLimit})
+	errs = append(errs, err)
+	keys := []string{"global"} // which lists do not show under these settings
+	for _, s := range listed.Rows {
+		keys = append(keys, s.Session.Key)
+	}
+	for _, key := range keys {
+		s, err := view.Get(ctx, key)
+		r.Sessions, errs = append(r.Sessions, s.AppendJSON(nil)), append(errs, err)
+	}
+	for _, f := range r.Flows {
+		for _, key := range f.Created {
+			r.Children[key] = childStatus(row(w.T, w.db, key))
+		}
+	}
+	for _, run := range r.Runs {
+		messages, err := view.RunMessages(ctx, run.ID)
+		for _, m := range messages {
+			r.Messages[run.ID] += gjson.GetBytes(m, "role").Str + " "
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(append(errs, view.Close())...); err != nil {
+		w.Fatal(err)
+	}
+	return r
+}
+
+func childStatus(s *abi.Session) string {
+	switch {
+	case s == nil:
+		return "deleted"
+	case s.ArchivedAt != 0:
+		return "archived, " + s.Status
+	}
+	return s.Status
+}
+
+// formerCall is a call of a tool that can be made again.
+type formerCall struct {
+	ID     string          `json:"id,omitempty"`
+	Tool   string          `json:"tool"`
+	Args   json.RawMessage `json:"args"`
+	Caller abi.Caller      `json:"caller"`
+}
+
+func (c *formerCall) host() *host.Call {
+	return &host.Call{ID: c.ID, Tool: c.Tool, Args: c.Args, Caller: c.Caller}
+}
+
+// formerRead is a call of a tool that reads, and its result.
+type formerRead struct {
+	formerCall
+	Result json.RawMessage `json:"result"`
+}
+
+// read makes calls of tools that read, and returns them with their results.
+func (w *formerWorld) read(calls []formerRead) []formerRead {
+	w.Helper()
+	done := make([]formerRead, len(calls))
+	for i, c := range calls {
+		answer, err := w.host.Call(w.Context(), c.host())
+		if err != nil {
+			w.Fatalf("%s %s: %v", c.Tool, c.Args, err)
+		}
+		done[i] = formerRead{c.formerCall, answer.Result}
+	}
+	return done
+}
