@@ -174,10 +174,9 @@ func (r *Rows) Lines() (lines []string) {
 }
 
 // FailUnended fails for each flow, run and delivery that has not ended, for work that
-// is scheduled though nothing is left to do, and for runs, deliveries and children
-// of no flow.
+// is scheduled though nothing is left to do, and for runs and deliveries of no flow.
 func (r *Rows) FailUnended(t *Report) {
-	flows, children := map[string]bool{}, map[string]bool{}
+	flows := map[string]bool{}
 	check := func(kind, id, flow, status string, ended bool) {
 		if !ended {
 			t.Fail("%s %s is %s", kind, id, status)
@@ -188,7 +187,6 @@ func (r *Rows) FailUnended(t *Report) {
 	}
 	for _, f := range r.Flows {
 		flows[f.ID] = true
-		children[gjson.GetBytes(f.Answer, "childSessionKey").Str] = true
 		check("flow", f.ID, f.ID, f.Status, f.Ended())
 	}
 	for _, run := range r.Runs {
@@ -197,12 +195,20 @@ func (r *Rows) FailUnended(t *Report) {
 	for _, d := range r.Deliveries {
 		check("delivery", d.ID, d.FlowID, d.Status, d.Ended())
 	}
-	for key, s := range r.Sessions {
-		if s.SpawnedBy != "" && !children[key] {
-			t.Fail("session %s is the child of no spawn", key)
-		}
-	}
 	for _, d := range r.Due {
 		t.Fail("%s %s has ended, and is still scheduled", d.Kind, d.ID)
+	}
+}
+
+// FailUnspawned fails for each child that no flow has spawned.
+func (r *Rows) FailUnspawned(t *Report) {
+	spawned := map[string]bool{}
+	for _, f := range r.Flows {
+		spawned[gjson.GetBytes(f.Answer, "childSessionKey").Str] = true
+	}
+	for key, s := range r.Sessions {
+		if s.SpawnedBy != "" && !spawned[key] {
+			t.Fail("session %s is the child of no spawn", key)
+		}
 	}
 }

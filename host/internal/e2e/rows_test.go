@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func TestFailUnended(t *testing.T) {
+func TestFail(t *testing.T) {
 	answer := []byte(`{"childSessionKey":"agent:ops:subagent:1"}`)
 	ended := &Rows{
 		Sessions:   map[string]*abi.Session{"agent:main:main": {}, "agent:ops:subagent:1": {SpawnedBy: "agent:main:main"}},
@@ -32,7 +32,8 @@ func TestFailUnended(t *testing.T) {
 		want int
 	}{"ended": {ended, 0}, "open": {open, 5}, "strange": {strange, 3}} {
 		var found Report
-		if test.rows.FailUnended(&found); len(found.Problems()) != test.want {
+		test.rows.FailUnended(&found)
+		if test.rows.FailUnspawned(&found); len(found.Problems()) != test.want {
 			t.Errorf("%s: %q, want %d problems", name, found.Problems(), test.want)
 		}
 	}

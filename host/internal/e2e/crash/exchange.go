@@ -19,6 +19,7 @@ type exchange struct {
 	*e2e.Report
 	*workspace
 	scenario *scenario
+	call     call
 	peers    *e2e.Peers
 }
 
@@ -27,11 +28,12 @@ func (s *scenario) with(ctx context.Context, name string, hangs bool, fn func(e 
 	peers := e2e.NewPeers(answer)
 	peers.Start()
 	defer peers.Close()
-	w := &workspace{dir: filepath.Join(s.dir, name), sessions: s.sessions, attempts: s.attempts, hangs: hangs}
+	call, sessions := s.call()
+	w := &workspace{dir: filepath.Join(s.dir, name), sessions: sessions, attempts: s.attempts(), hangs: hangs}
 	if err := w.create(ctx, peers); err != nil {
 		return err
 	}
-	e := &exchange{&e2e.Report{}, w, s, peers}
+	e := &exchange{&e2e.Report{}, w, s, call, peers}
 	return errors.Join(fn(e), e.killAgents(), os.RemoveAll(w.dir))
 }
 
@@ -69,7 +71,7 @@ func (e *exchange) start(ctx context.Context, name string, h halt) (*e2e.Process
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(&job{Dir: e.dir, Trace: name, Call: e.scenario.call.request(), Halt: h})
+	text, err := json.Marshal(&job{Dir: e.dir, Trace: name, Call: e.call.request(), Halt: h})
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +117,13 @@ func (e *exchange) verify(ctx context.Context, before *state, unaware bool) erro
 		return err
 	}
 	rows.FailUnended(e.Report)
+	rows.FailUnspawned(e.Report)
 	if len(rows.Flows) != 1 {
 		e.Fail("%d flows, want one", len(rows.Flows))
 	}
 	for _, s := range rows.Stories() {
 		v := &verification{e.Report, s, e.peers, e.attempts}
-		v.check(e.scenario.call)
+		v.check(e.call)
 	}
 	e.peers.FailUnexpected(e.Report)
 	if before.between() {

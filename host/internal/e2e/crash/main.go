@@ -76,12 +76,12 @@ func crash(ctx context.Context, dir string, r *e2e.Report) error {
 	fmt.Println("seed", *seed)
 	start := time.Now()
 	for i, s := range scenarios() {
-		if !strings.Contains(s.name, *only) {
+		if !strings.Contains(s.String(), *only) {
 			continue
 		}
 		s.dir = filepath.Join(dir, fmt.Sprint(i))
 		if err := s.run(ctx, r); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s: %w", s, err)
 		}
 	}
 	for _, l := range []*load{sends(*sendKills), spawns(*spawnKills)} {

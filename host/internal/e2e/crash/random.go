@@ -200,6 +200,7 @@ func (k *killing) verify(ctx context.Context) error {
 		return err
 	}
 	rows.FailUnended(k.Report)
+	rows.FailUnspawned(k.Report)
 	for _, s := range rows.Stories() {
 		k.verifyCall(s)
 	}

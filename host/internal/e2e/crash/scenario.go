@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/internal/e2e"
@@ -13,75 +14,65 @@ const requester = "agent:main:main"
 
 // scenario is exchanges of one kind: one call, and all that follows from it.
 type scenario struct {
-	name     string
-	dir      string
-	call     call
 	channel  string
-	agent    string         // at work first: "ops" asks the model, "cmd" runs a command
-	sessions []*abi.Session // stored at first
-	attempts int            // that a run may have
-	only     string         // the kind of points to halt at; empty: all. Another scenario has the others
-	stops    bool           // its processes are stopped too
-}
+	agent    string // at work first: "ops" asks the model, "cmd" runs a command
+	announce string // of a spawn; empty: the call is a send
+	deletes  bool   // the child of a spawn, at the end
+	once     bool   // runs have one attempt: they end when they are interrupted
+	only     string // the kind of points to halt at; empty: all. Another scenario has the others
+	stops    bool   // processes are stopped too
 
-// sending is a scenario of a send.
-func sending(channel, agent string) *scenario {
-	c := &send{tag: "#x#", from: requester, to: "agent:" + agent + ":t0", channel: channel}
-	return &scenario{
-		name: "send " + channel + " " + agent, call: c, channel: channel, agent: agent, attempts: 2,
-		sessions: []*abi.Session{session(c.from, "", 0), session(c.to, channel, 0)},
-	}
-}
-
-// spawning is a scenario of a spawn by a session with a channel.
-func spawning(channel string, c spawn) *scenario {
-	c.tag, c.from, c.channel, c.task = "#x#", requester, channel, "do"
-	name := "spawn " + channel + " " + c.agent
-	if c.announce == toParent {
-		name += " parent"
-	}
-	if c.deletes {
-		name += " delete"
-	}
-	return &scenario{
-		name: name, call: &c, channel: channel, agent: c.agent, attempts: 2,
-		sessions: []*abi.Session{session(c.from, channel, 0)},
-	}
-}
-
-// at limits a scenario to points of one kind.
-func (s *scenario) at(kind string) *scenario {
-	s.only = kind
-	return s
-}
-
-// once gives runs one attempt: they end when they are interrupted.
-func (s *scenario) once() *scenario {
-	s.name += " once"
-	s.attempts = 1
-	return s
-}
-
-// stopped lets the processes of a scenario be stopped, besides being killed.
-func (s *scenario) stopped() *scenario {
-	s.stops = true
-	return s
+	dir string
 }
 
 func scenarios() []*scenario {
 	return []*scenario{
-		sending("webhook", "ops").stopped(),
-		sending("webhook", "cmd").stopped(),
-		sending("discord", "ops").at(pointPost).stopped(),
-		sending("telegram", "ops").at(pointPost).stopped(),
-		sending("slack", "ops").at(pointPost).stopped(),
-		spawning("webhook", spawn{agent: "ops", announce: toChannel}).stopped(),
-		spawning("webhook", spawn{agent: "cmd", announce: toChannel}),
-		spawning("webhook", spawn{agent: "ops", announce: toParent}),
-		spawning("webhook", spawn{agent: "ops", announce: toChannel, deletes: true}),
-		spawning("webhook", spawn{agent: "ops", announce: toChannel}).at(pointAgent).once(),
-		spawning("telegram", spawn{agent: "ops", announce: toChannel}).at(pointPost),
+		{channel: "webhook", agent: "ops", stops: true},
+		{channel: "webhook", agent: "cmd", stops: true},
+		{channel: "discord", agent: "ops", only: pointPost, stops: true},
+		{channel: "telegram", agent: "ops", only: pointPost, stops: true},
+		{channel: "slack", agent: "ops", only: pointPost, stops: true},
+		{channel: "webhook", agent: "ops", announce: toChannel, stops: true},
+		{channel: "webhook", agent: "cmd", announce: toChannel},
+		{channel: "webhook", agent: "ops", announce: toParent},
+		{channel: "webhook", agent: "ops", announce: toChannel, deletes: true},
+		{channel: "webhook", agent: "ops", announce: toChannel, only: pointAgent, once: true},
+		{channel: "telegram", agent: "ops", announce: toChannel, only: pointPost},
 	}
+}
+
+func (s *scenario) String() string {
+	words := []string{"spawn", s.channel, s.agent}
+	if s.announce == "" {
+		words[0] = "send"
+	}
+	for _, w := range []struct {
+		word string
+		is   bool
+	}{{"parent", s.announce == toParent}, {"delete", s.deletes}, {"once", s.once}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// call returns the call, and the sessions that are stored before it.
+func (s *scenario) call() (call, []*abi.Session) {
+	if s.announce != "" {
+		c := &spawn{tag: "#x#", from: requester, channel: s.channel, agent: s.agent, task: "do", announce: s.announce, deletes: s.deletes}
+		return c, []*abi.Session{session(c.from, s.channel, 0)}
+	}
+	c := &send{tag: "#x#", from: requester, to: "agent:" + s.agent + ":t0", channel: s.channel}
+	return c, []*abi.Session{session(c.from, "", 0), session(c.to, s.channel, 0)}
+}
+
+// attempts is how many attempts a run may have.
+func (s *scenario) attempts() int {
+	if s.once {
+		return 1
+	}
+	return 2
 }
 
 // halts returns where the processes of a scenario halt: before and after each point.
@@ -116,7 +107,7 @@ func (s *scenario) run(ctx context.Context, r *e2e.Report) error {
 		if err == nil {
 			s.judge(found, len(points), how, want)
 		}
-		r.Add(s.name, found)
+		r.Add(s.String(), found)
 		if err != nil {
 			return err
 		}
@@ -135,5 +126,5 @@ func (s *scenario) judge(r *e2e.Report, points int, how string, want int) {
 	if n := r.Counted(countBetween); n < least {
 		r.Fail("%d processes were halted between the post and its record, want %d", n, least)
 	}
-	fmt.Printf("%-26s %3d points, %3d %s, %d problems, %s\n", s.name, points, r.Counted(how), how, len(r.Problems()), r.Summary())
+	fmt.Printf("%-26v %3d points, %3d %s, %d problems, %s\n", s, points, r.Counted(how), how, len(r.Problems()), r.Summary())
 }
