@@ -77,7 +77,8 @@ func (st *stoppage) String() string {
 // run reports whether the first process was stopped, and continued in time.
 func (st *stoppage) run(ctx context.Context, e *exchange) (stopped bool, err error) {
 	st.turn <- struct{}{}
-	defer func() { <-st.turn }()
+	endTurn := sync.OnceFunc(func() { <-st.turn })
+	defer endTurn()
 	first, stopped, err := st.stopFirst(ctx, e)
 	if err != nil || !stopped {
 		return false, err
@@ -91,7 +92,7 @@ func (st *stoppage) run(ctx context.Context, e *exchange) (stopped bool, err err
 	}
 	continued := true
 	if st.pastLease {
-		err = st.continueAfter(ctx, e, first, until)
+		err = st.continueAfter(ctx, e, first, until, endTurn)
 	} else {
 		continued, err = st.continueAmid(ctx, e, first)
 	}
@@ -101,15 +102,15 @@ func (st *stoppage) run(ctx context.Context, e *exchange) (stopped bool, err err
 	return true, e.verify(ctx, before, !st.pastLease)
 }
 
-// continueAfter continues the first process when its successor is done.
-func (st *stoppage) continueAfter(ctx context.Context, e *exchange, first *e2e.Process, until time.Time) error {
+// continueAfter continues the first process when its successor is done. Meanwhile it lets
+// another exchange have the turn, and does not wait for a new one: first must not exceed
+// its limit.
+func (st *stoppage) continueAfter(ctx context.Context, e *exchange, first *e2e.Process, until time.Time, endTurn func()) error {
 	if err := e.finish(ctx, "second"); err != nil {
 		return err
 	}
-	<-st.turn // other exchanges may have it
-	err := e2e.Sleep(ctx, time.Until(until))
-	st.turn <- struct{}{}
-	return errors.Join(err, st.continueFirst(ctx, e, first))
+	endTurn()
+	return errors.Join(e2e.Sleep(ctx, time.Until(until)), st.continueFirst(ctx, e, first))
 }
 
 // continueAmid continues the first process while its successor is stopped at its first
