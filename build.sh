@@ -22,10 +22,10 @@ usage: ./build.sh VERB
   bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
            per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
-           500 times of sends (--kills N), 300 times of spawns (--spawn-kills N); --only TEXT picks scenarios by name,
-           --seed N repeats the random choices
+           500 times of sends (-kills N), 300 times of spawns (-spawn-kills N); -only TEXT picks scenarios by name,
+           -seed N repeats the random choices
   swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
-  soak     a million steps in the Go host and in one instance in Node (-steps N): fails when memory grows; --only go or node
+  soak     a million steps in the Go host and in one instance in Node (-steps N): fails when memory grows; -only go or node
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
   long     crash, swaps, soak, fuzz (a minute each), bench, conform and repro with their full numbers:
            ./build.sh long [STAGE...] [-seed N]; appends what each has counted to ~/.cache/parley/long.jsonl, or $PARLEY_LONG_LOG,
@@ -137,7 +137,7 @@ bench() {
   go run ./host/internal/bench "$@"
 }
 
-crash() { go run ./host/internal/e2e/crashtest "$@"; }
+crash() { go run ./host/internal/e2e/crash "$@"; }
 
 swaps() { go run ./host/internal/e2e/swaps "$@"; }
 

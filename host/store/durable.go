@@ -72,6 +72,9 @@ type View interface {
 	Parents(ctx context.Context, limit int) ([]string, error)
 	// Due returns all scheduled work of a kind, what is due first ahead.
 	Due(ctx context.Context, kind string) ([]Due, error)
+	// CountDue returns how many pieces of work of a kind are scheduled for a time
+	// before this one, without listing them.
+	CountDue(ctx context.Context, kind string, before int64) (int, error)
 	ModuleView
 }
 

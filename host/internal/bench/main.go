@@ -1,10 +1,7 @@
-// Command bench measures a gateway as its clients see it: over HTTP, against
-// stores of different sizes, in one run. It compares two servers request by
-// request, so that what disturbs one disturbs the other, and prints medians and
-// their ratio; no time is ever asserted. At last it measures sends and spawns in
-// hosts of its own process.
-//
-//	go run ./host/bench [-sessions N] [-long N] [-large MB] [-requests N]
+// Command bench measures a gateway as its clients see it: over HTTP, against stores of
+// different sizes, in one run. It compares two gateways request by request, so that a
+// disturbance meets both, and prints medians and their ratio; it asserts no time. At last
+// it measures sends and spawns in hosts of its own process.
 package main
 
 import (
@@ -13,45 +10,24 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
-	"github.com/parley-wasm/parley/host/internal/bench/gateway"
+	"github.com/parley-wasm/parley/host/internal/e2e"
 	"github.com/parley-wasm/parley/host/internal/storegen"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { e2e.Main("bench", run) }
 
-// size is one of the two stores that are compared.
-type size struct {
-	name     string
-	sessions int
-	long     int // messages of the long session
-	large    int // bytes of the large session; 0 = none
-}
-
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {
 	sessions := flag.Int("sessions", 10_000, "sessions of the big store; the small one has 100")
 	long := flag.Int("long", 200_000, "messages of the big store's longest session; the small one's has 100")
 	large := flag.Int("large", 100, "MB of the big store's largest session")
 	requests := flag.Int("requests", 300, "requests per row and store")
 	flag.Parse()
 
-	dir, err := os.MkdirTemp("", "parley-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary, err := gateway.Build(ctx, dir)
+	program, err := e2e.Build(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -59,52 +35,47 @@ func run(ctx context.Context) (err error) {
 	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
 		return err
 	}
-
-	sizes := [2]size{
-		{"small", 100, 100, 0},
-		{"big", *sessions, *long, *large << 20},
-	}
-	var servers [2]*gateway.Gateway
-	for i, s := range sizes {
-		db := filepath.Join(dir, s.name+".db")
-		if err := generate(ctx, db, s); err != nil {
+	var gateways [2]*e2e.Gateway
+	for i, s := range []struct {
+		name   string
+		stored storegen.Options
+	}{
+		{"small", storegen.Options{Sessions: 100, LongMessages: 100}},
+		{"big", storegen.Options{Sessions: *sessions, LongMessages: *long, LargeBytes: *large << 20}},
+	} {
+		g := &e2e.Gateway{Program: program, Database: filepath.Join(dir, s.name+".db"), Config: config, Cache: filepath.Join(dir, "cache"), Log: os.Stderr}
+		if err := generate(ctx, g.Database, s.name, &s.stored); err != nil {
 			return fmt.Errorf("generate the %s store: %w", s.name, err)
 		}
-		if servers[i], err = gateway.Start(ctx, binary, db, config, connections); err != nil {
+		if err := g.Start(ctx); err != nil {
 			return fmt.Errorf("start on the %s store: %w", s.name, err)
 		}
-		defer func() { err = errors.Join(err, servers[i].Stop()) }()
+		defer func() { err = errors.Join(err, g.Stop()) }()
+		gateways[i] = g
 	}
-	if err := compare(ctx, servers, *requests); err != nil {
+	if err := compare(ctx, gateways, *requests); err != nil {
 		return err
 	}
-	if err := saturate(ctx, sizes, servers); err != nil {
+	if err := saturate(ctx, gateways); err != nil {
 		return err
 	}
-	return errors.Join(sends(ctx, dir), children(ctx, dir))
+	return errors.Join(measureSends(ctx, dir), measureSpawns(ctx, dir))
 }
 
-// configuration lets the caller see everything, which is the hardest case: the
-// store has nothing to leave out.
-const configuration = `{
-  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
-  gateway: { tokens: [{ token: "bench", operator: true }] },
-}`
+// configuration lets the caller see everything, which is the hardest case: the store
+// cannot leave anything out.
+const configuration = `{ tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } } }`
 
-func generate(ctx context.Context, path string, s size) (err error) {
-	db, err := sqlite.Open(ctx, path, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func generate(ctx context.Context, file, name string, o *storegen.Options) error {
 	begin := time.Now()
-	made, err := storegen.Generate(ctx, db, &storegen.Options{
-		Seed: 1, Sessions: s.sessions, LongMessages: s.long, LargeBytes: s.large, Now: time.Now(),
+	o.Seed, o.Now = 1, begin
+	return e2e.WithStore(ctx, file, func(db *sqlite.DB) error {
+		made, err := storegen.Generate(ctx, db, o)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s store: %d sessions, %d messages, %d MB, made in %.1f s\n",
+			name, made.Sessions, made.Messages, made.Bytes>>20, time.Since(begin).Seconds())
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s store: %d sessions, %d messages, %d MB, made in %.1f s\n",
-		s.name, made.Sessions, made.Messages, made.Bytes>>20, time.Since(begin).Seconds())
-	return nil
 }

@@ -71,6 +71,18 @@ func testDue(t *testing.T, s store.Durable) {
 		if diff := cmp.Diff(want, dueOf(t, s, kind)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
+		for before := range int64(11) {
+			got := ask(t, s, func(ctx context.Context, v store.View) (int, error) { return v.CountDue(ctx, kind, before) })
+			due := 0
+			for _, d := range want {
+				if d.At < before {
+					due++
+				}
+			}
+			if got != due {
+				t.Errorf("%d pieces of kind %s are scheduled before %d; want %d", got, kind, before, due)
+			}
+		}
 	}
 }
 

@@ -17,35 +17,30 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
+	"github.com/parley-wasm/parley/host/internal/e2e"
 	"github.com/parley-wasm/parley/host/internal/storegen"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// errand is a call, and how many rows or messages its result has.
-type errand struct {
+// question is a call, and how many rows or messages its result has.
+type question struct {
 	tool, args, counted string
 	want                int64
 }
 
-// Of a hundred calls one asks for much, which is what makes memory grow.
+// One call of a hundred asks for much, because that makes memory grow.
 var (
-	little = errand{abi.ToolList, `{"limit": 1}`, "sessions.#", 1}
-	much   = errand{abi.ToolHistory, `{"sessionKey": "current", "limit": 100}`, "messages.#", 100}
+	little = question{abi.ToolList, `{"limit": 1}`, "sessions.#", 1}
+	much   = question{abi.ToolHistory, `{"sessionKey": "current", "limit": 100}`, "messages.#", 100}
 )
 
 // soakGo calls a host with a store, from two callers for each core.
-func soakGo(ctx context.Context, steps int, r *record) (err error) {
-	dir, err := os.MkdirTemp("", "parley-soak-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	db, err := sqlite.Open(ctx, filepath.Join(dir, "parley.db"), nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func soakGo(ctx context.Context, dir string, steps int, m *memory) error {
+	return e2e.WithStore(ctx, filepath.Join(dir, "parley.db"), func(db *sqlite.DB) error { return soakHost(ctx, db, steps, m) })
+}
+
+func soakHost(ctx context.Context, db *sqlite.DB, steps int, m *memory) (err error) {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Seed: 1, Sessions: 100, LongMessages: 1000, Now: time.Now()}); err != nil {
 		return err
 	}
@@ -56,42 +51,40 @@ func soakGo(ctx context.Context, steps int, r *record) (err error) {
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
 	callers := 2 * runtime.GOMAXPROCS(0)
 	for tenth := range readings {
-		g, ctx := errgroup.WithContext(ctx)
+		group, ctx := errgroup.WithContext(ctx)
 		for c := range callers {
-			g.Go(func() error {
-				for step := c; step < steps/readings; step += callers {
-					e := &little
+			group.Go(func() (err error) {
+				for step := c; step < steps/readings && err == nil; step += callers {
+					q := &little
 					if step%100 == 0 {
-						e = &much
+						q = &much
 					}
-					if err := e.run(ctx, h); err != nil {
-						return err
-					}
+					err = q.ask(ctx, h)
 				}
-				return nil
+				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
+		if err := group.Wait(); err != nil {
 			return err
 		}
-		// What is garbage says nothing.
+		// Without garbage.
 		debug.FreeOSMemory()
-		n, err := resident()
+		n, err := e2e.Resident(os.Getpid())
 		if err != nil {
 			return err
 		}
-		r.add(reading{Steps: (tenth + 1) * steps / readings, Resident: n})
+		m.add(reading{Steps: (tenth + 1) * steps / readings, Resident: n})
 	}
 	return nil
 }
 
-func (e *errand) run(ctx context.Context, h *host.Host) error {
-	a, err := h.Call(ctx, &host.Call{Tool: e.tool, Args: []byte(e.args), Caller: abi.Caller{SessionKey: storegen.LongKey}})
+func (q *question) ask(ctx context.Context, h *host.Host) error {
+	a, err := h.Call(ctx, &host.Call{Tool: q.tool, Args: []byte(q.args), Caller: abi.Caller{SessionKey: storegen.LongKey}})
 	if err != nil {
 		return err
 	}
-	if n := gjson.GetBytes(a.Result, e.counted).Int(); n != e.want {
-		return fmt.Errorf("%s %s: %d of what was asked for, want %d: %.200s", e.tool, e.args, n, e.want, a.Result)
+	if n := gjson.GetBytes(a.Result, q.counted).Int(); n != q.want {
+		return fmt.Errorf("%s %s: %d of what was asked for, want %d: %.200s", q.tool, q.args, n, q.want, a.Result)
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
-// Command soak lets hosts run a million steps and looks at their memory: the Go
-// host, with a store and several callers at once, and one plugin instance of the
-// Extism SDK for Node, where nothing is put back between steps. It fails if the
-// memory at the end is more than a tenth above that after the first tenth.
-//
-//	go run ./host/bench/soak [-steps N] [-only go|node]
+// Command soak lets hosts run a million steps and checks their memory: the Go host, with
+// a store and several concurrent callers, and one plugin instance of the Extism SDK for
+// Node, which is not reset between steps. It fails if the memory at the end exceeds that
+// after the first tenth of the steps by more than a tenth.
 package main
 
 import (
@@ -12,47 +10,40 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
+
+	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	steps := flag.Int("steps", 1_000_000, "steps of each host, a multiple of 1,000")
-	only := flag.String("only", "", "go or node; empty: both")
-	flag.Parse()
-	if err := run(ctx, *steps, *only); err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
-}
+func main() { e2e.Main("soak", run) }
 
-func run(ctx context.Context, steps int, only string) error {
-	if steps <= 0 || steps%1000 != 0 {
-		return fmt.Errorf("-steps is %d; it must be a multiple of 1,000", steps)
+func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
+	steps := flag.Int("steps", 1_000_000, "let each host run this many steps, a multiple of 1,000")
+	only := flag.String("only", "", "run only the host go or node")
+	flag.Parse()
+	if *steps <= 0 || *steps%1000 != 0 {
+		return fmt.Errorf("-steps is %d; it must be a multiple of 1,000", *steps)
 	}
-	var err error
 	for _, h := range []struct {
 		name, title string
-		soak        func(context.Context, int, *record) error
+		soak        func(ctx context.Context, dir string, steps int, m *memory) error
 	}{
-		{"go", "the Go host, callers at once", soakGo},
+		{"go", "the Go host, concurrent callers", soakGo},
 		{"node", "one plugin instance in Node, Extism SDK", soakNode},
 	} {
-		if only != "" && only != h.name {
+		if *only != "" && *only != h.name {
 			continue
 		}
-		fmt.Printf("== %s: %d steps\n", h.title, steps)
-		r := newRecord(os.Stdout)
-		failed := h.soak(ctx, steps, r)
+		fmt.Printf("== %s: %d steps\n", h.title, *steps)
+		m := newMemory(os.Stdout)
+		failed := h.soak(ctx, dir, *steps, m)
 		if failed == nil {
-			failed = r.judge()
+			failed = m.check()
 		}
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", h.title, failed))
 			continue
 		}
-		fmt.Printf("summary {\"%sSteps\":%d}\n", h.name, steps)
+		r.Count(h.name+"Steps", *steps)
 	}
 	return err
 }

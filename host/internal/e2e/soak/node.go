@@ -24,12 +24,7 @@ var node embed.FS
 
 // soakNode replays recorded steps in one plugin instance. It installs the SDK in a
 // directory outside of the checkout.
-func soakNode(ctx context.Context, steps int, r *record) (err error) {
-	dir, err := os.MkdirTemp("", "parley-soak-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func soakNode(ctx context.Context, dir string, steps int, m *memory) error {
 	if err := os.CopyFS(dir, node); err != nil {
 		return err
 	}
@@ -58,7 +53,7 @@ func soakNode(ctx context.Context, steps int, r *record) (err error) {
 		}
 		args = append(args, file)
 	}
-	return replay(ctx, dir, args, r)
+	return replay(ctx, dir, args, m)
 }
 
 func install(ctx context.Context, dir string) error {
@@ -71,7 +66,7 @@ func install(ctx context.Context, dir string) error {
 }
 
 // replay runs the script and records what it prints.
-func replay(ctx context.Context, dir string, args []string, r *record) error {
+func replay(ctx context.Context, dir string, args []string, m *memory) error {
 	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -86,7 +81,7 @@ func replay(ctx context.Context, dir string, args []string, r *record) error {
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
 			return errors.Join(fmt.Errorf("node printed %q: %w", lines.Text(), err), cmd.Process.Kill(), cmd.Wait())
 		}
-		r.add(v)
+		m.add(v)
 	}
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("node: %w", err)

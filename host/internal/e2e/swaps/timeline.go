@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// builtIn is the build that serves at first.
-const builtIn = -1
-
 // timeline is which build was active when. It is safe for concurrent use.
 type timeline struct {
 	mu    sync.Mutex

@@ -22,7 +22,8 @@ WHERE NOT workers.dead RETURNING lease_until`)
 
 	takeOver = Fixed("UPDATE workers SET dead = TRUE WHERE id <> $1")
 
-	due = Fixed("SELECT id, due_at FROM work WHERE kind = $1 ORDER BY due_at, id")
+	due      = Fixed("SELECT id, due_at FROM work WHERE kind = $1 ORDER BY due_at, id")
+	countDue = Fixed("SELECT count(*) FROM work WHERE kind = $1 AND due_at < $2")
 )
 
 // Claim gives a scheduled piece of work to a worker whose lease is alive. A piece

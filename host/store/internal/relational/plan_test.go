@@ -98,6 +98,7 @@ func workIndexes() map[Statement]string {
 		sessionRemoval[4]: "sqlite_autoindex_transcripts_1 (session_key=?)",
 
 		due:        "work_due (kind=?)",
+		countDue:   "COVERING INDEX work_due (kind=? AND due_at<?)",
 		claim:      "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		overdue:    "sqlite_autoindex_workers_1 (id=?)",
 		holds:      "sqlite_autoindex_work_1 (kind=? AND id=?)",

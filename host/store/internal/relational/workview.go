@@ -98,6 +98,13 @@ func (s *Snapshot) Due(ctx context.Context, kind string) ([]store.Due, error) {
 	return all, s.db.Wrap("find due work", err)
 }
 
+// CountDue returns how many pieces of work of a kind are scheduled for a time before
+// this one.
+func (s *Snapshot) CountDue(ctx context.Context, kind string, before int64) (n int, err error) {
+	_, err = s.conn.Row(ctx, countDue, []any{kind, before}, &n)
+	return n, s.db.Wrap("count due work", err)
+}
+
 func (s *Snapshot) due(ctx context.Context, kind string) ([]store.Due, error) {
 	rows, err := s.conn.Query(ctx, due, kind)
 	if err != nil {

@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+)
+
+// PutSessions makes the database if there is none, and stores sessions.
+func PutSessions(ctx context.Context, file string, sessions ...*abi.Session) error {
+	return WithStore(ctx, file, func(db *sqlite.DB) error {
+		return db.Load(ctx, func(b store.Batch) (err error) {
+			for _, s := range sessions {
+				_, put := b.PutSession(s, nil)
+				err = errors.Join(err, put)
+			}
+			return err
+		})
+	})
+}
+
+// WithStore opens a database for as long as fn runs.
+func WithStore(ctx context.Context, file string, fn func(db *sqlite.DB) error) error {
+	db, err := sqlite.Open(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(db), db.Close())
+}
+
+// Rows are all that a store holds: the sessions, and the work.
+type Rows struct {
+	Sessions   map[string]*abi.Session // by key
+	Flows      []*store.Flow
+	Runs       []*store.Run        // in the order in which they were accepted
+	Messages   map[string][]string // by run
+	Deliveries []*store.Delivery
+	Due        []store.Due
+}
+
+// ReadRows reads everything that a database holds, as of one moment. A gateway may
+// use the database meanwhile.
+func ReadRows(ctx context.Context, file string) (r *Rows, err error) {
+	err = WithStore(ctx, file, func(db *sqlite.DB) error {
+		view, err := db.View(ctx)
+		if err != nil {
+			return err
+		}
+		r = &Rows{Sessions: map[string]*abi.Session{}, Messages: map[string][]string{}}
+		return errors.Join(r.readWork(ctx, view), r.readSessions(ctx, view), view.Close())
+	})
+	return r, err
+}
+
+func (r *Rows) readWork(ctx context.Context, view store.View) (err error) {
+	all := &store.Filter{Limit: 1 << 30}
+	if r.Flows, err = view.Flows(ctx, all); err != nil {
+		return err
+	}
+	if r.Deliveries, err = view.Deliveries(ctx, all); err != nil {
+		return err
+	}
+	if r.Runs, err = view.Runs(ctx, all); err != nil {
+		return err
+	}
+	slices.SortFunc(r.Runs, func(a, b *store.Run) int { return int(a.Seq - b.Seq) })
+	for _, run := range r.Runs {
+		messages, err := view.RunMessages(ctx, run.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			r.Messages[run.ID] = append(r.Messages[run.ID], string(m))
+		}
+	}
+	for _, kind := range kinds {
+		due, err := view.Due(ctx, kind)
+		if err != nil {
+			return err
+		}
+		r.Due = append(r.Due, due...)
+	}
+	return nil
+}
+
+func (r *Rows) readSessions(ctx context.Context, view store.View) error {
+	q := &abi.ListRequest{IncludeArchived: true, Limit: abi.MaxListLimit}
+	for {
+		page, err := view.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			s := &page.Rows[i].Session
+			r.Sessions[s.Key] = s
+			q.After = &abi.Position{UpdatedAt: s.UpdatedAt, Key: s.Key}
+		}
+		if !page.More {
+			return nil
+		}
+	}
+}
+
+// Story is what is stored of one flow.
+type Story struct {
+	All        *Rows
+	Flow       *store.Flow
+	Runs       []*store.Run
+	Deliveries []*store.Delivery
+}
+
+// Stories sorts the rows by the flows that they belong to.
+func (r *Rows) Stories() (all []*Story) {
+	of := map[string]*Story{}
+	for _, f := range r.Flows {
+		of[f.ID] = &Story{All: r, Flow: f}
+		all = append(all, of[f.ID])
+	}
+	for _, run := range r.Runs {
+		if s := of[run.FlowID]; s != nil {
+			s.Runs = append(s.Runs, run)
+		}
+	}
+	for _, d := range r.Deliveries {
+		if s := of[d.FlowID]; s != nil {
+			s.Deliveries = append(s.Deliveries, d)
+		}
+	}
+	return all
+}
+
+// Messages returns how many messages of a role a run has stored.
+func (s *Story) Messages(run *store.Run, role string) (n int) {
+	for _, m := range s.All.Messages[run.ID] {
+		if gjson.Get(m, "role").Str == role {
+			n++
+		}
+	}
+	return n
+}
+
+// Lines returns each row as a line of text.
+func (r *Rows) Lines() (lines []string) {
+	add := func(kind string, row any) {
+		text, _ := json.Marshal(row) // these all can be
+		lines = append(lines, fmt.Sprintf("%s %s", kind, text))
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Sessions)) {
+		add("session", r.Sessions[key])
+	}
+	for _, f := range r.Flows {
+		add("flow", f)
+	}
+	for _, run := range r.Runs {
+		add("run", run)
+		add("messages", r.Messages[run.ID])
+	}
+	for _, d := range r.Deliveries {
+		add("delivery", d)
+	}
+	for _, d := range r.Due {
+		add("due", d)
+	}
+	return lines
+}
+
+// FailUnended fails for each flow, run and delivery that has not ended, for work that
+// is scheduled though nothing is left to do, and for runs and deliveries of no flow.
+func (r *Rows) FailUnended(t *Report) {
+	flows := map[string]bool{}
+	check := func(kind, id, flow, status string, ended bool) {
+		if !ended {
+			t.Fail("%s %s is %s", kind, id, status)
+		}
+		if !flows[flow] {
+			t.Fail("%s %s is of no flow", kind, id)
+		}
+	}
+	for _, f := range r.Flows {
+		flows[f.ID] = true
+		check("flow", f.ID, f.ID, f.Status, f.Ended())
+	}
+	for _, run := range r.Runs {
+		check("run", run.ID, run.FlowID, run.Status, run.Ended())
+	}
+	for _, d := range r.Deliveries {
+		check("delivery", d.ID, d.FlowID, d.Status, d.Ended())
+	}
+	for _, d := range r.Due {
+		t.Fail("%s %s has ended, and is still scheduled", d.Kind, d.ID)
+	}
+}
+
+// FailUnspawned fails for each child that no flow has spawned.
+func (r *Rows) FailUnspawned(t *Report) {
+	spawned := map[string]bool{}
+	for _, f := range r.Flows {
+		spawned[gjson.GetBytes(f.Answer, "childSessionKey").Str] = true
+	}
+	for key, s := range r.Sessions {
+		if s.SpawnedBy != "" && !spawned[key] {
+			t.Fail("session %s is the child of no spawn", key)
+		}
+	}
+}

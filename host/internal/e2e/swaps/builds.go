@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// builtIn is the build that is active at first: the plugin itself.
+const builtIn = -1
+
+// ending is the end of the plugin's error about a session that does not exist. In place
+// of it a build says its number, in as many bytes.
+const ending = "shows the sessions that do"
+
+var numbered = regexp.MustCompile(`answers here is build (\d{4})$`)
+
+// makeBuilds returns so many builds of the plugin.
+func makeBuilds(n int) (builds [][]byte, err error) {
+	if !bytes.Contains(wasm.Parley, []byte(ending)) {
+		return nil, fmt.Errorf("the plugin's error does not end with %q", ending)
+	}
+	for i := range n {
+		number := fmt.Sprintf("answers here is build %04d", i)
+		builds = append(builds, bytes.ReplaceAll(wasm.Parley, []byte(ending), []byte(number)))
+	}
+	return builds, nil
+}
+
+// buildOf returns the build that gave an error about a session that does not exist.
+func buildOf(text string) (int, error) {
+	if m := numbered.FindStringSubmatch(text); m != nil {
+		return strconv.Atoi(m[1])
+	}
+	if strings.HasSuffix(text, ending) {
+		return builtIn, nil
+	}
+	return 0, fmt.Errorf("an answer of no build: %q", text)
+}
