@@ -24,6 +24,7 @@ func openDB(t *testing.T) *DB {
 
 // TestPragmas asserts what durability and isolation rest on.
 func TestPragmas(t *testing.T) {
+	t.Parallel()
 	db := openDB(t)
 	v, err := db.Snapshot(context.Background())
 	if err != nil {
@@ -57,6 +58,7 @@ func TestPragmas(t *testing.T) {
 // TestDiskFull fills the database up; what did not fit leaves nothing, and the
 // store works on.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db := openDB(t)
 	if _, err := db.writer.exec(ctx, fixed("PRAGMA max_page_count = 100")); err != nil {
@@ -93,6 +95,7 @@ func TestDiskFull(t *testing.T) {
 // TestBrokenReader closes a reader's connection behind the pool's back: the
 // snapshot fails, and the next one gets a new connection.
 func TestBrokenReader(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db := openDB(t)
 	v, err := db.Snapshot(ctx)
@@ -120,6 +123,7 @@ func TestBrokenReader(t *testing.T) {
 }
 
 func TestInvalidRequests(t *testing.T) {
+	t.Parallel()
 	db := openDB(t)
 	v, err := db.Snapshot(context.Background())
 	if err != nil {

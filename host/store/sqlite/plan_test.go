@@ -12,6 +12,7 @@ import (
 // TestPlans asks SQLite how it would run each statement of a snapshot: no table
 // is scanned, nothing is sorted, and each list walks the index meant for it.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {
 		t.Fatal(err)
