@@ -25,6 +25,7 @@ func openDB(t *testing.T) *DB {
 
 // TestPragmas asserts what durability and isolation rest on.
 func TestPragmas(t *testing.T) {
+	t.Parallel()
 	db := openDB(t)
 	v, err := db.Snapshot(context.Background())
 	if err != nil {
@@ -58,6 +59,7 @@ func TestPragmas(t *testing.T) {
 // TestDiskFull fills the database up; what did not fit leaves nothing, and the
 // store works on.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db := openDB(t)
 	if err := db.writer.Exec(ctx, relational.Fixed("PRAGMA max_page_count = 100")); err != nil {
@@ -94,6 +96,7 @@ func TestDiskFull(t *testing.T) {
 // TestBrokenReader closes a reader's connection behind the pool's back: the
 // snapshot fails, and the next one gets a new connection.
 func TestBrokenReader(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db := openDB(t)
 	v, err := db.Snapshot(ctx)
@@ -121,6 +124,7 @@ func TestBrokenReader(t *testing.T) {
 }
 
 func TestInvalidRequests(t *testing.T) {
+	t.Parallel()
 	db := openDB(t)
 	v, err := db.Snapshot(context.Background())
 	if err != nil {

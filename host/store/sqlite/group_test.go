@@ -85,6 +85,7 @@ func idsOf(due []store.Due) string {
 }
 
 func TestGroup(t *testing.T) {
+	t.Parallel()
 	refused := errors.New("refused")
 	inBubble(t, func(t *testing.T, db *DB) {
 		errs, commits := together(t.Context(), t, db,
@@ -111,6 +112,7 @@ func TestGroup(t *testing.T) {
 
 // TestGroupBound has more updates wait than one commit takes.
 func TestGroupBound(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		var fns []func(store.Tx) error
 		for i := range 2*mostTogether + 10 {
@@ -133,6 +135,7 @@ func TestGroupBound(t *testing.T) {
 // TestGroupFull fills the database up in the middle of a group: the update that
 // does is refused, whatever it makes of that, the others go in.
 func TestGroupFull(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		limitPages(t, db, 20)
 		runs := 0
@@ -185,6 +188,7 @@ func limitPages(t *testing.T, db *DB, more int) {
 // TestGroupCommitFails lets the commit itself fail, as a foreign key does whose
 // check is put off until then: nobody's change is kept.
 func TestGroupCommitFails(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		const table = relational.Fixed("CREATE TABLE late (a INTEGER REFERENCES marks (name) DEFERRABLE INITIALLY DEFERRED)")
 		if err := db.writer.Exec(context.Background(), table); err != nil {
@@ -210,6 +214,7 @@ func TestGroupCommitFails(t *testing.T) {
 // TestGroupCanceled ends the context of an update that is in a group, and has
 // not begun.
 func TestGroupCanceled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		begun, goOn, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
@@ -243,6 +248,7 @@ func TestGroupCanceled(t *testing.T) {
 // TestGroupCanceledTooLate ends the context of an update that has begun, and has
 // to run again for another's sake: it is carried out.
 func TestGroupCanceledTooLate(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		limitPages(t, db, 20)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -270,6 +276,7 @@ func TestGroupCanceledTooLate(t *testing.T) {
 
 // TestCloseAnswersAll closes a database for which updates wait.
 func TestCloseAnswersAll(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		const n = 20
 		errs := make(chan error, n)
@@ -319,6 +326,7 @@ func TestCloseAnswersAll(t *testing.T) {
 
 // TestLoadAmongUpdates has a load wait between updates.
 func TestLoadAmongUpdates(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		db.writer.turn <- struct{}{}
 		var order []string

@@ -80,6 +80,7 @@ func execRaw(t *testing.T, path string, statements ...string) {
 }
 
 func TestOpenCreates(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"parley.db", "a b?c=d&e#f%41'ü;.db", "plain"} {
 		path := filepath.Join(t.TempDir(), "new", "folder", name)
 		db := open(t, path)
@@ -103,6 +104,7 @@ func TestOpenCreates(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	newer := filepath.Join(t.TempDir(), "newer.db")
 	if err := open(t, newer).Close(); err != nil {
 		t.Fatal(err)
@@ -174,6 +176,7 @@ func TestOpenRefuses(t *testing.T) {
 // TestOpenInterrupted opens what a first start left that ended before the schema
 // was there.
 func TestOpenInterrupted(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := open(t, path)
 	if err := db.Close(); err != nil {
@@ -192,6 +195,7 @@ func TestOpenInterrupted(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {
@@ -227,6 +231,7 @@ func TestClosed(t *testing.T) {
 
 // TestReaders takes every snapshot there is; the next waits for one.
 func TestReaders(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "parley.db"), &sqlite.Options{Readers: 2})
 	if err != nil {

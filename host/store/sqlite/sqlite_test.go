@@ -26,10 +26,12 @@ func open(t testing.TB, path string) *sqlite.DB {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	storetest.Exercise(t, func(t *testing.T) store.Loader { return open(t, filepath.Join(t.TempDir(), "parley.db")) })
 }
 
 func TestDurable(t *testing.T) {
+	t.Parallel()
 	storetest.ExerciseDurable(t, func(t *testing.T) (store.Durable, func() store.Durable) {
 		path := filepath.Join(t.TempDir(), "parley.db")
 		db := open(t, path)

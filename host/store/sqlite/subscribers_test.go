@@ -14,6 +14,7 @@ import (
 // it hears of each commit when it is done with the one before. Closing the
 // database waits for it.
 func TestSubscriberInTurn(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		goOn := make(chan struct{})
 		var begun, ended []string
@@ -54,6 +55,7 @@ func TestSubscriberInTurn(t *testing.T) {
 
 // TestSubscriberCanceled cancels a subscription while an earlier one is called.
 func TestSubscriberCanceled(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		cancel := func() {}
 		db.Subscribe(func([]store.Due) { cancel() })
@@ -69,6 +71,7 @@ func TestSubscriberCanceled(t *testing.T) {
 
 // TestBubbles uses one database in and out of several bubbles, as tests do.
 func TestBubbles(t *testing.T) {
+	t.Parallel()
 	db := openDB(t)
 	for range 20 {
 		if err := db.Update(t.Context(), schedules("out")); err != nil {

@@ -15,6 +15,7 @@ import (
 // TestUpgrade opens a database of schema 1: it keeps what it held, and takes
 // work.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := open(t, path)
 	putOne(t, db)
@@ -55,6 +56,7 @@ func TestUpgrade(t *testing.T) {
 
 // TestFormerRun reads a run with a member that runs had once.
 func TestFormerRun(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := open(t, path)
 	run := &store.Run{ID: "r", Seq: 1, SessionKey: key, Hops: 2, Status: "queued", QueuedAt: 1}
@@ -84,6 +86,7 @@ func TestFormerRun(t *testing.T) {
 
 // TestDamagedRows reads rows that nobody wrote in this form: an error says so.
 func TestDamagedRows(t *testing.T) {
+	t.Parallel()
 	for _, data := range []string{`{"id":"r","seq":1`, `{"id":"r"} {"id":"s"}`, `{"id":"r","unheardOf":1}`, `{"id":7}`, ``} {
 		path := filepath.Join(t.TempDir(), "parley.db")
 		db := open(t, path)

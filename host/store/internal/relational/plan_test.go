@@ -18,6 +18,7 @@ func (s *Snapshot) Conn() Conn { return s.conn }
 // TestPlans asks SQLite how it would run each statement of a snapshot: no table
 // is scanned, nothing is sorted, and each list walks the index meant for it.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	c := SQLite(t)
 	byIndex := map[Statement]string{
 		sessionByKey:            "sqlite_autoindex_sessions_1 (key=?)",
