@@ -69,7 +69,7 @@ func DropsRepeats(channel string) bool {
 	return false
 }
 
-// NewPeers returns peers that nobody can talk to yet.
+// NewPeers returns peers whose server is not started yet.
 func NewPeers(script func(message string) string) *Peers {
 	return &Peers{Script: script, posts: map[post]*posted{}, keys: map[string]bool{}}
 }
