@@ -9,109 +9,63 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// maxMinutes is a hundred years, which nobody means to be exceeded.
-const maxMinutes = 100 * 366 * 24 * 60
-
-// allowed is an entry of an allowAgents, to be checked when all agents are known.
-type allowed struct {
-	at value
-	id string
+// Agents are the configured agents. With an empty List there is one, "main".
+type Agents struct {
+	Sandbox           string    `config:"defaults.sandbox.mode" oneOf:"off non-main all"` // SandboxOff …, for agents that have none of their own
+	SandboxVisibility string    `config:"defaults.sandbox.sessionToolsVisibility" oneOf:"spawned all" guest:"always"`
+	Model             string    `config:"defaults.model" guest:"set"` // for agents that have none of their own
+	Runner            *Runner   `config:"defaults.runner"`            // for agents that have none of their own; nil: there is none
+	Subagents         Subagents `config:"defaults.subagents" guest:"always"`
+	List              []Agent   `config:"list" guest:"always"`
 }
 
+// Subagents bound the spawned children (S5.2, S5.3, S5.7).
+type Subagents struct {
+	AllowAgents         []string `config:"allowAgents" format:"agentOrAll"`                       // for agents that have none of their own
+	Model               string   `config:"model" guest:"set"`                                     // empty: the target agent's
+	ArchiveAfterMinutes int      `config:"archiveAfterMinutes" range:"0 52704000" guest:"always"` // after a child's run has ended; 0 = never
+	MaxConcurrent       int      `config:"maxConcurrent" range:"1 1000"`                          // children that run at once
+	MaxChildrenPerAgent int      `config:"maxChildrenPerAgent" range:"1 1000" guest:"always"`     // active children of one session
+}
+
+// Agent is one configured agent.
+type Agent struct {
+	ID      string  `config:"id" format:"agent" missing:"has no id; give the agent one, such as id: \"main\"" guest:"always"`
+	Default bool    `config:"default" guest:"set"`
+	Name    string  `config:"name" guest:"set"`
+	Model   string  `config:"model" guest:"set"`                     // empty: Agents.Model
+	Sandbox string  `config:"sandbox.mode" oneOf:"off non-main all"` // empty: Agents.Sandbox
+	Runner  *Runner `config:"runner"`                                // nil: Agents.Runner
+	// AllowAgents are the agents that it may spawn children under: ids, or "*"
+	// for every configured one (S5.2, S6). nil: Subagents.AllowAgents.
+	AllowAgents []string `config:"subagents.allowAgents" format:"agentOrAll" guest:"always"`
+	// SubagentModel is for children under this agent; empty: Subagents.Model.
+	SubagentModel string `config:"subagents.model" guest:"set"`
+}
+
+// read refuses an id, or being the default, that is taken, and permissions for agents
+// that are not configured: they could only be mistakes.
 func (a *Agents) read(r *reader, v value) {
-	var entries []allowed
+	r.object(v, a)
+	allow := []value{v.get("defaults", "subagents", "allowAgents")}
+	read, list := a.List, v.get("list")
+	a.List = nil
 	var paths []string // of the agents in a.List
-	r.object(v,
-		field{"defaults", func(v value) {
-			r.object(v,
-				field{"sandbox", func(v value) {
-					r.object(v, r.sandboxMode(&a.Sandbox),
-						field{"sessionToolsVisibility", r.enumInto(&a.SandboxVisibility, SandboxSpawned, SandboxAll)})
-				}},
-				field{"model", r.textInto(&a.Model)},
-				field{"runner", r.runnerInto(&a.Runner)},
-				field{"subagents", func(v value) {
-					r.object(v,
-						r.allowAgents(&a.AllowAgents, &entries),
-						field{"model", r.textInto(&a.Subagents.Model)},
-						field{"archiveAfterMinutes", r.intInto(&a.Subagents.ArchiveAfterMinutes, 0, maxMinutes)},
-						field{"maxConcurrent", r.intInto(&a.Subagents.MaxConcurrent, 1, 1000)},
-						field{"maxChildrenPerAgent", r.intInto(&a.Subagents.MaxChildrenPerAgent, 1, 1000)},
-					)
-				}},
-			)
-		}},
-		field{"list", func(v value) {
-			r.list(v, func(v value) {
-				if agent, ok := r.agent(v, &entries); ok && a.add(r, v, agent, paths) {
-					paths = append(paths, v.path)
-				}
-			})
-		}},
-	)
-	a.check(r, entries)
-}
-
-func (r *reader) agent(v value, entries *[]allowed) (Agent, bool) {
-	var a Agent
-	found := r.object(v,
-		field{"id", func(v value) {
-			if id, ok := r.agentID(v); ok {
-				a.ID = id
+	for i := range read {
+		at := list.item(i)
+		if read[i].ID != "" && a.add(r, at, read[i], paths) {
+			paths = append(paths, at.path)
+		}
+		allow = append(allow, at.get("subagents", "allowAgents"))
+	}
+	ids := a.IDs()
+	for _, v := range allow {
+		for i, n := range v.node.Items {
+			if id, err := sessionkey.AgentID(strings.TrimSpace(n.String)); err == nil && !slices.Contains(ids, id) {
+				r.problem(v.item(i), "%q is not a configured agent; configured: %s", id, strings.Join(ids, ", "))
 			}
-		}},
-		field{"default", r.boolInto(&a.Default)},
-		field{"name", r.textInto(&a.Name)},
-		field{"model", r.textInto(&a.Model)},
-		field{"sandbox", func(v value) { r.object(v, r.sandboxMode(&a.Sandbox)) }},
-		field{"runner", r.runnerInto(&a.Runner)},
-		field{"subagents", func(v value) {
-			r.object(v, r.allowAgents(&a.AllowAgents, entries), field{"model", r.textInto(&a.SubagentModel)})
-		}},
-	)
-	if found == nil {
-		return a, false
+		}
 	}
-	if _, ok := found["id"]; !ok {
-		r.problem(v, "has no id; give the agent one, such as id: \"main\"")
-	}
-	return a, a.ID != ""
-}
-
-func (r *reader) sandboxMode(to *string) field {
-	return field{"mode", r.enumInto(to, policy.SandboxOff, policy.SandboxNonMain, policy.SandboxAlways)}
-}
-
-func (r *reader) agentID(v value) (string, bool) {
-	s, ok := r.text(v)
-	if !ok {
-		return "", false
-	}
-	id, err := sessionkey.AgentID(s)
-	if err != nil {
-		r.problem(v, "%q %s", clip(s), err)
-		return "", false
-	}
-	return id, true
-}
-
-// allowAgents reads a list of agent ids and "*".
-func (r *reader) allowAgents(to *[]string, entries *[]allowed) field {
-	return field{"allowAgents", func(v value) {
-		*to = []string{}
-		r.list(v, func(v value) {
-			s, ok := r.text(v)
-			if !ok {
-				return
-			}
-			if s == "*" {
-				*to = append(*to, s)
-			} else if id, ok := r.agentID(v); ok {
-				*to = append(*to, id)
-				*entries = append(*entries, allowed{v, id})
-			}
-		})
-	}}
 }
 
 // add appends the agent unless its id, or being the default, is taken.
@@ -128,17 +82,6 @@ func (a *Agents) add(r *reader, v value, agent Agent, paths []string) bool {
 	}
 	a.List = append(a.List, agent)
 	return true
-}
-
-// check refuses permissions for agents that are not configured: they could only
-// be mistakes.
-func (a *Agents) check(r *reader, entries []allowed) {
-	ids := a.IDs()
-	for _, e := range entries {
-		if !slices.Contains(ids, e.id) {
-			r.problem(e.at, "%q is not a configured agent; configured: %s", e.id, strings.Join(ids, ", "))
-		}
-	}
 }
 
 // IDs returns the ids of all agents, in the order of the file.

@@ -132,123 +132,73 @@ const DefaultListen = "127.0.0.1:8484"
 
 // Config are the settings. Parse, Load and Default fill in every default. It is
 // safe for concurrent use as long as nobody changes it.
+//
+// The tags of the fields describe the file; see shape.
 type Config struct {
-	Session  Session
-	Tools    Tools
-	Agents   Agents
-	Models   Models
-	Gateway  Gateway
-	Delivery Delivery
-	Runs     Runs
-	Store    Store
-	Plugins  Plugins
+	Session  Session  `config:"session" guest:"always"`
+	Tools    Tools    `config:"tools" guest:"always"`
+	Agents   Agents   `config:"agents" guest:"always"`
+	Models   Models   `config:"models" guest:"always"`
+	Gateway  Gateway  `config:"gateway"`
+	Delivery Delivery `config:"delivery"`
+	Runs     Runs     `config:"runs"`
+	Store    Store    `config:"store"`
+	Plugins  Plugins  `config:"plugins"`
 }
 
 // Session are the settings of sessions.
 type Session struct {
-	MainKey          string // the <rest> of main sessions (S1.2)
-	Scope            string // ScopePerSender or ScopeGlobal
-	MaxPingPongTurns int    // 0 to MaxPingPongTurns (S4.6)
-	AnnounceLocale   string // LocaleEnglish or LocalePortuguese (S5.5)
+	MainKey string `config:"mainKey" format:"mainKey" guest:"always"`        // the <rest> of main sessions (S1.2)
+	Scope   string `config:"scope" oneOf:"per-sender global" guest:"always"` // ScopePerSender or ScopeGlobal
+	// MaxPingPongTurns is 0 to MaxPingPongTurns (S4.6).
+	MaxPingPongTurns int    `config:"agentToAgent.maxPingPongTurns" range:"0 2147483647" guest:"always"`
+	AnnounceLocale   string `config:"announce.locale" oneOf:"en pt" guest:"always"` // LocaleEnglish or LocalePortuguese (S5.5)
 	// Owners are the senders, as <channel>:<senderId>, whose /send counts (S8.2).
-	Owners     []string
-	SendPolicy policy.Send
+	Owners     []string    `config:"owners" format:"owner"`
+	SendPolicy policy.Send `config:"sendPolicy"`
 }
 
 // Tools says what the session tools may see.
 type Tools struct {
-	Visibility   string // one of the Visibility constants
-	AgentToAgent AgentToAgent
-	Subagents    policy.Tools // of spawned children (S5.4)
+	Visibility   string       `config:"sessions.visibility" oneOf:"self tree agent all" guest:"always"` // one of the Visibility constants
+	AgentToAgent AgentToAgent `config:"agentToAgent" guest:"always"`
+	Subagents    policy.Tools `config:"subagents.tools" guest:"always"` // of spawned children (S5.4)
 }
 
 // Models are the models that may run. A nil Allow is all of them (S5.2).
 type Models struct {
-	Allow   []string
-	Pricing map[string]Price // by model
+	Allow   []string         `config:"allow" guest:"set"`
+	Pricing map[string]Price `config:"pricing"` // by model
 }
 
 // Price is what a model costs, in dollars for a million tokens.
 type Price struct {
-	InputPerMTok  float64
-	OutputPerMTok float64
+	InputPerMTok  float64 `config:"inputPerMTok" missing:"has no inputPerMTok"`
+	OutputPerMTok float64 `config:"outputPerMTok" missing:"has no outputPerMTok"`
 }
 
 // AgentToAgent opens the sessions of other agents (S7.2).
 type AgentToAgent struct {
-	Enabled bool
-	Allow   []string // patterns of agent ids, with *; empty = all
-}
-
-// Agents are the configured agents. With an empty List there is one, "main".
-type Agents struct {
-	Model             string   // for agents that have none of their own
-	SandboxVisibility string   // SandboxSpawned or SandboxAll
-	AllowAgents       []string // for agents that have none of their own
-	Subagents         Subagents
-	Sandbox           string  // SandboxOff …, for agents that have none of their own
-	Runner            *Runner // for agents that have none of their own; nil: there is none
-	List              []Agent
-}
-
-// Subagents bound the spawned children (S5.2, S5.3, S5.7).
-type Subagents struct {
-	Model               string // empty: the target agent's
-	ArchiveAfterMinutes int    // after a child's run has ended; 0 = never
-	MaxConcurrent       int    // children that run at once
-	MaxChildrenPerAgent int    // active children of one session
-}
-
-// Agent is one configured agent.
-type Agent struct {
-	ID      string
-	Default bool
-	Name    string
-	Model   string // empty: Agents.Model
-	// SubagentModel is for children under this agent; empty: Agents.Subagents.Model.
-	SubagentModel string
-	// AllowAgents are the agents that it may spawn children under: ids, or "*"
-	// for every configured one (S5.2, S6). nil: Agents.AllowAgents.
-	AllowAgents []string
-	Sandbox     string  // empty: Agents.Sandbox
-	Runner      *Runner // nil: Agents.Runner
+	Enabled bool     `config:"enabled" guest:"always"`
+	Allow   []string `config:"allow" format:"agentPattern" guest:"always"` // patterns of agent ids, with *; empty = all
 }
 
 // Gateway is how clients reach the gateway.
 type Gateway struct {
-	Listen string // host:port
-	Tokens []Token
-}
-
-// Token is a bearer token and whom it stands for: the operator or a session.
-type Token struct {
-	Secret   Secret
-	Unset    string // the environment variable that should hold the secret, if it is not set
-	Operator bool
-	Caller   Caller // unless Operator
-}
-
-// Caller is the session that a token stands for.
-type Caller struct {
-	SessionKey string // canonical
-	AgentID    string
-	Channel    string
-	To         string
-	AccountID  string
-	ThreadID   string
-	Sandboxed  bool
+	Listen string  `config:"listen" format:"address"` // host:port
+	Tokens []Token `config:"tokens"`
 }
 
 // Store is where sessions are kept.
 type Store struct {
-	Path string // empty: the program's own choice
+	Path string `config:"path"` // empty: the program's own choice
 }
 
 // Runs bound the runs of agents.
 type Runs struct {
-	MaxAttempts    int // of one run, the first included (S10.2)
-	TimeoutSeconds int // of a run from its start, unless it has its own
-	MainSlots      int // runs.groups.main: how many runs of messages from outside are executed at once
+	MaxAttempts    int `config:"maxAttempts" range:"1 10"`       // of one run, the first included (S10.2)
+	TimeoutSeconds int `config:"timeoutSeconds" range:"1 86400"` // of a run from its start, unless it has its own
+	MainSlots      int `config:"groups.main" range:"1 1000"`     // how many runs of messages from outside are executed at once
 }
 
 // Default returns the settings of an empty file.
@@ -293,4 +243,12 @@ func (c *Config) DefaultAgent() string {
 		return c.Agents.List[0].ID
 	}
 	return sessionkey.DefaultAgent
+}
+
+// read reads the whole file. What depends on other settings is checked last: the
+// sessions that tokens stand for.
+func (c *Config) read(r *reader, root value) {
+	r.object(root, c)
+	c.Session.MaxPingPongTurns = min(c.Session.MaxPingPongTurns, MaxPingPongTurns) // clamped (S4.6)
+	c.checkTokens(r, root.get("gateway", "tokens"))
 }

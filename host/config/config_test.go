@@ -40,8 +40,8 @@ func TestLoadFull(t *testing.T) {
 			Subagents:    policy.Tools{Allow: []string{"sessions_list"}, Deny: []string{"exec"}},
 		},
 		Agents: Agents{
-			Model: "small", SandboxVisibility: SandboxAll, AllowAgents: []string{"main"},
-			Subagents: Subagents{Model: "tiny", MaxConcurrent: 2, MaxChildrenPerAgent: 3},
+			Model: "small", SandboxVisibility: SandboxAll,
+			Subagents: Subagents{AllowAgents: []string{"main"}, Model: "tiny", MaxConcurrent: 2, MaxChildrenPerAgent: 3},
 			Sandbox:   policy.SandboxNonMain,
 			Runner: &Runner{Kind: RunnerOpenAI, BaseURL: "https://models.example/v1", APIKey: "secret-of-the-operator", Model: "tiny",
 				HistoryBytes: 1024},

@@ -1,104 +1,79 @@
 package config
 
-import "github.com/parley-wasm/parley/abi/jsonappend"
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/parley-wasm/parley/abi/jsonappend"
+)
 
 // Member returns the JSON of the named member that a guest may see, "session",
 // "tools", "agents" or "models", in the shape of the file with all defaults filled in;
-// nil for any other name. Nothing else of the settings reaches a guest: no
-// secret, no address, no path.
+// nil for any other name. It has the fields that a tag opens to guests, so nothing else
+// of the settings reaches one: no secret, no address, no path.
 func (c *Config) Member(name string) []byte {
-	switch name {
-	case "session":
-		return c.Session.appendJSON(nil)
-	case "tools":
-		return c.Tools.appendJSON(nil)
-	case "agents":
-		return c.Agents.appendJSON(nil)
-	case "models":
-		return c.Models.appendJSON(nil)
+	shown := *c
+	shown.Agents = c.Agents.inherited()
+	s := reflect.ValueOf(&shown).Elem()
+	m := shapeOf(s.Type()).find(name)
+	if m == nil || m.tag.Get("guest") == "" {
+		return nil
 	}
-	return nil
+	return appendValue(nil, s.Field(m.field))
 }
 
-func (s *Session) appendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.String("mainKey", s.MainKey)
-	o.String("scope", s.Scope)
-	a := jsonappend.Open(o.Key("agentToAgent"))
-	a.Int("maxPingPongTurns", int64(s.MaxPingPongTurns))
-	o.Value(a.Close())
-	n := jsonappend.Open(o.Key("announce"))
-	n.String("locale", s.AnnounceLocale)
-	o.Value(n.Close())
-	return o.Close()
-}
-
-func (m *Models) appendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	if m.Allow != nil {
-		o.Strings("allow", m.Allow)
-	}
-	return o.Close()
-}
-
-func (t *Tools) appendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	s := jsonappend.Open(o.Key("sessions"))
-	s.String("visibility", t.Visibility)
-	o.Value(s.Close())
-	a := jsonappend.Open(o.Key("agentToAgent"))
-	a.Bool("enabled", t.AgentToAgent.Enabled)
-	a.Strings("allow", t.AgentToAgent.Allow)
-	o.Value(a.Close())
-	c := jsonappend.Open(o.Key("subagents"))
-	p := jsonappend.Open(c.Key("tools"))
-	p.Strings("allow", t.Subagents.Allow)
-	p.Strings("deny", t.Subagents.Deny)
-	c.Value(p.Close())
-	o.Value(c.Close())
-	return o.Close()
-}
-
-// appendJSON writes agents.defaults.subagents.allowAgents into each agent
-// without a list of its own, and the model that it uses, so that a guest has one
-// place to look.
-func (a *Agents) appendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	d := jsonappend.Open(o.Key("defaults"))
-	s := jsonappend.Open(d.Key("sandbox"))
-	s.String("sessionToolsVisibility", a.SandboxVisibility)
-	d.Value(s.Close())
-	d.OptString("model", a.ModelOf(""))
-	c := jsonappend.Open(d.Key("subagents"))
-	c.OptString("model", a.Subagents.Model)
-	c.Int("archiveAfterMinutes", int64(a.Subagents.ArchiveAfterMinutes))
-	c.Int("maxChildrenPerAgent", int64(a.Subagents.MaxChildrenPerAgent))
-	d.Value(c.Close())
-	o.Value(d.Close())
-	l := append(o.Key("list"), '[')
-	for i := range a.List {
-		if i > 0 {
-			l = append(l, ',')
+// inherited gives each agent the models and the agents to spawn under that it gets from
+// agents.defaults, so that a guest has one place to look.
+func (a *Agents) inherited() Agents {
+	out := *a
+	out.Model = a.ModelOf("")
+	out.List = make([]Agent, len(a.List))
+	for i, agent := range a.List {
+		agent.Model = a.ModelOf(agent.ID)
+		if agent.AllowAgents == nil {
+			agent.AllowAgents = a.Subagents.AllowAgents
 		}
-		l = a.List[i].appendJSON(l, a)
+		out.List[i] = agent
 	}
-	o.Value(append(l, ']'))
+	return out
+}
+
+func appendMembers(b []byte, s shape, from reflect.Value) []byte {
+	o := jsonappend.Open(b)
+	for _, m := range s {
+		if m.inner != nil {
+			if inner := appendMembers(nil, m.inner, from); len(inner) > len("{}") {
+				o.Raw(m.name, inner)
+			}
+			continue
+		}
+		v, guest := from.Field(m.field), m.tag.Get("guest")
+		if guest == "always" || guest == "set" && !v.IsZero() {
+			o.Value(appendValue(o.Key(m.name), v))
+		}
+	}
 	return o.Close()
 }
 
-func (a *Agent) appendJSON(b []byte, all *Agents) []byte {
-	allow := all.AllowAgents
-	if a.AllowAgents != nil {
-		allow = a.AllowAgents
+func appendValue(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Int:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.String:
+		return jsonappend.String(b, v.String())
+	case reflect.Struct:
+		return appendMembers(b, shapeOf(v.Type()), v)
+	case reflect.Slice:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, v.Index(i))
+		}
+		return append(b, ']')
 	}
-	o := jsonappend.Open(b)
-	o.String("id", a.ID)
-	o.OptBool("default", a.Default)
-	o.OptString("name", a.Name)
-	o.OptString("model", all.ModelOf(a.ID))
-	s := jsonappend.Open(o.Key("subagents"))
-	s.Strings("allowAgents", allow)
-	s.OptString("model", a.SubagentModel)
-	o.Value(s.Close())
-	return o.Close()
+	panic("config: a guest cannot get a " + v.Type().String())
 }

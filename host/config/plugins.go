@@ -8,26 +8,25 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/parley-wasm/parley/abi"
 )
 
 // Plugins say which versions of the plugin may serve, and what they may use.
 type Plugins struct {
-	RequireSignature bool
-	Keys             []PluginKey // whose signatures are trusted
+	RequireSignature bool       `config:"requireSignature"`
+	Keys             PluginKeys `config:"keys"` // whose signatures are trusted
 	// Allow are the host functions that plugins may use if they ask for them, such as
 	// "store.list"; nil: all.
-	Allow []string
+	Allow []string `config:"allow" format:"capability"`
 	// Verify says which vectors a version must pass before it serves: one of the
 	// Verify constants.
-	Verify string
+	Verify string `config:"verify" oneOf:"all quick none"`
 	// A version that fails in RollbackFailures of its first RollbackSteps steps is
 	// taken back; 0 failures: never.
-	RollbackFailures, RollbackSteps int
-	MaxPinned                       int    // versions that are kept for flows which the active one cannot go on with
-	Watch                           string // a file whose content is to be active; empty: none
-	Limits                          PluginLimits
+	RollbackFailures int          `config:"rollback.failures" range:"0 1000"`
+	RollbackSteps    int          `config:"rollback.steps" range:"1 1000000"`
+	MaxPinned        int          `config:"maxPinned" range:"0 1000"` // versions that are kept for flows which the active one cannot go on with
+	Watch            string       `config:"watch"`                    // a file whose content is to be active; empty: none
+	Limits           PluginLimits `config:"limits"`
 }
 
 // Allows reports whether plugins may use a host function that they ask for.
@@ -48,96 +47,50 @@ type PluginKey struct {
 	Public ed25519.PublicKey
 }
 
-// PluginLimits bound a step of a plugin (engine.Limits and step.Limits say how). Zero
-// means the default there.
-type PluginLimits struct {
-	Fuel          int
-	MemoryMiB     int
-	StepTimeoutMs int
-	HostCalls     int
-	InMiB         int
-	OutMiB        int
-	LogLines      int
-	Runs          int
-	Deliveries    int
-}
+// PluginKeys are public keys in the order of the file, in which they are the members of
+// an object.
+type PluginKeys []PluginKey
 
-// maxFuel keeps plugins.limits.fuel a whole number in every JSON reader.
-const maxFuel = 1 << 53
+// PluginLimits bound a step of a plugin (engine.Limits and step.Limits say how). Zero
+// means the default there. The greatest fuel is a whole number in every JSON reader.
+type PluginLimits struct {
+	Fuel          int `config:"fuel" range:"1 9007199254740992"`
+	MemoryMiB     int `config:"memoryMiB" range:"1 4095"`
+	StepTimeoutMs int `config:"stepTimeoutMs" range:"1 600000"`
+	HostCalls     int `config:"hostCalls" range:"1 1000000"`
+	InMiB         int `config:"inMiB" range:"1 1023"`
+	OutMiB        int `config:"outMiB" range:"1 1023"`
+	LogLines      int `config:"logLines" range:"1 1000000"`
+	Runs          int `config:"runs" range:"1 16"`
+	Deliveries    int `config:"deliveries" range:"1 16"`
+}
 
 func (p *Plugins) read(r *reader, v value) {
-	keyless := true // an unusable key is a problem of its own
-	r.object(v,
-		field{"requireSignature", r.boolInto(&p.RequireSignature)},
-		field{"keys", func(v value) {
-			r.each(v, func(name string, v value) {
-				keyless = false
-				text, ok := r.text(v)
-				if !ok {
-					return
-				}
-				key, err := parseKey(text)
-				if err != nil {
-					r.problem(v, "%v; it must be an ed25519 public key, as PEM or base64", err)
-					return
-				}
-				p.Keys = append(p.Keys, PluginKey{name, key})
-			})
-		}},
-		field{"allow", func(v value) { p.readAllow(r, v) }},
-		field{"verify", r.enumInto(&p.Verify, VerifyAll, VerifyQuick, VerifyNone)},
-		field{"rollback", func(v value) {
-			r.object(v,
-				field{"failures", r.intInto(&p.RollbackFailures, 0, 1000)},
-				field{"steps", r.intInto(&p.RollbackSteps, 1, 1_000_000)},
-			)
-		}},
-		field{"maxPinned", r.intInto(&p.MaxPinned, 0, 1000)},
-		field{"watch", r.textInto(&p.Watch)},
-		field{"limits", func(v value) {
-			l := &p.Limits
-			r.object(v,
-				field{"fuel", r.intInto(&l.Fuel, 1, maxFuel)},
-				field{"memoryMiB", r.intInto(&l.MemoryMiB, 1, 4095)},
-				field{"stepTimeoutMs", r.intInto(&l.StepTimeoutMs, 1, 600_000)},
-				field{"hostCalls", r.intInto(&l.HostCalls, 1, 1_000_000)},
-				field{"inMiB", r.intInto(&l.InMiB, 1, 1023)},
-				field{"outMiB", r.intInto(&l.OutMiB, 1, 1023)},
-				field{"logLines", r.intInto(&l.LogLines, 1, 1_000_000)},
-				field{"runs", r.intInto(&l.Runs, 1, 16)},
-				field{"deliveries", r.intInto(&l.Deliveries, 1, 16)},
-			)
-		}},
-	)
-	if p.RequireSignature && keyless {
+	r.object(v, p)
+	if p.RequireSignature && len(p.Keys) == 0 {
 		r.problem(v, "requireSignature is true, but there are no keys to check signatures with; add keys")
 	}
+	allow := p.Allow[:0:0] // nil if all are allowed
+	for _, name := range p.Allow {
+		for _, c := range capabilities(name) {
+			if !slices.Contains(allow, c) {
+				allow = append(allow, c)
+			}
+		}
+	}
+	p.Allow = allow
 }
 
-// readAllow reads names of host functions, or of a family with all that it has.
-func (p *Plugins) readAllow(r *reader, v value) {
-	p.Allow = []string{}
-	r.list(v, func(v value) {
-		name, ok := r.text(v)
-		if !ok {
-			return
-		}
-		family, all := strings.CutSuffix(name, ".*")
-		var found []string
-		for _, c := range abi.Capabilities {
-			if c == name || all && strings.HasPrefix(c, family+".") {
-				found = append(found, c)
+func (p *PluginKeys) read(r *reader, v value) {
+	r.each(v, func(name string, v value) {
+		key := PluginKey{Name: name}
+		if text, ok := r.text(v, &member{}); ok {
+			var err error
+			if key.Public, err = parseKey(text); err != nil {
+				r.problem(v, "%v; it must be an ed25519 public key, as PEM or base64", err)
 			}
 		}
-		if found == nil {
-			r.problem(v, "%q is no host function; there are %s", clip(name), strings.Join(abi.Capabilities, ", "))
-			return
-		}
-		for _, c := range found {
-			if !slices.Contains(p.Allow, c) {
-				p.Allow = append(p.Allow, c)
-			}
-		}
+		*p = append(*p, key)
 	})
 }
 

@@ -25,13 +25,9 @@ func newCatalog(s sessionkey.Settings, r *Report) *catalog {
 // addStore adds the entries of an agent's sessions.json. What the file's text
 // cannot say is reported; the transcripts beside a broken file are orphans.
 func (c *catalog) addStore(a *agentDir, text []byte) {
-	doc, err := parseLenient(text)
-	if err != nil {
-		line := 0
-		if bad := (*syntaxError)(nil); errors.As(err, &bad) {
-			line = bad.Line
-		}
-		c.report.problem(a.store(), line, BadStore, err.Error()+"; its sessions are skipped")
+	doc, bad := parseLenient(text)
+	if bad != nil {
+		c.report.problem(a.store(), bad.Line, BadStore, bad.Reason+"; its sessions are skipped")
 		return
 	}
 	if !doc.utf8 {
@@ -76,23 +72,16 @@ func (c *catalog) add(a *agentDir, spelling string, raw []byte, line int) {
 		skip(BadEntry, "is "+kindOf(obj)+", not an object")
 		return
 	}
-	note := func(kind string) func(string) {
-		return func(text string) { c.report.problem(e.Store, line, kind, quote(key)+": "+text) }
-	}
-	cut := func(text string) {
-		c.report.Repairs[repairCut]++
-		note(Repaired)(text)
-	}
-	if err := e.fill(obj, c.settings, &fields{bad: note(BadField), cut: cut}); err != nil {
+	if err := e.fill(obj, c.settings, c.report); err != nil {
 		skip(BadEntry, err.Error())
 		return
 	}
 	if e.Session.UpdatedAt == 0 && !obj.Get("updatedAt").Exists() {
-		note(BadField)("updatedAt is missing; the session counts as the oldest")
+		e.problem(c.report, BadField, "updatedAt is missing; the session counts as the oldest")
 	}
 	fixed.report(c.report, e.Store, line, quote(key)+": ")
 	if e.Session.AgentID != a.Agent && key != sessionkey.Global {
-		note(OtherAgent)(fmt.Sprintf("the key names agent %s, the directory %s; the key counts", e.Session.AgentID, a.Agent))
+		e.problem(c.report, OtherAgent, fmt.Sprintf("the key names agent %s, the directory %s; the key counts", e.Session.AgentID, a.Agent))
 	}
 	c.keep(e)
 }

@@ -77,10 +77,15 @@ func checkSessionID(id string) error {
 	return nil
 }
 
+// problem reports a problem with the entry.
+func (e *entry) problem(r *Report, kind, text string) {
+	r.problem(e.Store, e.Line, kind, quote(e.Session.Key)+": "+text)
+}
+
 // fill maps an entry's JSON, which is normalised, to a session (S2.3). The key
 // and agent are set by the caller.
-func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, f *fields) error {
-	s := &e.Session
+func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) error {
+	s, f := &e.Session, &fields{e, r}
 	var origin struct{ channel, chatType string }
 	var archived bool
 	extra := jsonappend.Open(nil)
@@ -130,7 +135,7 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, f *fields) 
 		case "sendPolicy":
 			s.SendPolicy = f.oneOf(name, v, "allow", "deny")
 		case "spawnedBy":
-			s.SpawnedBy = e.parent(f.address(name, v), settings, f)
+			s.SpawnedBy = f.parent(name, v, settings)
 		case "status":
 			s.Status = f.oneOf(name, v, "running", "done", "failed", "killed", "timeout")
 		case "archivedAt":
@@ -164,19 +169,6 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, f *fields) 
 		return fmt.Errorf("has a sessionId that %w", err)
 	}
 	return nil
-}
-
-// parent canonicalises the key of the session that spawned this one.
-func (e *entry) parent(spelling string, settings sessionkey.Settings, f *fields) string {
-	if spelling == "" {
-		return ""
-	}
-	key, err := canonicalKey(settings, spelling, e.Dir.Agent)
-	if err != nil {
-		f.bad("spawnedBy " + err.Error() + "; left out")
-		return ""
-	}
-	return key
 }
 
 // compact is a member's JSON without the white space of a file that was written

@@ -3,13 +3,14 @@ package importer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
 // Longest texts taken from an entry, in bytes: names for people are cut, texts
@@ -22,9 +23,12 @@ const (
 // fields reads members of an entry, and says of each that is no use why. Null
 // is the same as absent.
 type fields struct {
-	bad func(text string) // a member was left out
-	cut func(text string) // a member was shortened
+	entry  *entry
+	report *Report
 }
+
+// bad reports a member that is left out.
+func (f *fields) bad(text string) { f.entry.problem(f.report, BadField, text) }
 
 func (f *fields) wrong(name string, v gjson.Result, want string) {
 	f.bad(fmt.Sprintf("%s is %s, not %s; left out", name, kindOf(v), want))
@@ -40,7 +44,8 @@ func (f *fields) name(member string, v gjson.Result) string {
 	}
 	s := strings.TrimSpace(v.Str)
 	if len(s) > maxName {
-		f.cut(fmt.Sprintf("%s has %d bytes; cut to %d", member, len(s), maxName))
+		f.report.Repairs[repairCut]++
+		f.entry.problem(f.report, Repaired, fmt.Sprintf("%s has %d bytes; cut to %d", member, len(s), maxName))
 		s = clip(s, maxName)
 	}
 	return s
@@ -75,13 +80,8 @@ func (f *fields) channel(member string, v gjson.Result) string {
 // oneOf reads a text that is one of a few, in any case.
 func (f *fields) oneOf(member string, v gjson.Result, allowed ...string) string {
 	s := strings.ToLower(f.name(member, v))
-	if s == "" {
-		return ""
-	}
-	for _, a := range allowed {
-		if s == a {
-			return s
-		}
+	if s == "" || slices.Contains(allowed, s) {
+		return s
 	}
 	f.bad(fmt.Sprintf("%s is %q, not one of %s; left out", member, clip(s, 40), strings.Join(allowed, ", ")))
 	return ""
@@ -132,6 +132,20 @@ func (f *fields) flag(member string, v gjson.Result) *bool {
 	return nil
 }
 
+// parent reads the key of the session that spawned this one, canonical.
+func (f *fields) parent(member string, v gjson.Result, settings sessionkey.Settings) string {
+	spelling := f.address(member, v)
+	if spelling == "" {
+		return ""
+	}
+	key, err := canonicalKey(settings, spelling, f.entry.Dir.Agent)
+	if err != nil {
+		f.bad("spawnedBy " + err.Error() + "; left out")
+		return ""
+	}
+	return key
+}
+
 // target reads a delivery target.
 func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
 	if !v.IsObject() {
@@ -169,21 +183,6 @@ func wholeText(v gjson.Result) string {
 		return strconv.FormatInt(int64(v.Num), 10)
 	}
 	return v.Raw
-}
-
-// instant reads a time as transcripts have it: milliseconds, or text as in RFC
-// 3339. It returns 0 for anything else.
-func instant(v gjson.Result) int64 {
-	switch v.Type {
-	case gjson.Number:
-		n, _ := whole(v)
-		return n
-	case gjson.String:
-		if t, err := time.Parse(time.RFC3339Nano, v.Str); err == nil && t.UnixMilli() > 0 {
-			return t.UnixMilli()
-		}
-	}
-	return 0
 }
 
 func kindOf(v gjson.Result) string {

@@ -67,24 +67,21 @@ func importDir(ctx context.Context, dir string, into store.Loader, o *Options, m
 		im.log = slog.New(slog.DiscardHandler)
 	}
 	defer im.closeView()
-	settings, err := im.settings(o)
-	if err == nil {
-		err = im.run(ctx, dir, settings)
-	}
+	err = im.run(ctx, dir, im.settings(o))
 	im.meter.finish()
 	im.log.Info("openclaw import", "dir", dir, "sessions", r.Sessions.String(), "messages", r.Messages.String(), "problems", r.known(), "err", err)
 	return r, err
 }
 
-func (im *importer) settings(o *Options) (sessionkey.Settings, error) {
+func (im *importer) settings(o *Options) sessionkey.Settings {
 	if o.Keys != nil {
-		return *o.Keys, nil
+		return *o.Keys
 	}
 	s, line, err := readSettings(im.root)
 	if err != nil {
 		im.report.problem(configFile, line, BadConfig, err.Error())
 	}
-	return s, nil
+	return s
 }
 
 func (im *importer) run(ctx context.Context, dir string, settings sessionkey.Settings) error {

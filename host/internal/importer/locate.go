@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,19 +47,15 @@ func (f *finder) find(e *entry) {
 		e.Transcript, e.Size = name, info.Size()
 		f.used[name] = true
 	case err == nil:
-		f.problem(e, Unreadable, name+" is no regular file; not read")
+		e.problem(f.report, Unreadable, name+" is no regular file; not read")
 	case errors.Is(err, fs.ErrNotExist):
 		f.report.Transcripts.Missing++
-		f.problem(e, MissingTranscript, name+" is not there; the history is empty")
+		e.problem(f.report, MissingTranscript, name+" is not there; the history is empty")
 	case f.leaves(name):
-		f.problem(e, Outside, name+" leads out of the state directory; not read")
+		e.problem(f.report, Outside, name+" leads out of the state directory; not read")
 	default:
-		f.problem(e, Unreadable, name+": "+reason(err))
+		e.problem(f.report, Unreadable, name+": "+reason(err))
 	}
-}
-
-func (f *finder) problem(e *entry, kind, text string) {
-	f.report.problem(e.Store, e.Line, kind, quote(e.Session.Key)+": "+text)
 }
 
 // leaves reports whether a name that cannot be opened is a link to elsewhere.
@@ -80,18 +77,18 @@ func (f *finder) name(e *entry) string {
 	} else if inside, ok := f.below(file); ok {
 		name = inside
 	} else if moved, ok := f.moved(file); ok {
-		f.problem(e, Moved, "sessionFile names another place; read from "+moved)
+		e.problem(f.report, Moved, "sessionFile names another place; read from "+moved)
 		name = moved
 	} else {
-		f.problem(e, Outside, "sessionFile is outside the state directory; not read")
+		e.problem(f.report, Outside, "sessionFile is outside the state directory; not read")
 		return ""
 	}
 	if !filepath.IsLocal(name) {
-		f.problem(e, Outside, "sessionFile is outside the state directory; not read")
+		e.problem(f.report, Outside, "sessionFile is outside the state directory; not read")
 		return ""
 	}
 	if !strings.Contains(path.Base(name), transcript) {
-		f.problem(e, BadField, "sessionFile is no .jsonl file; not read")
+		e.problem(f.report, BadField, "sessionFile is no .jsonl file; not read")
 		return ""
 	}
 	return name
@@ -150,19 +147,9 @@ func topicOf(key string) string {
 	return ""
 }
 
+// unescaped are the characters that a component of a URL may have, and a query not.
+var unescaped = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
 // escapeTopic writes a topic id as it stands in a file name: as a component of a
 // URL.
-func escapeTopic(id string) string {
-	const hex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(id))
-	for i := 0; i < len(id); i++ {
-		c := id[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.!~*'()", c) >= 0:
-			b = append(b, c)
-		default:
-			b = append(b, '%', hex[c>>4], hex[c&0xF])
-		}
-	}
-	return string(b)
-}
+func escapeTopic(id string) string { return unescaped.Replace(url.QueryEscape(id)) }

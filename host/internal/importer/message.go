@@ -16,8 +16,8 @@ import (
 // committed before the next line is read.
 const holdBytes = 1 << 20
 
-// message takes the message of a line.
-func (r *reader) message(l line, id, stamp, body []byte, fixed repairs) (held bool) {
+// message takes the message of a line, whose text is normalised.
+func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held bool) {
 	if len(body) == 0 || body[0] != '{' {
 		r.problem(l.Number, BadMessage, "has no message object; skipped")
 		return false
@@ -28,22 +28,13 @@ func (r *reader) message(l line, id, stamp, body []byte, fixed repairs) (held bo
 		return false
 	}
 	fixed.Add(more)
-	var role, at []byte
-	members(doc, func(name string, value []byte, _ int) {
-		switch name {
-		case "role":
-			role = value
-		case "timestamp":
-			at = value
-		}
-	})
-	m := store.Message{Role: gjson.ParseBytes(role).Str, JSON: doc}
-	if m.Role == "" || len(m.Role) > 64 {
+	m := store.Message{Role: message.Role(doc), At: message.Timestamp(doc), JSON: doc}
+	if m.Role == "" {
 		r.problem(l.Number, BadMessage, "has no role, or no usable one; skipped")
 		return false
 	}
-	if m.At = instant(gjson.ParseBytes(at)); m.At == 0 {
-		m.At = instant(gjson.ParseBytes(stamp))
+	if m.At == 0 {
+		m.At = message.Timestamp(text)
 	}
 	m.SourceID = r.sourceID(l.Number, id, body)
 	fixed.report(r.im.report, r.file, l.Number, "")

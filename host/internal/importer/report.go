@@ -127,24 +127,18 @@ func (r *Report) skipLine(kind string) {
 // printable keeps a text to one line of bounded length that a terminal shows as
 // it is: what is quoted in a report was written by anybody.
 func printable(s string) string {
-	s = clip(s, maxText)
-	for i, c := range s {
-		if !strconv.IsPrint(c) || c == utf8.RuneError {
-			b := []byte(s[:i])
-			for j := i; j < len(s); {
-				c, n := utf8.DecodeRuneInString(s[j:])
-				if strconv.IsPrint(c) && (c != utf8.RuneError || n > 1) {
-					b = append(b, s[j:j+n]...)
-				} else {
-					q := strconv.QuoteToASCII(s[j : j+n])
-					b = append(b, q[1:len(q)-1]...)
-				}
-				j += n
-			}
-			return string(b)
+	var b []byte
+	for s = clip(s, maxText); s != ""; {
+		c, n := utf8.DecodeRuneInString(s)
+		if strconv.IsPrint(c) && (c != utf8.RuneError || n > 1) {
+			b = append(b, s[:n]...)
+		} else {
+			q := strconv.QuoteToASCII(s[:n])
+			b = append(b, q[1:len(q)-1]...)
 		}
+		s = s[n:]
 	}
-	return s
+	return string(b)
 }
 
 // clip cuts s to n bytes on a code-point boundary.

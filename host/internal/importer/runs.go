@@ -34,13 +34,9 @@ func (c *catalog) addRuns(root *os.Root) {
 		c.report.problem(runsFile, 0, Unreadable, reason(err))
 		return
 	}
-	doc, err := parseLenient(text)
-	if err != nil {
-		line := 0
-		if bad := (*syntaxError)(nil); errors.As(err, &bad) {
-			line = bad.Line
-		}
-		c.report.problem(runsFile, line, BadRun, err.Error()+"; no run is taken")
+	doc, bad := parseLenient(text)
+	if bad != nil {
+		c.report.problem(runsFile, bad.Line, BadRun, bad.Reason+"; no run is taken")
 		return
 	}
 	registry := gjson.GetBytes(doc.json, "runs")

@@ -3,7 +3,6 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -38,13 +37,9 @@ func readSettings(root *os.Root) (sessionkey.Settings, int, error) {
 	if err != nil {
 		return sessionkey.Settings{}, 0, err
 	}
-	doc, err := parseLenient(text)
-	if err != nil {
-		line := 0
-		if bad := (*syntaxError)(nil); errors.As(err, &bad) {
-			line = bad.Line
-		}
-		return sessionkey.Settings{}, line, err
+	doc, bad := parseLenient(text)
+	if bad != nil {
+		return sessionkey.Settings{}, bad.Line, bad
 	}
 	s, err := settingsOf(gjson.ParseBytes(doc.json))
 	return s, 0, err
@@ -101,26 +96,4 @@ func defaultAgent(list gjson.Result) (string, error) {
 
 func reserved(key string) bool {
 	return key == sessionkey.Current || key == sessionkey.Global || key == sessionkey.Unknown
-}
-
-// maxDocument bounds a file that is read whole: sessions.json, runs.json,
-// openclaw.json.
-const maxDocument = 512 << 20
-
-// readFile reads a regular file below root that is not too large.
-func readFile(root *os.Root, name string) ([]byte, error) {
-	f, size, err := open(root, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if size > maxDocument {
-		return nil, fmt.Errorf("has %d bytes; at most %d are read at once", size, maxDocument)
-	}
-	text := make([]byte, size)
-	n, err := io.ReadFull(f, text)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil // it shrank meanwhile
-	}
-	return text[:n], err
 }

@@ -132,15 +132,13 @@ func (r *reader) line(l line) (held bool) {
 		r.problem(l.Number, BrokenLine, err.Error()+"; skipped")
 		return false
 	}
-	var typ, id, stamp, body []byte
+	var typ, id, body []byte
 	object := members(text, func(name string, value []byte, _ int) {
 		switch name {
 		case "type":
 			typ = value
 		case "id":
 			id = value
-		case "timestamp":
-			stamp = value
 		case typeMessage:
 			body = value
 		}
@@ -155,7 +153,7 @@ func (r *reader) line(l line) (held bool) {
 	}
 	switch {
 	case kind == typeMessage:
-		return r.message(l, id, stamp, body, fixed)
+		return r.message(l, text, id, body, fixed)
 	case kind == typeSession && l.Number == 1:
 		r.header(text, id)
 	case kind == "":

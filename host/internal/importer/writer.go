@@ -23,25 +23,37 @@ type writer struct {
 	bytes  int
 }
 
-// put is a session, a message of the session key, or a bookmark.
-type put struct {
-	entry   *entry
-	key     string
-	message store.Message
-	mark    string
-	value   string
+// put is one change to the store. It counts what became of it.
+type put func(b store.Batch, sessions, messages *Counts) error
+
+func (w *writer) session(e *entry) {
+	w.add(len(e.Extra), func(b store.Batch, sessions, _ *Counts) error {
+		change, err := b.PutSession(&e.Session, e.Extra)
+		if err != nil {
+			return fmt.Errorf("session %q: %w", e.Session.Key, err)
+		}
+		sessions.count(change)
+		return nil
+	})
 }
 
-func (w *writer) session(e *entry) { w.add(put{entry: e}, len(e.Extra)) }
-
 func (w *writer) message(key string, m store.Message) {
-	w.add(put{key: key, message: m}, len(m.JSON))
+	w.add(len(m.JSON), func(b store.Batch, _, messages *Counts) error {
+		change, err := b.PutMessage(key, &m)
+		if err != nil {
+			return fmt.Errorf("message of session %q: %w", key, err)
+		}
+		messages.count(change)
+		return nil
+	})
 }
 
 // mark leaves a bookmark with everything put before it, or later.
-func (w *writer) mark(name, value string) { w.add(put{mark: name, value: value}, len(value)) }
+func (w *writer) mark(name, value string) {
+	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetMark(name, value) })
+}
 
-func (w *writer) add(p put, size int) {
+func (w *writer) add(size int, p put) {
 	w.puts = append(w.puts, p)
 	w.bytes += size
 }
@@ -57,8 +69,8 @@ func (w *writer) flush(ctx context.Context) error {
 	var sessions, messages Counts
 	err := w.into.Load(ctx, func(b store.Batch) error {
 		sessions, messages = Counts{}, Counts{}
-		for i := range w.puts {
-			if err := w.puts[i].apply(b, &sessions, &messages); err != nil {
+		for _, p := range w.puts {
+			if err := p(b, &sessions, &messages); err != nil {
 				return err
 			}
 		}
@@ -73,26 +85,6 @@ func (w *writer) flush(ctx context.Context) error {
 	w.meter.Messages += messages.total()
 	clear(w.puts) // let go of the messages
 	w.puts, w.bytes = w.puts[:0], 0
-	return nil
-}
-
-func (p *put) apply(b store.Batch, sessions, messages *Counts) error {
-	switch {
-	case p.entry != nil:
-		change, err := b.PutSession(&p.entry.Session, p.entry.Extra)
-		if err != nil {
-			return fmt.Errorf("session %q: %w", p.entry.Session.Key, err)
-		}
-		sessions.count(change)
-	case p.mark != "":
-		return b.SetMark(p.mark, p.value)
-	default:
-		change, err := b.PutMessage(p.key, &p.message)
-		if err != nil {
-			return fmt.Errorf("message of session %q: %w", p.key, err)
-		}
-		messages.count(change)
-	}
 	return nil
 }
 

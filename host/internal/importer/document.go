@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/alchemy/json5"
+	"github.com/tidwall/gjson"
 )
 
 // A document is the text of a JSON or JSON5 file as strict JSON, still with its
@@ -29,7 +34,7 @@ type syntaxError struct {
 func (e *syntaxError) Error() string { return e.Reason }
 
 // parseLenient reads text as JSON, else as JSON5.
-func parseLenient(text []byte) (*document, error) {
+func parseLenient(text []byte) (*document, *syntaxError) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
 		return &document{text: text, json: text, utf8: true}, nil
@@ -103,4 +108,56 @@ func mention(text []byte, name string) int {
 		}
 	}
 	return -1
+}
+
+// members calls fn for each member of the object in doc, which is valid JSON,
+// in order; duplicates are duplicates. Values are parts of doc, however long they
+// are. end is the offset behind the name. It reports false if doc is no object.
+func members(doc []byte, fn func(name string, value []byte, end int)) bool {
+	// The string shares the memory of doc, which nobody changes meanwhile.
+	object := gjson.Parse(unsafe.String(unsafe.SliceData(doc), len(doc)))
+	if !object.IsObject() {
+		return false
+	}
+	object.ForEach(func(name, value gjson.Result) bool {
+		fn(unquote(name.Raw), doc[value.Index:value.Index+len(value.Raw)], name.Index+len(name.Raw))
+		return true
+	})
+	return true
+}
+
+// unquote decodes a member name. Bytes that are not UTF-8 stay, so that whoever
+// checks the name sees them.
+func unquote(quoted string) string {
+	inner := quoted[1 : len(quoted)-1]
+	if strings.IndexByte(inner, '\\') < 0 {
+		return strings.Clone(inner)
+	}
+	var s string
+	if json.Unmarshal([]byte(quoted), &s) != nil || !utf8.ValidString(s) {
+		return strings.Clone(inner)
+	}
+	return s
+}
+
+// maxDocument bounds a file that is read whole: sessions.json, runs.json,
+// openclaw.json.
+const maxDocument = 512 << 20
+
+// readFile reads a regular file below root that is not too large.
+func readFile(root *os.Root, name string) ([]byte, error) {
+	f, size, err := open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxDocument {
+		return nil, fmt.Errorf("has %d bytes; at most %d are read at once", size, maxDocument)
+	}
+	text := make([]byte, size)
+	n, err := io.ReadFull(f, text)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil // it shrank meanwhile
+	}
+	return text[:n], err
 }
