@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/host/store"
@@ -25,46 +22,38 @@ func (*deliveriesCmd) Help() string {
 parley deliveries [--failed] [--limit N] lists them; see parley deliveries list --help.`
 }
 
-// deliveriesListCmd lists deliveries.
-type deliveriesListCmd struct {
-	Failed bool `help:"Only failed ones."`
-	Limit  int  `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
-}
-
-// Validate checks the limit.
-func (c *deliveriesListCmd) Validate() error { return checkLimit(c.Limit) }
-
-// Run lists the deliveries.
-func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *gateway.Database) error {
-		f := &store.Filter{Limit: c.Limit}
-		if c.Failed {
-			f.Statuses = []string{store.DeliveryFailed}
-		}
-		rows, err := db.Deliveries(ctx, f)
-		if err != nil {
-			return err
-		}
-		return showRows(a, db, "deliveries", rows, a.deliveriesTable)
-	})
-}
-
-func deliveryID(d *store.Delivery) string { return d.ID }
-
-func (a *app) deliveriesTable(rows []*store.Delivery, now time.Time) {
-	short := shortIDs(idsOf(rows, deliveryID))
-	cells := make([][]string, len(rows))
-	for i, d := range rows {
+// deliveries are what deliveries have in common. None is looked at alone.
+var deliveries = &kind[*store.Delivery]{
+	plural: "deliveries", id: func(d *store.Delivery) string { return d.ID },
+	list: (*gateway.Database).Deliveries, none: "delivery: see parley deliveries",
+	header: []string{"DELIVERY", "SESSION", "TO", "STATUS", "ATTEMPTS", "AGE", "TEXT/ERROR"},
+	cells: func(a *app, d *store.Delivery, now time.Time) []string {
 		to := d.Target.Channel
 		if d.Target.To != "" {
 			to += ":" + d.Target.To
 		}
-		cells[i] = []string{
-			terminal.Line(short[d.ID]), terminal.Line(d.SessionKey), terminal.Line(to), a.status(d.Status),
+		return []string{
+			terminal.Line(d.SessionKey), terminal.Line(to), a.status(d.Status),
 			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(orElse(d.Error, d.Text)),
 		}
-	}
-	a.out.Table([]string{"DELIVERY", "SESSION", "TO", "STATUS", "ATTEMPTS", "AGE", "TEXT/ERROR"}, cells)
+	},
+}
+
+// deliveriesListCmd lists deliveries.
+type deliveriesListCmd struct {
+	Failed bool `help:"Only failed ones."`
+	limitFlag
+}
+
+// Run lists the deliveries.
+func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
+	return deliveries.show(ctx, a, func(db *gateway.Database) ([]*store.Delivery, error) {
+		f := &store.Filter{Limit: c.Limit}
+		if c.Failed {
+			f.Statuses = []string{store.DeliveryFailed}
+		}
+		return db.Deliveries(ctx, f)
+	})
 }
 
 // resendCmd posts a delivery again.
@@ -77,16 +66,12 @@ func (*resendCmd) Help() string {
 // Run makes the delivery pending again.
 func (c *resendCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		id, err := complete(ctx, c.ID, db.Deliveries, deliveryID)
+		id, err := deliveries.complete(ctx, db, c.ID)
 		if err != nil {
 			return err
 		}
-		err = db.ResendDelivery(ctx, id)
-		if errors.Is(err, abi.NotFound) {
-			return fmt.Errorf("%s: there is no such delivery: see parley deliveries", c.ID)
-		}
-		if err != nil {
-			return err
+		if err := db.ResendDelivery(ctx, id); err != nil {
+			return deliveries.known(c.ID, err)
 		}
 		if a.JSON {
 			return a.printValue(map[string]any{"id": id, "status": store.DeliveryPending})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -103,10 +104,8 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	if st, err := os.Stat(c.Dir); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s: is no directory here: run it in the repository, or name OpenClaw's state directory with --dir", c.Dir)
 	}
-	if !a.JSON {
-		a.out.Println(a.out.Bold("Parley: agents work with each other's conversations, through a sandboxed plugin"))
-		a.out.Println("")
-	}
+	a.title("Parley: agents work with each other's conversations, through a sandboxed plugin")
+	a.blank()
 	// A reader that has seen enough, such as head, must not keep us from tidying up.
 	signal.Ignore(syscall.SIGPIPE)
 	temp, err := os.MkdirTemp("", "parley-demo-")
@@ -168,9 +167,7 @@ func (c *demoCmd) show(ctx context.Context, a *app, g *gateway.Gateway) (*demoRe
 	}
 	all := &demoReport{Import: report}
 	for i, by := range demoCallers {
-		if !a.JSON {
-			a.out.Println(fmt.Sprintf("\n%s", a.out.Bold(fmt.Sprintf("%d. %s", i+1, by.title))))
-		}
+		a.title(fmt.Sprintf("\n%d. %s", i+1, by.title))
 		for _, call := range by.calls {
 			start := time.Now()
 			answer, err := g.Call(ctx, &host.Call{Tool: call.tool, Args: []byte(call.args), Caller: by.caller})
@@ -267,4 +264,24 @@ func (a *app) demoNext(dir string) {
 
 func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}
+
+// title, say and blank print a line of the story, unless the report is printed.
+
+func (a *app) title(text string) {
+	if !a.JSON {
+		a.out.Println(a.out.Bold(text))
+	}
+}
+
+func (a *app) say(format string, args ...any) {
+	if !a.JSON {
+		a.out.Println(strings.TrimRight(fmt.Sprintf("  "+format, args...), " "))
+	}
+}
+
+func (a *app) blank() {
+	if !a.JSON {
+		a.out.Println("")
+	}
 }

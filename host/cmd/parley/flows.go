@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -29,32 +27,36 @@ func (*flowsCmd) Help() string {
 parley flows [--failed | --all] [--limit N] lists them; see parley flows list --help.`
 }
 
+// flows are what flows have in common.
+var flows = &kind[*store.Flow]{
+	plural: "flows", id: func(f *store.Flow) string { return f.ID },
+	list: (*gateway.Database).Flows, get: (*gateway.Database).Flow, none: "flow: see parley flows --all",
+	header: []string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"},
+	cells: func(a *app, f *store.Flow, now time.Time) []string {
+		return []string{
+			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
+		}
+	},
+}
+
 // flowsListCmd lists flows.
 type flowsListCmd struct {
 	Failed bool `xor:"which" help:"Only parked ones: they wait for retry or drop."`
 	All    bool `xor:"which" help:"Ended ones too, however old."`
-	Limit  int  `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
+	limitFlag
 }
 
 func (*flowsListCmd) Help() string {
 	return "Without --failed and --all: the flows that have not ended, and those of the last 24 hours."
 }
 
-// Validate checks the limit.
-func (c *flowsListCmd) Validate() error { return checkLimit(c.Limit) }
-
 // recent is how long ended flows are listed.
 const recent = 24 * time.Hour
 
 // Run lists the flows.
 func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *gateway.Database) error {
-		rows, err := c.list(ctx, db, time.Now())
-		if err != nil {
-			return err
-		}
-		return showRows(a, db, "flows", rows, a.flowsTable)
-	})
+	return flows.show(ctx, a, func(db *gateway.Database) ([]*store.Flow, error) { return c.list(ctx, db, time.Now()) })
 }
 
 // list asks for open and for recent flows apart: an old one that waits must not
@@ -83,20 +85,6 @@ func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.
 	return rows[:min(len(rows), c.Limit)], nil
 }
 
-func flowID(f *store.Flow) string { return f.ID }
-
-func (a *app) flowsTable(rows []*store.Flow, now time.Time) {
-	short := shortIDs(idsOf(rows, flowID))
-	cells := make([][]string, len(rows))
-	for i, f := range rows {
-		cells[i] = []string{
-			terminal.Line(short[f.ID]), terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
-		}
-	}
-	a.out.Table([]string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"}, cells)
-}
-
 // state is the flow's status, and that it rests.
 func state(f *store.Flow) string {
 	if f.Resting() {
@@ -112,54 +100,38 @@ func callerName(c *abi.Caller) string {
 	return c.SessionKey
 }
 
-// flowArg names a flow.
-type flowArg struct{ idArg }
-
-// find returns the flow.
-func (c *flowArg) find(ctx context.Context, db *gateway.Database) (*store.Flow, error) {
-	id, err := complete(ctx, c.ID, db.Flows, flowID)
-	if err != nil {
-		return nil, err
-	}
-	f, err := db.Flow(ctx, id)
-	if errors.Is(err, abi.NotFound) {
-		return nil, fmt.Errorf("%s: there is no such flow: see parley flows --all", c.ID)
-	}
-	return f, err
-}
-
 // flowShowCmd shows a flow.
-type flowShowCmd struct{ flowArg }
+type flowShowCmd struct{ idArg }
 
 // Run shows the flow.
 func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		f, err := c.find(ctx, db)
+		f, err := flows.find(ctx, db, c.ID)
 		if err != nil {
 			return err
 		}
 		of := &store.Filter{FlowID: f.ID, Limit: maxSearch}
-		runs, err := db.Runs(ctx, of)
+		queued, err := db.Runs(ctx, of)
 		if err != nil {
 			return err
 		}
-		deliveries, err := db.Deliveries(ctx, of)
+		posts, err := db.Deliveries(ctx, of)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			return a.printValue(map[string]any{"flow": f, "runs": orEmpty(runs), "deliveries": orEmpty(deliveries)})
+			return a.printValue(map[string]any{"flow": f, "runs": orEmpty(queued), "deliveries": orEmpty(posts)})
 		}
 		a.flow(f)
-		if len(runs) > 0 {
+		if len(queued) > 0 {
 			a.out.Println("")
-			slices.Reverse(runs)
-			a.runsTable(runs, time.Now())
+			slices.Reverse(queued)
+			runs.table(a, queued, time.Now())
 		}
-		if len(deliveries) > 0 {
+		if len(posts) > 0 {
 			a.out.Println("")
-			slices.Reverse(deliveries)
-			a.deliveriesTable(deliveries, time.Now())
+			slices.Reverse(posts)
+			deliveries.table(a, posts, time.Now())
 		}
 		return nil
 	})
@@ -179,15 +151,15 @@ func (a *app) flow(f *store.Flow) {
 }
 
 // flowRetryCmd tries a parked flow again.
-type flowRetryCmd struct{ flowArg }
+type flowRetryCmd struct{ idArg }
 
 // Run makes the flow go on.
 func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, (*gateway.Database).RetryFlow, "is tried again")
+	return changeFlow(ctx, a, c.ID, (*gateway.Database).RetryFlow, "is tried again")
 }
 
 // flowDropCmd ends a flow.
-type flowDropCmd struct{ flowArg }
+type flowDropCmd struct{ idArg }
 
 func (*flowDropCmd) Help() string {
 	return "Runs and deliveries that the flow has queued stay. Who waits for its answer is told that it was ended."
@@ -195,13 +167,13 @@ func (*flowDropCmd) Help() string {
 
 // Run ends the flow.
 func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, (*gateway.Database).DropFlow, "was ended")
+	return changeFlow(ctx, a, c.ID, (*gateway.Database).DropFlow, "was ended")
 }
 
-// change does something with the flow and says so.
-func (c *flowArg) change(ctx context.Context, a *app, do func(*gateway.Database, context.Context, string) error, done string) error {
+// changeFlow does something with a flow and says so.
+func changeFlow(ctx context.Context, a *app, id string, do func(*gateway.Database, context.Context, string) error, done string) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		f, err := c.find(ctx, db)
+		f, err := flows.find(ctx, db, id)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,16 +31,10 @@ func (*historyCmd) Help() string {
 
 // Validate checks what the tool would clamp in silence.
 func (c *historyCmd) Validate() error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: give a number from 1", c.Limit)
-	}
 	if c.Offset < 0 {
 		return fmt.Errorf("--offset %d: give a number from 0", c.Offset)
 	}
-	if _, err := sessionkey.AgentID(c.Agent); c.Agent != "" && err != nil {
-		return fmt.Errorf("--agent %q: %w", c.Agent, err)
-	}
-	return nil
+	return cmp.Or(checkLimit(c.Limit), checkAgent(c.Agent))
 }
 
 // Run shows the history.

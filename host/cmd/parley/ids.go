@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/parley-wasm/parley/host/store"
 )
 
 // idArg names a flow, a run or a delivery.
@@ -20,19 +17,6 @@ func (c *idArg) Validate() error {
 		return errors.New("the id is blank: write it, or as much of it as tells it apart")
 	}
 	return nil
-}
-
-// maxSearch is among how many of the newest rows a short id is looked for.
-const maxSearch = 500
-
-// complete returns the id of the one of the newest rows that begins so, or the text
-// as it is (see completeID).
-func complete[T any](ctx context.Context, text string, list func(context.Context, *store.Filter) ([]T, error), id func(T) string) (string, error) {
-	rows, err := list(ctx, &store.Filter{Limit: maxSearch})
-	if err != nil {
-		return "", err
-	}
-	return completeID(text, idsOf(rows, id))
 }
 
 // shortID is how much of an id a table shows at least.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -14,29 +13,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// runArg names a run.
-type runArg struct{ idArg }
-
-// find returns the run.
-func (c *runArg) find(ctx context.Context, db *gateway.Database) (*store.Run, error) {
-	id, err := complete(ctx, c.ID, db.Runs, runID)
-	if err != nil {
-		return nil, err
-	}
-	r, err := db.Run(ctx, id)
-	if errors.Is(err, abi.NotFound) {
-		return nil, fmt.Errorf("%s: there is no such run: see parley runs", c.ID)
-	}
-	return r, err
-}
-
 // runShowCmd shows a run.
-type runShowCmd struct{ runArg }
+type runShowCmd struct{ idArg }
 
 // Run shows the run.
 func (c *runShowCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		r, err := c.find(ctx, db)
+		r, err := runs.find(ctx, db, c.ID)
 		if err != nil {
 			return err
 		}
@@ -88,7 +71,7 @@ func usageOf(u *abi.Usage) string {
 
 // runKillCmd kills a run.
 type runKillCmd struct {
-	runArg
+	idArg
 	Why string `placeholder:"TEXT" help:"The reason, for whoever waits for the run (default: aborted by the operator)."`
 }
 
@@ -101,7 +84,7 @@ The run ends as killed. Its session goes on with the next run, and whoever waits
 // Run kills the run.
 func (c *runKillCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		r, err := c.find(ctx, db)
+		r, err := runs.find(ctx, db, c.ID)
 		if err != nil {
 			return err
 		}

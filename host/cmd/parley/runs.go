@@ -25,19 +25,29 @@ func (*runsCmd) Help() string {
 parley runs [--failed] [--session KEY] [--limit N] lists them; see parley runs list --help.`
 }
 
+// runs are what runs have in common.
+var runs = &kind[*store.Run]{
+	plural: "runs", id: func(r *store.Run) string { return r.ID },
+	list: (*gateway.Database).Runs, get: (*gateway.Database).Run, none: "run: see parley runs",
+	header: []string{"RUN", "SESSION", "STATUS", "GROUP", "ATTEMPT", "QUEUED", "TOOK", "REPLY/ERROR"},
+	cells: func(a *app, r *store.Run, now time.Time) []string {
+		return []string{
+			terminal.Line(r.SessionKey), a.status(r.Status), terminal.Line(r.Group),
+			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(orElse(r.Error, r.Reply)),
+		}
+	},
+}
+
 // runsListCmd lists runs.
 type runsListCmd struct {
 	Failed  bool   `help:"Only those that failed, were killed or took too long."`
 	Session string `placeholder:"KEY" help:"Only of this session: main, or a key."`
-	Limit   int    `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
+	limitFlag
 }
-
-// Validate checks the limit.
-func (c *runsListCmd) Validate() error { return checkLimit(c.Limit) }
 
 // Run lists the runs.
 func (c *runsListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *gateway.Database) error {
+	return runs.show(ctx, a, func(db *gateway.Database) ([]*store.Run, error) {
 		f := &store.Filter{Limit: c.Limit}
 		if c.Failed {
 			f.Statuses = []string{abi.RunFailed, abi.RunKilled, abi.RunTimeout}
@@ -46,29 +56,11 @@ func (c *runsListCmd) Run(ctx context.Context, a *app) error {
 			keys := db.Keys()
 			var err error
 			if f.SessionKey, err = keys.Canonical(c.Session, keys.Agent()); err != nil {
-				return usage(fmt.Errorf("--session %s: the key %w", c.Session, err))
+				return nil, usage(fmt.Errorf("--session %s: the key %w", c.Session, err))
 			}
 		}
-		rows, err := db.Runs(ctx, f)
-		if err != nil {
-			return err
-		}
-		return showRows(a, db, "runs", rows, a.runsTable)
+		return db.Runs(ctx, f)
 	})
-}
-
-func runID(r *store.Run) string { return r.ID }
-
-func (a *app) runsTable(rows []*store.Run, now time.Time) {
-	short := shortIDs(idsOf(rows, runID))
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = []string{
-			terminal.Line(short[r.ID]), terminal.Line(r.SessionKey), a.status(r.Status), terminal.Line(r.Group),
-			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(orElse(r.Error, r.Reply)),
-		}
-	}
-	a.out.Table([]string{"RUN", "SESSION", "STATUS", "GROUP", "ATTEMPT", "QUEUED", "TOOK", "REPLY/ERROR"}, cells)
 }
 
 // took is how long a run has been, or was, executed.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
-	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -30,16 +30,10 @@ const maxPage = 200
 
 // Validate checks what the tool would clamp in silence.
 func (c *sessionsCmd) Validate() error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: give a number from 1", c.Limit)
-	}
 	if c.Active < 0 {
 		return fmt.Errorf("--active %d: give a number of minutes from 1", c.Active)
 	}
-	if _, err := sessionkey.AgentID(c.Agent); c.Agent != "" && err != nil {
-		return fmt.Errorf("--agent %q: %w", c.Agent, err)
-	}
-	return nil
+	return cmp.Or(checkLimit(c.Limit), checkAgent(c.Agent))
 }
 
 // Run lists the sessions.

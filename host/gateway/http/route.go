@@ -148,6 +148,7 @@ func (a *API) operate(w http.ResponseWriter, r *http.Request, who *gateway.Ident
 func (a *API) enter(w http.ResponseWriter, r *http.Request, maxBody int64) (request *gateway.Request, body []byte, ok bool) {
 	request, err := a.admission.Enter(r.Context())
 	if err != nil {
+		w.Header().Set("Retry-After", "1")
 		a.fail(w, a.problem(err))
 		return nil, nil, false
 	}

@@ -78,7 +78,7 @@ func (a *API) problem(err error) problem {
 
 // fail writes a problem.
 func (a *API) fail(w http.ResponseWriter, p problem) {
-	if p.status == http.StatusServiceUnavailable || p.message == gateway.ErrBusy.Error() {
+	if p.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	o := jsonappend.Open(nil)

@@ -5,23 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
-	"github.com/parley-wasm/parley/host/store"
 )
 
 // The last part of the demo: an agent hands tasks to children under other agents,
 // and each reports to the agent's channel. One takes longer than it may.
 
-// teamConfig takes the webhook's address. Each agent's second answer is for the
-// announce.
+// teamConfig: each agent's second answer is for the announce.
 const teamConfig = `{
   agents: {
     defaults: { model: "small" },
@@ -32,8 +26,8 @@ const teamConfig = `{
         "Result: 3 errors since midnight, all of web-2.\nNotes: db-1 refused its connections at 03:12",
       ] } },
       { id: "disks", runner: { kind: "script", replies: [
-        { text: "db-1 is 81 %% full, the others below 40 %%.", afterMs: 500, usage: { input: 900, output: 300 } },
-        "Status: failed\nResult: db-1 is 81 %% full, the others below 40 %%.\nNotes: -",
+        { text: "db-1 is 81 % full, the others below 40 %.", afterMs: 500, usage: { input: 900, output: 300 } },
+        "Status: failed\nResult: db-1 is 81 % full, the others below 40 %.\nNotes: -",
       ] } },
       { id: "backup", runner: { kind: "script", replies: [
         { text: "never said", afterMs: 3600000 },
@@ -42,7 +36,7 @@ const teamConfig = `{
     ],
   },
   models: { pricing: { small: { inputPerMTok: 1, outputPerMTok: 4 } } },
-  delivery: { channels: { webchat: { sink: "webhook", url: "http://%s/in" } } },
+  delivery: { channels: { webchat: { sink: "log" } } },
 }`
 
 // teamTasks are what the main session spawns.
@@ -63,77 +57,49 @@ type teamTask struct {
 // teamReport is the member "team" of what --json prints.
 type teamReport struct {
 	Spawned   []rawJSON  `json:"spawned"`   // results of sessions_spawn
-	Announces []string   `json:"announces"` // as the webhook got them, in their order
+	Announces []string   `json:"announces"` // as they were posted, in the order of the tasks
 	Tree      *host.Tree `json:"tree"`
 }
 
 func (a *app) team(ctx context.Context, dir string) (r *teamReport, err error) {
-	t := &stage{app: a, dir: dir, name: "team", config: teamConfig, announces: make(chan string, 8), sessions: []abi.Session{
-		{Key: talkFrom, SessionID: "demo-team", DeliveryContext: abi.Target{Channel: talkChannel, To: "team"}},
-	}}
-	end, err := t.begin(ctx)
+	w, err := a.newDemoWorld(ctx, dir, "team", teamConfig,
+		abi.Session{Key: demoMain, SessionID: "demo-team", DeliveryContext: abi.Target{Channel: demoChannel, To: "team"}})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, end(syscall.SIGTERM)) }()
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
 
 	a.title("\n6. An agent spawns children under other agents, and each reports to its channel")
 	a.blank()
 	r = &teamReport{}
+	var flows []string
 	for _, task := range teamTasks {
-		if err := t.spawn(ctx, r, &task); err != nil {
+		line := fmt.Sprintf("under %s: %s", task.AgentID, task.Task)
+		if task.Seconds > 0 {
+			line += a.out.Faint(fmt.Sprintf("  (it may take %ds, and takes an hour)", task.Seconds))
+		}
+		answer, err := w.call(ctx, abi.ToolSpawn, &task, line, "childSessionKey")
+		if err != nil {
 			return nil, err
 		}
+		r.Spawned, flows = append(r.Spawned, answer.Result), append(flows, answer.FlowID)
 	}
-	for range teamTasks {
-		text, err := t.announced(ctx)
+	for _, id := range flows {
+		text, err := w.announced(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		r.Announces = append(r.Announces, text)
 		a.blank()
-		a.say("%s", a.out.Good(talkChannel+" gets"))
+		a.say("%s", a.out.Good(demoChannel+" gets"))
 		for line := range strings.SplitSeq(text, "\n") {
 			a.say("  %s", terminal.Line(line))
 		}
 	}
 	a.blank()
 	a.say("%s", a.out.Accent("parley tree"))
-	return r, t.tree(ctx, r)
-}
-
-// spawn starts a child.
-func (t *stage) spawn(ctx context.Context, r *teamReport, task *teamTask) error {
-	begin := time.Now()
-	result, err := t.invoke(ctx, abi.ToolSpawn, task)
-	if err != nil {
-		return err
+	if r.Tree, err = w.db.Tree(ctx, &host.TreeQuery{}); err == nil && !a.JSON {
+		a.treeTable(r.Tree, time.Now())
 	}
-	r.Spawned = append(r.Spawned, result)
-	line := fmt.Sprintf("%s sessions_spawn under %s: %s", t.app.out.Accent("main"), task.AgentID, task.Task)
-	if task.Seconds > 0 {
-		line += t.app.out.Faint(fmt.Sprintf("  (it may take %ds, and takes an hour)", task.Seconds))
-	}
-	t.app.say("%s", line)
-	t.app.say("%s %s  %s", t.app.out.Good(gjson.GetBytes(result, "status").Str), gjson.GetBytes(result, "childSessionKey").Str, t.app.out.Faint(milliseconds(time.Since(begin))))
-	return nil
-}
-
-// tree shows who has spawned whom, when all that was announced is recorded.
-func (t *stage) tree(ctx context.Context, r *teamReport) error {
-	return t.ask(ctx, func(db *gateway.Database) error {
-		flows, err := db.Flows(ctx, &store.Filter{})
-		if err != nil {
-			return err
-		}
-		for _, f := range flows {
-			if _, err := db.WaitFlow(ctx, f.ID); err != nil {
-				return err
-			}
-		}
-		if r.Tree, err = db.Tree(ctx, &host.TreeQuery{}); err == nil && !t.app.JSON {
-			t.app.treeTable(r.Tree, time.Now())
-		}
-		return err
-	})
+	return r, err
 }
