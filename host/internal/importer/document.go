@@ -126,18 +126,13 @@ func members(doc []byte, fn func(name string, value []byte, end int)) bool {
 	return true
 }
 
-// unquote decodes a member name. Bytes that are not UTF-8 stay, so that whoever
-// checks the name sees them.
-func unquote(quoted string) string {
-	inner := quoted[1 : len(quoted)-1]
-	if strings.IndexByte(inner, '\\') < 0 {
-		return strings.Clone(inner)
+// unquote decodes a member name. Bytes that are not UTF-8 stay in one without
+// escapes, so that whoever checks the name sees them.
+func unquote(quoted string) (name string) {
+	if strings.Contains(quoted, `\`) && json.Unmarshal([]byte(quoted), &name) == nil {
+		return name
 	}
-	var s string
-	if json.Unmarshal([]byte(quoted), &s) != nil || !utf8.ValidString(s) {
-		return strings.Clone(inner)
-	}
-	return s
+	return strings.Clone(quoted[1 : len(quoted)-1])
 }
 
 // maxDocument bounds a file that is read whole: sessions.json, runs.json,

@@ -1,11 +1,14 @@
 package importer
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -71,4 +74,44 @@ func fingerprint(f *os.File, name string, size int64) (mark, error) {
 		Version: markVersion, File: name, Size: size, ModTime: info.ModTime().UnixNano(),
 		Digest: hex.EncodeToString(h.Sum(nil)[:12]),
 	}, nil
+}
+
+// viewFor is for how many sessions one snapshot of the store is kept: long
+// enough to be cheap, short enough not to hold up the store's housekeeping.
+const viewFor = 256
+
+// bookmark returns the transcript's bookmark. It counts only while the store
+// has the session with this transcript: one that was deleted there, or has
+// another transcript by now, is read again.
+func (im *importer) bookmark(ctx context.Context, e *entry) (mark, error) {
+	if im.seen%viewFor == 0 {
+		im.closeView()
+		view, err := im.into.Snapshot(ctx)
+		if err != nil {
+			return mark{}, fmt.Errorf("importer: open the store: %w", err)
+		}
+		im.view = view
+	}
+	im.seen++
+	stored, err := im.view.Get(ctx, e.Session.Key)
+	if err != nil {
+		return mark{}, fmt.Errorf("importer: look up session %q: %w", e.Session.Key, err)
+	}
+	if stored == nil || stored.SessionID != e.Session.SessionID {
+		return mark{}, nil
+	}
+	text, err := im.into.Mark(ctx, markName(e))
+	if err != nil {
+		return mark{}, fmt.Errorf("importer: look up the bookmark of session %q: %w", e.Session.Key, err)
+	}
+	return parseMark(text), nil
+}
+
+func (im *importer) closeView() {
+	if im.view != nil {
+		if err := im.view.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+			im.log.Warn("openclaw import: close the store's snapshot", "err", err)
+		}
+		im.view = nil
+	}
 }
