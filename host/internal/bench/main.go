@@ -20,13 +20,14 @@ import (
 
 func main() { e2e.Main("bench", run) }
 
-func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {
-	sessions := flag.Int("sessions", 10_000, "sessions of the big store; the small one has 100")
-	long := flag.Int("long", 200_000, "messages of the big store's longest session; the small one's has 100")
-	large := flag.Int("large", 100, "MB of the big store's largest session")
-	requests := flag.Int("requests", 300, "requests per row and store")
-	flag.Parse()
+var (
+	sessions = flag.Int("sessions", 10_000, "sessions of the big store; the small one has 100")
+	long     = flag.Int("long", 200_000, "messages of the big store's longest session; the small one's has 100")
+	large    = flag.Int("large", 100, "MB of the big store's largest session")
+	requests = flag.Int("requests", 300, "requests per row and store")
+)
 
+func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {
 	program, err := e2e.Build(ctx, dir)
 	if err != nil {
 		return err

@@ -13,16 +13,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 )
 
-// Main runs a program in a temporary folder until it returns or is interrupted, prints
-// its problems and, as one line, its counts. It exits with 1 when the program failed or
-// found a problem.
+// Main parses the flags, runs a program in a temporary folder until it returns or is
+// interrupted, and prints its problems and, as one line, its counts. It exits with 1 when
+// the program failed or found a problem.
 func Main(name string, program func(ctx context.Context, dir string, r *Report) error) {
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	r := &Report{}

@@ -67,12 +67,14 @@ func main() {
 	}
 }
 
+var (
+	sendKills  = flag.Int("kills", 500, "kill a gateway at random under load of sends this often")
+	spawnKills = flag.Int("spawn-kills", 300, "kill a gateway at random under load of spawns this often")
+	only       = flag.String("only", "", "run only the scenarios whose name contains this text")
+	seed       = flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the random calls and kills; by default the time")
+)
+
 func crash(ctx context.Context, dir string, r *e2e.Report) error {
-	sendKills := flag.Int("kills", 500, "kill a gateway at random under load of sends this often")
-	spawnKills := flag.Int("spawn-kills", 300, "kill a gateway at random under load of spawns this often")
-	only := flag.String("only", "", "run only the scenarios whose name contains this text")
-	seed := flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the random calls and kills; by default the time")
-	flag.Parse()
 	fmt.Println("seed", *seed)
 	start := time.Now()
 	for i, s := range scenarios() {

@@ -16,10 +16,12 @@ import (
 
 func main() { e2e.Main("soak", run) }
 
+var (
+	steps = flag.Int("steps", 1_000_000, "let each host run this many steps, a multiple of 1,000")
+	only  = flag.String("only", "", "run only the host go or node")
+)
+
 func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
-	steps := flag.Int("steps", 1_000_000, "let each host run this many steps, a multiple of 1,000")
-	only := flag.String("only", "", "run only the host go or node")
-	flag.Parse()
 	if *steps <= 0 || *steps%1000 != 0 {
 		return fmt.Errorf("-steps is %d; it must be a multiple of 1,000", *steps)
 	}

@@ -53,11 +53,13 @@ const configuration = `{
   ] },
 }`
 
+var (
+	swaps   = flag.Int("swaps", 1000, "swap this often")
+	builds  = flag.Int("builds", 20, "swap among this many builds")
+	clients = flag.Int("clients", 8, "let this many clients call all the time")
+)
+
 func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
-	swaps := flag.Int("swaps", 1000, "swap this often")
-	builds := flag.Int("builds", 20, "swap among this many builds")
-	clients := flag.Int("clients", 8, "let this many clients call all the time")
-	flag.Parse()
 	if *swaps < 1 || *builds < 2 || *clients < 1 {
 		return errors.New("there must be a swap, two builds and a client")
 	}
