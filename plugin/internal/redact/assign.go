@@ -17,6 +17,20 @@ const (
 	wideEquals = "\uff1d"
 )
 
+// colon matches the credential of a URL, a bot token or a value around the colon
+// at text[i].
+func colon(text string, i int) Match {
+	if strings.HasPrefix(text[i:], "://") {
+		return url(text, i)
+	}
+	if digit.at(text, i-1) {
+		if m := telegram(text, i); m.found() {
+			return m
+		}
+	}
+	return assignment(text, i)
+}
+
 // label is what stands before an operator.
 type label struct {
 	name   string
@@ -29,49 +43,35 @@ type label struct {
 
 // assignment matches the value behind the operator at text[i], which is = or :,
 // maybe in full width.
-func assignment(text string, i int) (Match, bool) {
+func assignment(text string, i int) Match {
 	v, op := i+1, text[i]
 	switch {
 	case op == wide:
-		if op = ':'; strings.HasPrefix(text[i:], wideEquals) {
-			op = '='
-		} else if !strings.HasPrefix(text[i:], wideColon) {
-			return Match{}, false
-		}
 		v = i + len(wideColon)
-	case op == ':':
-		switch {
-		case strings.HasPrefix(text[v:], "//"):
-			return url(text, i)
-		case v < len(text) && text[v] == ':' || i > 0 && text[i-1] == ':':
-			return Match{}, false
+		switch text[i:min(v, len(text))] {
+		case wideColon:
+			op = ':'
+		case wideEquals:
+			op = '='
+		default:
+			return Match{}
 		}
-		if i > 0 && digit(text[i-1]) {
-			if m, ok := telegram(text, i); ok {
-				return m, true
-			}
-		}
-	case i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || text[i-1] == '<' || text[i-1] == '>'):
-		return Match{}, false // the second half of another operator, which was seen already or is no assignment
+	case op == ':' && (v < len(text) && text[v] == ':' || i > 0 && text[i-1] == ':'):
+		return Match{}
+	case op == '=' && i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || angle.has(text[i-1])):
+		return Match{} // the second half of another operator, which was seen already or is no assignment
 	}
 	l := labelBefore(text, i)
-	snug := l.tight && v < len(text) && !blank(text[v])
-	switch l.class {
-	case nothing:
-		return Match{}, false
-	case capitals:
-		if !l.quoted && !(l.tight && op == '=') {
-			return Match{}, false
-		}
-	case terse:
-		if !l.quoted && !snug && !(l.tight && op == '=') {
-			return Match{}, false
-		}
+	snug := l.tight && v < len(text) && !blank.has(text[v])
+	equal := l.tight && op == '='
+	switch {
+	case l.class == nothing,
+		l.class == capitals && !l.quoted && !equal,
+		l.class == terse && !l.quoted && !equal && !snug,
+		l.index && !snug: // m[token] = value
+		return Match{}
 	}
-	if l.index && !snug {
-		return Match{}, false // m[token] = value
-	}
-	for n := 0; v < len(text) && n < 2 && (text[v] == '=' || text[v] == '>'); n++ {
+	for n := 0; n < 2 && v < len(text) && (text[v] == '=' || text[v] == '>'); n++ {
 		v++
 	}
 	if op == ':' {
@@ -83,10 +83,10 @@ func assignment(text string, i int) (Match, bool) {
 // labelBefore returns the name that ends before text[i], less quotes, emphasis
 // and blanks between.
 func labelBefore(text string, i int) (l label) {
-	end := i
-	for end > 0 && i-end < maxBlanks && blank(text[end-1]) {
-		end--
+	if letter.at(text, i-1) && !mayEndName(text, i) {
+		return l
 	}
+	end := blank.back(text, i, maxBlanks)
 	l.tight = end == i
 	for n := 0; n < 2 && end > 0 && text[end-1] == '*'; n++ {
 		end-- // **Password**:
@@ -94,96 +94,52 @@ func labelBefore(text string, i int) (l label) {
 	if l.index = end > 1 && text[end-1] == ']'; l.index {
 		end--
 	}
-	if l.quoted = end > 0 && quoteByte(text[end-1]); l.quoted {
+	if l.quoted = quote.at(text, end-1); l.quoted {
 		l.index = false
-		end--
-		for n := 0; n < maxEscapes && end > 0 && text[end-1] == '\\'; n++ {
-			end--
-		}
+		end = backslash.back(text, end-1, maxEscapes)
 	}
 	if !mayEndName(text, end) {
 		return label{}
 	}
-	l.start = nameStart(text, end)
-	if l.start >= len(ellipsis) && text[l.start-len(ellipsis):l.start] == ellipsis {
+	start := dotted.back(text, end, maxName)
+	if strings.HasSuffix(text[:start], ellipsis) {
 		return label{} // the tail of a mask
 	}
-	l.name = text[l.start:end]
-	l.class = classify(l.name)
-	if l.class == nothing && l.start > 0 && text[l.start-1] == '\\' && escapeLetter(l.name[0]) {
-		l.start++ // the escape was left undecoded
-		l.name = l.name[1:]
-		l.class = classify(l.name)
+	l.named(text, start, end)
+	if l.class == nothing && escapeLetter.has(text[start]) && start > 0 && text[start-1] == '\\' {
+		l.named(text, start+1, end) // the escape was left undecoded
 	}
 	if !l.quoted && (fold(l.name, "key") || fold(l.name, "keys")) && l.start > 0 && text[l.start-1] == ' ' {
 		// "API key: …" is one name of two words.
-		if from := nameStart(text, l.start-1); from < l.start-1 {
-			if prev, _ := lastWord(text[from : l.start-1]); foldAny(prev, lockKeys) {
-				l.name, l.start = text[from:end], from
-				l.class = classify(l.name)
-			}
+		from := dotted.back(text, l.start-1, maxName)
+		if prev, _ := lastWord(text[from : l.start-1]); foldAny(prev, lockKeys) {
+			l.named(text, from, end)
 		}
 	}
 	return l
 }
 
-func nameStart(text string, end int) int {
-	start := end
-	for start > 0 && end-start < maxName && dotted.has(text[start-1]) {
-		start--
-	}
-	return start
+func (l *label) named(text string, start, end int) {
+	l.start, l.name = start, text[start:end]
+	l.class = classify(l.name)
 }
 
 // behindType returns the index behind the type and the = of a declaration, as in
 // password: string = "…", or v when there is none.
 func behindType(text string, v int) int {
-	for i := v; i < len(text) && i-v < maxType; i++ {
-		switch c := text[i]; {
-		case c == '=' && i > v && i+1 < len(text):
-			if _, _, quoted := opening(text, skipSpace(text, i+1)); quoted {
-				return i + 1
-			}
-			return v
-		case lower(c), upper(c), strings.IndexByte(" _.<>[]|&?", c) >= 0:
-		default:
-			return v
-		}
+	i := (letter | space | typeMark).spanMax(text, v, maxType)
+	if i == v || i == v+maxType || i+1 >= len(text) || text[i] != '=' {
+		return v
 	}
-	return v
+	if _, _, quoted := opening(text, skipSpace(text, i+1)); !quoted {
+		return v
+	}
+	return i + 1
 }
 
 // environment reports whether the label begins a line of shell or of an
 // environment file, where a value ends at nothing but a blank.
 func (l label) environment(text string) bool {
-	return l.tight && l.class >= key && allCapitals(l.name) &&
+	return l.tight && l.class >= key && capital.all(l.name) &&
 		(l.start == 0 || text[l.start-1] == '\n' || strings.HasSuffix(text[:l.start], "export "))
-}
-
-// element matches the text of <password>…</password>, at the first >.
-func element(text string, i int) (Match, bool) {
-	if !mayEndName(text, i) {
-		return Match{}, false
-	}
-	start := nameStart(text, i)
-	c := classify(text[start:i])
-	if start > 0 && text[start-1] == ':' {
-		start = nameStart(text, start-1) // <ns:password>
-	}
-	if start == 0 || text[start-1] != '<' {
-		return Match{}, false
-	}
-	name := text[start:i]
-	if c == nothing || c == capitals {
-		return Match{}, false
-	}
-	end := i + 1
-	for end < len(text) && text[end] != '<' && text[end] != '\n' {
-		end++
-	}
-	if !strings.HasPrefix(text[end:], "</") || !strings.HasPrefix(text[end+2:], name) {
-		return Match{}, false
-	}
-	m, ok := judge(candidate{name: name, class: c, value: text[i+1 : end], quoted: true})
-	return m.at(i + 1), ok
 }

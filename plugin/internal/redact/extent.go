@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // value matches what is assigned to the label at text[v:], behind the operator.
-func (l label) value(text string, v int, op byte) (Match, bool) {
+func (l label) value(text string, v int, op byte) Match {
 	from := v
 	v = skipSpace(text, v)
 	if v == from && op == ':' {
@@ -31,7 +31,7 @@ func (l label) value(text string, v int, op byte) (Match, bool) {
 	} else {
 		switch rest := text[v:]; {
 		case opensReference(rest), opensMask(rest):
-			return Match{}, false
+			return Match{}
 		case l.class == authorization:
 			end = headerEnd(text, v, c.spaced)
 		case op == '=' && l.environment(text):
@@ -44,11 +44,10 @@ func (l label) value(text string, v int, op byte) (Match, bool) {
 		}
 	}
 	if end < 0 || below && !scalar(text, v, end) {
-		return Match{}, false
+		return Match{}
 	}
 	c.value, c.rest = text[v:end], text[end:]
-	m, ok := judge(c)
-	return m.at(v), ok
+	return judge(c).shift(v)
 }
 
 // opening returns the index behind the quote that opens a string at v, behind
@@ -58,17 +57,14 @@ func opening(text string, v int) (inner, escapes int, quoted bool) {
 	for i < len(text) && i-v < 3 && strings.IndexByte("bBfFrRuU@$#(", text[i]) >= 0 {
 		i++
 	}
-	for escapes < maxEscapes && i+escapes < len(text) && text[i+escapes] == '\\' {
-		escapes++
-	}
-	i += escapes
-	if i >= len(text) || !quoteByte(text[i]) {
+	mark := backslash.spanMax(text, i, maxEscapes)
+	if !quote.at(text, mark) {
 		return v, 0, false
 	}
-	if escapes == 0 && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
-		i += 2 // """
+	if mark == i && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
+		return i + 3, 0, true // """
 	}
-	return i + 1, escapes, true
+	return mark + 1, mark - i, true
 }
 
 // closing returns the index of the quote that ends the text from v on, or of the
@@ -103,19 +99,15 @@ func closing(text string, v int, quote byte, escapes, limit int) int {
 
 // bareEnd returns the end of an unquoted value, -1 when the search was given up.
 func bareEnd(text string, v int, c class, limit int) int {
-	i := v
-	for ; i < limit; i++ {
-		b := text[i]
-		if b <= ' ' || quoteByte(b) || b == '\\' || b == '&' || b == '<' && i > v || b == '>' {
-			break
-		}
-		if c != password && (b == ',' || b == ';' || b == ')' || b == ']' || b == '}' || b == '|') {
-			break
-		}
-		if b == ' ' && i == v {
-			break
-		}
+	outside := control | space | quote | backslash | amp | angle
+	if c != password {
+		outside |= comma | semicolon | bracket | bar
 	}
+	i := v
+	if i < limit && text[i] == '<' {
+		i++
+	}
+	i = outside.until(text[:limit], i)
 	if i == limit && limit < len(text) {
 		return -1
 	}
@@ -125,11 +117,11 @@ func bareEnd(text string, v int, c class, limit int) int {
 // environmentEnd returns the end of a value in an environment file.
 func environmentEnd(text string, v int) int {
 	i := v
-	for i < len(text) && text[i] > ' ' && !(text[i] == '\\' && i+1 < len(text) && (escapeLetter(text[i+1]) || quoteByte(text[i+1]))) {
+	for i < len(text) && text[i] > ' ' && !escape(text, i) {
 		i++
 	}
 	i = trim(text, v, i)
-	for i > v && quoteByte(text[i-1]) {
+	for i > v && quote.has(text[i-1]) {
 		i = trim(text, v, i-1)
 	}
 	return i
@@ -138,33 +130,25 @@ func environmentEnd(text string, v int) int {
 // phraseEnd returns the end of a passphrase of several words, which takes the
 // rest of the line and reads as no sentence, or v.
 func phraseEnd(text string, v int) int {
-	i, words := v, 0
-	for i < len(text) && i-v < maxGuess {
+	for i := v; i < len(text) && i-v < maxGuess; i++ {
 		start := i
-		for i < len(text) && i-start < maxName && (alnum(text[i]) || text[i] == '-' || text[i] == '_') {
-			i++
-		}
-		if i == start || words > 0 && foldAny(text[start:i], functionWords) {
+		i = dashed.spanMax(text, i, maxName)
+		if i == start || start > v && foldAny(text[start:i], functionWords) {
 			return v
 		}
-		words++
-		if i == len(text) || text[i] == '\n' || text[i] == '\r' || quoteByte(text[i]) || text[i] == '\\' {
+		if i == len(text) || (eol | quote | backslash).has(text[i]) {
 			return i
 		}
 		if text[i] != ' ' {
 			return v
 		}
-		i++
 	}
 	return v
 }
 
 // trim takes marks off the end of a value that belong to what surrounds it.
 func trim(text string, v, end int) int {
-	for end > v && strings.IndexByte(",;)]}. \t", text[end-1]) >= 0 {
-		end--
-	}
-	return end
+	return (comma | semicolon | bracket | dot | blank).back(text, end, end-v)
 }
 
 // behindEmphasis returns the index behind the marks that end **Password:**.
@@ -173,7 +157,7 @@ func behindEmphasis(text string, v int) int {
 	for v+n < len(text) && (text[v+n] == '*' || text[v+n] == '_') {
 		n++
 	}
-	if n > 2 || v+n >= len(text) || text[v+n] != ' ' {
+	if n > 2 || !space.at(text, v+n) {
 		return v
 	}
 	return v + n

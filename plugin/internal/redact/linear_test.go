@@ -10,7 +10,7 @@ import (
 // the square of the text would run into the test's own limit. What is asserted is
 // that masks do not blow a text up.
 func TestLinear(t *testing.T) {
-	for _, unit := range []string{"=", ":", "-", "a", "key=", "token:", "-----BEGIN PRIVATE KEY-----", "://", "://a:", "eyJ", "\\", "\\\"", "token=\\\"", "password=\"",
+	for _, unit := range []string{"=", ":", "-", "a", "key=", "token:", "-----BEGIN PRIVATE KEY-----", "://", "://a:", "eyJ", "-eyJ", "bearer-", "\\", "\\\"", "token=\\\"", "password=\"",
 		" ", "Bearer ", "--token ", "1", "123456:", "key: \"", "sk-", "-----", "api key ", "a.", "KEY=a", "\"a\": ",
 		"token={{", "password=$(", "pwd=/", "pwd: /a ", "password: |\n {{\n ", "password:\n ", "password:\n  password:\n", "<password>", "</password>", "authorization: A b ", "authorization: foo=\"",
 		"password: a b ", "://a:b@", "https://hooks.slack.com/services/", "-u a:", "curl -u ", "login a password ", "abcdefghijklmnopqrstuvwx.abcdef.", "dapi", "：", "**password**: ", "password: a = ", "A_TOKEN=\"\n"} {

@@ -9,7 +9,8 @@ func Member(name, value string) (Match, bool) {
 	if class == nothing {
 		return Match{}, false
 	}
-	return judge(candidate{name: name, class: class, value: value, quoted: true})
+	m := judge(candidate{name: name, class: class, value: value, quoted: true})
+	return m, m.found()
 }
 
 // HidesNumbers reports whether even a number under this member's name is a
@@ -38,7 +39,7 @@ func Flag(argument string) string {
 		return ""
 	}
 	name := argument[2:]
-	if run(name, 0, dashed, maxName) < len(name) || classify(name) < key {
+	if !dashed.all(name) || classify(name) < key {
 		return ""
 	}
 	return name

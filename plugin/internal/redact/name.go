@@ -25,20 +25,50 @@ func (c class) hidesNumbers() bool { return c >= secret }
 // maxName is how much of a name is looked at, from its end.
 const maxName = 64
 
-var (
-	passwords = []string{"password", "passwd", "passphrase", "passcode", "pwd"}
+// names are the words at the end of a name that say what its value is.
+var names = []struct {
+	word  string
+	whole bool // not as a part of a word, as in keyboard
+	class class
+	many  class    // of its plural, if that may be a number
+	plain []string // words before it that make it another thing
+}{
+	{word: "key", whole: true, class: maybe},
+	{word: "apikey", class: key}, {word: "secretkey", class: key}, {word: "privatekey", class: key}, {word: "accesskey", class: key},
+	{word: "authkey", class: key}, {word: "signingkey", class: key}, {word: "encryptionkey", class: key},
+	{word: "token", class: key, plain: plainTokens},
+	{word: "secret", class: secret, many: several},
+	{word: "authorization", whole: true, class: authorization},
+	{word: "auth", whole: true, class: credential}, {word: "credential", whole: true, class: credential},
+	{word: "pass", whole: true, class: password, plain: plainPasses}, {word: "pw", whole: true, class: password},
+	{word: "password", class: password, many: several}, {word: "passwd", class: password, many: several},
+	{word: "passphrase", class: password, many: several}, {word: "passcode", class: password, many: several},
+	{word: "pwd", class: password, many: several},
+}
 
+// endings has, by the last letter of a name that classify knows, the bits of the
+// letters before it.
+var endings = nameEndings()
+
+func nameEndings() (set [26]uint32) {
+	known := qualifiers
+	for k := range names {
+		known = append(known, names[k].word)
+	}
+	for _, w := range known {
+		n := len(w)
+		set[w[n-1]-'a'] |= 1 << (w[n-2] - 'a')
+	}
+	return set
+}
+
+var (
 	// Words behind the one that counts: token_value, SECRET_KEY_BASE, DB_PASSWORD_PROD.
 	qualifiers = []string{"value", "base", "raw", "old", "new", "prod", "production", "live", "test", "dev", "staging", "backup", "primary"}
-
-	// endings are the last two letters of every name that classify knows.
-	endings = endingsOf(passwords, qualifiers,
-		[]string{"key", "token", "secret", "pass", "pw", "authorization", "auth", "credential"})
 
 	// Keys that open something.
 	lockKeys = []string{"api", "app", "access", "secret", "private", "auth", "encryption", "encrypt", "signing", "sign", "master",
 		"license", "account", "subscription", "service", "deploy", "webhook", "bot", "ssh", "gpg", "admin", "client", "openai", "anthropic"}
-	lockWords = []string{"apikey", "secretkey", "privatekey", "accesskey", "authkey", "signingkey", "encryptionkey"}
 
 	// Keys that name or sort something.
 	plainKeys = []string{"session", "main", "primary", "foreign", "cache", "idempotency", "dedupe", "sort", "partition", "group", "row",
@@ -62,51 +92,54 @@ func classify(name string) class {
 		name = name[len(name)-maxName:]
 	}
 	w, before := lastWord(name)
+	if !mayEndName(w, len(w)) {
+		return nothing
+	}
 	for foldAny(w, qualifiers) {
 		w, before = lastWord(before)
 	}
 	single := singular(w)
-	many := len(single) < len(w)
-	w = single
-	switch {
-	case fold(w, "pw"):
-		return password
-	case len(w) < 3:
-		return nothing
-	case foldSuffix(w, "key"):
-		return classifyKey(name, w, before)
-	case foldSuffix(w, "token"):
-		if prev, _ := lastWord(before); foldAny(prev, plainTokens) {
-			return nothing
+	for k := range names {
+		n := &names[k]
+		if !foldSuffix(single, n.word) || n.whole && len(single) > len(n.word) {
+			continue
 		}
-		return key
-	case foldSuffix(w, "secret"):
-		if many {
-			return several
-		}
-		return secret
-	case fold(w, "pass"):
 		prev, _ := lastWord(before)
 		switch {
-		case prev == "":
+		case n.class == maybe:
+			return classifyKey(name, before)
+		case foldAny(prev, n.plain):
+			return nothing
+		case n.word == "pass" && prev == "":
 			return terse
-		case !foldAny(prev, plainPasses):
-			return password
+		case n.many != nothing && len(single) < len(w):
+			return n.many
 		}
-	case fold(w, "authorization"):
-		return authorization
-	case fold(w, "auth"), fold(w, "credential"):
-		return credential
-	}
-	for _, p := range passwords {
-		if foldSuffix(w, p) {
-			if many {
-				return several
-			}
-			return password
-		}
+		return n.class
 	}
 	return nothing
+}
+
+// classifyKey looks at the words before a key: any of them may say that it opens
+// something, the last that sorts it decides otherwise.
+func classifyKey(name, before string) class {
+	found := maybe
+	for before != "" {
+		var prev string
+		prev, before = lastWord(before)
+		switch {
+		case fold(prev, "public"), fold(prev, "pub"):
+			return nothing
+		case foldAny(prev, lockKeys):
+			found = key
+		case found == maybe && foldAny(prev, plainKeys):
+			found = nothing
+		}
+	}
+	if found == maybe && capital.all(name) {
+		return capitals
+	}
+	return found
 }
 
 // singular returns the word without the s of a plural.
@@ -130,75 +163,29 @@ func mayEndName(text string, end int) bool {
 		return false
 	}
 	last, before := text[end-1]|0x20, text[end-2]|0x20
-	if !lower(last) || !lower(before) {
+	if !lower.has(last) || !lower.has(before) {
 		return true // digits and marks at the end of a name do not count
 	}
-	if endings[last-'a']&(1<<(before-'a')) != 0 {
-		return true
-	}
-	return last == 's' && end > 2 && lower(text[end-3]|0x20) && endings[before-'a']&(1<<(text[end-3]|0x20-'a')) != 0
+	return ending(before, last) || last == 's' && end > 2 && ending(text[end-3]|0x20, before)
 }
 
-func endingsOf(lists ...[]string) (set [26]uint32) {
-	for _, words := range lists {
-		for _, w := range words {
-			n := len(w)
-			set[w[n-1]-'a'] |= 1 << (w[n-2] - 'a')
-		}
-	}
-	return set
-}
-
-func classifyKey(name, w, before string) class {
-	if !fold(w, "key") {
-		for _, l := range lockWords {
-			if foldSuffix(w, l) {
-				return key
-			}
-		}
-		return nothing
-	}
-	found := maybe
-	for before != "" {
-		var prev string
-		prev, before = lastWord(before)
-		switch {
-		case fold(prev, "public"), fold(prev, "pub"):
-			return nothing
-		case foldAny(prev, lockKeys):
-			found = key
-		case found == maybe && foldAny(prev, plainKeys):
-			found = nothing
-		}
-	}
-	if found == maybe && allCapitals(name) {
-		return capitals
-	}
-	return found
-}
-
-func allCapitals(name string) bool {
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; !upper(c) && !digit(c) && c != '_' {
-			return false
-		}
-	}
-	return true
+func ending(before, last byte) bool {
+	return lower.has(before) && endings[last-'a']&(1<<(before-'a')) != 0
 }
 
 // lastWord cuts the last word off a name: at _ - . and blanks, and where a
 // capital starts a word. Digits at the end belong to none.
 func lastWord(name string) (w, before string) {
 	end := len(name)
-	for end > 0 && !lower(name[end-1]) && !upper(name[end-1]) {
+	for end > 0 && !letter.has(name[end-1]) {
 		end--
 	}
 	start := end
-	for start > 0 && alnum(name[start-1]) {
+	for start > 0 && alnum.has(name[start-1]) {
 		start--
-		if start > 0 && upper(name[start]) {
-			p := name[start-1]
-			if lower(p) || digit(p) || upper(p) && start+1 < end && lower(name[start+1]) {
+		if start > 0 && upper.has(name[start]) {
+			p := chars[name[start-1]]
+			if p&(lower|digit) != 0 || p&upper != 0 && start+1 < end && lower.has(name[start+1]) {
 				break
 			}
 		}

@@ -4,12 +4,13 @@
 //   - the value of an assignment or a JSON field whose name says so: a password,
 //     secret, token, API key or authorization header (name.go), written with =,
 //     :, :=, =>, as a typed declaration, as <name>…</name>, or on the lines below
-//     a YAML key (assign.go, extent.go, yaml.go);
+//     a YAML key (assign.go, element.go, extent.go, yaml.go);
 //   - the credential of an authorization header, whatever its scheme, and what
 //     follows the word Bearer, when it looks like a token (header.go);
-//   - what a command line gives to --name, curl -u, sshpass -p and the like, and
-//     the password of a .netrc (command.go);
-//   - tokens with a well-known prefix, JSON Web Tokens and bot tokens (token.go);
+//   - what a command line gives to --name, curl -u, sshpass -p and the like
+//     (command.go), and the password of a .netrc (netrc.go);
+//   - tokens with a well-known prefix (the table in token.go), JSON Web Tokens
+//     (jwt.go) and bot tokens (bot.go);
 //   - passwords and tokens before the @ of a URL, and webhooks (url.go);
 //   - PEM private keys, complete or cut off (pem.go).
 //
@@ -29,6 +30,8 @@
 // Time is linear in the text: every look back or ahead from a trigger is bounded
 // or ends where the next trigger's begins.
 package redact
+
+import "strings"
 
 // Sizes of masks, in bytes.
 const (
@@ -55,7 +58,7 @@ func (m Match) AppendMask(dst []byte, text string) []byte {
 		return append(dst, pemMask...)
 	}
 	v := text[m.Start:m.End]
-	if m.hidden || len(v) < longEnough || !ascii(v) {
+	if m.hidden || len(v) < longEnough || high.in(v) {
 		return append(dst, hidden...)
 	}
 	dst = append(append(dst, v[:head]...), ellipsis...)
@@ -69,28 +72,79 @@ func Next(text string, from, to int) (Match, bool) {
 		if i = nextTrigger(text, i, to); i >= to {
 			return Match{}, false
 		}
-		var m Match
-		var ok bool
-		switch triggers[text[i]] {
-		case operator:
-			m, ok = assignment(text, i)
-		case tag:
-			m, ok = element(text, i)
-		case dash:
-			if m, ok = dashes(text, i); !ok {
-				m, ok = token(text, i)
-			}
-		case letter:
-			if i+1 < len(text) && (text[i+1]|0x20 == 'e' || text[i] == 'p' && (text[i+1] == 'a' || text[i+1] == 'i')) {
-				m, ok = token(text, i)
-			}
-		default:
-			m, ok = token(text, i)
+		if triggers[text[i]] == letterTrigger && !lettered(text, i) {
+			continue
 		}
-		if ok && m.Start >= from && m.Start < to && m.Start < m.End {
+		if m := match(text, i); m.found() && m.Start >= from && m.Start < to {
 			return m, true
 		}
 	}
+}
+
+// found tells a match from the empty one, which says that there is none.
+func (m Match) found() bool { return m.Start < m.End }
+
+// shift returns the match of a part of a text that starts at i.
+func (m Match) shift(i int) Match {
+	m.Start += i
+	m.End += i
+	return m
+}
+
+// triggers are the characters that a credential is found by: the rarest one of its
+// prefix, or the mark before it. The parser of its shape looks back from there for
+// the beginning, and ahead for the end.
+var triggers = [256]uint8{'=': 1, ':': 1, wide: 1, '>': 1, '-': 1, '_': 1, '.': 1, 'A': 1, 'J': 1,
+	'B': letterTrigger, 'b': letterTrigger, 'p': letterTrigger}
+
+// letterTrigger is a letter that the next one makes a trigger: of bearer, password
+// and dapi.
+const letterTrigger = 2
+
+// lettered reports whether the letter at text[i] is a trigger.
+func lettered(text string, i int) bool {
+	return i+1 < len(text) && (text[i+1]|0x20 == 'e' || text[i] == 'p' && (text[i+1] == 'a' || text[i+1] == 'i'))
+}
+
+// match returns the credential that the trigger at text[i] belongs to.
+func match(text string, i int) (m Match) {
+	switch text[i] {
+	case ':':
+		return colon(text, i)
+	case '=', wide:
+		return assignment(text, i)
+	case '>':
+		return element(text, i)
+	case 'B', 'b':
+		return bearer(text, i)
+	case '-':
+		m = dashes(text, i)
+	case '.':
+		m = discord(text, i)
+	case 'J':
+		m = jsonWebToken(text, i)
+	case 'p':
+		m = netrc(text, i)
+	}
+	if m.found() {
+		return m
+	}
+	return token(text, i)
+}
+
+// dashes matches a PEM private key, or a command-line flag or option, at text[i].
+func dashes(text string, i int) Match {
+	switch {
+	case i+1 >= len(text) || text[i+1] != '-':
+		return option(text, i)
+	case i > 0 && text[i-1] == '-':
+		return Match{}
+	case strings.HasPrefix(text[i:], pemBegin):
+		return pem(text, i)
+	case !boundary(text, i) || strings.HasSuffix(text[:i], ellipsis):
+		return Match{}
+	}
+	return flag(text, i)
 }
 
 // nextTrigger returns the index of the first trigger in text[i:to], or to. It
@@ -122,19 +176,4 @@ func Append(dst []byte, text string) ([]byte, bool) {
 		dst = m.AppendMask(append(dst, text[from:m.Start]...), text)
 		from = m.End
 	}
-}
-
-// What a credential is found by. Tokens are found by the rarest character of
-// their prefix, from which the search looks back for its beginning.
-const (
-	operator = 1 << iota // = and :, also in full width
-	tag                  // > behind the name of an element
-	dash                 // of a PEM header, a flag, or a token
-	prefix               // in the prefix of a token
-	letter               // in bearer, password and dapi, by the letter behind it
-)
-
-var triggers = [256]uint8{
-	'=': operator, ':': operator, wide: operator, '>': tag, '-': dash,
-	'_': prefix, '.': prefix, 'A': prefix, 'J': prefix, 'B': letter, 'b': letter, 'p': letter,
 }

@@ -134,6 +134,36 @@ func TestKnownTokens(t *testing.T) {
 	}
 }
 
+// TestShapes holds the rows of the table to what token takes for granted, and
+// shows that each prefix is one.
+func TestShapes(t *testing.T) {
+	const body = "0123456789ABCDEFABCD0123456789abcdef0123456789"
+	for trigger, rows := range shapes {
+		for _, s := range rows {
+			for _, p := range s.prefixes {
+				if at := len(p) - 1 - s.behind; p[at] != byte(trigger) || triggers[trigger] == 0 {
+					t.Errorf("S3.4 %s: %q is not its trigger", p, p[at])
+				}
+				if s.behind+s.min < least {
+					t.Errorf("S3.4 %s: %d characters are fewer than %d", p, s.min, least)
+				}
+				for c := range chars {
+					if s.set.has(byte(c)) && !dotted.has(byte(c)) {
+						t.Errorf("S3.4 %s: no token has %q", p, byte(c))
+					}
+				}
+				v := p + body[:s.min]
+				mask := hidden
+				if len(v) >= longEnough {
+					mask = v[:head] + ellipsis + v[len(v)-tail:]
+				}
+				masks(t, "a "+v+" b", "a "+mask+" b")
+				leaves(t, "a "+v[:len(v)-1]+" b")
+			}
+		}
+	}
+}
+
 func TestKeyLines(t *testing.T) {
 	const begin = "-----BEGIN PRIVATE KEY-----"
 	for _, p := range [][2]string{{"> ", "> "}, {"+ ", "+ "}, {"# ", "# "}, {"  12\t", "  13\t"}, {"1: ", "2: "}, {"| ", "| "}} {

@@ -1,215 +1,102 @@
 package redact
 
-import "strings"
-
-// charset says which characters continue a token.
-type charset uint8
-
-const (
-	alphanumeric charset = iota // A-Z a-z 0-9
-	wordlike                    // and _
-	dashed                      // and _ -
-	dotted                      // and _ - .
-)
-
-func (s charset) has(c byte) bool {
-	return alnum(c) || s >= wordlike && c == '_' || s >= dashed && c == '-' || s == dotted && c == '.'
+// shape is what tokens of one kind have in common. Their issuers mark them with
+// a prefix.
+type shape struct {
+	prefixes []string
+	behind   int  // characters of the prefix behind its trigger
+	set      set  // the characters behind the prefix
+	min      int  // how many there are at least
+	never    set  // set if there are exactly min: no character of it follows them
+	digit    bool // one is a digit, and they are no words: the prefix alone is a common one
 }
 
-// known is a token that its issuer marks with a prefix.
-type known struct {
-	prefix string
-	min    int // characters behind the prefix
-	set    charset
-	digit  bool // and they are no words: the prefix alone is a common one
-}
-
-// The known tokens by the last character of their prefixes.
-var (
-	dashTokens = []known{{"sk-", 16, dashed, true}, {"glpat-", 16, dashed, false}, {"xoxb-", 10, dashed, false}, {"xoxp-", 10, dashed, false},
-		{"xoxa-", 10, dashed, false}, {"xoxr-", 10, dashed, false}, {"xoxs-", 10, dashed, false}, {"xoxe-", 10, dashed, false},
-		{"xapp-", 10, dashed, false}, {"xai-", 20, dashed, true}, {"pypi-", 30, dashed, false}, {"pplx-", 20, alphanumeric, false},
-		{"nvapi-", 20, dashed, false}, {"AGE-SECRET-KEY-", 20, alphanumeric, false},
-		{"GOCSPX-", 20, dashed, false}, {"tskey-", 16, dashed, true}, {"PMAK-", 24, dashed, false}, {"NRAK-", 20, alphanumeric, false},
-		{"glrt-", 16, dashed, true}, {"gldt-", 16, dashed, true}, {"tvly-", 16, dashed, true}}
-	lineTokens = []known{{"ghp_", 16, alphanumeric, false}, {"gho_", 16, alphanumeric, false}, {"ghu_", 16, alphanumeric, false},
-		{"ghs_", 16, alphanumeric, false}, {"ghr_", 16, alphanumeric, false}, {"github_pat_", 16, wordlike, false},
-		{"sk_live_", 10, alphanumeric, false}, {"sk_test_", 10, alphanumeric, false}, {"rk_live_", 10, alphanumeric, false},
-		{"rk_test_", 10, alphanumeric, false}, {"gsk_", 20, alphanumeric, false}, {"npm_", 20, alphanumeric, false}, {"hf_", 20, alphanumeric, false},
-		{"whsec_", 16, alphanumeric, false}, {"r8_", 30, alphanumeric, false}, {"dop_v1_", 20, alphanumeric, false},
-		{"shpat_", 20, alphanumeric, false}, {"glsa_", 20, wordlike, false}, {"dckr_pat_", 16, dashed, false}, {"lin_api_", 20, alphanumeric, false},
-		{"sntrys_", 20, wordlike, true}, {"ntn_", 20, alphanumeric, true}, {"figd_", 20, dashed, true}, {"sbp_", 20, alphanumeric, true},
-		{"phx_", 20, alphanumeric, true}}
-	dotTokens = []known{{"SG.", 20, dotted, true}, {"ya29.", 20, dotted, false}, {"hvs.", 20, dashed, false}, {"hvb.", 20, dashed, false}}
-	// These begin with their rarest character.
-	capitalTokens = []known{{"AIza", 30, dashed, false}, {"ATATT3x", 33, dashed, false}}
-	jTokens       = []known{{"ops_eyJ", 20, dashed, false}}
-)
-
-// token matches a known token whose prefix ends at text[i], a JSON Web Token, an
-// AWS, Google, Atlassian or Databricks key, a bot token of Discord, what follows
-// Bearer, or the password of a .netrc.
-func token(text string, i int) (Match, bool) {
-	switch text[i] {
-	case '-':
-		return knownToken(dashTokens, text, i)
-	case '_':
-		return knownToken(lineTokens, text, i)
-	case '.':
-		if m, ok := discord(text, i); ok {
-			return m, true
-		}
-		return knownToken(dotTokens, text, i)
-	case 'p':
-		if i+1 < len(text) && text[i+1] == 'a' {
-			return netrc(text, i)
-		}
-		return databricks(text, i)
-	case 'J':
-		if m, ok := knownToken(jTokens, text, i); ok {
-			return m, true
-		}
-		return jsonWebToken(text, i-len("ey"))
-	case 'A':
-		if !boundary(text, i) {
-			return Match{}, false
-		}
-		for k := range capitalTokens {
-			p := &capitalTokens[k]
-			if end := i + len(p.prefix) + p.min; strings.HasPrefix(text[i:], p.prefix) && run(text, i, p.set, end-i) == end {
-				return Match{Start: i, End: widen(text, end)}, true
-			}
-		}
-		return awsKeyID(text, i)
-	}
-	return bearer(text, i)
-}
-
-// knownToken matches one of the list whose prefix ends at text[i].
-func knownToken(list []known, text string, i int) (Match, bool) {
-	for k := range list {
-		p := &list[k]
-		start := i + 1 - len(p.prefix)
-		if start < 0 || text[start] != p.prefix[0] || text[start:i+1] != p.prefix || !boundary(text, start) {
-			continue
-		}
-		end := run(text, i+1, p.set, maxLook)
-		if end-i-1 >= p.min && (!p.digit || hasDigit(text[i+1:end]) && !wordy(text[i+1:end])) {
-			return Match{Start: start, End: widen(text, end)}, true
-		}
-	}
-	return Match{}, false
+// shapes are the known tokens by the trigger in their prefixes, which is the last
+// character unless that is a frequent one.
+var shapes = [...][]shape{
+	'-': {
+		{prefixes: []string{"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"}, set: dashed, min: 10},
+		{prefixes: []string{"glpat-"}, set: dashed, min: 16},
+		{prefixes: []string{"sk-", "tskey-", "glrt-", "gldt-", "tvly-"}, set: dashed, min: 16, digit: true},
+		{prefixes: []string{"nvapi-", "GOCSPX-"}, set: dashed, min: 20},
+		{prefixes: []string{"xai-"}, set: dashed, min: 20, digit: true},
+		{prefixes: []string{"PMAK-"}, set: dashed, min: 24},
+		{prefixes: []string{"pypi-"}, set: dashed, min: 30},
+		{prefixes: []string{"pplx-", "AGE-SECRET-KEY-", "NRAK-"}, set: alnum, min: 20},
+	},
+	'_': {
+		{prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"}, set: alnum, min: 10},
+		{prefixes: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "whsec_"}, set: alnum, min: 16},
+		{prefixes: []string{"gsk_", "npm_", "hf_", "dop_v1_", "shpat_", "lin_api_"}, set: alnum, min: 20},
+		{prefixes: []string{"ntn_", "sbp_", "phx_"}, set: alnum, min: 20, digit: true},
+		{prefixes: []string{"r8_"}, set: alnum, min: 30},
+		{prefixes: []string{"github_pat_"}, set: word, min: 16},
+		{prefixes: []string{"glsa_"}, set: word, min: 20},
+		{prefixes: []string{"sntrys_"}, set: word, min: 20, digit: true},
+		{prefixes: []string{"dckr_pat_"}, set: dashed, min: 16},
+		{prefixes: []string{"figd_"}, set: dashed, min: 20, digit: true},
+	},
+	'.': {
+		{prefixes: []string{"hvs.", "hvb."}, set: dashed, min: 20},
+		{prefixes: []string{"ya29."}, set: dotted, min: 20},
+		{prefixes: []string{"SG."}, set: dotted, min: 20, digit: true},
+	},
+	'A': {
+		{prefixes: []string{"AKIA", "ASIA"}, behind: 3, set: upper | digit, min: 16, never: word},
+		{prefixes: []string{"AIza"}, behind: 3, set: dashed, min: 30},
+		{prefixes: []string{"ATATT3x"}, behind: 6, set: dashed, min: 33},
+	},
+	'J': {{prefixes: []string{"ops_eyJ"}, set: dashed, min: 20}},
+	'p': {{prefixes: []string{"dapi"}, behind: 1, set: hex, min: 32, never: hex}},
 }
 
 // maxLook is how much of a token decides whether it is one: tokens may follow
 // each other without a blank, and each is looked at.
 const maxLook = 512
 
-// run returns the end of the characters of a set that begin at i, at most limit.
-func run(text string, i int, set charset, limit int) int {
-	limit = min(len(text), i+limit)
-	for i < limit && set.has(text[i]) {
-		i++
+// least is how many characters at least a known token has from its trigger on.
+const least = 10
+
+// token matches a known token whose trigger is at text[i].
+func token(text string, i int) Match {
+	if !dotted.at(text, i+least) || !dotted.at(text, i+least/2) {
+		return Match{} // most words behind a hyphen, an underscore or a dot
 	}
-	return i
+	rows := shapes[text[i]]
+	for k := range rows {
+		s := &rows[k]
+		body := i + 1 + s.behind
+		for _, p := range s.prefixes {
+			start := body - len(p)
+			if start >= 0 && text[start] == p[0] && body <= len(text) && text[start:body] == p && boundary(text, start) {
+				if end := s.end(text, body); end > body {
+					return Match{Start: start, End: widen(text, end)}
+				}
+			}
+		}
+	}
+	return Match{}
+}
+
+// end returns the end of the characters of a token that begin at text[i], or i if
+// they are none of its shape.
+func (s *shape) end(text string, i int) int {
+	most := maxLook
+	if s.never != 0 {
+		most = s.min
+	}
+	end := s.set.spanMax(text, i, most)
+	if v := text[i:end]; len(v) < s.min || s.never.at(text, end) || s.digit && (!digit.in(v) || wordy(v)) {
+		return i
+	}
+	return end
 }
 
 // widen takes in what hangs on a token without a break, so that no second token
 // starts right behind a mask. A dot belongs only with a word behind it.
 func widen(text string, end int) int {
-	for end < len(text) && (dashed.has(text[end]) || text[end] == '.' && end+1 < len(text) && dashed.has(text[end+1])) {
+	for dashed.at(text, end) || dot.at(text, end) && dashed.at(text, end+1) {
 		end++
 	}
 	return end
-}
-
-func hasDigit(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if digit(s[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// awsKeyID matches AKIA or ASIA with exactly 16 capitals and digits.
-func awsKeyID(text string, i int) (Match, bool) {
-	if !strings.HasPrefix(text[i:], "AKIA") && !strings.HasPrefix(text[i:], "ASIA") {
-		return Match{}, false
-	}
-	end := i + 4
-	for end < len(text) && (upper(text[end]) || digit(text[end])) {
-		end++
-	}
-	if end != i+20 || end < len(text) && word(text[end]) {
-		return Match{}, false
-	}
-	return Match{Start: i, End: widen(text, end)}, true
-}
-
-// jsonWebToken matches eyJ…, a dot, a second part, a dot and maybe a third.
-func jsonWebToken(text string, i int) (Match, bool) {
-	if i < 0 || !strings.HasPrefix(text[i:], "eyJ") || !boundary(text, i) {
-		return Match{}, false
-	}
-	end := run(text, i, dashed, maxLook)
-	if end-i < 10 || end >= len(text) || text[end] != '.' {
-		return Match{}, false
-	}
-	second := end + 1
-	end = run(text, second, dashed, len(text))
-	if end-second < 8 || end >= len(text) || text[end] != '.' {
-		return Match{}, false
-	}
-	return Match{Start: i, End: widen(text, end)}, true
-}
-
-// telegram matches a bot token around the colon at text[i]: 6 to 12 digits before
-// it and at least 30 characters behind.
-func telegram(text string, i int) (Match, bool) {
-	start := i
-	for start > 0 && i-start < 13 && digit(text[start-1]) {
-		start--
-	}
-	if n := i - start; n < 6 || n > 12 || !boundary(text, start) && !strings.HasSuffix(text[:start], "bot") {
-		return Match{}, false
-	}
-	end := run(text, i+1, dashed, len(text))
-	if end-i-1 < 30 {
-		return Match{}, false
-	}
-	return Match{Start: start, End: end}, true
-}
-
-// discord matches a bot token of Discord around its first dot, at text[i]: 24 to
-// 28 characters, six, and at least 27.
-func discord(text string, i int) (Match, bool) {
-	if i+34 >= len(text) || text[i+7] != '.' || run(text, i+1, dashed, 6) != i+7 {
-		return Match{}, false
-	}
-	start := i
-	for start > 0 && i-start < 29 && dashed.has(text[start-1]) {
-		start--
-	}
-	end := run(text, i+8, dashed, len(text))
-	if n := i - start; n < 24 || n > 28 || end-i-8 < 27 || wordy(text[start:end]) {
-		return Match{}, false
-	}
-	return Match{Start: start, End: widen(text, end)}, true
-}
-
-// databricks matches dapi and 32 hexadecimal digits, at the p.
-func databricks(text string, i int) (Match, bool) {
-	start := i - len("da")
-	if start < 0 || !strings.HasPrefix(text[start:], "dapi") || !boundary(text, start) {
-		return Match{}, false
-	}
-	end := i + len("pi")
-	for end < len(text) && hexDigit(text[end]) {
-		end++
-	}
-	if end-start != len("dapi")+32 {
-		return Match{}, false
-	}
-	return Match{Start: start, End: widen(text, end)}, true
 }

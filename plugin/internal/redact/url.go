@@ -11,45 +11,43 @@ var webhooks = []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/
 
 // url matches the credential of a URL, at the colon of its "://": the path of a
 // webhook, the password of its userinfo, or a userinfo that is a token.
-func url(text string, i int) (Match, bool) {
+func url(text string, i int) Match {
 	from := i + len("://")
 	for _, w := range webhooks {
 		if strings.HasPrefix(text[from:], w) {
 			start := from + len(w)
-			end := start
-			for end < len(text) && (dashed.has(text[end]) || text[end] == '/') {
-				end++
+			end := (dashed | slash).span(text, start)
+			if end-start < longEnough {
+				return Match{}
 			}
-			return Match{Start: start, End: end}, end-start >= longEnough
+			return Match{Start: start, End: end}
 		}
 	}
 	// A password may hold everything but blanks and quotes: the last @ counts. A
 	// port and a path are none.
-	colon, at, slash := -1, -1, false
-	for j := from; j < len(text) && j-from < maxUserinfo; j++ {
-		c := text[j]
-		if c <= ' ' || quoteByte(c) || c == '<' || c == '>' || c == '\\' {
-			break
-		}
-		switch {
-		case c == '@':
-			at = j
-		case c == ':' && colon < 0 && at < 0 && !slash:
-			colon = j
-		case (c == '/' || c == '?' || c == '#') && !slash && at < 0:
-			if colon < 0 || numeric(text[colon+1:j]) {
-				return Match{}, false
-			}
-			slash = true
-		}
+	const outside = control | space | quote | angle | backslash
+	rest := text[from:outside.until(upTo(text, from+maxUserinfo), from)]
+	at := strings.IndexByte(rest, '@')
+	if at < 0 {
+		return Match{}
 	}
+	info := rest[:at]
+	slash := strings.IndexAny(info, "/?#")
+	if slash < 0 {
+		slash = at
+	}
+	colon := strings.IndexByte(info[:slash], ':')
 	switch {
-	case at < 0:
-		return Match{}, false
+	case slash < at && (colon < 0 || numeric(info[colon+1:slash])):
+		return Match{}
 	case colon >= 0:
-		v := text[colon+1 : at]
-		return Match{Start: colon + 1, End: at, hidden: true}, v != "" && !masked(v) && !reference(v)
+		start, end := from+colon+1, from+strings.LastIndexByte(rest, '@')
+		if v := text[start:end]; masked(v) || reference(v) {
+			return Match{}
+		}
+		return Match{Start: start, End: end, hidden: true}
+	case len(info) < 20 || !dashed.all(info) || !digit.in(info):
+		return Match{}
 	}
-	end := run(text, from, dashed, maxUserinfo)
-	return Match{Start: from, End: end}, end-from >= 20 && end < len(text) && text[end] == '@' && hasDigit(text[from:end])
+	return Match{Start: from, End: from + at}
 }

@@ -31,41 +31,22 @@ type candidate struct {
 	spaced bool   // behind a blank
 }
 
-// judge decides whether a value is a credential, and which part of it: a scheme
-// like Bearer stays.
-func judge(c candidate) (m Match, ok bool) {
-	v := c.value
-	hide := c.class.hides()
-	m.End = len(v)
-	if start, single := splitScheme(c.class, v); start > 0 {
-		hide = hide || !single || foldAny(v[:strings.IndexByte(v, ' ')], secretSchemes)
-		m.Start, v = start, v[start:]
-	}
-	m.hidden = hide || strings.IndexByte(v, ' ') >= 0
+// judge returns the part of a value that is a credential: a scheme like Bearer is
+// not in it.
+func judge(c candidate) Match {
+	start, _, hides := splitScheme(c.class, c.value)
+	v := c.value[start:]
 	switch {
-	case v == "", masked(v), reference(v), foldAny(v, placeholders), strings.HasPrefix(v, pemBegin):
-		return m, false
-	case (!c.quoted || c.class <= key) && !anyWord(v):
-		return m, false
-	case !c.quoted && (fold(v, asLower(c.name)) || c.spaced && (prose(c.class, v, c.rest) || code(v))):
-		return m, false
-	case !c.class.hidesNumbers() && numeric(v):
-		return m, false
-	case (c.class <= key || foldSuffix(c.name, "pwd")) && path(v):
-		return m, false
-	case (c.class == maybe || c.class == credential) && !looksSecret(v):
-		return m, false
-	case c.class == capitals && (len(v) < 8 || !plainWord(v)):
-		return m, false
+	case v == "", masked(v), reference(v), foldAny(v, placeholders), strings.HasPrefix(v, pemBegin),
+		(!c.quoted || c.class <= key) && !(alnum | high).in(v),
+		!c.quoted && (fold(v, strings.ToLower(c.name)) || c.spaced && (prose(c.class, v, c.rest) || code(v))),
+		!c.class.hidesNumbers() && numeric(v),
+		(c.class <= key || foldSuffix(c.name, "pwd")) && path(v),
+		(c.class == maybe || c.class == credential) && !looksSecret(v),
+		c.class == capitals && (len(v) < 8 || !b64token.all(v)):
+		return Match{}
 	}
-	return m, true
-}
-
-// at returns the match of a part of a text that starts at i.
-func (m Match) at(i int) Match {
-	m.Start += i
-	m.End += i
-	return m
+	return Match{Start: start, End: len(c.value), hidden: hides || c.class.hides() || strings.IndexByte(v, ' ') >= 0}
 }
 
 // prose reports whether a value reads as the beginning of a sentence: by its
@@ -75,13 +56,8 @@ func prose(c class, v, rest string) bool {
 	if foldAny(first, proseWords) {
 		return true
 	}
-	if c > authorization || len(first) > 15 {
+	if c > authorization || len(first) > 15 || !letter.all(first) {
 		return false
-	}
-	for i := 0; i < len(first); i++ {
-		if !lower(first[i] | 0x20) {
-			return false
-		}
 	}
 	if !several {
 		if rest == "" || rest[0] != ' ' {
@@ -89,48 +65,7 @@ func prose(c class, v, rest string) bool {
 		}
 		more = rest[1:]
 	}
-	return foldAny(more[:run(more, 0, alphanumeric, maxName)], functionWords)
-}
-
-// masked reports whether v begins with a mask of ours, or is what is left of one.
-func masked(v string) bool {
-	return strings.HasPrefix(v, hidden) || strings.Contains(v[:min(len(v), head+len(ellipsis))], ellipsis)
-}
-
-// opensMask reports whether a text begins with a value that is masked, however
-// long that is.
-func opensMask(text string) bool {
-	v := text[:min(len(text), head+len(ellipsis))]
-	if i := strings.IndexAny(v, " \t\r\n\"'`&<>,;"); i >= 0 {
-		v = v[:i]
-	}
-	return masked(v)
-}
-
-// reference reports whether v names where the credential comes from instead of
-// being it: $TOKEN, ${token}, $(pass …), {{token}}, <token>, %TOKEN%.
-func reference(v string) bool {
-	if len(v) < 2 {
-		return false
-	}
-	if opensReference(v) {
-		return true
-	}
-	last := v[len(v)-1]
-	switch v[0] {
-	case '$':
-		return allCapitals(v[1:])
-	case '<':
-		return last == '>' || !strings.Contains(v, ">")
-	case '%':
-		return last == '%' && allCapitals(v[1:len(v)-1])
-	}
-	return false
-}
-
-// opensReference reports whether v begins like a reference, wherever that ends.
-func opensReference(v string) bool {
-	return strings.HasPrefix(v, "${") || strings.HasPrefix(v, "$(") || strings.HasPrefix(v, "{{")
+	return foldAny(more[:alnum.spanMax(more, 0, maxName)], functionWords)
 }
 
 // code reports whether v is an expression of a program: a call, or a member of
@@ -141,19 +76,6 @@ func code(v string) bool {
 			return true
 		}
 	}
-	i := 0
-	for i < len(v) && (word(v[i]) || v[i] == '.') {
-		i++
-	}
-	return i > 0 && i < len(v) && (v[i] == '(' || v[i] == '[') && !digit(v[0])
-}
-
-// asLower returns the ASCII letters of a name in lower case.
-func asLower(s string) string {
-	for i := 0; i < len(s); i++ {
-		if upper(s[i]) {
-			return strings.ToLower(s)
-		}
-	}
-	return s
+	i := (word | dot).span(v, 0)
+	return i > 0 && i < len(v) && (v[i] == '(' || v[i] == '[') && !digit.has(v[0])
 }

@@ -9,9 +9,7 @@ func nextLine(text string, v int) (first int, block bool) {
 	i := v
 	if i < len(text) && (text[i] == '|' || text[i] == '>') {
 		block = true
-		for i++; i < len(text) && i-v < 3 && (text[i] == '-' || text[i] == '+' || digit(text[i])); i++ {
-		}
-		i = skipSpace(text, i)
+		i = skipSpace(text, (hyphen|plus|digit).spanMax(text, i+1, 2))
 	}
 	if i < len(text) && text[i] == '\r' {
 		i++
@@ -26,12 +24,7 @@ func nextLine(text string, v int) (first int, block bool) {
 	return v, false
 }
 
-func indent(text string, i int) (n int) {
-	for i+n < len(text) && n < maxIndent && text[i+n] == ' ' {
-		n++
-	}
-	return n
-}
+func indent(text string, i int) int { return space.spanMax(text, i, maxIndent) - i }
 
 // scalar reports whether text[v:end] is all there is on its line, and neither a
 // key nor an item.
@@ -39,43 +32,28 @@ func scalar(text string, v, end int) bool {
 	if v >= end || text[end-1] == ':' || text[v] == '#' || text[v] == '-' {
 		return false
 	}
-	for n := 0; n < maxEscapes+2 && end < len(text) && (quoteByte(text[end]) || text[end] == '\\' || text[end] == ','); n++ {
-		end++
-	}
-	end = skipSpace(text, end)
-	return end == len(text) || text[end] == '\n' || text[end] == '\r'
+	end = skipSpace(text, (quote|backslash|comma).spanMax(text, end, maxEscapes+2))
+	return end == len(text) || eol.has(text[end])
 }
 
 // block matches a block whose first line starts at v, if that is a credential.
-func (c candidate) block(text string, v int) (Match, bool) {
-	end := lineStop(text, v)
+func (c candidate) block(text string, v int) Match {
+	end := eol.until(text, v)
 	c.value, c.quoted = text[v:end], true
-	if opensReference(c.value) {
-		return Match{}, false
+	if opensReference(c.value) || !judge(c).found() {
+		return Match{}
 	}
-	m, ok := judge(c)
-	if !ok {
-		return m, false
-	}
-	width := 0
-	for v-width > 0 && text[v-width-1] == ' ' {
-		width++
-	}
+	width := v - space.back(text, v, v)
 	for end < len(text) {
 		next := end + 1
 		if text[end] == '\r' && next < len(text) && text[next] == '\n' {
 			next++
 		}
-		stop := lineStop(text, next)
+		stop := eol.until(text, next)
 		if stop > next && indent(text, next) < width {
 			break
 		}
-		if end = stop; stop == len(text) {
-			break
-		}
+		end = stop
 	}
-	for end > v && text[end-1] <= ' ' {
-		end--
-	}
-	return Match{Start: v, End: end, hidden: true}, true
+	return Match{Start: v, End: (space | control).back(text, end, end-v), hidden: true}
 }

@@ -1,0 +1,30 @@
+package redact
+
+import "strings"
+
+// telegram matches a bot token of Telegram around the colon at text[i]: 6 to 12
+// digits before it and at least 30 characters behind.
+func telegram(text string, i int) Match {
+	start := digit.back(text, i, 13)
+	if n := i - start; n < 6 || n > 12 || !boundary(text, start) && !strings.HasSuffix(text[:start], "bot") {
+		return Match{}
+	}
+	end := dashed.span(text, i+1)
+	if end-i-1 < 30 {
+		return Match{}
+	}
+	return Match{Start: start, End: end}
+}
+
+// discord matches a bot token of Discord around its first dot, at text[i]: 24 to
+// 28 characters, six, and at least 27.
+func discord(text string, i int) Match {
+	if i+34 >= len(text) || text[i+7] != '.' || dashed.spanMax(text, i+1, 6) != i+7 {
+		return Match{}
+	}
+	start, end := dashed.back(text, i, 29), dashed.span(text, i+8)
+	if n := i - start; n < 24 || n > 28 || end-i-8 < 27 || wordy(text[start:end]) {
+		return Match{}
+	}
+	return Match{Start: start, End: widen(text, end)}
+}

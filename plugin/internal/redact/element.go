@@ -1,0 +1,27 @@
+package redact
+
+import "strings"
+
+// element matches the text of <password>…</password>, at the first >.
+func element(text string, i int) Match {
+	if !mayEndName(text, i) {
+		return Match{}
+	}
+	start := dotted.back(text, i, maxName)
+	c := classify(text[start:i])
+	if start > 0 && text[start-1] == ':' {
+		start = dotted.back(text, start-1, maxName) // <ns:password>
+	}
+	if start == 0 || text[start-1] != '<' || c == nothing || c == capitals {
+		return Match{}
+	}
+	name, v := text[start:i], i+1
+	end := v
+	for end < len(text) && text[end] != '<' && text[end] != '\n' {
+		end++
+	}
+	if !strings.HasPrefix(text[end:], "</") || !strings.HasPrefix(text[end+2:], name) {
+		return Match{}
+	}
+	return judge(candidate{name: name, class: c, value: text[v:end], quoted: true}).shift(v)
+}

@@ -1,0 +1,20 @@
+package redact
+
+// jsonWebToken matches eyJ…, a dot, a second part, a dot and maybe a third, at
+// the J.
+func jsonWebToken(text string, i int) Match {
+	start := i - len("ey")
+	if start < 0 || text[start:i] != "ey" || !boundary(text, start) {
+		return Match{}
+	}
+	end := dashed.spanMax(text, start, maxLook)
+	if end-start < 10 || !dot.at(text, end) {
+		return Match{}
+	}
+	second := end + 1
+	end = dashed.span(text, second)
+	if end-second < 8 || !dot.at(text, end) {
+		return Match{}
+	}
+	return Match{Start: start, End: widen(text, end)}
+}
