@@ -1,12 +1,14 @@
 // Package abi is the contract between a Parley plugin and the program that
 // hosts it: the names of exports and imports, the JSON messages that cross the
-// boundary with their appending encoders, the error codes, and the schemas of
-// the tools. README.md in this folder is the normative text; the package
-// depends on the standard library alone and builds with Go and TinyGo.
+// boundary, the error codes, and the schemas of the tools. README.md in this folder
+// is the normative text; the package depends on gjson beside the standard library, and
+// builds with Go and TinyGo.
 //
-// Encoders live here because both sides write these messages. Decoders live
-// with the reader: the guest reads with gjson, a host with what its language
-// offers.
+// Each message is a struct with a table of its members (package jsonobject), which is
+// its encoder, its decoder and its strict check: plugin and host read and write it by the
+// same rows. A side that takes in what it cannot trust reads strictly: the plugin its
+// inputs, the host requests and step results. The plugin reads replies tolerantly, and a
+// host its stored rows, because these may get members.
 package abi
 
 // Version is the ABI version that both sides name in every exchange.

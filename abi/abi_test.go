@@ -20,7 +20,7 @@ func TestEncoders(t *testing.T) {
 	}{
 		{"call", (&abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 2, AcceptedAt: 1, Tool: "t", Caller: abi.Caller{Operator: true}}).AppendJSON(nil),
 			`{"abi":1,"flowId":"f","step":1,"callId":"c","now":2,"acceptedAt":1,"tool":"t","args":{},"caller":{"sandboxed":false,"depth":0,"hops":0,"operator":true},"config":{}}`},
-		{"resume", (&abi.ResumeInput{FlowID: "f", Step: 2, Now: 3, AcceptedAt: 1, State: []byte(`{"a":1}`), StateVersion: 1, Event: []byte(`{"type":"time","at":3}`), Caller: abi.Caller{SessionKey: "agent:a:main", AgentID: "a", Channel: "c", To: "t", AccountID: "x", ThreadID: "1", Sandboxed: true, Depth: 1, Hops: 2}}).AppendJSON(nil),
+		{"resume", (&abi.ResumeInput{FlowID: "f", Step: 2, Now: 3, AcceptedAt: 1, State: []byte(`{"a":1}`), StateVersion: 1, Event: &abi.Event{Type: abi.EventTime, At: 3}, Caller: abi.Caller{SessionKey: "agent:a:main", AgentID: "a", Channel: "c", To: "t", AccountID: "x", ThreadID: "1", Sandboxed: true, Depth: 1, Hops: 2}}).AppendJSON(nil),
 			`{"abi":1,"flowId":"f","step":2,"now":3,"acceptedAt":1,"state":{"a":1},"stateVersion":1,"event":{"type":"time","at":3},"caller":{"sessionKey":"agent:a:main","agentId":"a","channel":"c","to":"t","accountId":"x","threadId":"1","sandboxed":true,"depth":1,"hops":2},"config":{}}`},
 		{"resume without state", (&abi.ResumeInput{}).AppendJSON(nil),
 			`{"abi":1,"flowId":"","step":0,"now":0,"acceptedAt":0,"state":null,"stateVersion":0,"event":null,"caller":{"sandboxed":false,"depth":0,"hops":0},"config":{}}`},

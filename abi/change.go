@@ -1,6 +1,12 @@
 package abi
 
-import "github.com/parley-wasm/parley/abi/jsonappend"
+import (
+	"math"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/jsonobject"
+)
 
 // CreateRequest records the effect that a child session is created, which belongs
 // to the caller's session: the host makes its key, agent:<agentId>:subagent:<id>,
@@ -16,23 +22,22 @@ type CreateRequest struct {
 	MaxActive     int // children of the caller's session whose first run has not ended; 0: no bound
 }
 
-// AppendJSON appends the request's JSON.
-func (r *CreateRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpCreate)
-	o.String("agentId", r.AgentID)
-	o.OptString("label", r.Label)
-	o.OptString("model", r.Model)
-	o.OptString("thinkingLevel", r.ThinkingLevel)
-	o.OptInt("maxActive", int64(r.MaxActive))
-	return o.Close()
+var createMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*CreateRequest) any { return operation(OpCreate) }),
+	jsonobject.Required("agentId", name, func(r *CreateRequest) any { return &r.AgentID }),
+	jsonobject.Optional("label", text, func(r *CreateRequest) any { return &r.Label }),
+	jsonobject.Optional("model", text, func(r *CreateRequest) any { return &r.Model }),
+	jsonobject.Optional("thinkingLevel", text, func(r *CreateRequest) any { return &r.ThinkingLevel }),
+	jsonobject.Optional("maxActive", between(0, math.MaxInt32), func(r *CreateRequest) any { return &r.MaxActive }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *CreateRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return createMembers.Read(v, r, mode)
 }
 
-// AppendCreateReply appends the reply of create.
-func AppendCreateReply(b []byte, key, sessionID string) []byte {
-	b = jsonappend.String(append(b, `{"ok":{"sessionKey":`...), key)
-	b = jsonappend.String(append(b, `,"sessionId":`...), sessionID)
-	return append(b, "}}"...)
-}
+// AppendJSON appends the request's JSON.
+func (r *CreateRequest) AppendJSON(b []byte) []byte { return createMembers.Append(b, r) }
 
 // ArchiveRequest records the effect that a child session which this flow has
 // created is archived: it leaves the lists, and takes no more messages. Reply: {}.
@@ -42,12 +47,18 @@ type ArchiveRequest struct {
 	SessionKey string
 }
 
-// AppendJSON appends the request's JSON.
-func (r *ArchiveRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpArchive)
-	o.String("sessionKey", r.SessionKey)
-	return o.Close()
+var archiveMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*ArchiveRequest) any { return operation(OpArchive) }),
+	jsonobject.Required("sessionKey", name, func(r *ArchiveRequest) any { return &r.SessionKey }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *ArchiveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return archiveMembers.Read(v, r, mode)
 }
+
+// AppendJSON appends the request's JSON.
+func (r *ArchiveRequest) AppendJSON(b []byte) []byte { return archiveMembers.Append(b, r) }
 
 // DeleteRequest records the effect that a child session which this flow has
 // created is deleted, with its transcript. Reply and refusals are those of
@@ -56,12 +67,15 @@ type DeleteRequest struct {
 	SessionKey string
 }
 
-// AppendJSON appends the request's JSON.
-func (r *DeleteRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpDelete)
-	o.String("sessionKey", r.SessionKey)
-	return o.Close()
+var deleteMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*DeleteRequest) any { return operation(OpDelete) }),
+	jsonobject.Required("sessionKey", name, func(r *DeleteRequest) any { return &r.SessionKey }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *DeleteRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return deleteMembers.Read(v, r, mode)
 }
 
-// AppendDoneReply appends the reply of archive and delete.
-func AppendDoneReply(b []byte) []byte { return append(b, `{"ok":{}}`...) }
+// AppendJSON appends the request's JSON.
+func (r *DeleteRequest) AppendJSON(b []byte) []byte { return deleteMembers.Append(b, r) }

@@ -1,5 +1,11 @@
 package abi
 
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/jsonobject"
+)
+
 // Code says what kind of failure happened. Codes are compared; texts are for
 // people. A Code is itself an error, so that errors.Is(err, abi.NotFound) works
 // on every wrapped *Error.
@@ -54,3 +60,25 @@ func (e *Error) Is(target error) bool {
 }
 
 func (e *Error) Unwrap() error { return e.Cause }
+
+var errorMembers = jsonobject.New(
+	jsonobject.Required("code", text, func(e *Error) any { return (*string)(&e.Code) }),
+	jsonobject.Required("message", text, func(e *Error) any { return &e.Message }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (e *Error) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return errorMembers.Read(v, e, mode)
+}
+
+// AppendJSON appends the code and the message.
+func (e *Error) AppendJSON(b []byte) []byte { return errorMembers.Append(b, e) }
+
+// AppendError appends {"error": {code, message}}: a step that failed, or a host
+// function's refusal. Unknown codes become Internal.
+func AppendError(b []byte, code Code, message string) []byte {
+	if !code.Known() {
+		code = Internal
+	}
+	return append(NewError(code, message).AppendJSON(append(b, `{"error":`...)), '}')
+}

@@ -1,6 +1,35 @@
 package abi
 
-import "github.com/parley-wasm/parley/abi/jsonappend"
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
+)
+
+// Question is the input of the export "derive": what follows from this session under
+// these settings? AppendJSON sends the members of a session that version 1 has and no
+// others, as README.md, section 2, demands of every host.
+type Question struct {
+	Session Session
+	Target  *Target // when it is about another one than the session's
+	Config  []byte  // JSON object with all members that the host has
+}
+
+var questionMembers = jsonobject.New(
+	jsonobject.Required("abi", anything, func(*Question) any { return version{} }),
+	jsonobject.Required("session", object, func(q *Question) any { return &q.Session }),
+	jsonobject.Optional("target", object, func(q *Question) any { return jsonobject.Maybe(&q.Target) }),
+	jsonobject.Optional("config", anything, func(q *Question) any { return &q.Config }),
+)
+
+// ReadJSON reads what AppendJSON wrote. Config is a part of the document that is read.
+func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return questionMembers.Read(v, q, mode)
+}
+
+// AppendJSON appends the input's JSON.
+func (q *Question) AppendJSON(b []byte) []byte { return questionMembers.Append(b, q) }
 
 // Facts are what follows from a session and the settings: the result of the export
 // "derive".

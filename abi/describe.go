@@ -3,7 +3,9 @@ package abi
 import (
 	"strconv"
 
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
 // Description is the output of the export "describe".
@@ -19,14 +21,36 @@ type Description struct {
 	Tools        []Tool
 }
 
-// Tool describes one tool to callers and to the host.
-type Tool struct {
-	Name         string
-	Description  string
-	InputSchema  []byte // JSON Schema
-	OutputSchema []byte // JSON Schema
-	ReadOnly     bool   // a snapshot and no flow; every write and wait is forbidden
-	Needs        []string
+var descriptionMembers = jsonobject.New(
+	jsonobject.Required("abi", whole, func(d *Description) any { return &d.ABI }),
+	jsonobject.Required("name", name, func(d *Description) any { return &d.Name }),
+	jsonobject.Required("version", name, func(d *Description) any { return &d.Version }),
+	jsonobject.Required("stateVersion", whole, func(d *Description) any { return &d.StateVersion }),
+	jsonobject.Required("resumes", list, func(d *Description) any { return versions{&d.Resumes} }),
+	jsonobject.Required("capabilities", texts, func(d *Description) any { return &d.Capabilities }),
+	jsonobject.Required("tools", list, func(d *Description) any { return jsonobject.Items(&d.Tools) }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (d *Description) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return descriptionMembers.Read(v, d, mode)
+}
+
+// AppendJSON appends the description's JSON.
+func (d *Description) AppendJSON(b []byte) []byte { return descriptionMembers.Append(b, d) }
+
+// versions is an array of the oldest and the newest version.
+type versions struct{ to *[2]int }
+
+func (r versions) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem {
+	*r.to = [2]int{int(v.Get("0").Int()), int(v.Get("1").Int())}
+	return nil
+}
+
+func (r versions) AppendJSON(b []byte) []byte {
+	b = strconv.AppendInt(append(b, '['), int64(r.to[0]), 10)
+	b = strconv.AppendInt(append(b, ','), int64(r.to[1]), 10)
+	return append(b, ']')
 }
 
 // Tool returns the tool with this name, or nil.
@@ -39,35 +63,29 @@ func (d *Description) Tool(name string) *Tool {
 	return nil
 }
 
-// AppendJSON appends the description's JSON.
-func (d *Description) AppendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.Int("abi", int64(d.ABI))
-	o.String("name", d.Name)
-	o.String("version", d.Version)
-	o.Int("stateVersion", int64(d.StateVersion))
-	r := strconv.AppendInt(append(o.Key("resumes"), '['), int64(d.Resumes[0]), 10)
-	r = strconv.AppendInt(append(r, ','), int64(d.Resumes[1]), 10)
-	o.Value(append(r, ']'))
-	o.Strings("capabilities", d.Capabilities)
-	t := append(o.Key("tools"), '[')
-	for i := range d.Tools {
-		if i > 0 {
-			t = append(t, ',')
-		}
-		t = d.Tools[i].appendJSON(t)
-	}
-	o.Value(append(t, ']'))
-	return o.Close()
+// Tool describes one tool to callers and to the host.
+type Tool struct {
+	Name         string
+	Description  string
+	InputSchema  []byte // JSON Schema
+	OutputSchema []byte // JSON Schema
+	ReadOnly     bool   // a snapshot and no flow; every write and wait is forbidden
+	Needs        []string
 }
 
-func (t *Tool) appendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.String("name", t.Name)
-	o.String("description", t.Description)
-	o.Raw("inputSchema", t.InputSchema)
-	o.Raw("outputSchema", t.OutputSchema)
-	o.Bool("readOnly", t.ReadOnly)
-	o.Strings("needs", t.Needs)
-	return o.Close()
+var toolMembers = jsonobject.New(
+	jsonobject.Required("name", name, func(t *Tool) any { return &t.Name }),
+	jsonobject.Required("description", text, func(t *Tool) any { return &t.Description }),
+	jsonobject.Required("inputSchema", object, func(t *Tool) any { return &t.InputSchema }),
+	jsonobject.Required("outputSchema", object, func(t *Tool) any { return &t.OutputSchema }),
+	jsonobject.Required("readOnly", flag, func(t *Tool) any { return &t.ReadOnly }),
+	jsonobject.Required("needs", texts, func(t *Tool) any { return &t.Needs }),
+)
+
+// ReadJSON reads what AppendJSON wrote. The schemas are parts of the document that is read.
+func (t *Tool) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return toolMembers.Read(v, t, mode)
 }
+
+// AppendJSON appends the tool's JSON.
+func (t *Tool) AppendJSON(b []byte) []byte { return toolMembers.Append(b, t) }

@@ -1,9 +1,9 @@
 package abi
 
 import (
-	"strconv"
+	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
 // Session is a stored session as the plugin sees it: facts, not yet shaped for
@@ -40,6 +40,46 @@ type Session struct {
 	TranscriptPath  string // best effort, for people
 }
 
+var sessionMembers = jsonobject.New(
+	jsonobject.Required("key", text, func(s *Session) any { return &s.Key }),
+	jsonobject.Always("agentId", text, func(s *Session) any { return &s.AgentID }),
+	jsonobject.Always("kind", text, func(s *Session) any { return &s.Kind }),
+	jsonobject.Always("sessionId", text, func(s *Session) any { return &s.SessionID }),
+	jsonobject.Always("updatedAt", whole, func(s *Session) any { return &s.UpdatedAt }),
+	jsonobject.Optional("label", text, func(s *Session) any { return &s.Label }),
+	jsonobject.Optional("displayName", text, func(s *Session) any { return &s.DisplayName }),
+	jsonobject.Optional("subject", text, func(s *Session) any { return &s.Subject }),
+	jsonobject.Optional("chatType", text, func(s *Session) any { return &s.ChatType }),
+	jsonobject.Optional("channel", text, func(s *Session) any { return &s.Channel }),
+	jsonobject.Optional("deliveryContext", object, func(s *Session) any { return &s.DeliveryContext }),
+	jsonobject.Optional("lastChannel", text, func(s *Session) any { return &s.LastChannel }),
+	jsonobject.Optional("lastTo", text, func(s *Session) any { return &s.LastTo }),
+	jsonobject.Optional("lastAccountId", text, func(s *Session) any { return &s.LastAccountID }),
+	jsonobject.Optional("lastThreadId", text, func(s *Session) any { return &s.LastThreadID }),
+	jsonobject.Optional("model", text, func(s *Session) any { return &s.Model }),
+	jsonobject.Optional("modelOverride", text, func(s *Session) any { return &s.ModelOverride }),
+	jsonobject.Optional("contextTokens", whole, func(s *Session) any { return &s.ContextTokens }),
+	jsonobject.Optional("totalTokens", whole, func(s *Session) any { return &s.TotalTokens }),
+	jsonobject.Optional("thinkingLevel", text, func(s *Session) any { return &s.ThinkingLevel }),
+	jsonobject.Optional("verboseLevel", text, func(s *Session) any { return &s.VerboseLevel }),
+	jsonobject.Optional("systemSent", flag, func(s *Session) any { return &s.SystemSent }),
+	jsonobject.Optional("abortedLastRun", flag, func(s *Session) any { return &s.AbortedLastRun }),
+	jsonobject.Optional("sendPolicy", text, func(s *Session) any { return &s.SendPolicy }),
+	jsonobject.Optional("spawnedBy", text, func(s *Session) any { return &s.SpawnedBy }),
+	jsonobject.Optional("sandboxed", flag, func(s *Session) any { return &s.Sandboxed }),
+	jsonobject.Optional("status", text, func(s *Session) any { return &s.Status }),
+	jsonobject.Optional("archivedAt", whole, func(s *Session) any { return &s.ArchivedAt }),
+	jsonobject.Optional("transcriptPath", text, func(s *Session) any { return &s.TranscriptPath }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (s *Session) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return sessionMembers.Read(v, s, mode)
+}
+
+// AppendJSON appends the session's JSON.
+func (s *Session) AppendJSON(b []byte) []byte { return sessionMembers.Append(b, s) }
+
 // Target is where a message is delivered (S9).
 type Target struct {
 	Channel   string `json:"channel,omitempty"`
@@ -48,100 +88,20 @@ type Target struct {
 	ThreadID  string `json:"threadId,omitempty"` // always a string inside
 }
 
+var targetMembers = jsonobject.New(
+	jsonobject.Optional("channel", text, func(t *Target) any { return &t.Channel }),
+	jsonobject.Optional("to", text, func(t *Target) any { return &t.To }),
+	jsonobject.Optional("accountId", text, func(t *Target) any { return &t.AccountID }),
+	jsonobject.Optional("threadId", text, func(t *Target) any { return &t.ThreadID }),
+)
+
 // IsZero reports whether the target is empty.
-func (t Target) IsZero() bool { return t == Target{} }
+func (t *Target) IsZero() bool { return *t == Target{} }
+
+// ReadJSON reads what AppendJSON wrote.
+func (t *Target) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return targetMembers.Read(v, t, mode)
+}
 
 // AppendJSON appends the target's JSON.
-func (t Target) AppendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.OptString("channel", t.Channel)
-	o.OptString("to", t.To)
-	o.OptString("accountId", t.AccountID)
-	o.OptString("threadId", t.ThreadID)
-	return o.Close()
-}
-
-// AppendJSON appends the session's JSON: required members always, optional ones
-// when set.
-func (s *Session) AppendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.String("key", s.Key)
-	o.String("agentId", s.AgentID)
-	o.String("kind", s.Kind)
-	o.String("sessionId", s.SessionID)
-	o.Int("updatedAt", s.UpdatedAt)
-	o.OptString("label", s.Label)
-	o.OptString("displayName", s.DisplayName)
-	o.OptString("subject", s.Subject)
-	o.OptString("chatType", s.ChatType)
-	o.OptString("channel", s.Channel)
-	if !s.DeliveryContext.IsZero() {
-		o.Value(s.DeliveryContext.AppendJSON(o.Key("deliveryContext")))
-	}
-	o.OptString("lastChannel", s.LastChannel)
-	o.OptString("lastTo", s.LastTo)
-	o.OptString("lastAccountId", s.LastAccountID)
-	o.OptString("lastThreadId", s.LastThreadID)
-	o.OptString("model", s.Model)
-	o.OptString("modelOverride", s.ModelOverride)
-	optInt(&o, "contextTokens", s.ContextTokens)
-	optInt(&o, "totalTokens", s.TotalTokens)
-	o.OptString("thinkingLevel", s.ThinkingLevel)
-	o.OptString("verboseLevel", s.VerboseLevel)
-	optBool(&o, "systemSent", s.SystemSent)
-	optBool(&o, "abortedLastRun", s.AbortedLastRun)
-	o.OptString("sendPolicy", s.SendPolicy)
-	o.OptString("spawnedBy", s.SpawnedBy)
-	o.OptBool("sandboxed", s.Sandboxed)
-	o.OptString("status", s.Status)
-	o.OptInt("archivedAt", s.ArchivedAt)
-	o.OptString("transcriptPath", s.TranscriptPath)
-	return o.Close()
-}
-
-func optInt(o *jsonappend.Object, name string, v *int64) {
-	if v != nil {
-		o.Int(name, *v)
-	}
-}
-
-func optBool(o *jsonappend.Object, name string, v *bool) {
-	if v != nil {
-		o.Bool(name, *v)
-	}
-}
-
-// Message is one transcript message as a host function gives it to the plugin.
-type Message struct {
-	Seq  int64  // position in the session's transcript, growing
-	JSON []byte // the raw message object, less what Cut names
-	Cut  []Cut  // what the host shortened
-}
-
-// Cut says that the JSON string at Path was longer than MaxString and holds only
-// its beginning. A message that stays over MaxMessage is emptied but for its
-// role and timestamp, and its Path is "", the whole document.
-type Cut struct {
-	Path  string // JSON Pointer (RFC 6901) into the message
-	Bytes int64  // length before the cut: of the decoded string, or of the message
-}
-
-// AppendJSON appends the message's JSON.
-func (m *Message) AppendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.Int("seq", m.Seq)
-	o.Raw("message", m.JSON)
-	if len(m.Cut) > 0 {
-		c := append(o.Key("cut"), '[')
-		for i, cut := range m.Cut {
-			if i > 0 {
-				c = append(c, ',')
-			}
-			c = jsonappend.String(append(c, `{"path":`...), cut.Path)
-			c = strconv.AppendInt(append(c, `,"bytes":`...), cut.Bytes, 10)
-			c = append(c, '}')
-		}
-		o.Value(append(c, ']'))
-	}
-	return o.Close()
-}
+func (t *Target) AppendJSON(b []byte) []byte { return targetMembers.Append(b, t) }

@@ -1,9 +1,9 @@
 package abi
 
 import (
-	"strconv"
+	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
 // Scope limits a request to the sessions a caller may see (S7): the union of
@@ -14,11 +14,38 @@ type Scope struct {
 	SpawnedBy string   // children of this canonical key
 }
 
+var scopeMembers = jsonobject.New(
+	jsonobject.Optional("agents", texts, func(s *Scope) any { return &s.Agents }),
+	jsonobject.Optional("keys", texts, func(s *Scope) any { return &s.Keys }),
+	jsonobject.Optional("spawnedBy", text, func(s *Scope) any { return &s.SpawnedBy }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (s *Scope) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return scopeMembers.Read(v, s, mode)
+}
+
+// AppendJSON appends the scope's JSON.
+func (s *Scope) AppendJSON(b []byte) []byte { return scopeMembers.Append(b, s) }
+
 // GetRequest asks for one session by its canonical key.
 // Reply: {"session": {…} | null}.
 type GetRequest struct {
 	SessionKey string
 }
+
+var getMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*GetRequest) any { return operation(OpGet) }),
+	jsonobject.Required("sessionKey", name, func(r *GetRequest) any { return &r.SessionKey }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *GetRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return getMembers.Read(v, r, mode)
+}
+
+// AppendJSON appends the request's JSON.
+func (r *GetRequest) AppendJSON(b []byte) []byte { return getMembers.Append(b, r) }
 
 // ResolveRequest asks for the session with a sessionId, within a scope; the
 // newest if several have it. Global is as in ListRequest.
@@ -29,6 +56,22 @@ type ResolveRequest struct {
 	MainKey   string
 	Global    string
 }
+
+var resolveMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*ResolveRequest) any { return operation(OpResolve) }),
+	jsonobject.Required("sessionId", name, func(r *ResolveRequest) any { return &r.SessionID }),
+	jsonobject.Optional("scope", object, func(r *ResolveRequest) any { return jsonobject.Maybe(&r.Scope) }),
+	jsonobject.Optional("mainKey", text, func(r *ResolveRequest) any { return &r.MainKey }),
+	jsonobject.Optional("global", text, func(r *ResolveRequest) any { return &r.Global }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *ResolveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return resolveMembers.Read(v, r, mode)
+}
+
+// AppendJSON appends the request's JSON.
+func (r *ResolveRequest) AppendJSON(b []byte) []byte { return resolveMembers.Append(b, r) }
 
 // ListRequest asks for sessions, newest first, then by key. Every member
 // narrows; the zero value of a filter does not.
@@ -49,11 +92,49 @@ type ListRequest struct {
 	MaxBytes        int       // end the page early when the reply would be longer; at least one row is given
 }
 
+var listMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*ListRequest) any { return operation(OpList) }),
+	jsonobject.Optional("scope", object, func(r *ListRequest) any { return jsonobject.Maybe(&r.Scope) }),
+	jsonobject.Optional("kinds", texts, func(r *ListRequest) any { return &r.Kinds }),
+	jsonobject.Optional("mainKey", text, func(r *ListRequest) any { return &r.MainKey }),
+	jsonobject.Optional("global", text, func(r *ListRequest) any { return &r.Global }),
+	jsonobject.Optional("agentId", text, func(r *ListRequest) any { return &r.AgentID }),
+	jsonobject.Optional("label", text, func(r *ListRequest) any { return &r.Label }),
+	jsonobject.Optional("search", text, func(r *ListRequest) any { return &r.Search }),
+	jsonobject.Optional("activeSince", between(0, MaxSafeInteger), func(r *ListRequest) any { return &r.ActiveSince }),
+	jsonobject.Optional("includeArchived", flag, func(r *ListRequest) any { return &r.IncludeArchived }),
+	jsonobject.Optional("after", object, func(r *ListRequest) any { return jsonobject.Maybe(&r.After) }),
+	jsonobject.Required("limit", between(1, MaxListLimit), func(r *ListRequest) any { return &r.Limit }),
+	jsonobject.Optional("messages", between(0, MaxListMessages), func(r *ListRequest) any { return &r.Messages }),
+	jsonobject.Optional("maxBytes", between(1, DefaultMaxBytes), func(r *ListRequest) any { return &r.MaxBytes }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *ListRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return listMembers.Read(v, r, mode)
+}
+
+// AppendJSON appends the request's JSON.
+func (r *ListRequest) AppendJSON(b []byte) []byte { return listMembers.Append(b, r) }
+
 // Position is a row's place in the order of a list.
 type Position struct {
 	UpdatedAt int64
 	Key       string
 }
+
+var positionMembers = jsonobject.New(
+	jsonobject.Always("updatedAt", between(-MaxSafeInteger, MaxSafeInteger), func(p *Position) any { return &p.UpdatedAt }),
+	jsonobject.Required("key", name, func(p *Position) any { return &p.Key }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (p *Position) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return positionMembers.Read(v, p, mode)
+}
+
+// AppendJSON appends the position's JSON.
+func (p *Position) AppendJSON(b []byte) []byte { return positionMembers.Append(b, p) }
 
 // HistoryRequest asks for a session's messages, newest first.
 // Reply: {"messages": [Message…], "more": bool}.
@@ -66,143 +147,20 @@ type HistoryRequest struct {
 	MaxBytes     int // end early when the reply would be longer; at least one message is given
 }
 
-// AppendJSON appends the request's JSON.
-func (r *GetRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpGet)
-	o.String("sessionKey", r.SessionKey)
-	return o.Close()
+var historyMembers = jsonobject.New(
+	jsonobject.Required("op", name, func(*HistoryRequest) any { return operation(OpHistory) }),
+	jsonobject.Required("sessionKey", name, func(r *HistoryRequest) any { return &r.SessionKey }),
+	jsonobject.Optional("before", between(0, MaxSafeInteger), func(r *HistoryRequest) any { return &r.Before }),
+	jsonobject.Optional("skip", between(0, MaxSafeInteger), func(r *HistoryRequest) any { return &r.Skip }),
+	jsonobject.Required("limit", between(1, MaxHistoryLimit), func(r *HistoryRequest) any { return &r.Limit }),
+	jsonobject.Optional("excludeRoles", texts, func(r *HistoryRequest) any { return &r.ExcludeRoles }),
+	jsonobject.Optional("maxBytes", between(1, DefaultMaxBytes), func(r *HistoryRequest) any { return &r.MaxBytes }),
+)
+
+// ReadJSON reads what AppendJSON wrote.
+func (r *HistoryRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return historyMembers.Read(v, r, mode)
 }
 
 // AppendJSON appends the request's JSON.
-func (r *ResolveRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpResolve)
-	o.String("sessionId", r.SessionID)
-	appendScope(&o, r.Scope)
-	o.OptString("mainKey", r.MainKey)
-	o.OptString("global", r.Global)
-	return o.Close()
-}
-
-// AppendJSON appends the request's JSON.
-func (r *ListRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpList)
-	appendScope(&o, r.Scope)
-	o.OptStrings("kinds", r.Kinds)
-	o.OptString("mainKey", r.MainKey)
-	o.OptString("global", r.Global)
-	o.OptString("agentId", r.AgentID)
-	o.OptString("label", r.Label)
-	o.OptString("search", r.Search)
-	o.OptInt("activeSince", r.ActiveSince)
-	o.OptBool("includeArchived", r.IncludeArchived)
-	if r.After != nil {
-		a := jsonappend.Open(o.Key("after"))
-		a.Int("updatedAt", r.After.UpdatedAt)
-		a.String("key", r.After.Key)
-		o.Value(a.Close())
-	}
-	o.Int("limit", int64(r.Limit))
-	o.OptInt("messages", int64(r.Messages))
-	o.OptInt("maxBytes", int64(r.MaxBytes))
-	return o.Close()
-}
-
-// AppendJSON appends the request's JSON.
-func (r *HistoryRequest) AppendJSON(b []byte) []byte {
-	o := open(b, OpHistory)
-	o.String("sessionKey", r.SessionKey)
-	o.OptInt("before", r.Before)
-	o.OptInt("skip", int64(r.Skip))
-	o.Int("limit", int64(r.Limit))
-	o.OptStrings("excludeRoles", r.ExcludeRoles)
-	o.OptInt("maxBytes", int64(r.MaxBytes))
-	return o.Close()
-}
-
-func open(b []byte, op string) jsonappend.Object {
-	o := jsonappend.Open(b)
-	o.String("op", op)
-	return o
-}
-
-func appendScope(o *jsonappend.Object, s *Scope) {
-	if s == nil {
-		return
-	}
-	so := jsonappend.Open(o.Key("scope"))
-	so.OptStrings("agents", s.Agents)
-	so.OptStrings("keys", s.Keys)
-	so.OptString("spawnedBy", s.SpawnedBy)
-	o.Value(so.Close())
-}
-
-// AppendSessionReply appends the reply of get and resolve; nil is no session.
-func AppendSessionReply(b []byte, s *Session) []byte {
-	b = append(b, `{"ok":{"session":`...)
-	if s == nil {
-		b = append(b, "null"...)
-	} else {
-		b = s.AppendJSON(b)
-	}
-	return append(b, "}}"...)
-}
-
-// ListPage is the reply of list.
-type ListPage struct {
-	Rows []ListRow
-	More bool // rows follow behind the last one
-}
-
-// ListRow is one session of a list, with the messages asked for.
-type ListRow struct {
-	Session  Session
-	Messages []Message // oldest first
-}
-
-// AppendReply appends the page as a host function's reply.
-func (p *ListPage) AppendReply(b []byte) []byte {
-	b = append(b, `{"ok":{"rows":[`...)
-	for i := range p.Rows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = p.Rows[i].AppendJSON(b)
-	}
-	b = strconv.AppendBool(append(b, `],"more":`...), p.More)
-	return append(b, "}}"...)
-}
-
-// AppendJSON appends the row's JSON.
-func (r *ListRow) AppendJSON(b []byte) []byte {
-	o := jsonappend.Open(b)
-	o.Value(r.Session.AppendJSON(o.Key("session")))
-	if r.Messages != nil {
-		o.Value(appendMessages(o.Key("messages"), r.Messages))
-	}
-	return o.Close()
-}
-
-// HistoryPage is the reply of history.
-type HistoryPage struct {
-	Messages []Message // newest first
-	More     bool      // older messages follow
-}
-
-// AppendReply appends the page as a host function's reply.
-func (p *HistoryPage) AppendReply(b []byte) []byte {
-	b = append(b, `{"ok":{"messages":`...)
-	b = appendMessages(b, p.Messages)
-	b = strconv.AppendBool(append(b, `,"more":`...), p.More)
-	return append(b, "}}"...)
-}
-
-func appendMessages(b []byte, ms []Message) []byte {
-	b = append(b, '[')
-	for i := range ms {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = ms[i].AppendJSON(b)
-	}
-	return append(b, ']')
-}
+func (r *HistoryRequest) AppendJSON(b []byte) []byte { return historyMembers.Append(b, r) }

@@ -115,7 +115,8 @@ func encoded(t *testing.T) (all []message) {
 		"description": &abi.Description{ABI: 1, Name: "n", Version: "1", StateVersion: 1, Resumes: [2]int{1, 1}, Capabilities: abi.Capabilities, Tools: []abi.Tool{tool}},
 		"call":        &abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 2, AcceptedAt: 1, Tool: "t", Args: []byte(`[1]`), Caller: caller, Config: config},
 		"resume": &abi.ResumeInput{FlowID: "f", Step: 2, Now: 2, AcceptedAt: 1, State: state, StateVersion: 1, Caller: caller, Config: config,
-			Event: (&abi.Event{Type: abi.EventRun, At: 1, Run: &run}).AppendJSON(nil)},
+			Event: &abi.Event{Type: abi.EventRun, At: 1, Run: &run}},
+		"derive":                &abi.Question{Session: session, Target: &target, Config: config},
 		"step":                  &abi.StepResult{Result: failure, Code: abi.NotFound, Note: "x", Wait: &abi.Wait{Run: "r", Until: 1, State: state, StateVersion: 1}},
 		"event":                 &abi.Event{Type: abi.EventRun, At: 1, Run: &run},
 		"store.get.request":     &abi.GetRequest{SessionKey: session.Key},
@@ -143,10 +144,7 @@ func encoded(t *testing.T) (all []message) {
 		"agent.waits.reply":   func() []byte { return abi.AppendWaitsReply(nil, true) },
 		"agent.run.reply":     func() []byte { return abi.AppendRunIDReply(nil, "r") },
 		"deliver.send.reply":  func() []byte { return abi.AppendDeliveryIDReply(nil, "d") },
-		"derive": func() []byte {
-			return fmt.Appendf(nil, `{"abi":1,"session":%s,"target":%s}`, session.AppendJSON(nil), target.AppendJSON(nil))
-		},
-		"caller": func() []byte { return (&abi.Caller{Operator: true, RunID: "r"}).AppendJSON(nil) },
+		"caller":              func() []byte { return (&abi.Caller{Operator: true, RunID: "r"}).AppendJSON(nil) },
 	} {
 		all = append(all, message{name, op()})
 	}

@@ -175,7 +175,7 @@ export class Host {
   }
 
   async #facts(session, target) {
-    return (await this.#plugin.ask("derive", { abi: 1, session, target, config: this.#config })).result;
+    return (await this.#plugin.ask("derive", question(session, target, this.#config))).result;
   }
 
   /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
@@ -188,4 +188,18 @@ export class Host {
 
 function refuse(code, message) {
   throw new ParleyError({ code, message });
+}
+
+// The members of a session in version 1 (abi/README.md, section 4).
+const members = [
+  "key", "agentId", "kind", "sessionId", "updatedAt", "label", "displayName", "subject", "chatType",
+  "channel", "deliveryContext", "lastChannel", "lastTo", "lastAccountId", "lastThreadId", "model",
+  "modelOverride", "contextTokens", "totalTokens", "thinkingLevel", "verboseLevel", "systemSent",
+  "abortedLastRun", "sendPolicy", "spawnedBy", "sandboxed", "status", "archivedAt", "transcriptPath",
+];
+
+/** The input of derive. A stored session may have members that came later: a plugin refuses those here. */
+export function question(session, target, config) {
+  const known = Object.fromEntries(members.filter((name) => name in session).map((name) => [name, session[name]]));
+  return { abi: 1, session: known, target, config };
 }

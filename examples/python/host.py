@@ -23,6 +23,24 @@ log = logging.getLogger(__name__)
 Deliver = Callable[[dict, str, str], Awaitable[None]]
 
 
+# The members of a session in version 1 (abi/README.md, section 4).
+MEMBERS = frozenset(
+    """
+    key agentId kind sessionId updatedAt label displayName subject chatType channel
+    deliveryContext lastChannel lastTo lastAccountId lastThreadId model modelOverride
+    contextTokens totalTokens thinkingLevel verboseLevel systemSent abortedLastRun
+    sendPolicy spawnedBy sandboxed status archivedAt transcriptPath
+    """.split()
+)
+
+
+def question(session, target, config):
+    """The input of derive. A stored session may have members that came later: a plugin refuses
+    those here."""
+    known = {name: value for name, value in session.items() if name in MEMBERS}
+    return present(abi=1, session=known, target=target, config=config)
+
+
 @dataclass(eq=False)
 class Flow:
     """A call of a tool, from its first step to the one that waits for nothing more."""
@@ -178,8 +196,7 @@ class Host:
         return awaited
 
     def _facts(self, session, target=None):
-        message = present(abi=1, session=session, target=target, config=self._config)
-        return self._plugin.ask("derive", message, {})["result"]
+        return self._plugin.ask("derive", question(session, target, self._config), {})["result"]
 
     async def _post(self, session_key, target, text, id):
         """Where a text goes, and whether it may, is asked when it is posted: it may change."""

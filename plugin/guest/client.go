@@ -4,6 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
@@ -13,6 +14,9 @@ type Client struct {
 	host Host
 	buf  []byte // of requests; each is done with when its call returns
 }
+
+// startRows bounds what is set aside for a page before it is seen.
+const startRows = 64
 
 // NewClient returns a Client of h.
 func NewClient(h Host) *Client { return &Client{host: h} }
@@ -35,19 +39,11 @@ func (c *Client) session(op string) (*abi.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := ok.Get("session")
-	if !v.Exists() {
+	var r abi.SessionReply
+	if r.ReadJSON(ok, jsonobject.Tolerant) != nil || r.Session != nil && r.Session.Key == "" {
 		return nil, malformed(abi.ImportStore, op)
 	}
-	if !v.IsObject() {
-		return nil, nil
-	}
-	s := &abi.Session{}
-	readSession(v, s)
-	if s.Key == "" {
-		return nil, malformed(abi.ImportStore, op)
-	}
-	return s, nil
+	return r.Session, nil
 }
 
 // List returns one page of sessions. A page with no rows and more to come is a
@@ -58,19 +54,8 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &abi.ListPage{}
-	found := false
-	ok.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "rows":
-			found = true
-			p.Rows = readAll(v, q.Limit, readRow)
-		case "more":
-			p.More = v.Type == gjson.True
-		}
-		return true
-	})
-	if !found || p.More && len(p.Rows) == 0 {
+	p := &abi.ListPage{Rows: make([]abi.ListRow, 0, min(q.Limit, startRows))}
+	if p.ReadJSON(ok, jsonobject.Tolerant) != nil || p.More && len(p.Rows) == 0 {
 		return nil, malformed(abi.ImportStore, abi.OpList)
 	}
 	for i := range p.Rows {
@@ -89,19 +74,8 @@ func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &abi.HistoryPage{}
-	found := false
-	ok.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "messages":
-			found = true
-			p.Messages = readAll(v, q.Limit, readMessage)
-		case "more":
-			p.More = v.Type == gjson.True
-		}
-		return true
-	})
-	if !found || p.More && len(p.Messages) == 0 {
+	p := &abi.HistoryPage{Messages: make([]abi.Message, 0, min(q.Limit, startRows))}
+	if p.ReadJSON(ok, jsonobject.Tolerant) != nil || p.More && len(p.Messages) == 0 {
 		return nil, malformed(abi.ImportStore, abi.OpHistory)
 	}
 	return p, nil

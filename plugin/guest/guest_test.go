@@ -213,16 +213,16 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-func TestParseInput(t *testing.T) {
+func TestParse(t *testing.T) {
 	caller := abi.Caller{SessionKey: "agent:a:k", AgentID: "a", Channel: "c", To: "t", AccountID: "ac", ThreadID: "th", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r"}
 	call := abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 5, AcceptedAt: 4, Tool: "x", Args: []byte(`{"a":1}`), Caller: caller, Config: []byte(`{"b":2}`)}
-	in, err := guest.ParseInput(string(call.AppendJSON(nil)))
+	in, err := guest.ParseCall(string(call.AppendJSON(nil)))
 	if want := (guest.Input{FlowID: "f", Step: 1, Now: 5, AcceptedAt: 4, Tool: "x", Args: `{"a":1}`, Caller: caller, Config: `{"b":2}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("call: %+v, %v", in, err)
 	}
 	event := abi.Event{Type: abi.EventRun, At: 6, Run: &endedRun}
-	resume := abi.ResumeInput{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: []byte(`{"c":3}`), StateVersion: 3, Event: event.AppendJSON(nil), Caller: caller}
-	in, err = guest.ParseInput(string(resume.AppendJSON(nil)))
+	resume := abi.ResumeInput{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: []byte(`{"c":3}`), StateVersion: 3, Event: &event, Caller: caller}
+	in, err = guest.ParseResume(string(resume.AppendJSON(nil)))
 	if want := (guest.Input{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: `{"c":3}`, StateVersion: 3, Event: &event, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("resume: %+v, %v", in, err)
 	}
@@ -253,15 +253,15 @@ func TestParseInput(t *testing.T) {
 		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0,"channel":7`:                false,
 		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0,"threadId":{"id":"thread"}`: false,
 	} {
-		if _, err := guest.ParseInput(`{"abi":1,"caller":{` + doc + `}}`); (err == nil) != ok {
+		if _, err := guest.ParseCall(`{"abi":1,"caller":{` + doc + `}}`); (err == nil) != ok {
 			t.Errorf("S0.3 caller {%s}: %v", doc, err)
 		}
 	}
-	if _, err := guest.ParseInput(`{"abi":1,"caller":"x"}`); err == nil {
+	if _, err := guest.ParseCall(`{"abi":1,"caller":"x"}`); err == nil {
 		t.Error("a text is a caller")
 	}
 	const child = `{"abi":1,"caller":{"sessionKey":"agent:a:subagent:1","sandboxed":false,"depth":0,"hops":0}}`
-	if in, err := guest.ParseInput(child); err != nil || in.Caller.Depth != 1 {
+	if in, err := guest.ParseCall(child); err != nil || in.Caller.Depth != 1 {
 		t.Errorf("S5.4 a child whose depth is said to be 0: %+v, %v", in, err)
 	}
 	const operator = `{"abi":1,"caller":{"operator":true,"sandboxed":false,"depth":0,"hops":0}`
@@ -287,11 +287,11 @@ func TestParseInput(t *testing.T) {
 		`{"type":"run","at":1,"run":{"id":"r","status":"done","Reply":"x"}}`:           false,
 		`{"type":"run","at":1,"run":{"id":"r","status":"done","usage":{"input":"1"}}}`: false,
 	} {
-		if in, err := guest.ParseInput(operator + `,"event":` + doc + `}`); (err == nil) != ok || err == nil && (in.Event == nil) != (doc == "null") {
+		if in, err := guest.ParseResume(operator + `,"event":` + doc + `}`); (err == nil) != ok || err == nil && (in.Event == nil) != (doc == "null") {
 			t.Errorf("event %s: %+v, %v", doc, in, err)
 		}
 	}
-	if _, err := guest.ParseInput(operator + `,"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
+	if _, err := guest.ParseCall(operator + `,"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
 		t.Errorf("an unknown member was ignored: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
 // Host carries one request to the family of host functions (abi.ImportStore …)
@@ -40,7 +41,8 @@ func fault(code abi.Code, message string) error {
 
 // refusal reads the host's {code, message}.
 func refusal(family, op string, v gjson.Result) error {
-	e := &abi.Error{Code: abi.Code(v.Get("code").Str), Message: v.Get("message").Str}
+	e := &abi.Error{}
+	e.ReadJSON(v, jsonobject.Tolerant)
 	if !e.Code.Known() {
 		e.Code = abi.Internal
 	}

@@ -6,73 +6,87 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/sessionkey"
+	"github.com/parley-wasm/parley/plugin/internal/render"
+	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
 // Input is what a step is given. Args, State and Config are JSON texts, "" when
 // absent. Times are milliseconds.
 type Input struct {
 	FlowID       string
-	Step         int64
+	Step         int
 	Now          int64
 	AcceptedAt   int64      // when the call came; deadlines count from here
 	Tool         string     // of call
 	Args         string     // of call
 	State        string     // of resume
-	StateVersion int64      // of resume
+	StateVersion int        // of resume
 	Event        *abi.Event // of resume
 	Caller       abi.Caller
 	Config       string
 }
 
-// ParseInput reads the input of call or resume, which has passed jsonstrict. It
-// fails with abi.Unsupported for another ABI version, and with abi.InvalidArgs
-// for an input that is no object, has unknown members, no proper caller or an event
-// without meaning: a misspelt member must not widen what the caller may do.
-func ParseInput(doc string) (*Input, *abi.Error) {
+// ParseCall reads the input of call, which has passed jsonstrict. It fails with
+// abi.Unsupported for another ABI version, and with abi.InvalidArgs for an input that is
+// no object, has unknown members or no proper caller: a misspelt member must not widen
+// what the caller may do.
+func ParseCall(doc string) (*Input, *abi.Error) {
+	var c abi.CallInput
+	if bad := parse(doc, &c); bad != nil {
+		return nil, bad
+	}
+	in := &Input{
+		FlowID: c.FlowID, Step: c.Step, Now: c.Now, AcceptedAt: c.AcceptedAt,
+		Tool: c.Tool, Args: view.String(c.Args), Caller: c.Caller, Config: view.String(c.Config),
+	}
+	return in, checkCaller(&in.Caller)
+}
+
+// ParseResume reads the input of resume, as ParseCall reads that of call. It also fails
+// for an event without meaning: taken for something else, it would end a flow that is to
+// be resumed.
+func ParseResume(doc string) (*Input, *abi.Error) {
+	var r abi.ResumeInput
+	if bad := parse(doc, &r); bad != nil {
+		return nil, bad
+	}
+	if bad := checkEvent(r.Event); bad != nil {
+		return nil, bad
+	}
+	in := &Input{
+		FlowID: r.FlowID, Step: r.Step, Now: r.Now, AcceptedAt: r.AcceptedAt,
+		State: view.String(r.State), StateVersion: r.StateVersion, Event: r.Event, Caller: r.Caller, Config: view.String(r.Config),
+	}
+	return in, checkCaller(&in.Caller)
+}
+
+// parse reads an input strictly.
+func parse(doc string, to jsonobject.Reader) *abi.Error {
 	input := gjson.Parse(doc)
 	if bad := checkVersion(input); bad != nil {
-		return nil, bad
+		return bad
 	}
-	if bad := check(input, theInput, inputMembers); bad != nil {
-		return nil, bad
+	if p := to.ReadJSON(input, jsonobject.Strict); p != nil {
+		return badInput(describe(p))
 	}
-	in := &Input{}
-	var bad *abi.Error
-	input.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "flowId":
-			in.FlowID = v.Str
-		case "step":
-			in.Step = integer(v)
-		case "now":
-			in.Now = integer(v)
-		case "acceptedAt":
-			in.AcceptedAt = integer(v)
-		case "tool":
-			in.Tool = v.Str
-		case "args":
-			in.Args = v.Raw
-		case "state":
-			in.State = v.Raw
-		case "stateVersion":
-			in.StateVersion = integer(v)
-		case "event":
-			in.Event, bad = readEvent(v)
-		case "caller":
-			bad = readCaller(v, &in.Caller)
-		case "config":
-			in.Config = v.Raw
-		}
-		return bad == nil
-	})
-	if bad == nil && !in.Caller.Operator && in.Caller.SessionKey == "" {
-		bad = badInput("it names no caller: caller.sessionKey or caller.operator must be set")
+	return nil
+}
+
+// describe says what is wrong with an input.
+func describe(p *jsonobject.Problem) string {
+	what, of := "it", ""
+	if p.Path != "" {
+		what, of = p.Path, p.Path+"."
 	}
-	if bad != nil {
-		return nil, bad
+	switch p.Fault {
+	case jsonobject.NoObject:
+		return what + " must be an object"
+	case jsonobject.Unknown:
+		return what + " has an unknown member " + render.Quote(p.Name)
 	}
-	return in, nil
+	return of + p.Name + " must be " + p.Kind.String()
 }
 
 func checkVersion(input gjson.Result) *abi.Error {
@@ -90,44 +104,30 @@ func checkVersion(input gjson.Result) *abi.Error {
 	return abi.NewError(abi.Unsupported, "the host speaks "+speaks+"; this plugin speaks version "+strconv.Itoa(abi.Version))
 }
 
-func readCaller(caller gjson.Result, c *abi.Caller) *abi.Error {
-	if bad := check(caller, "caller", callerMembers); bad != nil {
-		return bad
-	}
-	caller.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "sessionKey":
-			c.SessionKey = v.Str
-		case "agentId":
-			c.AgentID = v.Str
-		case "channel":
-			c.Channel = v.Str
-		case "to":
-			c.To = v.Str
-		case "accountId":
-			c.AccountID = v.Str
-		case "threadId":
-			c.ThreadID = v.Str
-		case "runId":
-			c.RunID = v.Str
-		case "depth":
-			c.Depth = int(integer(v))
-		case "hops":
-			c.Hops = int(integer(v))
-		case "sandboxed":
-			c.Sandboxed = v.Bool()
-		case "operator":
-			c.Operator = v.Bool()
-		}
-		return true
-	})
+func checkCaller(c *abi.Caller) *abi.Error {
 	switch agent, _, ok := sessionkey.Split(c.SessionKey); {
+	case c.SessionKey == "" && !c.Operator:
+		return badInput("it names no caller: caller.sessionKey or caller.operator must be set")
 	case c.Operator && c.SessionKey != "":
 		return badInput("caller is either a session or the operator")
 	case ok && c.AgentID != "" && c.AgentID != agent:
 		return badInput("caller.agentId is not the agent of caller.sessionKey")
 	case sessionkey.IsChild(c.SessionKey):
 		c.Depth = 1 // whatever the host says
+	}
+	return nil
+}
+
+// checkEvent refuses an event that says less than its type promises.
+func checkEvent(e *abi.Event) *abi.Error {
+	switch {
+	case e == nil || e.Type == abi.EventTime || e.Type == abi.EventCancel:
+	case e.Type != abi.EventRun:
+		return badInput("event.type " + render.Quote(e.Type) + " is none of run, time, cancel")
+	case e.Run == nil:
+		return badInput("event.run must be an object")
+	case e.Run.ID == "" || !Ended(e.Run):
+		return badInput("event.run must be a run that has ended, with its id")
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
 package guest
 
 import (
-	"github.com/tidwall/gjson"
-
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
 // Status returns the run with this id as it stands, or nil.
@@ -14,19 +13,11 @@ func (c *Client) Status(runID string) (*abi.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := ok.Get("run")
-	if !v.Exists() {
+	var r abi.StatusReply
+	if r.ReadJSON(ok, jsonobject.Tolerant) != nil || r.Run != nil && (r.Run.ID == "" || r.Run.Status == "") {
 		return nil, malformed(abi.ImportAgent, abi.OpStatus)
 	}
-	if !v.IsObject() {
-		return nil, nil
-	}
-	r := &abi.Run{}
-	readRun(v, r)
-	if r.ID == "" || r.Status == "" {
-		return nil, malformed(abi.ImportAgent, abi.OpStatus)
-	}
-	return r, nil
+	return r.Run, nil
 }
 
 // Waits reports whether the session waits, itself or through others, for the
@@ -38,42 +29,44 @@ func (c *Client) Waits(sessionKey string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	switch ok.Get("waits").Type {
-	case gjson.True:
-		return true, nil
-	case gjson.False:
-		return false, nil
+	var r abi.WaitsReply
+	if r.ReadJSON(ok, jsonobject.Tolerant); r.Waits == nil {
+		return false, malformed(abi.ImportAgent, abi.OpWaits)
 	}
-	return false, malformed(abi.ImportAgent, abi.OpWaits)
+	return *r.Waits, nil
 }
 
 // Run records that a run is queued, and returns its id. It is a write: no read
 // may follow in this step.
 func (c *Client) Run(q *abi.RunRequest) (runID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	return c.effect(abi.ImportAgent, abi.OpRun, "runId")
+	var r abi.RunReply
+	if err = c.effect(abi.ImportAgent, abi.OpRun, &r); err == nil && r.RunID == "" {
+		err = malformed(abi.ImportAgent, abi.OpRun)
+	}
+	return r.RunID, err
 }
 
 // Send records that a text is delivered, and returns the delivery's id. It is a
 // write.
 func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	return c.effect(abi.ImportDeliver, abi.OpSend, "deliveryId")
+	var r abi.SendReply
+	if err = c.effect(abi.ImportDeliver, abi.OpSend, &r); err == nil && r.DeliveryID == "" {
+		err = malformed(abi.ImportDeliver, abi.OpSend)
+	}
+	return r.DeliveryID, err
 }
 
 // Create records that a child of the caller's session is created, and returns its
 // canonical key and its sessionId. It is a write.
 func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
-	ok, err := c.call(abi.ImportStore, abi.OpCreate)
-	if err != nil {
-		return "", "", err
+	var r abi.CreateReply
+	if err = c.effect(abi.ImportStore, abi.OpCreate, &r); err == nil && (r.SessionKey == "" || r.SessionID == "") {
+		err = malformed(abi.ImportStore, abi.OpCreate)
 	}
-	key, sessionID = ok.Get("sessionKey").Str, ok.Get("sessionId").Str
-	if key == "" || sessionID == "" {
-		return "", "", malformed(abi.ImportStore, abi.OpCreate)
-	}
-	return key, sessionID, nil
+	return r.SessionKey, r.SessionID, err
 }
 
 // Archive records that a child which this flow has created is archived. It is a
@@ -92,15 +85,11 @@ func (c *Client) Delete(q *abi.DeleteRequest) error {
 	return err
 }
 
-// effect calls for an effect and returns the id that it is given.
-func (c *Client) effect(family, op, name string) (string, error) {
+// effect calls for an effect and reads the reply.
+func (c *Client) effect(family, op string, reply jsonobject.Reader) error {
 	ok, err := c.call(family, op)
-	if err != nil {
-		return "", err
+	if err == nil {
+		reply.ReadJSON(ok, jsonobject.Tolerant)
 	}
-	id := ok.Get(name).Str
-	if id == "" {
-		return "", malformed(family, op)
-	}
-	return id, nil
+	return err
 }

@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tidwall/gjson"
 
+	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/schema"
 	"github.com/parley-wasm/parley/plugin/tool"
 )
@@ -18,6 +21,23 @@ func TestDerive(t *testing.T) {
 	recordingtest.ReplayAll(t, derived, func(x *recordingtest.Exchange, _ *recordingtest.Replay) ([]byte, error) {
 		return tool.Derive(x.Input), nil
 	})
+}
+
+// A stored session may have members that came later. The plugin refuses them in a
+// question, so a host asks with those of version 1.
+func TestDeriveOfLaterMembers(t *testing.T) {
+	const row = `{"key":"agent:main:main","agentId":"main","sessionId":"s","updatedAt":1,"addedLater":true}`
+	const refusal = `{"error":{"code":"invalid_args","message":"the input is malformed: session has an unknown member \"addedLater\""}}`
+	if got := tool.Derive([]byte(`{"abi":1,"session":` + row + `}`)); string(got) != refusal {
+		t.Errorf("the row as it is: %s", got)
+	}
+	var q abi.Question
+	if p := q.Session.ReadJSON(gjson.Parse(row), jsonobject.Tolerant); p != nil || q.Session.SessionID != "s" {
+		t.Fatalf("got %+v, %v", q.Session, p)
+	}
+	if got := tool.Derive(q.AppendJSON(nil)); !bytes.HasPrefix(got, []byte(`{"result":{"agentId":"main",`)) {
+		t.Errorf("the members of version 1: %s", got)
+	}
 }
 
 // Whatever the input, the answer is facts or an error.

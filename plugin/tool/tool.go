@@ -117,7 +117,7 @@ func Describe() []byte {
 // Call runs the first step of a tool call and returns its step result. It never
 // panics, whatever the input.
 func Call(h guest.Host, input []byte) []byte {
-	in, bad := parse(abi.ExportCall, input, guest.ParseInput)
+	in, bad := parse(abi.ExportCall, input, guest.ParseCall)
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
@@ -139,13 +139,13 @@ func Call(h guest.Host, input []byte) []byte {
 // Resume runs a further step of a flow and returns its step result. It never
 // panics, whatever the input.
 func Resume(h guest.Host, input []byte) []byte {
-	in, bad := parse(abi.ExportResume, input, guest.ParseInput)
+	in, bad := parse(abi.ExportResume, input, guest.ParseResume)
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
 	t, inner := disclose(in)
 	if t == nil || t.resume == nil {
-		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+strconv.FormatInt(in.StateVersion, 10)+
+		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+strconv.Itoa(in.StateVersion)+
 			": it reads states of version "+strconv.Itoa(StateVersion)+" that its own tools wrote; resume the flow with the plugin that wrote the state")
 	}
 	in.State = inner

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -286,10 +287,10 @@ func FuzzResume(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, state, event, config string) {
-		in := abi.ResumeInput{Step: 2, State: []byte(`{"tool":"sessions_send","state":` + state + `}`), StateVersion: StateVersion, Event: []byte(event), Config: []byte(config),
-			Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}}
+		in := fmt.Appendf(nil, `{"abi":1,"step":2,"state":{"tool":"sessions_send","state":%s},"stateVersion":%d,"event":%s,`+
+			`"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false,"depth":0,"hops":0},"config":%s}`, state, StateVersion, event, config)
 		h := host()
 		h.Work.Status = map[string]*abi.Run{"run-1": {ID: "run-1", Status: abi.RunRunning}}
-		checkStep(t, Resume(h, in.AppendJSON(nil)), schema)
+		checkStep(t, Resume(h, in), schema)
 	})
 }

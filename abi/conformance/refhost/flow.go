@@ -163,7 +163,7 @@ func (h *Host) wake(f *hostFlow, step int) {
 	f.step++
 	input := abi.ResumeInput{
 		FlowID: f.id, Step: f.step, Now: h.now, AcceptedAt: f.acceptedAt, State: f.wait.State, StateVersion: f.wait.StateVersion,
-		Event: event.AppendJSON(nil), Caller: f.caller, Config: h.configOf(f.tool),
+		Event: &event, Caller: f.caller, Config: h.configOf(f.tool),
 	}
 	s := &hostStep{host: h, flow: f, store: NewStore(&vector.Contents{Sessions: h.sessions}), writes: true}
 	result, err := s.run(abi.ExportResume, input.AppendJSON(nil))

@@ -2,10 +2,14 @@ package vector
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
@@ -64,51 +68,24 @@ func contents(v any) (*Contents, error) {
 func storedSession(o map[string]any) (StoredSession, error) {
 	var stored StoredSession
 	s := &stored.Session
-	f := jsonvalue.Fields{Object: o, What: "session"}
-	f.Text("key", &s.Key)
-	f.Text("sessionId", &s.SessionID)
-	f.Int64("updatedAt", &s.UpdatedAt)
-	f.Text("label", &s.Label)
-	f.Text("displayName", &s.DisplayName)
-	f.Text("subject", &s.Subject)
-	f.Text("chatType", &s.ChatType)
-	f.Text("channel", &s.Channel)
-	f.Text("lastChannel", &s.LastChannel)
-	f.Text("lastTo", &s.LastTo)
-	f.Text("lastAccountId", &s.LastAccountID)
-	f.Text("lastThreadId", &s.LastThreadID)
-	f.Text("model", &s.Model)
-	f.OptInt("contextTokens", &s.ContextTokens)
-	f.OptInt("totalTokens", &s.TotalTokens)
-	f.Text("thinkingLevel", &s.ThinkingLevel)
-	f.Text("verboseLevel", &s.VerboseLevel)
-	f.OptFlag("systemSent", &s.SystemSent)
-	f.OptFlag("abortedLastRun", &s.AbortedLastRun)
-	f.Text("sendPolicy", &s.SendPolicy)
-	f.Text("spawnedBy", &s.SpawnedBy)
-	f.Flag("sandboxed", &s.Sandboxed)
-	f.Text("status", &s.Status)
-	f.Int64("archivedAt", &s.ArchivedAt)
-	f.Text("transcriptPath", &s.TranscriptPath)
-	if d, ok := f.Take("deliveryContext").(map[string]any); ok {
-		t := jsonvalue.Fields{Object: d, What: "deliveryContext"}
-		t.Text("channel", &s.DeliveryContext.Channel)
-		t.Text("to", &s.DeliveryContext.To)
-		t.Text("accountId", &s.DeliveryContext.AccountID)
-		t.Text("threadId", &s.DeliveryContext.ThreadID)
-		f.Fail(t.Done())
-	}
-	if messages, ok := f.Take("messages").([]any); ok {
+	if messages, ok := o["messages"].([]any); ok {
 		for i, m := range messages {
 			if _, ok := m.(map[string]any); !ok {
-				f.Fail(fmt.Errorf("messages: %d is no object", i))
+				return stored, fmt.Errorf("session: messages: %d is no object", i)
 			}
 			stored.Messages = append(stored.Messages, jsonvalue.Compact(m))
 		}
+		delete(o, "messages")
+	}
+	if p := s.ReadJSON(gjson.ParseBytes(jsonvalue.Compact(o)), jsonobject.Strict); p != nil {
+		return stored, fmt.Errorf("session: %w", p)
+	}
+	if s.AgentID != "" || s.Kind != "" {
+		return stored, errors.New("session: agentId and kind follow from the key")
 	}
 	agent, _, canonical := sessionkey.Split(s.Key)
 	if !canonical && s.Key != sessionkey.Global {
-		f.Fail(fmt.Errorf("key %q is not canonical", s.Key))
+		return stored, fmt.Errorf("session: key %q is not canonical", s.Key)
 	}
 	s.AgentID, s.Kind = agent, sessionkey.Kind(s.Key)
 	if s.Key == sessionkey.Global {
@@ -116,7 +93,7 @@ func storedSession(o map[string]any) (StoredSession, error) {
 		s.AgentID = sessionkey.DefaultAgent
 	}
 	if s.SessionID == "" || s.UpdatedAt == 0 {
-		f.Fail(fmt.Errorf("%s: sessionId and updatedAt are required", s.Key))
+		return stored, fmt.Errorf("session: %s: sessionId and updatedAt are required", s.Key)
 	}
-	return stored, f.Done()
+	return stored, nil
 }

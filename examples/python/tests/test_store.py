@@ -1,6 +1,7 @@
 import json
 import unittest
 
+from host import question
 from plugin import ROOT, Plugin, _snake
 from store import Row, Store
 
@@ -24,8 +25,8 @@ class Cases(unittest.TestCase):
         plugin = Plugin()
         cls.store = Store()
         for row in cls.document["sessions"]:
-            question = {"abi": 1, "session": row["session"], "config": cls.document["config"]}
-            facts = plugin.ask("derive", question, {})["result"]
+            asked = question(row["session"], None, cls.document["config"])
+            facts = plugin.ask("derive", asked, {})["result"]
             cls.store.rows[row["session"]["key"]] = Row(row["session"], facts, row["messages"])
 
     def test_cases(self):

@@ -68,6 +68,47 @@ struct Shared {
     deliver: Deliver,
 }
 
+/// The members of a session in version 1 (`abi/README.md`, section 4).
+const MEMBERS: [&str; 29] = [
+    "key",
+    "agentId",
+    "kind",
+    "sessionId",
+    "updatedAt",
+    "label",
+    "displayName",
+    "subject",
+    "chatType",
+    "channel",
+    "deliveryContext",
+    "lastChannel",
+    "lastTo",
+    "lastAccountId",
+    "lastThreadId",
+    "model",
+    "modelOverride",
+    "contextTokens",
+    "totalTokens",
+    "thinkingLevel",
+    "verboseLevel",
+    "systemSent",
+    "abortedLastRun",
+    "sendPolicy",
+    "spawnedBy",
+    "sandboxed",
+    "status",
+    "archivedAt",
+    "transcriptPath",
+];
+
+/// What `derive` is asked about. A stored session may have members that came later: a plugin refuses those here.
+fn known(mut session: Value) -> Value {
+    if let Some(session) = session.as_object_mut() {
+        session.retain(|name, _| MEMBERS.contains(&name.as_str()));
+    }
+    session
+}
+
 impl Host {
     pub fn start(setup: Setup) -> Result<Self> {
         let host = Host(Arc::new(Shared {
@@ -288,6 +329,7 @@ impl Host {
         struct Derived {
             result: Facts,
         }
+        let session = known(session);
         let mut question = json!({"abi": 1, "session": session, "config": self.0.config});
         if let Some(target) = target {
             question["target"] = json!(target);

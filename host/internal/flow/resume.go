@@ -90,7 +90,7 @@ func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*s
 	s := m.options.Settings(v, f.Tool)
 	in := &abi.ResumeInput{
 		FlowID: f.ID, Step: f.Step + 1, Now: m.now(), AcceptedAt: f.AcceptedAt,
-		State: f.State, StateVersion: f.StateVersion, Event: event.AppendJSON(nil), Caller: f.Caller, Config: s.Config,
+		State: f.State, StateVersion: f.StateVersion, Event: event, Caller: f.Caller, Config: s.Config,
 	}
 	result, err := m.options.Steps.Run(ctx, v, m.input(abi.ExportResume, in.AppendJSON(nil), f, s))
 	if err != nil && !errors.Is(err, step.ErrHost) {

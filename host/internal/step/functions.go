@@ -66,7 +66,7 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 	}
 	switch name {
 	case abi.ImportStore + "." + abi.OpGet:
-		return read(ctx, f, r, (*request).sessionKey, store.Snapshot.Get, abi.AppendSessionReply)
+		return read(ctx, f, r, (*request).get, store.Snapshot.Get, abi.AppendSessionReply)
 	case abi.ImportStore + "." + abi.OpResolve:
 		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, abi.AppendSessionReply)
 	case abi.ImportStore + "." + abi.OpList:
@@ -167,7 +167,7 @@ func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 // waits tells whether a wait for a session could not end, because what runs there
 // waits for the calling run (S4.4).
 func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
-	key, err := r.sessionKey()
+	key, err := r.waits()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
@@ -15,111 +16,88 @@ func parseResult(output []byte, readOnly bool) (*Result, error) {
 	if err := jsonstrict.Check(output); err != nil {
 		return nil, bad("is not strict JSON: " + err.Error())
 	}
-	out := gjson.ParseBytes(output)
-	if !out.IsObject() {
-		return nil, bad("is not an object")
-	}
-	var result, code, wait, note, failure gjson.Result
-	var unknown string
-	out.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "result":
-			result = v
-		case "code":
-			code = v
-		case "wait":
-			wait = v
-		case "note":
-			note = v
-		case "error":
-			failure = v
-		default:
-			unknown = name.Str
-		}
-		return true
-	})
-	switch {
-	case unknown != "":
-		return nil, bad(fmt.Sprintf("has an unknown member %q", unknown))
-	case failure.Exists():
-		if result.Exists() || wait.Exists() || code.Exists() || note.Exists() {
-			return nil, bad("has an error beside a result")
-		}
-		return nil, stepError(failure)
-	case readOnly && wait.Exists():
+	r, doc := &Result{}, gjson.ParseBytes(output)
+	p := r.StepResult.ReadJSON(doc, jsonobject.Strict)
+	if readOnly && r.Wait != nil {
 		return nil, abi.NewError(abi.Forbidden, "step: a read-only tool may not wait")
-	case readOnly && !result.Exists():
-		return nil, bad("has no result object")
-	case result.Exists() && !result.IsObject():
-		return nil, bad("has a result that is no object")
-	case code.Exists() && (!result.Exists() || !abi.Code(code.Str).Known()):
-		return nil, bad(fmt.Sprintf("has the code %q without a result, or an unknown one", code.Str))
-	case note.Exists() && (note.Type != gjson.String || len(note.Str) > abi.MaxNote):
-		return nil, bad(fmt.Sprintf("has a note that is no text of at most %d bytes", abi.MaxNote))
 	}
-	r := &Result{}
-	r.Code, r.Note = abi.Code(code.Str), note.Str
-	if result.Exists() {
-		r.Result = []byte(result.Raw)
-	}
-	if wait.Exists() {
-		var err error
-		if r.Wait, err = parseWait(wait); err != nil {
-			return nil, err
+	if p != nil {
+		if *p == (jsonobject.Problem{Fault: jsonobject.Unknown, Name: "error"}) {
+			return nil, failure(doc)
 		}
+		return nil, bad(describe(p))
+	}
+	switch {
+	case readOnly && r.Result == nil:
+		return nil, bad("has no result object")
+	case doc.Get("code").Exists() && (r.Result == nil || !r.Code.Known()):
+		return nil, bad(fmt.Sprintf("has the code %q without a result, or an unknown one", r.Code))
+	case len(r.Note) > abi.MaxNote:
+		return nil, bad(badNote)
+	case r.Wait != nil && r.Wait.Run == "" && r.Wait.Until == 0:
+		return nil, bad(badWait + "nothing would end it")
+	case r.Wait != nil && len(r.Wait.State) > abi.MaxState:
+		return nil, bad(fmt.Sprintf("%sstate is %d bytes; at most %d are kept", badWait, len(r.Wait.State), abi.MaxState))
 	}
 	return r, nil
 }
 
-func parseWait(v gjson.Result) (*abi.Wait, error) {
-	w := &abi.Wait{}
-	problem := ""
-	if !v.IsObject() {
-		return nil, bad("has a wait that is no object")
+const badWait = "has a wait that cannot be: "
+
+var badNote = fmt.Sprintf("has a note that is no text of at most %d bytes", abi.MaxNote)
+
+// describe says what is wrong with a result.
+func describe(p *jsonobject.Problem) string {
+	of := ""
+	if p.Path != "" {
+		of = badWait
 	}
-	v.ForEach(func(name, v gjson.Result) bool {
-		switch name.Str {
-		case "run":
-			if w.Run = v.Str; v.Type != gjson.String || w.Run == "" {
-				problem = "run is no id"
-			}
-		case "until":
-			if w.Until = v.Int(); v.Type != gjson.Number || w.Until <= 0 {
-				problem = "until is no time"
-			}
-		case "state":
-			if w.State = []byte(v.Raw); len(w.State) > abi.MaxState {
-				problem = fmt.Sprintf("state is %d bytes; at most %d are kept", len(w.State), abi.MaxState)
-			}
-		case "stateVersion":
-			if w.StateVersion = int(v.Int()); v.Type != gjson.Number || w.StateVersion <= 0 {
-				problem = "stateVersion is no version"
-			}
-		default:
-			problem = fmt.Sprintf("it has an unknown member %q", name.Str)
-		}
-		return problem == ""
-	})
 	switch {
-	case problem != "":
-	case w.Run == "" && w.Until == 0:
-		problem = "nothing would end it"
-	case w.State == nil || w.StateVersion == 0:
-		problem = "it has no state, or no version of it"
+	case p.Fault == jsonobject.NoObject:
+		return "is not an object"
+	case p.Fault == jsonobject.Unknown && of == "":
+		return fmt.Sprintf("has an unknown member %q", p.Name)
+	case p.Fault == jsonobject.Unknown:
+		return fmt.Sprintf("%sit has an unknown member %q", of, p.Name)
+	case p.Fault == jsonobject.Missing:
+		return of + "it has no state, or no version of it"
 	}
-	if problem != "" {
-		return nil, bad("has a wait that cannot be: " + problem)
+	switch p.Name {
+	case "run":
+		return of + "run is no id"
+	case "until":
+		return of + "until is no time"
+	case "stateVersion":
+		return of + "stateVersion is no version"
+	case "code":
+		return "has a code that is no text"
+	case "note":
+		return badNote
 	}
-	return w, nil
+	return "has a " + p.Name + " that is no object"
+}
+
+// failure is the error of a step that failed.
+func failure(doc gjson.Result) error {
+	members := 0
+	doc.ForEach(func(_, _ gjson.Result) bool {
+		members++
+		return true
+	})
+	if members > 1 {
+		return bad("has an error beside a result")
+	}
+	return stepError(doc.Get("error"))
 }
 
 // stepError is the plugin's own refusal. An unknown code crosses as internal.
 func stepError(v gjson.Result) error {
-	code, message := abi.Code(v.Get("code").Str), v.Get("message").Str
-	if !code.Known() {
-		return abi.NewError(abi.Internal, clip(fmt.Sprintf("step: the plugin failed with the unknown code %.60q: %s", code, message)))
+	e := &abi.Error{}
+	e.ReadJSON(v, jsonobject.Tolerant)
+	if !e.Code.Known() {
+		return abi.NewError(abi.Internal, clip(fmt.Sprintf("step: the plugin failed with the unknown code %.60q: %s", e.Code, e.Message)))
 	}
-	return abi.NewError(code, clip(message))
+	return abi.NewError(e.Code, clip(e.Message))
 }
 
 func bad(what string) error {

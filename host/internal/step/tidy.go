@@ -19,7 +19,7 @@ func (f *functions) tidy(ctx context.Context, r *request) ([]byte, error) {
 	name := r.family + "." + r.op
 	e := &tidyEffect{deletes: r.op == abi.OpDelete, at: f.flow.Now}
 	var err error
-	if e.key, err = r.sessionKey(); err != nil {
+	if e.key, err = r.tidy(); err != nil {
 		return nil, err
 	}
 	if _, err := f.peek(ctx); err != nil {

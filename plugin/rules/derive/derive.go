@@ -7,18 +7,19 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
-	"github.com/parley-wasm/parley/plugin/guest"
+	"github.com/parley-wasm/parley/plugin/internal/view"
 	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
 // Facts derives them. It fails with abi.InvalidArgs for a session whose key can be
 // none, and with abi.Internal for settings that decide and have no known value.
-func Facts(q *guest.Question) (*abi.Facts, *abi.Error) {
-	s, bad := settings.Parse(q.Config)
+func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
+	config := view.String(q.Config)
+	s, bad := settings.Parse(config)
 	if bad != nil {
 		return nil, bad
 	}
-	send, bad := settings.Send(q.Config)
+	send, bad := settings.Send(config)
 	if bad != nil {
 		return nil, bad
 	}
@@ -28,7 +29,7 @@ func Facts(q *guest.Question) (*abi.Facts, *abi.Error) {
 		return nil, bad
 	}
 	session.AgentID = agent
-	boxed, bad := s.Sandboxed(q.Config, agent, session.Key)
+	boxed, bad := s.Sandboxed(config, agent, session.Key)
 	if bad != nil {
 		return nil, bad
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/host/internal/message"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -74,17 +74,7 @@ func (r *messageRow) encodedCut() any {
 	if len(r.cut) == 0 {
 		return nil
 	}
-	b := []byte{'['}
-	for i, c := range r.cut {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		o := jsonappend.Open(b)
-		o.String("path", c.Path)
-		o.Int("bytes", c.Bytes)
-		b = o.Close()
-	}
-	return string(append(b, ']'))
+	return string(jsonobject.Items(&r.cut).AppendJSON(nil))
 }
 
 // endOf returns where the transcript of key ends, or nil if it has none.

@@ -98,7 +98,7 @@ func (d *Driver) Remove(key string) {
 
 // Input is that of the next step, without what is to be done in it.
 func (d *Driver) Input() *guest.Input {
-	return &guest.Input{FlowID: "flow-1", Step: int64(d.step), Now: d.Now, AcceptedAt: AcceptedAt, Caller: d.Caller, Config: d.Config}
+	return &guest.Input{FlowID: "flow-1", Step: d.step, Now: d.Now, AcceptedAt: AcceptedAt, Caller: d.Caller, Config: d.Config}
 }
 
 // Call begins a flow.

@@ -4,7 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
@@ -44,65 +44,31 @@ const maxStopped = 200
 // shorten brings the texts to the size in which they are kept.
 func (s *state) shorten() { transcript.FitTexts(maxTexts, &s.request, &s.reply, &s.latest) }
 
+var stateMembers = jsonobject.New(
+	jsonobject.Required("phase", jsonobject.Name, func(s *state) any { return &s.phase }),
+	jsonobject.Required("run", jsonobject.Name, func(s *state) any { return &s.run }),
+	jsonobject.Optional("requester", jsonobject.Text, func(s *state) any { return &s.requester }),
+	jsonobject.Required("target", jsonobject.Name, func(s *state) any { return &s.target }),
+	jsonobject.Optional("answered", jsonobject.True, func(s *state) any { return &s.answered }),
+	jsonobject.Optional("quiet", jsonobject.True, func(s *state) any { return &s.quiet }),
+	jsonobject.Optional("turn", jsonobject.Whole, func(s *state) any { return &s.turn }),
+	jsonobject.Optional("stopped", jsonobject.Text, func(s *state) any { return &s.stopped }),
+	jsonobject.Optional("request", jsonobject.Text, func(s *state) any { return &s.request }),
+	jsonobject.Optional("reply", jsonobject.Text, func(s *state) any { return &s.reply }),
+	jsonobject.Optional("latest", jsonobject.Text, func(s *state) any { return &s.latest }),
+	jsonobject.Optional("latestTurn", jsonobject.Whole, func(s *state) any { return &s.latestTurn }),
+)
+
 func (s *state) appendJSON(b []byte) []byte {
 	s.shorten()
-	o := jsonappend.Open(b)
-	o.String("phase", s.phase)
-	o.String("run", s.run)
-	o.OptString("requester", s.requester)
-	o.String("target", s.target)
-	o.OptBool("answered", s.answered)
-	o.OptBool("quiet", s.quiet)
-	o.OptInt("turn", int64(s.turn))
-	o.OptString("stopped", transcript.CutText(s.stopped, maxStopped))
-	o.OptString("request", s.request)
-	o.OptString("reply", s.reply)
-	o.OptString("latest", s.latest)
-	o.OptInt("latestTurn", int64(s.latestTurn))
-	return o.Close()
+	s.stopped = transcript.CutText(s.stopped, maxStopped)
+	return stateMembers.Append(b, s)
 }
 
 // parse reads a state and reports whether it is one.
 func (s *state) parse(doc string) bool {
-	v := gjson.Parse(doc)
-	if !v.IsObject() {
-		return false
-	}
-	ok := true
-	v.ForEach(func(name, v gjson.Result) bool {
-		want := gjson.String
-		switch name.Str {
-		case "phase":
-			s.phase = v.Str
-		case "run":
-			s.run = v.Str
-		case "requester":
-			s.requester = v.Str
-		case "target":
-			s.target = v.Str
-		case "answered":
-			s.answered, want = true, gjson.True
-		case "quiet":
-			s.quiet, want = true, gjson.True
-		case "turn":
-			s.turn, want = int(v.Int()), gjson.Number
-		case "stopped":
-			s.stopped = v.Str
-		case "request":
-			s.request = v.Str
-		case "reply":
-			s.reply = v.Str
-		case "latest":
-			s.latest = v.Str
-		case "latestTurn":
-			s.latestTurn, want = int(v.Int()), gjson.Number
-		default:
-			ok = false
-		}
-		ok = ok && v.Type == want
-		return ok
-	})
-	if !ok || s.run == "" || s.target == "" || s.turn < 0 || s.latestTurn < 0 || s.latestTurn > s.turn {
+	bad := stateMembers.Read(gjson.Parse(doc), s, jsonobject.Strict)
+	if bad != nil || s.turn < 0 || s.latestTurn < 0 || s.latestTurn > s.turn {
 		return false
 	}
 	switch s.phase {

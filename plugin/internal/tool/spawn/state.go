@@ -3,7 +3,7 @@ package spawn
 import (
 	"github.com/tidwall/gjson"
 
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
@@ -35,59 +35,29 @@ const maxTask = 16 << 10
 // maxTold bounds how the report went, in bytes.
 const maxTold = 500
 
+var stateMembers = jsonobject.New(
+	jsonobject.Required("phase", jsonobject.Name, func(s *state) any { return &s.phase }),
+	jsonobject.Optional("run", jsonobject.Text, func(s *state) any { return &s.run }),
+	jsonobject.Optional("requester", jsonobject.Text, func(s *state) any { return &s.requester }),
+	jsonobject.Required("child", jsonobject.Name, func(s *state) any { return &s.child }),
+	jsonobject.Required("work", jsonobject.Name, func(s *state) any { return &s.work }),
+	jsonobject.Required("announce", jsonobject.Name, func(s *state) any { return &s.announce }),
+	jsonobject.Optional("deletes", jsonobject.True, func(s *state) any { return &s.deletes }),
+	jsonobject.Optional("task", jsonobject.Text, func(s *state) any { return &s.task }),
+	jsonobject.Optional("told", jsonobject.Text, func(s *state) any { return &s.told }),
+	jsonobject.Optional("tidyAt", jsonobject.Whole, func(s *state) any { return &s.tidyAt }),
+)
+
 func (s *state) appendJSON(b []byte) []byte {
 	transcript.FitTexts(maxTask, &s.task)
-	o := jsonappend.Open(b)
-	o.String("phase", s.phase)
-	o.OptString("run", s.run)
-	o.OptString("requester", s.requester)
-	o.String("child", s.child)
-	o.String("work", s.work)
-	o.String("announce", s.announce)
-	o.OptBool("deletes", s.deletes)
-	o.OptString("task", s.task)
-	o.OptString("told", transcript.CutText(s.told, maxTold))
-	o.OptInt("tidyAt", s.tidyAt)
-	return o.Close()
+	s.told = transcript.CutText(s.told, maxTold)
+	return stateMembers.Append(b, s)
 }
 
 // parse reads a state and reports whether it is one.
 func (s *state) parse(doc string) bool {
-	v := gjson.Parse(doc)
-	if !v.IsObject() {
-		return false
-	}
-	ok := true
-	v.ForEach(func(name, v gjson.Result) bool {
-		want := gjson.String
-		switch name.Str {
-		case "phase":
-			s.phase = v.Str
-		case "run":
-			s.run = v.Str
-		case "requester":
-			s.requester = v.Str
-		case "child":
-			s.child = v.Str
-		case "work":
-			s.work = v.Str
-		case "announce":
-			s.announce = v.Str
-		case "deletes":
-			s.deletes, want = true, gjson.True
-		case "task":
-			s.task = v.Str
-		case "told":
-			s.told = v.Str
-		case "tidyAt":
-			s.tidyAt, want = v.Int(), gjson.Number
-		default:
-			ok = false
-		}
-		ok = ok && v.Type == want
-		return ok
-	})
-	if !ok || s.child == "" || s.work == "" || s.tidyAt < 0 {
+	bad := stateMembers.Read(gjson.Parse(doc), s, jsonobject.Strict)
+	if bad != nil || s.tidyAt < 0 {
 		return false
 	}
 	switch s.announce {

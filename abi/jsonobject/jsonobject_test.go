@@ -1,0 +1,123 @@
+package jsonobject_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/parley-wasm/parley/abi/jsonobject"
+)
+
+type inner struct{ id string }
+
+var innerMembers = jsonobject.New(
+	jsonobject.Required("id", jsonobject.Name, func(i *inner) any { return &i.id }),
+)
+
+func (i *inner) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return innerMembers.Read(v, i, mode)
+}
+
+func (i *inner) AppendJSON(b []byte) []byte { return innerMembers.Append(b, i) }
+
+type outer struct {
+	text  string
+	small int
+	big   int64
+	yes   bool
+	count *int64
+	flag  *bool
+	cost  *float64
+	raw   []byte
+	names []string
+	one   *inner
+	many  []inner
+}
+
+var outerMembers = jsonobject.New(
+	jsonobject.Optional("text", jsonobject.Text, func(o *outer) any { return &o.text }),
+	jsonobject.Always("small", jsonobject.Range{Low: -1, High: 9}, func(o *outer) any { return &o.small }),
+	jsonobject.Required("big", jsonobject.Whole, func(o *outer) any { return &o.big }),
+	jsonobject.Optional("yes", jsonobject.Flag, func(o *outer) any { return &o.yes }),
+	jsonobject.Optional("count", jsonobject.Whole, func(o *outer) any { return &o.count }),
+	jsonobject.Optional("flag", jsonobject.Flag, func(o *outer) any { return &o.flag }),
+	jsonobject.Optional("cost", jsonobject.Number, func(o *outer) any { return &o.cost }),
+	jsonobject.Optional("raw", jsonobject.Any, func(o *outer) any { return &o.raw }),
+	jsonobject.Optional("names", jsonobject.Texts, func(o *outer) any { return &o.names }),
+	jsonobject.Optional("one", jsonobject.Object, func(o *outer) any { return jsonobject.Maybe(&o.one) }),
+	jsonobject.Optional("many", jsonobject.List, func(o *outer) any { return jsonobject.Items(&o.many) }),
+)
+
+const full = `{"text":"t","small":-1,"big":9007199254740992,"yes":true,"count":0,"flag":false,"cost":0.5,"raw":[1, 2],` +
+	`"names":["a",""],"one":{"id":"x"},"many":[{"id":"y"},{"id":"z"}]}`
+
+func read(doc string, mode jsonobject.Mode) (*outer, *jsonobject.Problem) {
+	o := &outer{}
+	p := outerMembers.Read(gjson.Parse(doc), o, mode)
+	return o, p
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, doc := range []string{full, `{"small":0,"big":0}`} {
+		for _, mode := range []jsonobject.Mode{jsonobject.Tolerant, jsonobject.Strict} {
+			o, p := read(doc, mode)
+			if p != nil {
+				t.Fatalf("%s: %v", doc, p)
+			}
+			if got := outerMembers.Append(nil, o); string(got) != doc {
+				t.Errorf("got  %s\nwant %s", got, doc)
+			}
+		}
+	}
+	// The order of the members does not matter.
+	o, p := read(`{"yes":true,"big":2,"text":"t","small":1}`, jsonobject.Strict)
+	if want := (outer{text: "t", small: 1, big: 2, yes: true}); p != nil || !reflect.DeepEqual(*o, want) {
+		t.Errorf("got %+v, %v", o, p)
+	}
+}
+
+func TestStrict(t *testing.T) {
+	for doc, want := range map[string]string{
+		`[]`:                        " must be an object",
+		`null`:                      " must be an object",
+		`{}`:                        "big is missing",
+		`{"big":"1"}`:               "big must be a whole number",
+		`{"big":1.5}`:               "big must be a whole number",
+		`{"big":null}`:              "big must be a whole number",
+		`{"big":1,"Text":"x"}`:      "Text is an unknown member",
+		`{"big":1,"text":7}`:        "text must be a string",
+		`{"big":1,"text":null}`:     "text must be a string",
+		`{"big":1,"small":10}`:      "small must be a whole number from -1 to 9",
+		`{"big":1,"small":0.5}`:     "small must be a whole number from -1 to 9",
+		`{"big":1,"yes":"true"}`:    "yes must be true or false",
+		`{"big":1,"cost":"1"}`:      "cost must be a number",
+		`{"big":1,"names":"a"}`:     "names must be an array of strings",
+		`{"big":1,"names":["a",1]}`: "names must be an array of strings",
+		`{"big":1,"one":null}`:      "one must be an object",
+		`{"big":1,"one":{}}`:        "one.id is missing",
+		`{"big":1,"one":{"id":""}}`: "one.id is empty",
+		`{"big":1,"one":{"id":7}}`:  "one.id must be a string",
+		`{"big":1,"many":{}}`:       "many must be an array",
+		`{"big":1,"many":[{"id":"x"},7,{"id":"y"}]}`: "many must be an object",
+	} {
+		if _, p := read(doc, jsonobject.Strict); p == nil || p.Error() != want {
+			t.Errorf("%s: %v, want %s", doc, p, want)
+		}
+	}
+}
+
+// What is of another kind reads as absent; what follows it is read.
+func TestTolerant(t *testing.T) {
+	o, p := read(`{"text":7,"small":"1","big":"2","yes":1,"count":"3","flag":0,"cost":"4","names":"a","one":[],"many":[{"new":1},7,{"id":"z"}],"new":{}}`, jsonobject.Tolerant)
+	if want := (outer{many: []inner{{}, {}, {"z"}}}); p != nil || !reflect.DeepEqual(*o, want) {
+		t.Errorf("got %+v, %v", o, p)
+	}
+	if o, p := read(`{"text":"t"}`, jsonobject.Tolerant); p == nil || p.Error() != "big is missing" || o.text != "t" {
+		t.Errorf("got %+v, %v", o, p)
+	}
+	rows := make([]inner, 0, 8)
+	if jsonobject.Items(&rows).ReadJSON(gjson.Parse(`[{"id":"x"}]`), jsonobject.Tolerant); len(rows) != 1 || cap(rows) != 8 {
+		t.Errorf("got %d of %d", len(rows), cap(rows))
+	}
+}

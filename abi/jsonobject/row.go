@@ -1,0 +1,93 @@
+package jsonobject
+
+import "github.com/tidwall/gjson"
+
+// row is what a table says of a member, less where its value goes.
+type row struct {
+	name     string
+	kind     Kind
+	presence presence
+}
+
+// presence says when a member is there.
+type presence uint8
+
+const (
+	optional presence = iota
+	always
+	required
+)
+
+type rows []row
+
+// read reads an object whose member i goes to at(i).
+func (t rows) read(v gjson.Result, mode Mode, at func(i int) any) (bad *Problem) {
+	if mode == Strict && !v.IsObject() {
+		return &Problem{Fault: NoObject}
+	}
+	next := 0
+	var seen uint64 // a bit for each member
+	v.ForEach(func(name, v gjson.Result) bool {
+		i := t.find(name.Str, next)
+		if i == len(t) {
+			if mode == Strict {
+				bad = &Problem{Fault: Unknown, Name: name.Str}
+			}
+			return bad == nil
+		}
+		next = i + 1
+		seen |= 1 << i
+		if mode == Strict {
+			bad = t[i].set(at(i), v)
+			return bad == nil
+		}
+		to := at(i)
+		if text, ok := to.(*string); ok { // most members
+			*text = v.Str
+		} else {
+			set(to, v, Tolerant)
+		}
+		return true
+	})
+	if bad != nil {
+		return bad
+	}
+	return t.missing(seen)
+}
+
+// find returns the index of a member, len(t) if there is none. It begins at next: most
+// objects have their members in the table's order.
+func (t rows) find(name string, next int) int {
+	for i := next; i < len(t); i++ {
+		if t[i].name == name {
+			return i
+		}
+	}
+	for i := range t[:next] {
+		if t[i].name == name {
+			return i
+		}
+	}
+	return len(t)
+}
+
+func (t rows) missing(seen uint64) *Problem {
+	for i := range t {
+		if t[i].presence == required && seen&(1<<i) == 0 {
+			return &Problem{Fault: Missing, Name: t[i].name, Kind: t[i].kind}
+		}
+	}
+	return nil
+}
+
+// set stores a value of the member's kind.
+func (r *row) set(at any, v gjson.Result) *Problem {
+	if fault := r.kind.check(v); fault != 0 {
+		return &Problem{Fault: fault, Name: r.name, Kind: r.kind}
+	}
+	bad := set(at, v, Strict)
+	if bad != nil {
+		bad.within(r.name)
+	}
+	return bad
+}
