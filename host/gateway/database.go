@@ -46,8 +46,11 @@ type Database struct {
 
 // Join joins a database: as its owner, or as a client of the local.
 func Join(ctx context.Context, o *Options) (*Database, error) {
+	o, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
 	d := &Database{options: *o, replaced: make(chan struct{})}
-	var err error
 	if d.backend, err = d.join(ctx); err != nil {
 		return nil, err
 	}
@@ -79,10 +82,8 @@ func (d *Database) joinOnce(ctx context.Context) (backend, error) {
 		peer.Close()
 		return nil, err
 	}
-	if d.options.Agree != nil {
-		if err := d.options.Agree(c.Status()); err != nil {
-			return nil, errors.Join(err, c.Close(ctx))
-		}
+	if err := d.options.Agree(c.Status()); err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
 }
