@@ -32,7 +32,7 @@ var (
 )
 
 // Database answers tool calls, in whichever process owns the file. When that
-// process ends, the next call joins again, and may make this one the local. It
+// process ends, the next call joins again, and may make this one the owner. It
 // is safe for concurrent use.
 type Database struct {
 	options Options
@@ -44,10 +44,13 @@ type Database struct {
 	works    bool          // whether this process does the database's work as soon as it owns it
 }
 
-// Join joins a database: as its owner, or as a client of the local.
+// Join joins a database: as its owner, or as a client of the owner.
 func Join(ctx context.Context, o *Options) (*Database, error) {
+	o, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
 	d := &Database{options: *o, replaced: make(chan struct{})}
-	var err error
 	if d.backend, err = d.join(ctx); err != nil {
 		return nil, err
 	}
@@ -79,10 +82,8 @@ func (d *Database) joinOnce(ctx context.Context) (backend, error) {
 		peer.Close()
 		return nil, err
 	}
-	if d.options.Agree != nil {
-		if err := d.options.Agree(c.Status()); err != nil {
-			return nil, errors.Join(err, c.Close(ctx))
-		}
+	if err := d.options.Agree(c.Status()); err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
 }

@@ -55,6 +55,10 @@ var _ Operator = (*Gateway)(nil)
 // ending, or that ends by itself; beside one that stays it fails with a *local.Error
 // of kind local.ErrOwned.
 func Own(ctx context.Context, o *Options) (*Gateway, error) {
+	o, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
 	lock, err := acquire(ctx, o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,31 +12,51 @@ import (
 )
 
 // Options say which database a process opens, under which settings, with which
-// plugin, and what it is to others. All but Plugin, CacheDir, ConfigFile, Agree and
-// Supervisor are required.
+// plugin, and what it is to others. Database, Config, BuiltIn and Local are required;
+// the zero value of every other field is its default. Own and Join copy the struct.
 type Options struct {
 	Database   string // path of the file
 	Config     *config.Config
 	ConfigFile string          // that Config was read from; "" = none
 	Plugin     *host.Candidate // to serve instead of the version that was active; nil = none
 	BuiltIn    []byte          // the plugin that came with the program
-	CacheDir   string          // for compiled modules
+	CacheDir   string          // for compiled modules; "" = each start compiles anew
 
 	Version string        // of this program, for others to read
 	Command string        // what this process does, for others to read
 	Stays   bool          // it runs until it is told to end
-	Timeout time.Duration // how long an owner may take to answer
+	Timeout time.Duration // how long an owner may take to answer; 0 = local.DefaultTimeout
 	// Agree fails when this process must not be a client of an owner with this status.
 	// nil: it may be one of every owner.
 	Agree func(*local.Status) error
 
 	// Local makes the front end that other processes of the user reach over the socket.
 	Local func(*Gateway) Front
-	// Supervisor is the command that starts the programs of agents.
+	// Supervisor is the command that starts the programs of agents (host.Options).
 	Supervisor []string
-	// Note shows a remark to the person who started the process.
+	// Note shows a remark to the person who started the process; nil: nobody reads them.
 	Note   func(text string)
-	Logger *slog.Logger
+	Logger *slog.Logger // nil: slog.Default()
+}
+
+func (o *Options) validate() (*Options, error) {
+	if o == nil || o.Database == "" || o.Config == nil || o.BuiltIn == nil || o.Local == nil {
+		return nil, errors.New("gateway: Options.Database, Config, BuiltIn and Local are required")
+	}
+	v := *o
+	if v.Timeout == 0 {
+		v.Timeout = local.DefaultTimeout
+	}
+	if v.Agree == nil {
+		v.Agree = func(*local.Status) error { return nil }
+	}
+	if v.Note == nil {
+		v.Note = func(string) {}
+	}
+	if v.Logger == nil {
+		v.Logger = slog.Default()
+	}
+	return &v, nil
 }
 
 // Front answers the requests of a front end. Close ends what they wait for.
