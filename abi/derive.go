@@ -18,10 +18,22 @@ type Question struct {
 
 var questionMembers = jsonobject.New(
 	jsonobject.Required("abi", anything, func(*Question) any { return version{} }),
-	jsonobject.Required("session", object, func(q *Question) any { return &q.Session }),
+	jsonobject.Required("session", object, func(q *Question) any { return (*asked)(&q.Session) }),
 	jsonobject.Optional("target", object, func(q *Question) any { return jsonobject.Maybe(&q.Target) }),
 	jsonobject.Optional("config", anything, func(q *Question) any { return &q.Config }),
 )
+
+// asked is the session in a question, an input of version 1: members that a stored
+// session gets later stand behind transcriptPath in its table, and are no part of it.
+type asked Session
+
+var askedMembers = sessionMembers.UpTo("transcriptPath")
+
+func (a *asked) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return askedMembers.Read(v, (*Session)(a), mode)
+}
+
+func (a *asked) AppendJSON(b []byte) []byte { return askedMembers.Append(b, (*Session)(a)) }
 
 // ReadJSON reads what AppendJSON wrote. Config is a part of the document that is read.
 func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {

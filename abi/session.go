@@ -40,6 +40,8 @@ type Session struct {
 	TranscriptPath  string // best effort, for people
 }
 
+// sessionMembers ends with the members that came after version 1, which replies have and
+// questions do not (README.md, section 10): add them behind transcriptPath.
 var sessionMembers = jsonobject.New(
 	jsonobject.Required("key", text, func(s *Session) any { return &s.Key }),
 	jsonobject.Always("agentId", text, func(s *Session) any { return &s.AgentID }),

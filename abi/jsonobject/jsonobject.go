@@ -35,6 +35,13 @@ func New[T any](members ...Member[T]) *Table[T] {
 	return t
 }
 
+// UpTo returns the table that ends with the member last: the object before it got further
+// members.
+func (t *Table[T]) UpTo(last string) *Table[T] {
+	n := t.rows.find(last, 0) + 1
+	return &Table[T]{rows: t.rows[:n], at: t.at[:n]}
+}
+
 // Member is one row of a table. Optional, Always and Required make rows.
 type Member[T any] struct {
 	row row

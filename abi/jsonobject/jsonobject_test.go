@@ -77,6 +77,17 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// An object of before does not have what came later.
+func TestUpTo(t *testing.T) {
+	o, before := &outer{text: "t", big: 1, yes: true}, outerMembers.UpTo("big")
+	if got := before.Append(nil, o); string(got) != `{"text":"t","small":0,"big":1}` {
+		t.Errorf("got %s", got)
+	}
+	if p := before.Read(gjson.Parse(`{"big":1,"yes":true}`), o, jsonobject.Strict); p == nil || p.Error() != "yes is an unknown member" {
+		t.Errorf("got %v", p)
+	}
+}
+
 func TestStrict(t *testing.T) {
 	for doc, want := range map[string]string{
 		`[]`:                        " must be an object",
