@@ -86,7 +86,10 @@ func (s *server) run(ctx context.Context) error {
 // SIGTERM ended it, or it was stopped past its lease.
 func (s *server) host(ctx context.Context, now func() time.Time) (*store.Flow, error) {
 	h, err := newHost(ctx, s.workspace, s.db, now)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil // SIGTERM came between two hosts
+	case err != nil:
 		return nil, err
 	}
 	accepted := make(chan error, 1)
