@@ -12,6 +12,8 @@ const (
 	dot
 	plus
 	slash
+	query
+	atSign
 	equals
 	tilde
 	comma
@@ -54,7 +56,7 @@ func charClasses() (t [256]set) {
 		members string
 	}{
 		{digit, "0123456789"}, {upper, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, {lower, "abcdefghijklmnopqrstuvwxyz"}, {hexLetter, "abcdefABCDEF"},
-		{underscore, "_"}, {hyphen, "-"}, {dot, "."}, {plus, "+"}, {slash, "/"}, {equals, "="}, {tilde, "~"}, {comma, ","}, {semicolon, ";"},
+		{underscore, "_"}, {hyphen, "-"}, {dot, "."}, {plus, "+"}, {slash, "/"}, {query, "?#"}, {atSign, "@"}, {equals, "="}, {tilde, "~"}, {comma, ","}, {semicolon, ";"},
 		{bracket, ")]}"}, {bar, "|"}, {amp, "&"}, {angle, "<>"}, {backslash, `\`}, {quote, "\"'`"}, {space, " "}, {tab, "\t"}, {eol, "\r\n"},
 		{escapeLetter, "nrt"}, {typeMark, "_.<>[]|&?"},
 	} {

@@ -117,6 +117,10 @@ func match(text string, i int) (m Match) {
 		return element(text, i)
 	case 'B', 'b':
 		return bearer(text, i)
+	case 'A':
+		if !boundary(text, i) {
+			return m // within a word, as in base64: the tokens begin with it
+		}
 	case '-':
 		m = dashes(text, i)
 	case '.':

@@ -68,7 +68,7 @@ func token(text string, i int) Match {
 		body := i + 1 + s.behind
 		for _, p := range s.prefixes {
 			start := body - len(p)
-			if start >= 0 && text[start] == p[0] && body <= len(text) && text[start:body] == p && boundary(text, start) {
+			if start >= 0 && text[start] == p[0] && boundary(text, start) && body <= len(text) && text[start:body] == p {
 				if end := s.end(text, body); end > body {
 					return Match{Start: start, End: widen(text, end)}
 				}

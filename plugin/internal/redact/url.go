@@ -26,28 +26,25 @@ func url(text string, i int) Match {
 	// A password may hold everything but blanks and quotes: the last @ counts. A
 	// port and a path are none.
 	const outside = control | space | quote | angle | backslash
-	rest := text[from:outside.until(upTo(text, from+maxUserinfo), from)]
-	at := strings.IndexByte(rest, '@')
-	if at < 0 {
+	rest := upTo(text, from+maxUserinfo)
+	stop := (outside | slash | query | atSign).until(rest, from)
+	colon := strings.IndexByte(text[from:stop], ':')
+	if (slash|query).at(rest, stop) && (colon < 0 || numeric(text[from+colon+1:stop])) {
 		return Match{}
 	}
-	info := rest[:at]
-	slash := strings.IndexAny(info, "/?#")
-	if slash < 0 {
-		slash = at
-	}
-	colon := strings.IndexByte(info[:slash], ':')
+	info := text[from:outside.until(rest, stop)]
+	at := strings.LastIndexByte(info, '@')
 	switch {
-	case slash < at && (colon < 0 || numeric(info[colon+1:slash])):
+	case at < 0:
 		return Match{}
 	case colon >= 0:
-		start, end := from+colon+1, from+strings.LastIndexByte(rest, '@')
-		if v := text[start:end]; masked(v) || reference(v) {
+		if v := info[colon+1 : at]; masked(v) || reference(v) {
 			return Match{}
 		}
-		return Match{Start: start, End: end, hidden: true}
-	case len(info) < 20 || !dashed.all(info) || !digit.in(info):
+		return Match{Start: from + colon + 1, End: from + at, hidden: true}
+	}
+	if v := text[from:stop]; len(v) < 20 || !dashed.all(v) || !digit.in(v) {
 		return Match{}
 	}
-	return Match{Start: from, End: from + at}
+	return Match{Start: from, End: stop}
 }
