@@ -6,7 +6,7 @@
 // "summary {NAME:NUMBER,…}", whose numbers are added up. A stage that fails does
 // not keep the others from running, and has a line in the log too.
 //
-//	go run ./host/bench/long [STAGE...] [-seed N]
+//	./build.sh long [STAGE...] [-seed N]
 package main
 
 import (
@@ -26,7 +26,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	switch err := run(ctx, os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "long:", err)
 		os.Exit(1)
 	}
@@ -76,7 +78,11 @@ func run(ctx context.Context, args []string) error {
 // stages when they name none. Flags may follow names.
 func parse(args []string) (seed uint64, chosen []stage, err error) {
 	flags := flag.NewFlagSet("long", flag.ContinueOnError)
-	flags.Uint64Var(&seed, "seed", uint64(time.Now().Unix()), "of random choices")
+	flags.Uint64Var(&seed, "seed", uint64(time.Now().Unix()), "`seed` of random choices")
+	flags.Usage = func() {
+		fmt.Fprintf(os.Stderr, "usage: ./build.sh long [STAGE...] [-seed N]\nstages: %s; all of them when none is named\n", strings.Join(names(), ", "))
+		flags.PrintDefaults()
+	}
 	for {
 		if err := flags.Parse(args); err != nil {
 			return 0, nil, err
