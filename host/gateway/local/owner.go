@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,14 +12,15 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/parley-wasm/parley/host/store"
 )
 
-// Lock is the ownership of a database, and the socket on which its owner
-// serves. It is safe for concurrent use; who acquired it closes it.
-type Lock struct {
+// Owner is this process as the owner of a database: the lock that it holds, and the
+// socket on which it serves other processes. It is safe for concurrent use; the
+// caller of Acquire or Join must call Close.
+type Owner struct {
 	info   Info
-	file   *os.File
+	lock   store.Owned
 	server *http.Server
 	gate   *gate
 	clean  func() // removes the socket
@@ -31,181 +31,145 @@ type Lock struct {
 	stopped, released error
 }
 
-// Acquire takes the database for this process, or fails with an *Error of kind
-// ErrOwned. From here on GET /v1/owner is answered; requests for anything else
-// wait until Handle says who answers them.
-func Acquire(ctx context.Context, database string, o *Options) (*Lock, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// Acquire takes the database at this location (store.Backend) for this process, or
+// fails with an *Error of kind store.ErrOwned. From here on GET /v1/owner is
+// answered; requests for anything else wait until Handle says who answers them.
+func Acquire(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Owner, error) {
 	opts := o.orDefault()
-	p, err := locate(database)
+	lock, err := ownership.Acquire(ctx)
+	if errors.Is(err, store.ErrOwned) {
+		info, err := published(ctx, ownership)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &Error{Kind: store.ErrOwned, Database: location, Owner: info,
+			text: fmt.Sprintf("is owned by %s: stop it first", &info)}
+	}
 	if err != nil {
 		return nil, err
 	}
-	file, err := lockFile(p)
-	if err != nil {
-		return nil, err
-	}
-	l := &Lock{file: file, gate: newGate(), served: make(chan struct{}), info: Info{
+	owner := &Owner{lock: lock, gate: newGate(), served: make(chan struct{}), info: Info{
 		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, Stays: opts.Stays,
-		Started: time.Now().UTC().Truncate(time.Millisecond), Database: p.database,
+		Started: time.Now().UTC().Truncate(time.Millisecond), Database: location,
 	}}
-	previous, _ := readInfo(file)
-	if err := l.start(p, &previous, opts.Logger); err != nil {
-		file.Close()
-		return nil, err
+	if err := owner.start(ctx, ownership, opts.Logger); err != nil {
+		return nil, errors.Join(err, lock.Release())
 	}
-	return l, nil
+	return owner, nil
 }
 
-// start opens the socket and publishes it. previous is what the last owner left
-// in the lock file.
-func (l *Lock) start(p paths, previous *Info, log *slog.Logger) error {
-	if err := l.publish(&l.info); err != nil {
-		return err
-	}
-	removeStale(p, previous)
-	socket, clean, err := listen(p)
+// start opens the socket and publishes it.
+func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.Logger) error {
+	previous, err := published(ctx, ownership)
 	if err != nil {
 		return err
 	}
-	l.info.Socket, l.clean = socket.Addr().String(), clean
-	if err := l.publish(&l.info); err != nil {
+	if err := o.publish(&o.info); err != nil {
+		return err
+	}
+	beside := ownership.Beside(".sock")
+	removeStale(o.info.Database, beside, &previous)
+	socket, clean, err := listen(o.info.Database, beside)
+	if err != nil {
+		return err
+	}
+	o.info.Socket, o.clean = socket.Addr().String(), clean
+	if err := o.publish(&o.info); err != nil {
 		socket.Close()
 		clean()
 		return err
 	}
-	l.serve(socket, log)
+	o.serve(socket, log)
 	return nil
 }
 
-func (l *Lock) serve(socket net.Listener, log *slog.Logger) {
+func (o *Owner) serve(socket net.Listener, log *slog.Logger) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/owner", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(l.info)
+		_ = json.NewEncoder(w).Encode(o.info)
 	})
-	mux.Handle("/", l.gate)
+	mux.Handle("/", o.gate)
 	base, cutOff := context.WithCancel(context.Background())
-	l.cutOff = cutOff
-	l.server = &http.Server{
+	o.cutOff = cutOff
+	o.server = &http.Server{
 		Handler:           mux,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	go func() {
-		defer close(l.served)
-		if err := l.server.Serve(socket); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("local: the socket fails; other processes cannot reach this one", "socket", l.info.Socket, "error", err)
+		defer close(o.served)
+		if err := o.server.Serve(socket); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("local: the socket fails; other processes cannot reach this one", "socket", o.info.Socket, "error", err)
 		}
 	}()
 }
 
 // Info returns what this owner says of itself.
-func (l *Lock) Info() Info { return l.info }
+func (o *Owner) Info() Info { return o.info }
 
 // Handle sets who answers the requests of other processes; those that have been
 // waiting go on. It may be called again.
-func (l *Lock) Handle(h http.Handler) { l.gate.open(h) }
+func (o *Owner) Handle(h http.Handler) { o.gate.open(h) }
 
 // OnShutdown lets fn be called, in a goroutine of its own, when Shutdown has
 // begun: nobody finds the socket any more, and running requests are waited for.
-func (l *Lock) OnShutdown(fn func()) { l.server.RegisterOnShutdown(fn) }
+func (o *Owner) OnShutdown(fn func()) { o.server.RegisterOnShutdown(fn) }
 
 // Shutdown ends the service to other processes: it removes the socket, lets
 // running requests end and refuses those that still wait for Handle with 503.
 // When ctx ends first, requests are cut off. None is running when it returns.
 // The lock stays.
-func (l *Lock) Shutdown(ctx context.Context) error {
-	l.stop.Do(func() {
+func (o *Owner) Shutdown(ctx context.Context) error {
+	o.stop.Do(func() {
 		// The socket's name goes first: whoever looks from now on finds nobody.
-		ending := l.info
+		ending := o.info
 		ending.Ending, ending.Socket = true, ""
-		_ = l.publish(&ending) // it only explains
-		l.clean()
-		l.gate.refuse()
-		if l.stopped = l.server.Shutdown(ctx); l.stopped != nil {
-			l.stopped = errors.Join(l.stopped, l.server.Close())
+		_ = o.publish(&ending) // it only explains
+		o.clean()
+		o.gate.refuse()
+		if o.stopped = o.server.Shutdown(ctx); o.stopped != nil {
+			o.stopped = errors.Join(o.stopped, o.server.Close())
 		}
-		l.cutOff() // a handler that did not read its request's body learns nothing from Close
-		<-l.served
-		l.gate.wait()
+		o.cutOff() // a handler that did not read its request's body learns nothing from Close
+		<-o.served
+		o.gate.wait()
 	})
-	return l.stopped
+	return o.stopped
 }
 
 // Close gives up the lock. Requests that are still running are cut off: call
 // Shutdown first, and close the database in between.
-func (l *Lock) Close() error {
-	l.release.Do(func() {
+func (o *Owner) Close() error {
+	o.release.Do(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = l.Shutdown(ctx) // cutting off is what was asked for
-		l.released = errors.Join(l.file.Truncate(0), l.file.Close())
+		_ = o.Shutdown(ctx) // cutting off is what was asked for
+		o.released = o.lock.Release()
 	})
-	return l.released
+	return o.released
 }
 
-// publish writes the lock file in place: replacing it would lose the lock.
-func (l *Lock) publish(i *Info) error {
+// publish leaves the notice for other processes.
+func (o *Owner) publish(i *Info) error {
 	text, err := json.Marshal(i)
 	if err != nil {
 		return fmt.Errorf("local: %w", err)
 	}
-	if err = l.file.Truncate(0); err == nil {
-		_, err = l.file.WriteAt(append(text, '\n'), 0)
-	}
-	if err != nil {
-		return fmt.Errorf("local: %s: cannot write: %w", l.file.Name(), err)
-	}
-	return nil
+	return o.lock.Publish(append(text, '\n'))
 }
 
-// lockFile opens and locks the lock file. A file that was replaced under our
-// hands, by somebody tidying up, is opened again.
-func lockFile(p paths) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(p.lock, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("%s: cannot open the lock file: %w", p.database, err)
-		}
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-		case errors.Is(err, unix.EWOULDBLOCK):
-			info, _ := readInfo(f)
-			f.Close()
-			return nil, &Error{Kind: ErrOwned, Database: p.database, Owner: info,
-				text: fmt.Sprintf("is owned by %s: stop it first", &info)}
-		case err != nil:
-			f.Close()
-			return nil, fmt.Errorf("%s: cannot lock the file (%w): put the database on a file system with locks", p.lock, err)
-		}
-		if same(f, p.lock) {
-			return f, nil
-		}
-		f.Close()
-	}
-}
-
-func same(f *os.File, path string) bool {
-	a, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	b, err := os.Stat(path)
-	return err == nil && os.SameFile(a, b)
-}
-
-// readInfo reads a lock file. It is empty while an owner starts or stops.
-func readInfo(f *os.File) (Info, error) {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<10))
+// published returns what an owner published last. It is empty if there is no notice,
+// and while an owner publishes one.
+func published(ctx context.Context, ownership store.Ownership) (Info, error) {
+	text, err := ownership.Notice(ctx)
 	if err != nil {
 		return Info{}, err
 	}
 	var i Info
 	if err := json.Unmarshal(text, &i); err != nil {
-		return Info{}, err
+		return Info{}, nil
 	}
 	return i, nil
 }
