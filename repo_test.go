@@ -105,7 +105,7 @@ var layers = []layer{
 	{"host/gateway/http", []string{"host/gateway", "host/gateway/local", "host/gateway/mcp", "host", "host/store", "host/internal/importer", "host/internal/invoke", "abi/..."}},
 	{"host/gateway/mcp", []string{"host/gateway", "host", "abi/..."}},
 	{"host/gateway/local", []string{"host", "host/store", "host/internal/importer", "abi/..."}},
-	{"host/gateway", []string{"host/gateway/local", "host", "host/config", "host/store/...", "host/internal/engine", "host/internal/importer", "host/internal/module", "abi/..."}},
+	{"host/gateway", []string{"host/gateway/local", "host", "host/config", "host/store", "host/internal/engine", "host/internal/importer", "host/internal/module", "abi/..."}},
 	{"host/internal/terminal", nil},
 	{"host/internal/invoke", []string{"abi/..."}},
 	{"host/internal/module", []string{"host/internal/engine", "host/internal/flow", "host/internal/step", "host/store", "testdata/vectors", "abi/..."}},

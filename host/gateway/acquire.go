@@ -13,13 +13,13 @@ import (
 // acquire takes the database. It waits for an owner that was told to end, and for a
 // command such as a call, which ends by itself: one that waited for an answer when the
 // last gateway died has become the owner.
-func acquire(ctx context.Context, o *Options) (*local.Lock, error) {
+func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 	start, said := time.Now(), false
 	for {
-		lock, err := local.Acquire(ctx, o.Database, o.local())
+		owner, err := local.Acquire(ctx, o.Store.Location(), o.Store.Ownership(), o.local())
 		var owned *local.Error
 		if !errors.As(err, &owned) {
-			return lock, err
+			return owner, err
 		}
 		ending, waited := owned.Owner.Ending || gone(owned.Owner.PID), time.Since(start)
 		switch {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // waited is a context that tells when somebody begins to wait.
@@ -34,13 +35,17 @@ func TestServeAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := filepath.Join(t.TempDir(), "test.db")
-	child, err := local.Acquire(t.Context(), db, &local.Options{Command: "serve", Stays: true})
+	b, err := sqlite.NewBackend(db, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Options{Database: db, Command: "serve", Stays: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
-	if lock, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
-		t.Fatalf("beside a gateway that lives: %v, %v", lock, err)
+	child, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "serve", Stays: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Options{Store: b, Command: "serve", Stays: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	if owner, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Fatalf("beside a gateway that lives: %v, %v", owner, err)
 	}
 	text, err := os.ReadFile(db + ".lock")
 	if err != nil {
@@ -55,11 +60,11 @@ func TestServeAfterAKill(t *testing.T) {
 			t.Error(err)
 		}
 	})}
-	lock, err := acquire(ctx, o)
+	owner, err := acquire(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lock.Close(); err != nil {
+	if err := owner.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	err := errors.Join(g.finish(ctx), g.retire(ctx))
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
-	return errors.Join(err, g.end(ctx, g.Host.Close), g.store.Close(), g.lock.Close())
+	return errors.Join(err, g.end(ctx, g.Host.Close), g.store.Close(), g.owner.Close())
 }
 
 // stepPause is how often an owner that ends looks whether a step has been run that
@@ -72,11 +72,11 @@ func (g *Gateway) retire(ctx context.Context) error {
 	defer cancel()
 	drained := make(chan error, 1)
 	go func() { drained <- g.end(ctx, g.Drain) }()
-	g.lock.OnShutdown(g.front.Close)
+	g.owner.OnShutdown(g.front.Close)
 	notice := time.AfterFunc(Notice, func() {
 		g.options.Note("waiting for the requests of other processes; interrupt to cut them off")
 	})
-	err := g.lock.Shutdown(ctx)
+	err := g.owner.Shutdown(ctx)
 	notice.Stop()
 	if ended(err) {
 		g.options.Note("requests of other processes were cut off")

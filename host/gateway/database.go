@@ -31,7 +31,7 @@ var (
 	_ backend = (*local.Client)(nil)
 )
 
-// Database answers tool calls, in whichever process owns the file. When that
+// Database answers tool calls, in whichever process owns it. When that
 // process ends, the next call joins again, and may make this one the owner. It
 // is safe for concurrent use.
 type Database struct {
@@ -70,12 +70,12 @@ func (d *Database) join(ctx context.Context) (b backend, err error) {
 }
 
 func (d *Database) joinOnce(ctx context.Context) (backend, error) {
-	lock, peer, err := local.Join(ctx, d.options.Database, d.options.local())
+	owner, peer, err := local.Join(ctx, d.options.Store.Location(), d.options.Store.Ownership(), d.options.local())
 	if err != nil {
 		return nil, err
 	}
-	if lock != nil {
-		return d.possess(ctx, lock)
+	if owner != nil {
+		return d.possess(ctx, owner)
 	}
 	c, err := local.NewClient(ctx, peer)
 	if err != nil {
@@ -88,8 +88,8 @@ func (d *Database) joinOnce(ctx context.Context) (backend, error) {
 	return c, nil
 }
 
-func (d *Database) possess(ctx context.Context, lock *local.Lock) (backend, error) {
-	g, err := possess(ctx, lock, &d.options)
+func (d *Database) possess(ctx context.Context, owner *local.Owner) (backend, error) {
+	g, err := possess(ctx, owner, &d.options)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (d *Database) try(ctx context.Context, fn func(backend) error) error {
 		}
 		b, err = d.current(ctx, b)
 	}
-	return fmt.Errorf("%s: its owner changed %d times during one request: try again", d.Path(), attempts)
+	return fmt.Errorf("%s: its owner changed %d times during one request: try again", d.Location(), attempts)
 }
 
 // Tools returns the tools of the plugin in force.
@@ -193,8 +193,8 @@ func (d *Database) Keys() sessionkey.Settings { return d.now().Keys() }
 // Status says under what calls are answered.
 func (d *Database) Status() *local.Status { return d.now().Status() }
 
-// Path returns the database's file.
-func (d *Database) Path() string { return d.options.Database }
+// Location names the database for users (store.Backend).
+func (d *Database) Location() string { return d.options.Store.Location() }
 
 // Leave lets Close end as after an interrupt: what is under way has closeGrace, and
 // the next owner goes on with the rest.

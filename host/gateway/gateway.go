@@ -26,7 +26,7 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
-	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // Gateway is a database that this process owns. It is safe for concurrent use; the
@@ -41,8 +41,8 @@ import (
 type Gateway struct {
 	*host.Host
 	options Options
-	lock    *local.Lock
-	store   *sqlite.DB
+	owner   *local.Owner
+	store   store.Database
 	front   Front
 	url     atomic.Pointer[string] // where HTTP is served; nil = nowhere
 	begin   func() error           // Host.Start, once
@@ -53,32 +53,32 @@ var _ Operator = (*Gateway)(nil)
 
 // Own makes this process the owner of a database. It waits for an owner that is
 // ending, or that ends by itself; beside one that stays it fails with a *local.Error
-// of kind local.ErrOwned.
+// of kind store.ErrOwned.
 func Own(ctx context.Context, o *Options) (*Gateway, error) {
 	o, err := o.validate()
 	if err != nil {
 		return nil, err
 	}
-	lock, err := acquire(ctx, o)
+	owner, err := acquire(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return possess(ctx, lock, o)
+	return possess(ctx, owner, o)
 }
 
-// possess opens what the lock protects and starts to serve other processes. It closes
-// the lock if it fails.
-func possess(ctx context.Context, lock *local.Lock, o *Options) (_ *Gateway, err error) {
+// possess opens the store and starts to serve other processes. It closes the owner if
+// it fails.
+func possess(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, lock.Close())
+			err = errors.Join(err, owner.Close())
 		}
 	}()
-	db, err := sqlite.Open(ctx, o.Database, nil)
+	db, err := o.Store.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{options: *o, lock: lock, store: db}
+	g := &Gateway{options: *o, owner: owner, store: db}
 	g.begin = sync.OnceValue(func() error {
 		err := g.Start(context.Background()) // not the end of the request that happens to be first
 		g.working.Store(err == nil)
@@ -88,7 +88,7 @@ func possess(ctx context.Context, lock *local.Lock, o *Options) (_ *Gateway, err
 		return nil, errors.Join(err, db.Close())
 	}
 	g.front = o.Local(g)
-	lock.Handle(g.front)
+	owner.Handle(g.front)
 	return g, nil
 }
 

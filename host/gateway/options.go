@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -9,13 +10,14 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/store"
 )
 
 // Options say which database a process opens, under which settings, with which
-// plugin, and what it is to others. Database, Config, BuiltIn and Local are required;
+// plugin, and what it is to others. Store, Config, BuiltIn and Local are required;
 // the zero value of every other field is its default. Own and Join copy the struct.
 type Options struct {
-	Database   string // path of the file
+	Store      store.Backend // must be one whose stores have an owner
 	Config     *config.Config
 	ConfigFile string          // that Config was read from; "" = none
 	Plugin     *host.Candidate // to serve instead of the version that was active; nil = none
@@ -40,8 +42,11 @@ type Options struct {
 }
 
 func (o *Options) validate() (*Options, error) {
-	if o == nil || o.Database == "" || o.Config == nil || o.BuiltIn == nil || o.Local == nil {
-		return nil, errors.New("gateway: Options.Database, Config, BuiltIn and Local are required")
+	if o == nil || o.Store == nil || o.Config == nil || o.BuiltIn == nil || o.Local == nil {
+		return nil, errors.New("gateway: Options.Store, Config, BuiltIn and Local are required")
+	}
+	if o.Store.Ownership() == nil {
+		return nil, fmt.Errorf("gateway: %s: a store of kind %s has no owner, and a gateway must own its database", o.Store.Location(), o.Store.Kind())
 	}
 	v := *o
 	if v.Timeout == 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/internal/terminal"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // demoCmd shows the tools at work on a sample, and leaves nothing behind.
@@ -137,8 +138,10 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 
 func (a *app) demoDatabase(ctx context.Context, path string) (*gateway.Gateway, error) {
 	o := a.options()
-	o.Database = path
 	var err error
+	if o.Store, err = sqlite.NewBackend(path, nil); err != nil {
+		return nil, err
+	}
 	if a.Plugin != "" {
 		if o.Plugin, err = gateway.ReadPlugin(a.Plugin, ""); err != nil {
 			return nil, err

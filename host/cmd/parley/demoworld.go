@@ -39,18 +39,20 @@ type demoWorld struct {
 // newDemoWorld makes a world in a directory and starts its gateway.
 func (a *app) newDemoWorld(ctx context.Context, dir, name, config string, sessions ...abi.Session) (*demoWorld, error) {
 	o, settings := a.options(), filepath.Join(dir, name+".json5")
-	o.Database = filepath.Join(dir, name+".db")
 	if err := os.WriteFile(settings, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
 	var err error
+	if o.Store, err = sqlite.NewBackend(filepath.Join(dir, name+".db"), nil); err != nil {
+		return nil, err
+	}
 	if o.Config, err = loadConfig(settings); err != nil {
 		return nil, err
 	}
-	if err := putSessions(ctx, o.Database, sessions); err != nil {
+	if err := putSessions(ctx, o.Store, sessions); err != nil {
 		return nil, err
 	}
-	w := &demoWorld{app: a, args: []string{"serve", "--json", "--listen", "127.0.0.1:0", "--db", o.Database, "--config", settings}}
+	w := &demoWorld{app: a, args: []string{"serve", "--json", "--listen", "127.0.0.1:0", "--db", o.Store.Location(), "--config", settings}}
 	if err := w.start(ctx); err != nil {
 		return nil, err
 	}
@@ -60,8 +62,8 @@ func (a *app) newDemoWorld(ctx context.Context, dir, name, config string, sessio
 	return w, nil
 }
 
-func putSessions(ctx context.Context, database string, sessions []abi.Session) error {
-	db, err := sqlite.Open(ctx, database, nil)
+func putSessions(ctx context.Context, backend store.Backend, sessions []abi.Session) error {
+	db, err := backend.Open(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (a *app) exchange(ctx context.Context, db *gateway.Database, call *host.Cal
 	answer, err := a.await(ctx, db, call)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		a.note("what was accepted goes on with the next owner of %s, such as parley serve; the answer is to be had with --call-id %s", db.Path(), call.ID)
+		a.note("what was accepted goes on with the next owner of %s, such as parley serve; the answer is to be had with --call-id %s", db.Location(), call.ID)
 		return err
 	case err != nil:
 		if refused, ok := errors.AsType[*abi.Error](err); !ok || refused.Code == abi.Internal {

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // parley prepares this test binary to run as the program (see TestMain).
@@ -116,7 +117,11 @@ func TestMCPTakesOver(t *testing.T) {
 // A short command that owns the database does not keep serve from starting.
 func TestServeWaitsForACall(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := local.Acquire(t.Context(), filepath.Join(dir, "test.db"), &local.Options{Command: "call"})
+	b, err := sqlite.NewBackend(filepath.Join(dir, "test.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "call"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +133,7 @@ func TestServeWaitsForACall(t *testing.T) {
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := lock.Close(); err != nil {
+	if err := owner.Close(); err != nil {
 		t.Error(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')

@@ -47,7 +47,7 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 			return a.printValue(report)
 		}
 		if !a.Quiet {
-			a.importSummary(report, db.Path(), time.Since(start))
+			a.importSummary(report, db.Location(), time.Since(start))
 		}
 		return nil
 	})

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/parley-wasm/parley/host/gateway"
 	httpapi "github.com/parley-wasm/parley/host/gateway/http"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/terminal"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
@@ -43,10 +43,11 @@ func (a *app) locate() (*gateway.Options, error) {
 	if o.Config, err = loadConfig(o.ConfigFile); err != nil {
 		return nil, err
 	}
-	if o.Database, err = a.database(o.Config); err != nil {
+	path, err := a.database(o.Config)
+	if err != nil {
 		return nil, err
 	}
-	if o.Database, err = filepath.Abs(o.Database); err != nil {
+	if o.Store, err = sqlite.NewBackend(path, nil); err != nil {
 		return nil, err
 	}
 	if a.Plugin != "" {
@@ -83,10 +84,10 @@ func (a *app) agrees(o *gateway.Options, s *local.Status) error {
 	switch {
 	case o.Plugin != nil && module.Digest(o.Plugin.Wasm) != s.Plugin.Digest:
 		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): leave --plugin out, or let parley plugin swap change it",
-			o.Plugin.Origin, s.PID, o.Database, s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
+			o.Plugin.Origin, s.PID, o.Store.Location(), s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
 	case a.Config != "" && o.ConfigFile != s.Config:
 		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
-			o.ConfigFile, s.PID, o.Database, orElse(s.Config, "the default settings"))
+			o.ConfigFile, s.PID, o.Store.Location(), orElse(s.Config, "the default settings"))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (k *kind[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) 
 		case a.JSON:
 			return a.printValue(map[string]any{"count": len(rows), k.plural: orEmpty(rows)})
 		case len(rows) == 0:
-			a.note("no %s in %s", k.plural, db.Path())
+			a.note("no %s in %s", k.plural, db.Location())
 		default:
 			k.table(a, rows, time.Now())
 		}

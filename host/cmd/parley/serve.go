@@ -80,7 +80,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer unwatch()
-	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Database, g.Status().Plugin, made, os.Getpid()}
+	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Store.Location(), g.Status().Plugin, made, os.Getpid()}
 	if err := a.sayReady(r); err != nil {
 		return err
 	}

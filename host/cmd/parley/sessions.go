@@ -47,7 +47,7 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 			return a.printJSON(sessionsJSON(rows, next))
 		}
 		if len(rows) == 0 {
-			a.note("no sessions match in %s", db.Path())
+			a.note("no sessions match in %s", db.Location())
 			return nil
 		}
 		a.sessionsTable(rows, time.Now())

@@ -41,7 +41,7 @@ func (c *treeCmd) Run(ctx context.Context, a *app) error {
 		case a.JSON:
 			return a.printValue(tree)
 		case len(tree.Roots) == 0:
-			a.note("no session has spawned another in %s", db.Path())
+			a.note("no session has spawned another in %s", db.Location())
 			return nil
 		}
 		switch more := a.treeTable(tree, time.Now()); {

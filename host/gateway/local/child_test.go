@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
 // childDatabase makes the test binary an owner of that database.
@@ -31,7 +32,12 @@ func TestMain(m *testing.M) {
 // the client goes away.
 func runChild(db string) int {
 	syscall.Umask(0)
-	l, err := local.Acquire(context.Background(), db, &local.Options{Version: "v1", Command: "child"})
+	b, err := sqlite.NewBackend(db, nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	l, err := local.Acquire(context.Background(), db, b.Ownership(), &local.Options{Version: "v1", Command: "child"})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -30,11 +30,11 @@ var status = local.Status{
 }
 
 // serve owns a database of its own, answers calls with call and imports with
-// load, and returns the lock with a client.
-func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)) (*local.Lock, *local.Client) {
+// load, and returns the owner with a client.
+func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)) (*local.Owner, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")
-	lock, err := local.Acquire(t.Context(), db, nil)
+	lock, err := local.Acquire(t.Context(), db, ownership(t, db), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, d
 	}
 	mux.Handle("/", httpapi.NewLocal(&kept{load: load}, nil))
 	lock.Handle(mux)
-	peer, err := local.Dial(t.Context(), db, nil)
+	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

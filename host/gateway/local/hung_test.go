@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
@@ -26,7 +23,7 @@ func TestStoppedOwner(t *testing.T) {
 	p := dial(t, db, o)
 	c.stop()
 
-	_, peer, err := local.Join(t.Context(), db, o)
+	_, peer, err := local.Join(t.Context(), db, ownership(t, db), o)
 	if !errors.Is(err, local.ErrHung) || peer != nil {
 		t.Fatalf("peer %v, error %v; want ErrHung", peer, err)
 	}
@@ -67,16 +64,17 @@ func TestWatchEndsARequestToAStoppedOwner(t *testing.T) {
 // impostor holds the lock as another version of the program would, and serves h.
 func impostor(t *testing.T, db string, h http.Handler) {
 	t.Helper()
-	f, err := os.Create(db + ".lock")
+	lock, err := ownership(t, db).Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	t.Cleanup(func() { _ = lock.Release() })
+	info := local.Info{PID: 4711, Database: db, Socket: db + ".sock"}
+	notice, err := json.Marshal(&info)
+	if err != nil {
 		t.Fatal(err)
 	}
-	info := local.Info{PID: 4711, Database: db, Socket: db + ".sock"}
-	if err := json.NewEncoder(f).Encode(&info); err != nil {
+	if err := lock.Publish(notice); err != nil {
 		t.Fatal(err)
 	}
 	if h == nil {
@@ -111,7 +109,7 @@ func TestStrangeOwners(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "a.db")
 			impostor(t, db, c.handler)
-			_, _, err := local.Join(t.Context(), db, &local.Options{Timeout: 100 * time.Millisecond})
+			_, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Timeout: 100 * time.Millisecond})
 			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "4711") {
 				t.Errorf("error is %v, want kind %v and %q", err, c.kind, c.text)
 			}

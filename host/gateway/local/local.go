@@ -1,26 +1,26 @@
 // Package local connects the processes of one user that work on one database: one
-// of them owns it (Lock), and every other one finds that (Dial, Join) and is its
+// of them owns it (Owner), and every other one finds that (Dial, Join) and is its
 // Client.
 //
-// The owner holds a lock (flock) on the file <database>.lock, which also says
-// who it is: pid, start, socket. Beside it lies <database>.sock, a Unix socket
-// of mode 0600, over which the owner serves its API to the other processes.
+// The owner holds the lock of the store (store.Ownership). The notice that it leaves
+// there says who it is: pid, start, socket. If the store is in a folder, the file
+// <database>.sock beside it is a Unix socket of mode 0600, over which the owner serves
+// its API to the other processes.
 //
 // States of a database and how a process tells:
 //
 //	free      nobody holds the lock: Acquire succeeds, whatever files lie around
 //	starting  the lock is held, GET /v1/owner answers, other requests wait
 //	owned     the lock is held and every request is answered
-//	ending    the lock is held, and its file says so: nobody is served any more,
+//	ending    the lock is held, and its notice says so: nobody is served any more,
 //	          but what was begun is not over yet
 //	hung      the lock is held, but GET /v1/owner is not answered in time
 //
-// Invariants: the kernel drops the lock with the process, however it ends, so a
+// Invariants: the lock is released when the process ends, in whatever way, so a
 // killed owner never blocks the next one. Sockets are created and removed only
-// by the holder of the lock. The lock file is never removed: two processes could
-// otherwise lock two files of one name.
+// by the holder of the lock.
 //
-// Failures are ErrOwned (the lock is taken), ErrHung, ErrMismatch (the owner
+// Failures are store.ErrOwned (the lock is taken), ErrHung, ErrMismatch (the owner
 // speaks another version of the API) and ErrFree (nobody was there to dial).
 // Each comes with a text that names the database, the process and what to do.
 //
@@ -29,15 +29,13 @@
 // socket is the user's own: every process that reaches it could open the database as
 // well, so that there are no tokens.
 //
-// Unix only: flock and Unix sockets.
+// Unix only: Unix sockets.
 package local
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -48,15 +46,14 @@ const API = 2
 // DefaultTimeout is how long an owner may take to answer.
 const DefaultTimeout = 5 * time.Second
 
-// Failures, to be compared with errors.Is.
+// Failures besides store.ErrOwned, to be compared with errors.Is.
 var (
-	ErrOwned    = errors.New("the database is owned by another process")
 	ErrHung     = errors.New("the owner of the database does not answer")
 	ErrMismatch = errors.New("the owner of the database speaks another version")
 	ErrFree     = errors.New("no owner of the database is to be found")
 )
 
-// Info is what an owner says of itself: in the lock file, and as the answer to
+// Info is what an owner says of itself: in its notice, and as the answer to
 // GET /v1/owner.
 type Info struct {
 	API      int       `json:"api"`
@@ -65,7 +62,7 @@ type Info struct {
 	Command  string    `json:"command"` // what it does, such as "serve"
 	Stays    bool      `json:"stays"`   // it runs until it is told to end
 	Started  time.Time `json:"started"`
-	Database string    `json:"database"` // absolute, links resolved
+	Database string    `json:"database"` // its location (store.Backend)
 	Socket   string    `json:"socket"`   // empty until the socket is there, and when the owner is ending
 	Ending   bool      `json:"ending,omitempty"`
 }
@@ -85,7 +82,7 @@ func (i *Info) String() string {
 // Error is a failure that concerns another process. It matches Kind with
 // errors.Is.
 type Error struct {
-	Kind     error // ErrOwned, ErrHung, ErrMismatch or ErrFree
+	Kind     error // store.ErrOwned, ErrHung, ErrMismatch or ErrFree
 	Database string
 	Owner    Info // zero when unknown
 	text     string
@@ -122,35 +119,4 @@ func (o *Options) orDefault() Options {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
-}
-
-// paths are the files of one database.
-type paths struct {
-	database string
-	lock     string
-	socket   string // the preferred place; Info.Socket says where it really is
-}
-
-// locate resolves links, so that every spelling of a database's path leads to
-// the same lock. The database itself need not exist yet, its directory must.
-func locate(database string) (paths, error) {
-	abs, err := filepath.Abs(database)
-	if err != nil {
-		return paths{}, fmt.Errorf("local: %s: %w", database, err)
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if errors.Is(err, os.ErrNotExist) {
-		return paths{}, fmt.Errorf("%s: the directory %s does not exist: create it, or name another file", database, filepath.Dir(abs))
-	}
-	if err != nil {
-		return paths{}, fmt.Errorf("local: %w", err)
-	}
-	p := filepath.Join(dir, filepath.Base(abs))
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		p = real
-	}
-	if st, err := os.Stat(p); err == nil && !st.Mode().IsRegular() {
-		return paths{}, fmt.Errorf("%s: is not a regular file: name the database file", database)
-	}
-	return paths{database: p, lock: p + ".lock", socket: p + ".sock"}, nil
 }

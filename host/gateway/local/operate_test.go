@@ -148,17 +148,17 @@ func (k *kept) ResendDelivery(_ context.Context, id string) error {
 }
 
 // serveKept owns a database of its own with the real API of the socket.
-func serveKept(t *testing.T, k *kept) (*local.Lock, *httpapi.API, *local.Client) {
+func serveKept(t *testing.T, k *kept) (*local.Owner, *httpapi.API, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")
-	lock, err := local.Acquire(t.Context(), db, nil)
+	lock, err := local.Acquire(t.Context(), db, ownership(t, db), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lock.Close() })
 	socket := httpapi.NewLocal(k, nil)
 	lock.Handle(socket)
-	peer, err := local.Dial(t.Context(), db, nil)
+	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,18 +16,18 @@ const maxSocketPath = 100
 // database.
 const shortDir = "parley-"
 
-// listen opens the socket beside the database or, where the path is too long or
-// the file system has no sockets, in a directory of its own under the runtime
-// directory. clean removes what it made.
-func listen(p paths) (l net.Listener, clean func(), err error) {
-	if len(p.socket) <= maxSocketPath {
-		if l, clean, err = listenBeside(p.socket); err == nil {
+// listen opens the socket at the path beside the database. If that is empty or too
+// long, or the file system has no sockets, the socket is in a directory of its own
+// under the runtime directory. clean removes what listen made.
+func listen(database, beside string) (l net.Listener, clean func(), err error) {
+	if beside != "" && len(beside) <= maxSocketPath {
+		if l, clean, err = listenBeside(beside); err == nil {
 			return l, clean, nil
 		}
 	}
 	l, clean, second := listenShort()
 	if second != nil {
-		return nil, nil, fmt.Errorf("local: no place for the socket of %s: %w", p.database, errors.Join(err, second))
+		return nil, nil, fmt.Errorf("local: no place for the socket of %s: %w", database, errors.Join(err, second))
 	}
 	return l, clean, nil
 }
@@ -102,13 +102,13 @@ type renamed struct {
 func (r renamed) Addr() net.Addr { return &net.UnixAddr{Name: r.path, Net: "unix"} }
 
 // removeStale removes the sockets that a killed owner left. Only the holder of
-// the lock may call it. previous comes from the lock file, which may have been
+// the lock may call it. previous comes from the notice, which may have been
 // copied together with another database: nothing but a socket of this one, in a
 // directory that listenShort made, is removed on its word.
-func removeStale(p paths, previous *Info) {
-	removeSocket(p.socket)
+func removeStale(database, beside string, previous *Info) {
+	removeSocket(beside)
 	dir := filepath.Dir(previous.Socket)
-	if previous.Database != p.database || !strings.HasPrefix(filepath.Base(dir), shortDir) {
+	if previous.Database != database || !strings.HasPrefix(filepath.Base(dir), shortDir) {
 		return
 	}
 	if removeSocket(previous.Socket) {

@@ -35,7 +35,7 @@ func NewBackend(path string, o *Options) (*Backend, error) {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(absolute))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("sqlite: %s: the folder %s does not exist: create it, or name another file", path, filepath.Dir(absolute))
+		return nil, fmt.Errorf("%s: the directory %s does not exist: create it, or name another file", absolute, filepath.Dir(absolute))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -45,7 +45,7 @@ func NewBackend(path string, o *Options) (*Backend, error) {
 		resolved = file
 	}
 	if info, err := os.Stat(resolved); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("sqlite: %s is not a regular file: name the database file", path)
+		return nil, fmt.Errorf("%s: is not a regular file: name the database file", absolute)
 	}
 	return &Backend{path: resolved, options: options}, nil
 }

@@ -75,6 +75,7 @@ func TestBackendRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(dir, "absent", "a.db"): "does not exist: create it",
 		dir:                                  "is not a regular file",
+		os.DevNull:                           "is not a regular file",
 	} {
 		if _, err := sqlite.NewBackend(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v; want that it %s", path, err, want)

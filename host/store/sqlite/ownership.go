@@ -25,14 +25,14 @@ func (o ownership) Acquire(ctx context.Context) (store.Owned, error) {
 	for {
 		f, err := os.OpenFile(o.file(), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("sqlite: %s: cannot open the lock file: %w", o.database, err)
+			return nil, fmt.Errorf("%s: cannot open the lock file: %w", o.database, err)
 		}
 		if err := lock(f); err != nil {
 			f.Close()
 			if errors.Is(err, store.ErrOwned) {
 				return nil, fmt.Errorf("sqlite: %s: %w", o.database, err)
 			}
-			return nil, fmt.Errorf("sqlite: %s: cannot lock the file (%w): put the database on a file system with locks", o.file(), err)
+			return nil, fmt.Errorf("%s: cannot lock the file (%w): put the database on a file system with locks", o.file(), err)
 		}
 		if same(f, o.file()) {
 			return &owned{file: f}, nil
@@ -62,7 +62,7 @@ func (o ownership) Notice(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %s: cannot read the lock file: %w", o.database, err)
+		return nil, fmt.Errorf("%s: cannot read the lock file: %w", o.database, err)
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, store.MaxNotice))

@@ -14,11 +14,23 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-func acquire(t *testing.T, db string) *local.Lock {
+// ownership returns the lock of the database in a file.
+func ownership(t *testing.T, db string) store.Ownership {
 	t.Helper()
-	l, err := local.Acquire(t.Context(), db, &local.Options{Version: "v1", Command: "test"})
+	b, err := sqlite.NewBackend(db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Ownership()
+}
+
+func acquire(t *testing.T, db string) *local.Owner {
+	t.Helper()
+	l, err := local.Acquire(t.Context(), db, ownership(t, db), &local.Options{Version: "v1", Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +55,7 @@ func get(t *testing.T, ctx context.Context, p *local.Peer, path string) (int, st
 
 func dial(t *testing.T, db string, o *local.Options) *local.Peer {
 	t.Helper()
-	p, err := local.Dial(t.Context(), db, o)
+	p, err := local.Dial(t.Context(), db, ownership(t, db), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +67,8 @@ func TestOneOwner(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	c := startChild(t, db)
 
-	_, err := local.Acquire(t.Context(), db, nil)
-	if !errors.Is(err, local.ErrOwned) {
+	_, err := local.Acquire(t.Context(), db, ownership(t, db), nil)
+	if !errors.Is(err, store.ErrOwned) {
 		t.Fatalf("error is %v, want ErrOwned", err)
 	}
 	for _, want := range []string{db, fmt.Sprint("process ", c.Process.Pid), "parley child", "stop it first"} {
@@ -91,7 +103,7 @@ func TestKilledOwnerBlocksNobody(t *testing.T) {
 			if err := p.Ping(t.Context()); !errors.Is(err, local.ErrFree) {
 				t.Errorf("ping of a killed owner: %v, want ErrFree", err)
 			}
-			if _, err := local.Dial(t.Context(), db, nil); !errors.Is(err, local.ErrFree) {
+			if _, err := local.Dial(t.Context(), db, ownership(t, db), nil); !errors.Is(err, local.ErrFree) {
 				t.Errorf("dial of a killed owner: %v, want ErrFree", err)
 			}
 
@@ -210,7 +222,7 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if _, err := local.Acquire(t.Context(), db, nil); !errors.Is(err, local.ErrOwned) {
+	if _, err := local.Acquire(t.Context(), db, ownership(t, db), nil); !errors.Is(err, store.ErrOwned) {
 		t.Errorf("after Shutdown: %v, want ErrOwned: the lock stays", err)
 	}
 	if err := l.Close(); err != nil {
@@ -230,13 +242,13 @@ func TestJoinWaitsForTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-called
-	_, _, err := local.Join(t.Context(), db, &local.Options{Timeout: 1, Patience: 2})
+	_, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Timeout: 1, Patience: 2})
 	if !errors.Is(err, local.ErrHung) || !strings.Contains(err.Error(), "which is ending: it is not over after 2ns") {
 		t.Errorf("no patience: %v", err)
 	}
 	joined := make(chan error)
 	go func() {
-		next, _, err := local.Join(t.Context(), db, &local.Options{Patience: time.Hour})
+		next, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Patience: time.Hour})
 		if next != nil {
 			err = next.Close()
 		}
@@ -282,11 +294,11 @@ func TestJoin(t *testing.T) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
-		locks []*local.Lock
+		locks []*local.Owner
 	)
 	for range 8 {
 		wg.Go(func() {
-			l, p, err := local.Join(t.Context(), db, nil)
+			l, p, err := local.Join(t.Context(), db, ownership(t, db), nil)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -310,40 +322,6 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func TestEverySpellingIsOneDatabase(t *testing.T) {
-	dir := t.TempDir()
-	db := filepath.Join(dir, "a.db")
-	if err := os.WriteFile(db, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for link, to := range map[string]string{"link.db": "a.db", "dir": "."} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	acquire(t, db)
-	t.Chdir(dir)
-	for _, path := range []string{"a.db", "./a.db", "link.db", "dir/a.db", filepath.Join(dir, "dir", "link.db")} {
-		if _, err := local.Acquire(t.Context(), path, nil); !errors.Is(err, local.ErrOwned) {
-			t.Errorf("%s: %v, want ErrOwned", path, err)
-		}
-	}
-}
-
-func TestBadPaths(t *testing.T) {
-	dir := t.TempDir()
-	for path, want := range map[string]string{
-		filepath.Join(dir, "no", "a.db"): "does not exist",
-		dir:                              "is not a regular file",
-		os.DevNull:                       "is not a regular file",
-	} {
-		_, err := local.Acquire(t.Context(), path, nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want it to say %q", path, err, want)
-		}
-	}
-}
-
 // A lock file that was copied with its database names the other database's
 // socket; that one stays.
 func TestCopiedLockFile(t *testing.T) {
@@ -359,7 +337,7 @@ func TestCopiedLockFile(t *testing.T) {
 			if err := os.WriteFile(other+".lock", text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := local.Dial(t.Context(), other, nil); !errors.Is(err, local.ErrFree) {
+			if _, err := local.Dial(t.Context(), other, ownership(t, other), nil); !errors.Is(err, local.ErrFree) {
 				t.Errorf("dial of the copy: %v, want ErrFree", err)
 			}
 			acquire(t, other)
@@ -367,5 +345,31 @@ func TestCopiedLockFile(t *testing.T) {
 				t.Errorf("socket %s", p.Info.Socket)
 			}
 		})
+	}
+}
+
+// elsewhere is the lock of a store that is not in a folder.
+type elsewhere struct{ store.Ownership }
+
+func (elsewhere) Beside(string) string { return "" }
+
+func TestStoreWithoutAFolder(t *testing.T) {
+	runtime := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	t.Chdir(t.TempDir())
+	db := filepath.Join(t.TempDir(), "a.db")
+	l, err := local.Acquire(t.Context(), db, elsewhere{ownership(t, db)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := dial(t, db, nil)
+	if filepath.Dir(filepath.Dir(p.Info.Socket)) != runtime {
+		t.Errorf("the socket is %s; want it below %s", p.Info.Socket, runtime)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(runtime); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

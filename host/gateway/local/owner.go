@@ -1,0 +1,175 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/parley-wasm/parley/host/store"
+)
+
+// Owner is this process as the owner of a database: the lock that it holds, and the
+// socket on which it serves other processes. It is safe for concurrent use; the
+// caller of Acquire or Join must call Close.
+type Owner struct {
+	info   Info
+	lock   store.Owned
+	server *http.Server
+	gate   *gate
+	clean  func() // removes the socket
+	served chan struct{}
+	cutOff context.CancelFunc // ends the contexts of all requests
+
+	stop, release     sync.Once
+	stopped, released error
+}
+
+// Acquire takes the database at this location (store.Backend) for this process, or
+// fails with an *Error of kind store.ErrOwned. From here on GET /v1/owner is
+// answered; requests for anything else wait until Handle says who answers them.
+func Acquire(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Owner, error) {
+	opts := o.orDefault()
+	lock, err := ownership.Acquire(ctx)
+	if errors.Is(err, store.ErrOwned) {
+		info, err := published(ctx, ownership)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &Error{Kind: store.ErrOwned, Database: location, Owner: info,
+			text: fmt.Sprintf("is owned by %s: stop it first", &info)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	owner := &Owner{lock: lock, gate: newGate(), served: make(chan struct{}), info: Info{
+		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, Stays: opts.Stays,
+		Started: time.Now().UTC().Truncate(time.Millisecond), Database: location,
+	}}
+	if err := owner.start(ctx, ownership, opts.Logger); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return owner, nil
+}
+
+// start opens the socket and publishes it.
+func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.Logger) error {
+	previous, err := published(ctx, ownership)
+	if err != nil {
+		return err
+	}
+	if err := o.publish(&o.info); err != nil {
+		return err
+	}
+	beside := ownership.Beside(".sock")
+	removeStale(o.info.Database, beside, &previous)
+	socket, clean, err := listen(o.info.Database, beside)
+	if err != nil {
+		return err
+	}
+	o.info.Socket, o.clean = socket.Addr().String(), clean
+	if err := o.publish(&o.info); err != nil {
+		socket.Close()
+		clean()
+		return err
+	}
+	o.serve(socket, log)
+	return nil
+}
+
+func (o *Owner) serve(socket net.Listener, log *slog.Logger) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/owner", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(o.info)
+	})
+	mux.Handle("/", o.gate)
+	base, cutOff := context.WithCancel(context.Background())
+	o.cutOff = cutOff
+	o.server = &http.Server{
+		Handler:           mux,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		defer close(o.served)
+		if err := o.server.Serve(socket); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("local: the socket fails; other processes cannot reach this one", "socket", o.info.Socket, "error", err)
+		}
+	}()
+}
+
+// Info returns what this owner says of itself.
+func (o *Owner) Info() Info { return o.info }
+
+// Handle sets who answers the requests of other processes; those that have been
+// waiting go on. It may be called again.
+func (o *Owner) Handle(h http.Handler) { o.gate.open(h) }
+
+// OnShutdown lets fn be called, in a goroutine of its own, when Shutdown has
+// begun: nobody finds the socket any more, and running requests are waited for.
+func (o *Owner) OnShutdown(fn func()) { o.server.RegisterOnShutdown(fn) }
+
+// Shutdown ends the service to other processes: it removes the socket, lets
+// running requests end and refuses those that still wait for Handle with 503.
+// When ctx ends first, requests are cut off. None is running when it returns.
+// The lock stays.
+func (o *Owner) Shutdown(ctx context.Context) error {
+	o.stop.Do(func() {
+		// The socket's name goes first: whoever looks from now on finds nobody.
+		ending := o.info
+		ending.Ending, ending.Socket = true, ""
+		_ = o.publish(&ending) // it only explains
+		o.clean()
+		o.gate.refuse()
+		if o.stopped = o.server.Shutdown(ctx); o.stopped != nil {
+			o.stopped = errors.Join(o.stopped, o.server.Close())
+		}
+		o.cutOff() // a handler that did not read its request's body learns nothing from Close
+		<-o.served
+		o.gate.wait()
+	})
+	return o.stopped
+}
+
+// Close gives up the lock. Requests that are still running are cut off: call
+// Shutdown first, and close the database in between.
+func (o *Owner) Close() error {
+	o.release.Do(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = o.Shutdown(ctx) // cutting off is what was asked for
+		o.released = o.lock.Release()
+	})
+	return o.released
+}
+
+// publish leaves the notice for other processes.
+func (o *Owner) publish(i *Info) error {
+	text, err := json.Marshal(i)
+	if err != nil {
+		return fmt.Errorf("local: %w", err)
+	}
+	return o.lock.Publish(append(text, '\n'))
+}
+
+// published returns what an owner published last. It is empty if there is no notice,
+// and while an owner publishes one.
+func published(ctx context.Context, ownership store.Ownership) (Info, error) {
+	text, err := ownership.Notice(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	var i Info
+	if err := json.Unmarshal(text, &i); err != nil {
+		return Info{}, nil
+	}
+	return i, nil
+}
