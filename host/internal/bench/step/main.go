@@ -46,7 +46,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	rounds := flag.Int("rounds", 40, "how often each way is measured, in turns; at least 1")
-	root := flag.String("root", "../../..", "the repository")
+	root := flag.String("root", "../../../..", "the repository")
 	flag.Parse()
 	if *rounds < 1 {
 		fmt.Fprintln(os.Stderr, "step: -rounds must be at least 1")
