@@ -177,6 +177,9 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	case r.Ended():
 		return r, nil
 	}
+	if err := h.options.OnWait(); err != nil {
+		return nil, err
+	}
 	if by != "" {
 		defer s.runs.Suspend(by)()
 	}

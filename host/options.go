@@ -31,8 +31,8 @@ type Options struct {
 	// URL returns the address under which agents that are programs of their own
 	// reach the tools; nil, or an empty answer: nowhere.
 	URL func() string
-	// OnWait is called before a call waits for an answer, or WaitFlow for a flow; its
-	// error is that of the call. A program that starts the host only when there is work
+	// OnWait is called before a call waits for an answer, WaitFlow for a flow or WaitRun
+	// for a run; its error is that of the call. A program that starts the host only when there is work
 	// calls Start here. nil: nothing is called.
 	OnWait func() error
 	// Shared says that other processes use the same store. Then their claims end

@@ -23,7 +23,7 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 		}
 		ending, waited := owned.Owner.Ending || gone(owned.Owner.PID), time.Since(start)
 		switch {
-		case owned.Owner.Stays && !ending, ending && waited > o.patience():
+		case stays(&owned.Owner) && !ending, ending && waited > o.patience():
 			return nil, err
 		case !said && waited > Notice:
 			said = true
@@ -36,6 +36,10 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 		}
 	}
 }
+
+// stays reports whether an owner runs until it is told to end. One with another API may
+// write a notice without that member: then it must be assumed.
+func stays(i *local.Info) bool { return i.Stays || i.PID != 0 && i.API != local.API }
 
 // gone reports whether a process has ended. One that was killed may have left a child
 // that is not a program of its own yet, and holds the lock until it is.

@@ -51,6 +51,16 @@ func TestServeAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	former := strings.NewReplacer(fmt.Sprintf(`"api":%d`, local.API), `"api":1`, `,"stays":true`, "").Replace(string(text))
+	if former == string(text) {
+		t.Fatalf("the notice has neither API nor stays: %s", text)
+	}
+	if err := os.WriteFile(db+".lock", []byte(former), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if owner, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Fatalf("beside a gateway of a former version: %v, %v", owner, err)
+	}
 	killed := strings.Replace(string(text), fmt.Sprint(os.Getpid()), fmt.Sprint(dead.Process.Pid), 1)
 	if err := os.WriteFile(db+".lock", []byte(killed), 0o600); err != nil {
 		t.Fatal(err)

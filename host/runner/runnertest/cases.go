@@ -57,12 +57,12 @@ func answer(t *testing.T, open opener) {
 	s := NewSession()
 	s.Add("user", "earlier")
 	s.Add("assistant", "answer")
-	wantText(t, run(t, subject.Agent, s.Turn("hello")), "grüße, 世界")
+	wantText(t, run(t, subject.Runner, s.Turn("hello")), "grüße, 世界")
 	wantRoles(t, s)
 }
 
 func emptyAnswer(t *testing.T, open opener) {
-	wantText(t, run(t, open(t, Behaviour{}).Agent, NewSession().Turn("hello")), "")
+	wantText(t, run(t, open(t, Behaviour{}).Runner, NewSession().Turn("hello")), "")
 }
 
 func concurrent(t *testing.T, open opener) {
@@ -72,7 +72,7 @@ func concurrent(t *testing.T, open opener) {
 		wg.Go(func() {
 			s := NewSession()
 			s.Serve(t)
-			out, err := subject.Agent.Run(t.Context(), s.Turn("hello"))
+			out, err := subject.Runner.Run(t.Context(), s.Turn("hello"))
 			if err != nil || out.Text != "fine" || len(s.Calls()) != 1 {
 				t.Errorf("%+v, %v, calls %v", out, err, s.Calls())
 			}
@@ -83,7 +83,7 @@ func concurrent(t *testing.T, open opener) {
 
 func failure(t *testing.T, open opener) {
 	subject := open(t, Behaviour{Error: "the cat ate it"})
-	out, err := subject.Agent.Run(t.Context(), NewSession().Turn("hello"))
+	out, err := subject.Runner.Run(t.Context(), NewSession().Turn("hello"))
 	if err == nil || !strings.Contains(err.Error(), "the cat ate it") {
 		t.Errorf("%+v, %v; want the agent's error", out, err)
 	}
@@ -106,7 +106,7 @@ func cancelledBefore(t *testing.T, open opener) {
 	subject := open(t, Behaviour{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	out, err := subject.Agent.Run(ctx, NewSession().Turn("hello"))
+	out, err := subject.Runner.Run(ctx, NewSession().Turn("hello"))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v; want context.Canceled", out, err)
 	}
@@ -128,7 +128,7 @@ func cancelInTool(t *testing.T, open opener) {
 
 func wantCancelled(t *testing.T, ctx context.Context, subject *Subject, turn *runner.Turn) {
 	t.Helper()
-	out, err := subject.Agent.Run(ctx, turn)
+	out, err := subject.Runner.Run(ctx, turn)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v; want context.Canceled", out, err)
 	}
@@ -143,7 +143,7 @@ func tool(t *testing.T, open opener) {
 	s := NewSession()
 	s.Serve(t)
 	s.Answer("sessions_list", &runner.Answer{Result: json.RawMessage(`{"count":7}`)})
-	wantText(t, run(t, subject.Agent, s.Turn("hello")), `found: {"count":7}`)
+	wantText(t, run(t, subject.Runner, s.Turn("hello")), `found: {"count":7}`)
 	calls := s.Calls()
 	if len(calls) != 1 || calls[0].Tool != "sessions_list" || canonical(calls[0].Args) != canonical([]byte(args)) {
 		t.Errorf("calls %v, want one of sessions_list with %s", calls, args)
@@ -157,7 +157,7 @@ func toolFails(t *testing.T, open opener) {
 	s := NewSession()
 	s.Serve(t)
 	s.Answer("sessions_send", &runner.Answer{Result: json.RawMessage(result), Code: abi.Forbidden})
-	wantText(t, run(t, subject.Agent, s.Turn("hello")), "so: "+result)
+	wantText(t, run(t, subject.Runner, s.Turn("hello")), "so: "+result)
 	wantRound(t, s, subject)
 }
 
@@ -167,7 +167,7 @@ func noTools(t *testing.T, open opener) {
 	s.Serve(t)
 	turn := s.Turn("hello")
 	turn.Tools = nil
-	wantText(t, run(t, subject.Agent, turn), "alone")
+	wantText(t, run(t, subject.Runner, turn), "alone")
 	if calls := s.Calls(); len(calls) != 0 {
 		t.Errorf("calls %v, want none", calls)
 	}
@@ -175,7 +175,7 @@ func noTools(t *testing.T, open opener) {
 }
 
 func invalidUTF8(t *testing.T, open opener) {
-	out := run(t, open(t, Behaviour{Text: "a\xffb\xc3"}).Agent, NewSession().Turn("hello"))
+	out := run(t, open(t, Behaviour{Text: "a\xffb\xc3"}).Runner, NewSession().Turn("hello"))
 	if !utf8.ValidString(out.Text) {
 		t.Errorf("the answer %q is not UTF-8", out.Text)
 	}
@@ -222,7 +222,7 @@ func cutOff(t *testing.T, open opener, arrange func(s *Session, cut func() error
 	}
 
 	s.OnAnswer, s.OnAppended = nil, nil
-	wantText(t, run(t, subject.Agent, s.Retry(first)), `it says "first"`)
+	wantText(t, run(t, subject.Runner, s.Retry(first)), `it says "first"`)
 	if calls := s.Calls(); len(calls) != 1 {
 		t.Errorf("executed %v, want the one call of the first attempt", calls)
 	}

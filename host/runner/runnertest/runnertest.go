@@ -1,6 +1,6 @@
-// Package agenttest tells whether an agent behaves as agent.Agent promises:
-// Exercise runs against every kind of agent. Session is what a host gives an
-// agent, kept in memory.
+// Package runnertest checks whether a runner behaves as runner.Runner promises:
+// Exercise runs against every kind of runner. Session is what a host gives to a
+// runner, kept in memory.
 package runnertest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Behaviour is what an agent is to do with every turn. The zero value answers
+// Behaviour is what a runner does with every turn. The zero value answers
 // with an empty text.
 type Behaviour struct {
 	Text  string // the answer; {{result}} in it stands for the result of Tool
@@ -19,16 +19,16 @@ type Behaviour struct {
 	Args  string // … with these arguments
 }
 
-// Subject is an agent that behaves so.
+// Subject is a runner that behaves so.
 type Subject struct {
-	Agent runner.Runner
+	Runner runner.Runner
 	// Hanging is closed when a turn has begun to hang. nil: there is nothing to
 	// wait for.
 	Hanging <-chan struct{}
 	// Gone fails the test if something is left of a turn that was cancelled. nil:
-	// the agent runs within Run alone.
+	// the runner works within Run alone.
 	Gone func(t *testing.T)
-	// Silent says that the agent appends nothing: its tool calls do not pass
+	// Silent says that the runner appends nothing: its tool calls do not pass
 	// through it.
 	Silent bool
 }

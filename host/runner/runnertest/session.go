@@ -15,7 +15,7 @@ import (
 )
 
 // ErrStale is what Append of an attempt returns when there is a newer one.
-var ErrStale = errors.New("agenttest: a newer attempt has begun")
+var ErrStale = errors.New("runnertest: a newer attempt has begun")
 
 // Session is one session's transcript, with the tools that its runs may call. It
 // is safe for concurrent use. The On… functions are called outside of its lock;
@@ -191,7 +191,7 @@ func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) er
 	}
 	for _, m := range messages {
 		if !json.Valid(m) {
-			return fmt.Errorf("agenttest: appended message is not JSON: %s", m)
+			return fmt.Errorf("runnertest: appended message is not JSON: %s", m)
 		}
 		t.s.mu.Lock()
 		stale := t.attempt != t.s.attempt

@@ -45,7 +45,7 @@ func (x *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*r
 		return nil, err
 	}
 	if !json.Valid(args) {
-		return nil, fmt.Errorf("agenttest: arguments of %s are not JSON: %s", tool, args)
+		return nil, fmt.Errorf("runnertest: arguments of %s are not JSON: %s", tool, args)
 	}
 	s := x.s
 	s.mu.Lock()

@@ -4,7 +4,7 @@
 // host functions, and the same module, and each is checked against the record
 // before it is measured.
 //
-//	go -C host/bench/step run . [-rounds N]
+//	go -C host/internal/bench/step run . [-rounds N]
 //
 // The engine gives each step an instance as it was after its start, and bounds it
 // by fuel and time. The SDK, as programs use it, keeps one instance for all steps,

@@ -80,10 +80,10 @@ func (k *killing) run(ctx context.Context, seed uint64) error {
 	if n := k.Counted(countRepeats); n > 0 {
 		k.Fail("%d messages were seen twice", n)
 	}
-	if k.load.kills >= 100 && k.Counted(countRetries) == 0 {
+	if k.load.kills >= 50 && k.Counted(countRetries) == 0 {
 		k.Fail("none of %d kills interrupted a run", k.load.kills)
 	}
-	if k.load.kills >= 100 && k.load.bounded && k.Counted(countRefused) == 0 {
+	if k.load.kills >= 50 && k.load.bounded && k.Counted(countRefused) == 0 {
 		k.Fail("no call was refused because a session had enough children")
 	}
 	return nil

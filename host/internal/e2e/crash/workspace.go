@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	archiveAfter = time.Hour // from the end of a child's run until it is archived
-	maxChildren  = 5         // that a session may have at work
+	archiveAfter = 24 * time.Hour // from the end of a child's run until it is archived
+	maxChildren  = 5              // that a session may have at work
 )
 
 // workspace is a folder with a database and a configuration.

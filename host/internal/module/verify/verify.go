@@ -1,6 +1,6 @@
 // Package verify tries a module on the conformance vectors, before it serves.
 //
-// The vectors are played in the reference host (abi/refhost), in memory and on a
+// The vectors are played in the reference host (abi/conformance/refhost), in memory and on a
 // clock of its own, with the module as the guest: no store, no agent and no network
 // has a part in it. A module that describes only some of the session tools is tried
 // on the vectors that need no others.

@@ -69,7 +69,7 @@ func TestAgent(t *testing.T) {
 			t.Cleanup(s.Close)
 			address = s.URL
 		}
-		s := &runnertest.Subject{Silent: true, Agent: open(t, command.Options{
+		s := &runnertest.Subject{Silent: true, Runner: open(t, command.Options{
 			Argv: []string{self, "agent", b.Text, b.Error, b.Tool, b.Args, address},
 		})}
 		if b.Hang {

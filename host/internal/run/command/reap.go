@@ -13,7 +13,7 @@ type identity struct {
 	Boot  string `json:"bootId"`
 }
 
-// Reap implements agent.Reaper. It kills the supervisor that the attempt left and
+// Reap implements runner.Reaper. It kills the supervisor that the attempt left and
 // all that is below it, and returns when they are gone. If the supervisor is
 // gone nothing is done: it goes last, and a restart of the machine leaves nothing.
 func (a *Agent) Reap(ctx context.Context, left json.RawMessage) error {

@@ -102,7 +102,7 @@ func New(o *Options) (*Agent, error) {
 	return a, nil
 }
 
-// Run implements agent.Agent.
+// Run implements runner.Runner.
 func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	out, err := a.run(ctx, t)
 	switch {

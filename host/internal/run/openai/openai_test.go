@@ -61,7 +61,7 @@ func TestAgent(t *testing.T) {
 			}
 		})
 		a, _ := open(t, e, openai.Options{})
-		s := &runnertest.Subject{Agent: a}
+		s := &runnertest.Subject{Runner: a}
 		if b.Hang {
 			s.Hanging = hanging
 			s.Gone = func(*testing.T) { <-gone }

@@ -62,7 +62,7 @@ const messagesPerRun = 4
 // maxHistoryBytes is how much of a transcript is counted.
 const maxHistoryBytes = 64 << 20
 
-// Run implements agent.Agent.
+// Run implements runner.Runner.
 func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	n, err := a.earlierRuns(ctx, t)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestAgent(t *testing.T) {
 		if b.Hang {
 			reply.After = time.Hour
 		}
-		return &runnertest.Subject{Agent: open(t, reply)}
+		return &runnertest.Subject{Runner: open(t, reply)}
 	})
 }
 
