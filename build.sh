@@ -10,8 +10,8 @@ usage: ./build.sh VERB
 
   demo     import the sample OpenClaw directory and show the tools at work
   test     all tests but that of the MCP clients; what needs another toolchain skips, saying why (CI=true: nothing skips)
-  check    format, vet, staticcheck, tidy, vet for other platforms, tests with the race detector (CI=true: a skip is a failure),
-           each benchmark once, a clean tree
+  check    format, vet, staticcheck, tidy, dead code, vet for other platforms, tests with the race detector
+           (CI=true: a skip is a failure), each benchmark once, a clean tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
   conform  show that the module does the same everywhere: every recording, a small host, failures and 100,000 calls in
@@ -22,8 +22,8 @@ usage: ./build.sh VERB
   bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
            per second, overhead of sends and memory
   crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
-           500 times of sends (-kills N), 300 times of spawns (-spawn-kills N); -only TEXT picks scenarios by name,
-           -seed N repeats the random choices
+           500 times of sends (-kills N), 300 times of spawns (-spawn-kills N); -only TEXT picks parts by name,
+           such as telegram or random, -seed N repeats the random choices
   swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
   soak     a million steps in the Go host and in one instance in Node (-steps N): fails when memory grows; -only go or node
   fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
@@ -171,22 +171,42 @@ format() {
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
 }
 
+# linter prints the path of a linter, which it compiles when that is not done yet.
+linter() { go -C plugin/toolchain/lint tool -n "$1"; }
+
 # lint looks at a module of this repository.
 lint() {
   local staticcheck
-  staticcheck=$(go -C plugin/toolchain/lint tool -n staticcheck)
+  staticcheck=$(linter staticcheck)
   (cd "$1" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
 }
 
-# platform vets everything for another platform, tests included. What packages depend on
-# is compiled for that, which takes half the time when nothing is optimized.
-platform() { CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go vet -gcflags='all=-N -l' ./...; }
+# dead fails when there is a function that no program and no test reaches.
+dead() {
+  local deadcode found
+  deadcode=$(linter deadcode)
+  found=$("$deadcode" -test ./...)
+  [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+# platform compiles the program for another platform, and vets everything for it, tests
+# included. It takes half the time when nothing is optimized.
+platform() {
+  (
+    export CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/}
+    go build -gcflags='all=-N -l' -o /dev/null ./host/cmd/parley
+    go vet -gcflags='all=-N -l' ./...
+    go -C host/internal/bench/step vet -gcflags='all=-N -l' ./...
+  )
+}
 
 # tested runs all tests with the race detector, and prints a line for each package. In
 # CI no test may skip: a skip is a test that nobody runs.
 tested() {
   local log
   log=$(mktemp)
+  # shellcheck disable=SC2064
+  trap "rm -f '$log'" EXIT
   # go vet has run.
   if ! test_ -race -vet=off -v 2>&1 | tee "$log" | grep --line-buffered -E '^(ok|FAIL)'; then
     grep -vE '^\s*(=== |--- PASS|PASS)' "$log" | tail -n 300
@@ -198,7 +218,6 @@ tested() {
     return 1
   fi
   echo "$(grep -cE '^\s*--- PASS' "$log") passed, 0 failed"
-  rm "$log"
 }
 
 # benchmarks runs each benchmark once.
@@ -214,6 +233,7 @@ check() {
   part "format" format
   part "tidy, vet, staticcheck" lint .
   part "tidy, vet, staticcheck of host/internal/bench/step" lint host/internal/bench/step
+  part "dead code" dead
   part "darwin/arm64" platform darwin/arm64
   part "darwin/amd64" platform darwin/amd64
   part "linux/arm64" platform linux/arm64
