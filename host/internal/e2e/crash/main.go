@@ -70,26 +70,48 @@ func main() {
 var (
 	sendKills  = flag.Int("kills", 500, "kill a gateway at random under load of sends this often")
 	spawnKills = flag.Int("spawn-kills", 300, "kill a gateway at random under load of spawns this often")
-	only       = flag.String("only", "", "run only the scenarios whose name contains this text")
+	only       = flag.String("only", "", "run only the parts whose name contains this text, such as telegram or random")
 	seed       = flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the random calls and kills; by default the time")
 )
+
+// part is a scenario, or random kills under a load.
+type part struct {
+	name string
+	run  func(ctx context.Context, dir string, r *e2e.Report) error
+}
+
+func parts() (all []part) {
+	for i, s := range scenarios() {
+		all = append(all, part{s.String(), func(ctx context.Context, dir string, r *e2e.Report) error {
+			s.dir = filepath.Join(dir, fmt.Sprint(i))
+			return s.run(ctx, r)
+		}})
+	}
+	for _, l := range []*load{sends(*sendKills), spawns(*spawnKills)} {
+		all = append(all, part{"random " + l.name, func(ctx context.Context, dir string, r *e2e.Report) error {
+			return l.run(ctx, dir, *seed, r)
+		}})
+	}
+	return all
+}
 
 func crash(ctx context.Context, dir string, r *e2e.Report) error {
 	fmt.Println("seed", *seed)
 	start := time.Now()
-	for i, s := range scenarios() {
-		if !strings.Contains(s.String(), *only) {
+	var names []string
+	chosen := 0
+	for _, p := range parts() {
+		names = append(names, p.name)
+		if !strings.Contains(p.name, *only) {
 			continue
 		}
-		s.dir = filepath.Join(dir, fmt.Sprint(i))
-		if err := s.run(ctx, r); err != nil {
-			return fmt.Errorf("%s: %w", s, err)
+		chosen++
+		if err := p.run(ctx, dir, r); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	for _, l := range []*load{sends(*sendKills), spawns(*spawnKills)} {
-		if err := l.run(ctx, dir, *seed, r); err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
+	if chosen == 0 {
+		return fmt.Errorf("no part's name contains %q; the parts are %s", *only, strings.Join(names, ", "))
 	}
 	if len(r.Problems()) == 0 {
 		fmt.Printf("0 lost, 0 repeated messages and steps; %s\n", time.Since(start).Round(time.Second))
