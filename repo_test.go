@@ -57,7 +57,7 @@ func within(path, folder string) bool {
 // those of an author of a plugin. Every other package is internal or a program.
 var public = []string{
 	"abi", "abi/jsonappend", "abi/jsonobject", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
-	"abi/conformance/jsonvalue", "abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
+	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
 	"host", "host/config", "host/runner", "host/runner/runnertest", "host/sink", "host/sink/sinktest",
 	"host/store", "host/store/sqlite", "host/store/storetest", "host/wasmedit",
 	"host/gateway", "host/gateway/http", "host/gateway/local", "host/gateway/mcp",

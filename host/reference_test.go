@@ -1,13 +1,14 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/refhost"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
 	"github.com/parley-wasm/parley/host/internal/engine"
@@ -126,8 +127,10 @@ func questions(c *vector.Contents) []string {
 // the positions of messages, and the texts of refusals.
 func essence(t *testing.T, reply []byte) any {
 	t.Helper()
-	v, err := jsonvalue.Parse(reply)
-	if err != nil {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(reply))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
 		t.Fatalf("%v in %.200s", err, reply)
 	}
 	return without(v)

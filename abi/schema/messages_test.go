@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // IndexFile is the name of the file that says which vectors have a

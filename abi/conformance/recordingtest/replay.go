@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // Replay plays the host's part of one exchange: Call answers the host functions

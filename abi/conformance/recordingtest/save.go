@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // maxSection is the size in bytes above which a section is four files.

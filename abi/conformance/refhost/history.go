@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 func (s *Store) history(f *jsonvalue.Fields) ([]byte, error) {

@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // probe is a plugin with one tool that writes. Its first step makes the requests

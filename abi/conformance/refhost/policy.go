@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 	"github.com/parley-wasm/parley/abi/policy"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )

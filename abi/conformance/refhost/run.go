@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // hostRun is one run of an agent.

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // stringLimits are the lengths that strings are cut to, one after the other,

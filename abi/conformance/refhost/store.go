@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing/fstest"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/refhost"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // storeOf makes a store of a vector's "sessions".

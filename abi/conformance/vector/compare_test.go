@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
 	"github.com/parley-wasm/parley/abi/conformance/vector"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 func parse(t *testing.T, doc string) any {

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // Generators keep big and long cases small in their files. They are replaced

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // matchers are the special members of a pattern. Several in one object must all

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // Play lets a vector's steps happen in a world, and returns their answers with what

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 func TestExpectations(t *testing.T) {

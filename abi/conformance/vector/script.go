@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 

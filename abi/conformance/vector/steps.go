@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 func steps(o map[string]any) ([]Step, error) {

@@ -3,7 +3,7 @@ package vector
 import (
 	"fmt"
 
-	"github.com/parley-wasm/parley/abi/conformance/jsonvalue"
+	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
 // Then is what must have happened when nothing is under way any more:
