@@ -155,11 +155,15 @@ func over(runID string) error {
 	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
 }
 
+// errNotBegun is among the causes of an error of OnWait. The caller reads why: what was
+// accepted is stored, and the same call gets its answer when the cause is gone.
+var errNotBegun = errors.New("the call was accepted, and the work on it could not begin")
+
 // await waits for the answer of a call's flow. The run that makes the call, if one
 // does, gives its slot back meanwhile.
 func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
 	if err := h.options.OnWait(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNotBegun, err)
 	}
 	if c.Wait != nil {
 		c.Wait.Suspend()
@@ -262,7 +266,7 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	}
 	h.options.Logger.Error("host: call failed", "tool", c.Tool, "session", c.Caller.SessionKey, "error", err)
 	message := "the call failed; the host's log has the details"
-	if code != abi.Internal {
+	if code != abi.Internal || errors.Is(err, errNotBegun) {
 		message = err.Error()
 	}
 	return &abi.Error{Code: code, Message: message, Cause: err}
