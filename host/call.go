@@ -122,10 +122,11 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" changes something; it needs a store.Durable")
 	}
 	call := &flow.Call{
-		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args, Caller: caller,
+		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args,
+		Digest: flow.Digest(c.Tool, c.Args), Caller: caller,
 	}
 	if caller.RunID != "" {
-		own := h.services.runs.ToolCall(&caller, c.Tool, flow.Digest(c.Tool, c.Args))
+		own := h.services.runs.ToolCall(&caller, c.Tool, call.Digest)
 		if own == nil {
 			return nil, over(caller.RunID)
 		}
