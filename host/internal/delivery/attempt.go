@@ -115,7 +115,8 @@ func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err
 	defer context.AfterFunc(b.ctx, cancel)()
 	defer func() {
 		if why := recover(); why != nil {
-			b.o.Logger.Error("delivery: the sink panicked", "delivery", d.ID, "channel", d.Target.Channel, "panic", why, "stack", string(debug.Stack()))
+			b.o.Logger.Error("delivery: the sink panicked", "delivery", d.ID, "channel", d.Target.Channel,
+				"panic", why, "stack", string(debug.Stack()))
 			err = errors.New("the sink panicked: see the log")
 		}
 	}()

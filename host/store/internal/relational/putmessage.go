@@ -107,7 +107,8 @@ func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	if !toolResult {
 		ordinal++
 	}
-	inserted, err := b.conn.Put(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
+	inserted, err := b.conn.Put(b.ctx, insertMessage,
+		id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
 	if err != nil {
 		return store.Unchanged, err
 	}
