@@ -122,10 +122,11 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" changes something; it needs a store.Durable")
 	}
 	call := &flow.Call{
-		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args, Caller: caller,
+		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args,
+		Digest: flow.Digest(c.Tool, c.Args), Caller: caller,
 	}
 	if caller.RunID != "" {
-		own := h.services.runs.ToolCall(&caller, c.Tool, flow.Digest(c.Tool, c.Args))
+		own := h.services.runs.ToolCall(&caller, c.Tool, call.Digest)
 		if own == nil {
 			return nil, over(caller.RunID)
 		}
@@ -155,11 +156,15 @@ func over(runID string) error {
 	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
 }
 
+// errNotBegun is among the causes of an error of OnWait. The caller reads why: what was
+// accepted is stored, and the same call gets its answer when the cause is gone.
+var errNotBegun = errors.New("the call was accepted, and the work on it could not begin")
+
 // await waits for the answer of a call's flow. The run that makes the call, if one
 // does, gives its slot back meanwhile.
 func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
 	if err := h.options.OnWait(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNotBegun, err)
 	}
 	if c.Wait != nil {
 		c.Wait.Suspend()
@@ -262,7 +267,7 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	}
 	h.options.Logger.Error("host: call failed", "tool", c.Tool, "session", c.Caller.SessionKey, "error", err)
 	message := "the call failed; the host's log has the details"
-	if code != abi.Internal {
+	if code != abi.Internal || errors.Is(err, errNotBegun) {
 		message = err.Error()
 	}
 	return &abi.Error{Code: code, Message: message, Cause: err}

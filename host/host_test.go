@@ -161,6 +161,27 @@ func TestStoreFailureIsInternal(t *testing.T) {
 	}
 }
 
+// TestFailureOfOnWait asserts that the caller of a call that was accepted reads why the
+// work on it could not begin, with the code of the cause.
+func TestFailureOfOnWait(t *testing.T) {
+	t.Parallel()
+	var cause error
+	h := idle(t, stocked(t, file(t)), everybody, nil, func(o *host.Options) { o.OnWait = func() error { return cause } })
+	for _, c := range []struct {
+		cause error
+		code  abi.Code
+	}{
+		{errors.New("disk I/O error"), abi.Internal},
+		{abi.NewError(abi.Conflict, "another process works"), abi.Conflict},
+	} {
+		cause = c.cause
+		send := &host.Call{Tool: abi.ToolSend, Caller: operator, Args: []byte(`{"sessionKey":"agent:ops:main","message":"hello"}`)}
+		if _, err := h.Call(t.Context(), send); !errors.Is(err, c.code) || !strings.HasSuffix(err.Error(), c.cause.Error()) {
+			t.Errorf("OnWait failed with %v, the call with %v; want %s and the cause's text", c.cause, err, c.code)
+		}
+	}
+}
+
 func TestCancelledCall(t *testing.T) {
 	t.Parallel()
 	wait := make(chan struct{})

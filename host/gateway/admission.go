@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -16,6 +17,9 @@ var (
 	ErrBusy    = errors.New("too many calls are under way; try again in a second")
 	ErrClosing = errors.New("the gateway is stopping and waits no longer; what was accepted goes on: call again with the same call id to get the answer")
 )
+
+// errGone is among the causes of the error of a request whose client has gone.
+var errGone = errors.New("the client has gone")
 
 // AdmissionOptions say whom an Admission lets in. The zero value is that of a front
 // end whose clients need no credentials: the user's own processes.
@@ -125,8 +129,8 @@ func Await[T any](r *Request, wait func(ctx context.Context) (T, error)) (T, err
 	return answer, r.Ended(err)
 }
 
-// Ended returns why a request failed with err: ErrClosing when it was cut off, the
-// context's error when its client has gone.
+// Ended returns why a request failed with err: ErrClosing when it was cut off, an
+// error of class Gone with the context's error as its cause when its client has gone.
 func (r *Request) Ended(err error) error {
 	switch {
 	case err == nil || r.ctx.Err() == nil:
@@ -134,7 +138,7 @@ func (r *Request) Ended(err error) error {
 	case context.Cause(r.ctx) == ErrClosing:
 		return ErrClosing
 	}
-	return r.ctx.Err()
+	return fmt.Errorf("%w: %w", errGone, r.ctx.Err())
 }
 
 // Suspend says that the request begins to wait.

@@ -71,8 +71,22 @@ func TestCallerGoes(t *testing.T) {
 	r.Suspend()
 	cancel()
 	<-r.Context().Done()
-	if cutOff(r) || r.Ended(errors.New("cut")) != context.Canceled {
-		t.Error("the end of the caller counts as the gateway's")
+	err := r.Ended(errors.New("cut"))
+	if class, _ := Classify(err); cutOff(r) || class != Gone || !errors.Is(err, context.Canceled) {
+		t.Errorf("the end of the client is %v, class %d", err, class)
+	}
+}
+
+// A deadline of the gateway's own is not the client's going away: the client gets an
+// answer, and the operator reads of it.
+func TestDeadlineOfTheGateway(t *testing.T) {
+	a := NewAdmission(nil, nil)
+	defer a.Close()
+	r := enter(t, a, t.Context())
+	for _, err := range []error{context.DeadlineExceeded, context.Canceled} {
+		if class, _ := Classify(r.Ended(fmt.Errorf("store: %w", err))); class != Internal {
+			t.Errorf("%v while the client waits is of class %d", err, class)
+		}
 	}
 }
 
@@ -156,7 +170,9 @@ func TestClassify(t *testing.T) {
 		{&abi.Error{Code: abi.Limit, Message: "secret", Cause: store.ErrFull}, Full, "", slog.LevelError},
 		{ErrBusy, Busy, ErrBusy.Error(), slog.LevelInfo},
 		{ErrClosing, Unavailable, ErrClosing.Error(), slog.LevelInfo},
-		{context.Canceled, Gone, "", slog.LevelInfo},
+		{fmt.Errorf("%w: %w", errGone, context.Canceled), Gone, "", slog.LevelInfo},
+		{context.Canceled, Internal, "", slog.LevelError},
+		{context.DeadlineExceeded, Internal, "", slog.LevelError},
 	} {
 		if class, text := Classify(c.err); class != c.class || text != c.text || class.Level() != c.level {
 			t.Errorf("%v: class %d, %q, %s", c.err, class, text, class.Level())

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 
@@ -27,10 +26,14 @@ const (
 )
 
 // Classify returns the class of an error, and its text for the client; of an Internal
-// one and of Full there is none.
+// one, of Full and of Gone there is none. Gone is what Request.Ended says alone: any
+// other error of a context is that of a deadline or an end of the gateway's own, which
+// a client that is still there must read of.
 func Classify(err error) (Class, string) {
 	var e *abi.Error
 	switch {
+	case errors.Is(err, errGone):
+		return Gone, ""
 	case errors.Is(err, store.ErrFull):
 		return Full, ""
 	case errors.Is(err, ErrBusy):
@@ -41,8 +44,6 @@ func Classify(err error) (Class, string) {
 		if c := classOf(e.Code); c != Internal {
 			return c, e.Message
 		}
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Gone, ""
 	}
 	return Internal, ""
 }

@@ -36,7 +36,8 @@ func setReadDeadline(w http.ResponseWriter, t time.Time) {
 // body reads a request's body of at most so many bytes, within the time allowed for
 // it, or returns why not.
 func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem) {
-	tooLarge := &problem{http.StatusRequestEntityTooLarge, kindTooLarge, fmt.Sprintf("the body is longer than %d bytes", most), abi.InvalidArgs}
+	tooLarge := newProblem(http.StatusRequestEntityTooLarge, kindTooLarge,
+		fmt.Sprintf("the body is longer than %d bytes", most), abi.InvalidArgs)
 	if r.ContentLength > most {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
@@ -52,9 +53,10 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, 
 	}
 	w.Header().Set("Connection", "close")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, &problem{http.StatusRequestTimeout, kindTimeout, fmt.Sprintf("the body did not arrive within %s", a.bodyTimeout), abi.InvalidArgs}
+		return nil, newProblem(http.StatusRequestTimeout, kindTimeout,
+			fmt.Sprintf("the body did not arrive within %s", a.bodyTimeout), abi.InvalidArgs)
 	}
-	return nil, &problem{http.StatusBadRequest, kindInvalid, "the body could not be read", abi.InvalidArgs}
+	return nil, newProblem(http.StatusBadRequest, kindInvalid, "the body could not be read", abi.InvalidArgs)
 }
 
 func bytesBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

@@ -232,8 +232,8 @@ func TestNoChat(t *testing.T) {
 func TestSeverity(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[string][]error{
-		"INFO":  {abi.NewError(abi.Forbidden, "send policy"), abi.NewError(abi.Limit, "too many"), context.Canceled},
-		"ERROR": {errors.New("io error"), abi.NewError(abi.Internal, "x"), errFull},
+		"INFO":  {abi.NewError(abi.Forbidden, "send policy"), abi.NewError(abi.Limit, "too many")},
+		"ERROR": {errors.New("io error"), abi.NewError(abi.Internal, "x"), errFull, context.Canceled, context.DeadlineExceeded},
 	} {
 		for _, err := range errs {
 			f := newFake()

@@ -181,11 +181,13 @@ func (a *API) Close() {
 }
 
 // nowhere is the answer to a request for a path that is not served.
-func (a *API) nowhere() problem {
+func (a *API) nowhere() *problem {
 	if a.local {
-		return problem{http.StatusNotFound, kindNotFound, "the owner of the database does not know this path; it may be of another version", abi.Unsupported}
+		return newProblem(http.StatusNotFound, kindNotFound,
+			"the owner of the database does not know this path; it may be of another version", abi.Unsupported)
 	}
-	return problem{http.StatusNotFound, kindNotFound, "there is nothing here; this gateway serves " + strings.Join(slices.Sorted(maps.Keys(a.routes)), ", "), abi.Unsupported}
+	return newProblem(http.StatusNotFound, kindNotFound,
+		"there is nothing here; this gateway serves "+strings.Join(slices.Sorted(maps.Keys(a.routes)), ", "), abi.Unsupported)
 }
 
 func (a *API) health(w http.ResponseWriter, _ *http.Request, _ *gateway.Identity) {

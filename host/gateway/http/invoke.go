@@ -28,7 +28,7 @@ func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *gateway.Identi
 	case no == nil:
 		send(w, http.StatusOK, doc)
 	case r.Context().Err() == nil: // else the client has gone, and needs no answer
-		a.fail(w, *no)
+		a.fail(w, no)
 	}
 }
 
@@ -36,15 +36,15 @@ func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *gateway.Identi
 func (a *API) invoked(request *gateway.Request, r *http.Request, who *gateway.Identity, body []byte) ([]byte, *problem) {
 	req, err := invoke.Parse(body)
 	if err != nil {
-		return nil, a.refusal(err)
+		return nil, a.problem(err)
 	}
 	id, err := requestID(r)
 	if err != nil {
-		return nil, a.refusal(err)
+		return nil, a.problem(err)
 	}
 	tool := a.tool(req.Tool)
 	if tool == nil {
-		return nil, &problem{status: http.StatusNotFound, kind: kindNotFound, message: "Tool not available: " + clip(req.Tool)}
+		return nil, newProblem(http.StatusNotFound, kindNotFound, "Tool not available: "+clip(req.Tool), abi.Internal)
 	}
 	name := req.SessionKey
 	if name == "" && who.Caller.Operator {
@@ -52,7 +52,7 @@ func (a *API) invoked(request *gateway.Request, r *http.Request, who *gateway.Id
 	}
 	caller, err := a.caller(r, who, name)
 	if err != nil {
-		return nil, a.refusal(err)
+		return nil, a.problem(err)
 	}
 	args := req.Merged(tool.InputSchema)
 	if req.DryRun {
@@ -66,21 +66,16 @@ func (a *API) invoked(request *gateway.Request, r *http.Request, who *gateway.Id
 	}
 	if answer.Code == abi.InvalidArgs {
 		// A missing or wrong argument; every other failure of the tool is a result.
-		return nil, &problem{status: http.StatusBadRequest, kind: kindTool, message: gjson.GetBytes(answer.Result, "error").String()}
+		return nil, newProblem(http.StatusBadRequest, kindTool, gjson.GetBytes(answer.Result, "error").String(), abi.Internal)
 	}
 	return a.result(invoke.Result(answer.Result))
 }
 
 func (a *API) result(doc []byte, err error) ([]byte, *problem) {
 	if err != nil {
-		return nil, a.refusal(err)
+		return nil, a.problem(err)
 	}
 	return doc, nil
-}
-
-func (a *API) refusal(err error) *problem {
-	p := a.problem(err)
-	return &p
 }
 
 // unanswered is the problem of a tool call that got no answer. A read-only call that
@@ -89,12 +84,12 @@ func (a *API) refusal(err error) *problem {
 func (a *API) unanswered(tool *abi.Tool, err error) *problem {
 	p := a.problem(err)
 	if class, text := gateway.Classify(err); class == gateway.Limit {
-		p = problem{status: http.StatusInternalServerError, kind: kindTool, message: text}
+		p = newProblem(http.StatusInternalServerError, kindTool, text, p.code)
 		if tool.ReadOnly {
 			p.message = textInternal
 		}
 	}
-	return &p
+	return p
 }
 
 func (a *API) tool(name string) *abi.Tool {

@@ -101,7 +101,7 @@ func (a *API) importer(o gateway.Operator) handler {
 		var dir string
 		switch {
 		case no != nil:
-			a.fail(w, *no)
+			a.fail(w, no)
 			return
 		case readBody(body, fields{"dir": text(&dir)}) != nil || !filepath.IsAbs(dir):
 			a.fail(w, a.problem(invalid(`the body must be {"dir": ABSOLUTE PATH}`)))

@@ -61,7 +61,8 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			}
 			a.logger.Error("httpapi: a handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if rec, ok := w.(*recorder); !ok || rec.status == 0 {
-				a.fail(w, problem{http.StatusInternalServerError, kindInternal, "something failed here; the gateway's log has the details", abi.Internal})
+				a.fail(w, newProblem(http.StatusInternalServerError, kindInternal,
+					"something failed here; the gateway's log has the details", abi.Internal))
 			}
 		}()
 		next.ServeHTTP(w, r)

@@ -22,7 +22,7 @@ func (a *API) serveMCP(next http.Handler) handler {
 		if r.Method == http.MethodPost {
 			body, no := a.body(w, r, mcp.MaxMessage)
 			if no != nil {
-				a.fail(w, *no)
+				a.fail(w, no)
 				return
 			}
 			r.Body = bytesBody(body)

@@ -32,21 +32,23 @@ type problem struct {
 	kind    string
 	message string
 	code    abi.Code // for the processes of one user alone
+	again   bool     // the same request may succeed in a second
 }
 
-// kinds are the status and kind of a class of error.
-var kinds = map[gateway.Class]struct {
-	status int
-	kind   string
-}{
-	gateway.Invalid:     {http.StatusBadRequest, kindInvalid},
-	gateway.Forbidden:   {http.StatusForbidden, kindForbidden},
-	gateway.NotFound:    {http.StatusNotFound, kindNotFound},
-	gateway.Conflict:    {http.StatusConflict, kindConflict},
-	gateway.Limit:       {http.StatusTooManyRequests, kindTooMany},
-	gateway.Full:        {http.StatusInsufficientStorage, kindFull},
-	gateway.Busy:        {http.StatusTooManyRequests, kindTooMany},
-	gateway.Unavailable: {http.StatusServiceUnavailable, kindUnavailable},
+func newProblem(status int, kind, message string, code abi.Code) *problem {
+	return &problem{status: status, kind: kind, message: message, code: code}
+}
+
+// problems are the problems of the classes of error, without text and code.
+var problems = map[gateway.Class]problem{
+	gateway.Invalid:     {status: http.StatusBadRequest, kind: kindInvalid},
+	gateway.Forbidden:   {status: http.StatusForbidden, kind: kindForbidden},
+	gateway.NotFound:    {status: http.StatusNotFound, kind: kindNotFound},
+	gateway.Conflict:    {status: http.StatusConflict, kind: kindConflict},
+	gateway.Limit:       {status: http.StatusTooManyRequests, kind: kindTooMany},
+	gateway.Full:        {status: http.StatusInsufficientStorage, kind: kindFull},
+	gateway.Busy:        {status: http.StatusTooManyRequests, kind: kindTooMany, again: true},
+	gateway.Unavailable: {status: http.StatusServiceUnavailable, kind: kindUnavailable, again: true},
 }
 
 // Texts for the network of classes of error that have none.
@@ -57,28 +59,28 @@ const (
 
 // problem returns what a client reads of an error. To the network it says only what
 // the client can change; the rest is in the log.
-func (a *API) problem(err error) problem {
+func (a *API) problem(err error) *problem {
 	class, text := gateway.Classify(err)
-	kind, ok := kinds[class]
+	p, ok := problems[class]
 	switch {
 	case !ok:
-		kind.status, kind.kind, text = http.StatusInternalServerError, kindTool, textInternal
+		p.status, p.kind, text = http.StatusInternalServerError, kindTool, textInternal
 	case class == gateway.Full:
 		text = textFull
 	}
-	p := problem{kind.status, kind.kind, text, abi.Internal}
+	p.message, p.code = text, abi.Internal
 	if a.local {
 		p.message = err.Error()
 		if e := (*abi.Error)(nil); errors.As(err, &e) {
 			p.code = e.Code
 		}
 	}
-	return p
+	return &p
 }
 
 // fail writes a problem.
-func (a *API) fail(w http.ResponseWriter, p problem) {
-	if p.status == http.StatusServiceUnavailable {
+func (a *API) fail(w http.ResponseWriter, p *problem) {
+	if p.again {
 		w.Header().Set("Retry-After", "1")
 	}
 	o := jsonappend.Open(nil)
@@ -94,5 +96,5 @@ func (a *API) fail(w http.ResponseWriter, p problem) {
 }
 
 func (a *API) forbid(w http.ResponseWriter, message string) {
-	a.fail(w, problem{http.StatusForbidden, kindForbidden, message, abi.Forbidden})
+	a.fail(w, newProblem(http.StatusForbidden, kindForbidden, message, abi.Forbidden))
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -29,9 +30,12 @@ func TestProblems(t *testing.T) {
 		{abi.NewError(abi.Conflict, "late"), 409, `{"ok":false,"error":{"type":"conflict","message":"late"}}`, "conflict"},
 		{abi.NewError(abi.Limit, "step took 5 s"), 429, `{"ok":false,"error":{"type":"too_many_requests","message":"step took 5 s"}}`, "limit"},
 		{errFull, 507, full, "limit"},
+		{gateway.ErrBusy, 429, `{"ok":false,"error":{"type":"too_many_requests","message":"` + gateway.ErrBusy.Error() + `"}}`, "internal"},
 		{gateway.ErrClosing, 503, `{"ok":false,"error":{"type":"unavailable","message":"` + gateway.ErrClosing.Error() + `"}}`, "internal"},
 		{&abi.Error{Code: abi.Internal, Message: "secret detail"}, 500, internal, "internal"},
 		{errors.New("secret detail"), 500, internal, "internal"},
+		{context.DeadlineExceeded, 500, internal, "internal"},
+		{context.Canceled, 500, internal, "internal"},
 	} {
 		for _, local := range []bool{false, true} {
 			a, w := &API{local: local}, httptest.NewRecorder()
@@ -44,7 +48,7 @@ func TestProblems(t *testing.T) {
 			if w.Code != c.status || w.Body.String() != want {
 				t.Errorf("%v: %d %s, want %d %s", c.err, w.Code, w.Body, c.status, want)
 			}
-			if again := w.Header().Get("Retry-After"); (again != "") != (c.status == 503) {
+			if again := w.Header().Get("Retry-After"); (again != "") != (c.err == gateway.ErrBusy || c.err == gateway.ErrClosing) {
 				t.Errorf("%v: Retry-After %q", c.err, again)
 			}
 		}

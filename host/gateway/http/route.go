@@ -96,7 +96,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		allowed := strings.Join(to.methods, ", ")
 		w.Header().Set("Allow", allowed)
-		a.fail(w, problem{http.StatusMethodNotAllowed, kindMethod, "use " + allowed, abi.Unsupported})
+		a.fail(w, newProblem(http.StatusMethodNotAllowed, kindMethod, "use "+allowed, abi.Unsupported))
 		return
 	}
 	if e.open {
@@ -106,7 +106,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	who, err := a.admission.Identify(r)
 	if err != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		a.fail(w, problem{http.StatusUnauthorized, kindUnauthorized, err.Error(), abi.Forbidden})
+		a.fail(w, newProblem(http.StatusUnauthorized, kindUnauthorized, err.Error(), abi.Forbidden))
 		return
 	}
 	if e.operator != "" && !who.Caller.Operator {
@@ -148,14 +148,13 @@ func (a *API) operate(w http.ResponseWriter, r *http.Request, who *gateway.Ident
 func (a *API) enter(w http.ResponseWriter, r *http.Request, maxBody int64) (request *gateway.Request, body []byte, ok bool) {
 	request, err := a.admission.Enter(r.Context())
 	if err != nil {
-		w.Header().Set("Retry-After", "1")
 		a.fail(w, a.problem(err))
 		return nil, nil, false
 	}
 	body, no := a.body(w, r, maxBody)
 	if no != nil {
 		request.Done()
-		a.fail(w, *no)
+		a.fail(w, no)
 		return nil, nil, false
 	}
 	return request, body, true

@@ -97,7 +97,7 @@ func TestListIsPrivate(t *testing.T) {
 	}{
 		{abi.NewError(abi.Conflict, "another owner"), "another owner"},
 		{errors.New("secret detail"), "the gateway's log has the details"},
-		{context.DeadlineExceeded, "deadline"},
+		{context.DeadlineExceeded, "the gateway's log has the details"},
 	} {
 		f.lists = c.err
 		if _, err := session.ListTools(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {

@@ -7,19 +7,19 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// arrival is a delivery on its way into the lane of a place.
+// arrival is a delivery on its way into the queue of a destination.
 type arrival struct {
-	place  place
-	ticket *ticket
+	destination destination
+	delivery    *pending
 }
 
-// handle brings a delivery that is due into the lane of its target, and with it
+// handle brings a delivery that is due into the queue of its target, and with it
 // all others that are due: what became due at once is put in order before any of
 // it is tried.
 func (b *Outbox) handle(ctx context.Context, id string) error {
 	b.arriving.Lock()
 	defer b.arriving.Unlock()
-	if b.lined(id) {
+	if b.queued(id) {
 		return nil
 	}
 	v, err := b.o.Store.View(ctx)
@@ -35,7 +35,7 @@ func (b *Outbox) handle(ctx context.Context, id string) error {
 }
 
 // arrivals returns the delivery with this id, and all others that are due and in
-// no lane.
+// no queue.
 func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arrival, error) {
 	first, err := b.arrival(ctx, v, id)
 	if err != nil {
@@ -59,14 +59,14 @@ func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arriv
 	return all, nil
 }
 
-// absent returns what is due by now and in no lane.
+// absent returns what is due by now and in no queue.
 func (b *Outbox) absent(due []store.Due) []store.Due {
 	now := b.o.Now().UnixMilli()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []store.Due
 	for _, d := range due {
-		if d.At <= now && b.tickets[d.ID] == nil {
+		if d.At <= now && b.pending[d.ID] == nil {
 			all = append(all, d)
 		}
 	}
@@ -89,5 +89,5 @@ func (b *Outbox) arrival(ctx context.Context, v store.View, id string) (arrival,
 		}
 		t = resolve(s)
 	}
-	return arrival{placeOf(t), &ticket{id: id, created: d.CreatedAt}}, nil
+	return arrival{destinationOf(t), &pending{id: id, created: d.CreatedAt}}, nil
 }

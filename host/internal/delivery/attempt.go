@@ -12,34 +12,34 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// result is what an attempt means for the lane.
+// result is what an attempt means for the queue.
 type result struct {
 	stays bool          // the delivery is pending still
 	rest  time.Duration // how long to leave the target alone
 	all   bool          // that holds for the rest of this round too
-	moves *place        // the delivery belongs to another lane
+	moves *destination  // the delivery belongs to another queue
 }
 
 // attempt brings a delivery one step further.
-func (b *Outbox) attempt(p place, t *ticket) result {
-	release, ok := b.slots.acquire(b.stop, p.channel)
+func (b *Outbox) attempt(to destination, p *pending) result {
+	release, ok := b.slots.acquire(b.stop, to.channel)
 	if !ok {
 		return result{stays: true, all: true}
 	}
 	defer release()
-	dest, missing := b.sink(p.channel)
+	dest, missing := b.sink(to.channel)
 	var d *store.Delivery
-	claim, err := b.o.Worker.Claim(b.ctx, store.KindDelivery, t.id, func(tx store.Tx) (err error) {
-		if d, err = b.prepare(tx, t); err != nil || d == nil || d.Status != store.DeliveryPending || t.posted {
+	claim, err := b.o.Worker.Claim(b.ctx, store.KindDelivery, p.id, func(tx store.Tx) (err error) {
+		if d, err = b.prepare(tx, p); err != nil || d == nil || d.Status != store.DeliveryPending || p.posted {
 			return err
 		}
-		if placeOf(d.Target) == p && missing == nil {
+		if destinationOf(d.Target) == to && missing == nil {
 			d.Attempts++
 		}
 		return tx.PutDelivery(d)
 	})
 	if err != nil {
-		return b.storeFailed(t, err)
+		return b.storeFailed(p, err)
 	}
 	if claim == nil { // it has ended, or another process has it
 		return result{}
@@ -47,34 +47,34 @@ func (b *Outbox) attempt(p place, t *ticket) result {
 	defer claim.Close()
 	switch {
 	case d == nil:
-		return b.record(t, nil, func(ctx context.Context) error { return claim.Finish(ctx, nil) })
+		return b.record(p, nil, func(ctx context.Context) error { return claim.Finish(ctx, nil) })
 	case d.Status != store.DeliveryPending:
-		return b.conclude(claim, t, d, d.Status, d.Error)
-	case t.posted:
-		return b.conclude(claim, t, d, store.DeliveryDelivered, "")
-	case placeOf(d.Target) != p:
-		// The session has got another target since it was put into this lane.
-		to := placeOf(d.Target)
-		r := b.record(t, nil, func(ctx context.Context) error { return claim.GiveBack(ctx, nil) })
+		return b.conclude(claim, p, d, d.Status, d.Error)
+	case p.posted:
+		return b.conclude(claim, p, d, store.DeliveryDelivered, "")
+	case destinationOf(d.Target) != to:
+		// The session has got another target since it was put into this queue.
+		moved := destinationOf(d.Target)
+		r := b.record(p, nil, func(ctx context.Context) error { return claim.GiveBack(ctx, nil) })
 		if !r.stays {
-			r.moves = &to
+			r.moves = &moved
 		}
 		return r
 	case missing != nil:
-		return b.conclude(claim, t, d, store.DeliveryFailed, missing.Error())
+		return b.conclude(claim, p, d, store.DeliveryFailed, missing.Error())
 	}
-	return b.posted(claim, t, d, b.post(claim, dest, d))
+	return b.posted(claim, p, d, b.post(claim, dest, d))
 }
 
 // prepare reads a delivery and gives it its target. It returns nil when there is
 // none or it has ended; otherwise its status says whether it is to be posted. It
 // writes nothing.
-func (b *Outbox) prepare(tx store.Tx, t *ticket) (*store.Delivery, error) {
-	d, err := tx.Delivery(t.id)
+func (b *Outbox) prepare(tx store.Tx, p *pending) (*store.Delivery, error) {
+	d, err := tx.Delivery(p.id)
 	if err != nil || d == nil || d.Ended() {
 		return nil, err
 	}
-	if t.posted {
+	if p.posted {
 		return d, nil
 	}
 	s, err := tx.Session(d.SessionKey)
@@ -114,8 +114,9 @@ func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err
 	defer cancel()
 	defer context.AfterFunc(b.ctx, cancel)()
 	defer func() {
-		if p := recover(); p != nil {
-			b.o.Logger.Error("delivery: the sink panicked", "delivery", d.ID, "channel", d.Target.Channel, "panic", p, "stack", string(debug.Stack()))
+		if why := recover(); why != nil {
+			b.o.Logger.Error("delivery: the sink panicked", "delivery", d.ID, "channel", d.Target.Channel,
+				"panic", why, "stack", string(debug.Stack()))
 			err = errors.New("the sink panicked: see the log")
 		}
 	}()
@@ -125,17 +126,17 @@ func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err
 }
 
 // posted records how a post went.
-func (b *Outbox) posted(claim *work.Claim, t *ticket, d *store.Delivery, err error) result {
+func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err error) result {
 	var permanent *sink.Permanent
 	now, deadline := b.o.Now(), time.UnixMilli(d.CreatedAt).Add(b.o.MaxAge())
 	switch {
 	case err == nil:
-		t.posted = true
-		return b.conclude(claim, t, d, store.DeliveryDelivered, "")
+		p.posted = true
+		return b.conclude(claim, p, d, store.DeliveryDelivered, "")
 	case errors.As(err, &permanent):
-		return b.conclude(claim, t, d, store.DeliveryFailed, err.Error())
+		return b.conclude(claim, p, d, store.DeliveryFailed, err.Error())
 	case !now.Before(deadline):
-		return b.conclude(claim, t, d, store.DeliveryFailed, fmt.Sprintf("gave up after %s: last error: %v", b.o.MaxAge(), err))
+		return b.conclude(claim, p, d, store.DeliveryFailed, fmt.Sprintf("gave up after %s: last error: %v", b.o.MaxAge(), err))
 	}
 	var later *sink.Later
 	all := errors.As(err, &later)
@@ -145,7 +146,7 @@ func (b *Outbox) posted(claim *work.Claim, t *ticket, d *store.Delivery, err err
 	}
 	d.Error, d.UpdatedAt = brief(err.Error()), now.UnixMilli()
 	b.o.Logger.Warn("delivery: not posted yet", "delivery", d.ID, "channel", d.Target.Channel, "attempt", d.Attempts, "next", next, "error", d.Error)
-	r := b.record(t, d, func(ctx context.Context) error {
+	r := b.record(p, d, func(ctx context.Context) error {
 		return claim.GiveBack(ctx, func(tx store.Tx) error {
 			if err := tx.PutDelivery(d); err != nil {
 				return err
@@ -160,10 +161,10 @@ func (b *Outbox) posted(claim *work.Claim, t *ticket, d *store.Delivery, err err
 }
 
 // conclude records how a delivery has ended.
-func (b *Outbox) conclude(claim *work.Claim, t *ticket, d *store.Delivery, status, why string) result {
+func (b *Outbox) conclude(claim *work.Claim, p *pending, d *store.Delivery, status, why string) result {
 	now := b.o.Now().UnixMilli()
 	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, brief(why), now, now
-	return b.record(t, d, func(ctx context.Context) error {
+	return b.record(p, d, func(ctx context.Context) error {
 		return claim.Finish(ctx, func(tx store.Tx) error {
 			if err := tx.PutDelivery(d); err != nil {
 				return err
@@ -189,12 +190,12 @@ func tell(tx store.Tx, d *store.Delivery) error {
 }
 
 // record writes, whatever becomes of the outbox meanwhile. When that fails, the
-// delivery stays in its lane.
-func (b *Outbox) record(t *ticket, d *store.Delivery, write func(context.Context) error) result {
+// delivery stays in its queue.
+func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Context) error) result {
 	if err := write(context.WithoutCancel(b.ctx)); err != nil {
-		return b.storeFailed(t, err)
+		return b.storeFailed(p, err)
 	}
-	t.stuck = 0
+	p.stuck = 0
 	if d != nil && d.Ended() {
 		b.watch.Tell(d.ID)
 		if d.Status == store.DeliveryFailed {
@@ -204,9 +205,9 @@ func (b *Outbox) record(t *ticket, d *store.Delivery, write func(context.Context
 	return result{}
 }
 
-// storeFailed lets the lane rest because the store, or the claim, did not last.
-func (b *Outbox) storeFailed(t *ticket, err error) result {
-	t.stuck++
-	b.o.Logger.Error("delivery: cannot be recorded, will be tried again", "delivery", t.id, "posted", t.posted, "error", err)
-	return result{stays: true, rest: work.Backoff(t.stuck), all: true}
+// storeFailed lets the queue rest because the store, or the claim, did not last.
+func (b *Outbox) storeFailed(p *pending, err error) result {
+	p.stuck++
+	b.o.Logger.Error("delivery: cannot be recorded, will be tried again", "delivery", p.id, "posted", p.posted, "error", err)
+	return result{stays: true, rest: work.Backoff(p.stuck), all: true}
 }

@@ -10,7 +10,7 @@
 //
 // and both ends are commits; the second one does nothing when somebody else has
 // claimed the delivery meanwhile. The target is resolved by the first attempt
-// (S9) and kept: later attempts go to the same place.
+// (S9) and kept: later attempts go to the same destination.
 //
 // # Once, or at least once
 //
@@ -32,16 +32,16 @@
 //
 // # Retries and order
 //
-// The deliveries to one target (channel and recipient) form a lane. They are
+// The deliveries to one destination (channel and recipient) form a queue. They are
 // tried in the order of their creation, one at a time, each once a round. After a
-// round in which some failed for now, the lane rests as long as the one that has
+// round in which some failed for now, the queue rests as long as the one that has
 // failed most often needs: 1 s, doubling to 5 min. So an outage keeps the order,
 // and a message that fails again and again holds others up for one such pause and
 // no longer. When the other side names a time, nothing is tried for that target
 // until then (within an hour); and no round goes on after its fourth failure. The
 // order is a process's own: it begins anew with a restart.
 //
-// A delivery that still fails MaxAge after its creation has failed. Lanes work
+// A delivery that still fails MaxAge after its creation has failed. Queues work
 // side by side, within bounds for all and for each channel, so that a channel
 // whose posts hang does not stop the others.
 package delivery

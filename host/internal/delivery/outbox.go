@@ -76,13 +76,13 @@ type Outbox struct {
 	cancel  context.CancelFunc
 	stop    chan struct{} // closed: no attempt begins any more
 	once    sync.Once
-	running sync.WaitGroup // lanes
+	running sync.WaitGroup // queues
 
-	arriving sync.Mutex // held while deliveries are brought from the store into lanes
+	arriving sync.Mutex // held while deliveries are brought from the store into queues
 
 	mu      sync.Mutex
-	lanes   map[place]*lane
-	tickets map[string]*ticket // of all lanes, by the delivery's id
+	queues  map[destination]*queue
+	pending map[string]*pending // of all queues, by the delivery's id
 }
 
 // New returns an outbox that posts nothing until it is started.
@@ -93,7 +93,7 @@ func New(o *Options) (*Outbox, error) {
 	}
 	b := &Outbox{
 		o: options, stop: make(chan struct{}), slots: newSlots(concurrency),
-		lanes: map[place]*lane{}, tickets: map[string]*ticket{},
+		queues: map[destination]*queue{}, pending: map[string]*pending{},
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.agenda, err = work.NewAgenda(&work.AgendaOptions{

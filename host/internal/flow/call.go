@@ -19,6 +19,7 @@ type Call struct {
 	Key    store.CallKey
 	Tool   string
 	Args   []byte
+	Digest string // Digest of Tool and Args
 	Caller abi.Caller
 	// Check, unless nil, fails in the transaction that accepts the call when its
 	// caller may not make it any more.
@@ -61,13 +62,12 @@ func (m *Manager) Accept(ctx context.Context, c *Call) (answer *Answer, flowID s
 
 // accept returns the flow of a call, or the answer of a call that was refused.
 func (m *Manager) accept(ctx context.Context, c *Call) (*store.Flow, *Answer, error) {
-	digest := Digest(c.Tool, c.Args)
 	known, err := m.known(ctx, c.Key)
 	if err != nil {
 		return nil, nil, err
 	}
 	if known == nil {
-		f, answer, err := m.begin(ctx, c, digest)
+		f, answer, err := m.begin(ctx, c)
 		if !errors.Is(err, errJoined) {
 			return f, answer, err
 		}
@@ -75,7 +75,7 @@ func (m *Manager) accept(ctx context.Context, c *Call) (*store.Flow, *Answer, er
 			return nil, nil, err
 		}
 	}
-	if known == nil || known.Digest != digest {
+	if known == nil || known.Digest != c.Digest {
 		return nil, nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the call id %q was used before with another tool or other arguments; use a new one for a new call", c.Key.ID))
 	}
 	return known, nil, nil
@@ -139,10 +139,10 @@ func (m *Manager) forgotten(f *store.Flow) bool {
 
 // begin runs the first step and commits it. A step that wants neither effects
 // nor a wait has refused the call: it is answered, and nothing is stored.
-func (m *Manager) begin(ctx context.Context, c *Call, digest string) (*store.Flow, *Answer, error) {
+func (m *Manager) begin(ctx context.Context, c *Call) (*store.Flow, *Answer, error) {
 	now := m.now()
 	f := store.Flow{
-		ID: "f_" + m.options.NewID(), Call: c.Key, Digest: digest, Tool: c.Tool, Caller: c.Caller,
+		ID: "f_" + m.options.NewID(), Call: c.Key, Digest: c.Digest, Tool: c.Tool, Caller: c.Caller,
 		AcceptedAt: now,
 	}
 	v := m.options.Versions.Use()

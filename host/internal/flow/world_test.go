@@ -240,7 +240,7 @@ func (w *world) call(ctx context.Context, id, args string) <-chan reply {
 	go func() {
 		a, id, err := w.flows.Accept(ctx, &flow.Call{
 			Key: store.CallKey{Scope: "s", ID: id}, Tool: "sessions_send", Args: []byte(args),
-			Caller: w.as,
+			Digest: flow.Digest("sessions_send", []byte(args)), Caller: w.as,
 		})
 		if id != "" {
 			close(waiting)

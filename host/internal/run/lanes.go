@@ -3,6 +3,7 @@ package run
 import (
 	"container/heap"
 
+	"github.com/parley-wasm/parley/host/internal/work"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -26,18 +27,22 @@ const (
 
 // ticket is a run's place in the queue.
 type ticket struct {
+	work.Position // in the heap of its lane or group
+
 	id      string
 	seq     int64 // order of acceptance
 	session string
 	group   string
 
 	state state
-	index int // in the heap of its lane or group
 
 	aborted  bool     // to be brought to its end alone
 	failures int      // to begin or to end it, in a row
 	unsaved  *unsaved // what an attempt came to that could not be stored
 }
+
+// Before reports whether the run was accepted before another one.
+func (t *ticket) Before(other *ticket) bool { return t.seq < other.seq }
 
 func ticketOf(r *store.Run) *ticket {
 	return &ticket{id: r.ID, seq: r.Seq, session: r.SessionKey, group: r.Group}
@@ -56,15 +61,15 @@ type lanes struct {
 
 // lane is one session's queue.
 type lane struct {
-	owner *ticket // once it has been active; nil: the lane is free
-	head  *ticket // of a free lane: the ready one
-	rest  tickets
+	owner *ticket            // once it has been active; nil: the lane is free
+	head  *ticket            // of a free lane: the ready one
+	rest  work.Heap[*ticket] // the oldest on top
 }
 
 // group is the runs that share slots.
 type group struct {
 	used  int
-	ready tickets
+	ready work.Heap[*ticket] // the oldest on top
 }
 
 func newLanes(bound func(group string) int) *lanes {
@@ -100,11 +105,11 @@ func (l *lanes) add(t *ticket) {
 
 // advance makes a free lane's oldest ticket the ready one.
 func (l *lanes) advance(q *lane) {
-	if q.owner != nil || len(q.rest) == 0 || q.head != nil && q.head.seq < q.rest[0].seq {
+	if q.owner != nil || len(q.rest) == 0 || q.head != nil && q.head.Before(q.rest[0]) {
 		return
 	}
 	if last := q.head; last != nil {
-		heap.Remove(&l.group(last).ready, last.index)
+		heap.Remove(&l.group(last).ready, last.Index)
 		last.state = waiting
 		heap.Push(&q.rest, last)
 	}
@@ -140,11 +145,17 @@ func (l *lanes) nextOf(name string) []*ticket {
 	return going
 }
 
-// activate gives a ticket that is ready or suspended a slot, whatever the bound.
+// activate gives a ticket that is ready or suspended a slot. It does not look at the
+// bound, which next has observed before it calls. Two others call it, after which a group
+// may use more slots than its bound until enough of its runs have ended or been suspended:
+//
+//   - Resume: a run that has waited in a tool is an agent at work, and cannot be held up.
+//   - Abort: an aborted run is brought to its end, which executes no agent, and must
+//     not wait for those that do.
 func (l *lanes) activate(t *ticket) {
 	g := l.group(t)
 	if t.state == ready {
-		heap.Remove(&g.ready, t.index)
+		heap.Remove(&g.ready, t.Index)
 		q := l.lane(t)
 		q.head, q.owner = nil, t
 	}
@@ -178,10 +189,10 @@ func (l *lanes) remove(t *ticket) {
 	q := l.lane(t)
 	switch t.state {
 	case waiting:
-		heap.Remove(&q.rest, t.index)
+		heap.Remove(&q.rest, t.Index)
 	case ready:
 		g := l.group(t)
-		heap.Remove(&g.ready, t.index)
+		heap.Remove(&g.ready, t.Index)
 		l.tidy(t.group, g)
 	case active:
 		l.release(t)
@@ -204,29 +215,4 @@ func (l *lanes) tidy(name string, g *group) {
 	if g.used == 0 && len(g.ready) == 0 {
 		delete(l.groups, name)
 	}
-}
-
-// tickets is a heap, the oldest on top.
-type tickets []*ticket
-
-func (h tickets) Len() int           { return len(h) }
-func (h tickets) Less(i, j int) bool { return h[i].seq < h[j].seq }
-func (h tickets) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *tickets) Push(x any) {
-	t := x.(*ticket)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *tickets) Pop() any {
-	old := *h
-	last := len(old) - 1
-	t := old[last]
-	old[last] = nil
-	*h = old[:last]
-	return t
 }

@@ -26,14 +26,14 @@ func Backoff(failures int) time.Duration {
 // heap, and those that are being handled. It is for one goroutine at a time.
 type plan struct {
 	entries map[string]*entry
-	waiting entries
+	waiting Heap[*entry] // what is due first on top
 }
 
 // entry is one piece of work. It is in the heap unless it is being handled.
 type entry struct {
+	Position
 	id       string
 	at       int64 // milliseconds; while it is handled: of being scheduled again
-	index    int   // in the heap
 	handling bool
 	again    bool      // it was scheduled while it was handled
 	failures int       // in a row
@@ -50,6 +50,9 @@ func (e *entry) due() time.Time {
 	return e.after
 }
 
+// Before reports whether the piece is due before another one.
+func (e *entry) Before(other *entry) bool { return e.due().Before(other.due()) }
+
 // set says that a piece is scheduled for that time.
 func (p *plan) set(id string, at int64) {
 	e := p.entries[id]
@@ -62,7 +65,7 @@ func (p *plan) set(id string, at int64) {
 		e.at, e.again = at, true
 	default:
 		e.at = at
-		heap.Fix(&p.waiting, e.index)
+		heap.Fix(&p.waiting, e.Index)
 	}
 }
 
@@ -86,10 +89,10 @@ func (p *plan) replace(due []store.Due, newer map[string]struct{}) {
 		e.at = d.At
 		kept[d.ID] = e
 	}
-	p.entries, p.waiting = kept, make(entries, 0, len(kept))
+	p.entries, p.waiting = kept, make(Heap[*entry], 0, len(kept))
 	for _, e := range kept {
 		if !e.handling {
-			e.index = len(p.waiting)
+			e.Index = len(p.waiting)
 			p.waiting = append(p.waiting, e)
 		}
 	}
@@ -106,7 +109,7 @@ func (p *plan) first() *entry {
 
 // begin says that the entry is being handled now.
 func (p *plan) begin(e *entry) {
-	heap.Remove(&p.waiting, e.index)
+	heap.Remove(&p.waiting, e.Index)
 	e.handling, e.again = true, false
 }
 
@@ -126,29 +129,4 @@ func (p *plan) failed(e *entry, now time.Time) {
 	e.failures++
 	e.after = now.Add(Backoff(e.failures))
 	heap.Push(&p.waiting, e)
-}
-
-// entries is a heap, what is due first on top.
-type entries []*entry
-
-func (h entries) Len() int           { return len(h) }
-func (h entries) Less(i, j int) bool { return h[i].due().Before(h[j].due()) }
-func (h entries) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *entries) Push(x any) {
-	e := x.(*entry)
-	e.index = len(*h)
-	*h = append(*h, e)
-}
-
-func (h *entries) Pop() any {
-	old := *h
-	last := len(old) - 1
-	e := old[last]
-	old[last] = nil
-	*h = old[:last]
-	return e
 }

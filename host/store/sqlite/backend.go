@@ -33,21 +33,43 @@ func NewBackend(path string, o *Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %s: %w", path, err)
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(absolute))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: the directory %s does not exist: create it, or name another file", absolute, filepath.Dir(absolute))
-	}
+	resolved, err := resolve(absolute)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
-	}
-	resolved := filepath.Join(dir, filepath.Base(absolute))
-	if file, err := filepath.EvalSymlinks(resolved); err == nil {
-		resolved = file
+		return nil, err
 	}
 	if info, err := os.Stat(resolved); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a regular file: name the database file", absolute)
 	}
 	return &Backend{path: resolved, options: options}, nil
+}
+
+// maxLinks is how many links in a row resolve follows.
+const maxLinks = 40
+
+// resolve returns the path of the file that SQLite would open or create at path, with
+// all links resolved: also a link to a file that does not exist yet, because SQLite
+// creates that file and not one in place of the link.
+func resolve(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		folder, name := filepath.Split(at) // not Dir: "link/.." is the parent of the link's target
+		dir, err := filepath.EvalSymlinks(folder)
+		if errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%s: the directory %s does not exist: create it, or name another file", path, filepath.Clean(folder))
+		}
+		if err != nil {
+			return "", fmt.Errorf("sqlite: %w", err)
+		}
+		file := filepath.Join(dir, name)
+		target, err := os.Readlink(file)
+		if err != nil {
+			return file, nil // not a link, or nothing yet
+		}
+		if at = target; !filepath.IsAbs(target) {
+			at = dir + string(filepath.Separator) + target
+		}
+	}
+	return "", fmt.Errorf("%s: more than %d symbolic links in a row: name the database file", path, maxLinks)
 }
 
 // Kind returns "sqlite".

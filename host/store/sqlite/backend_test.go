@@ -33,17 +33,18 @@ func TestBackend(t *testing.T) {
 func TestEverySpellingIsOneLock(t *testing.T) {
 	for _, exists := range []bool{false, true} {
 		dir := t.TempDir()
-		folder, link := filepath.Join(dir, "folder"), filepath.Join(dir, "link")
-		path, alias := filepath.Join(folder, "a.db"), filepath.Join(dir, "alias.db")
-		if err := errors.Join(os.Mkdir(folder, 0o700), os.Symlink(folder, link)); err != nil {
+		folder, link := filepath.Join(dir, "deep", "folder"), filepath.Join(dir, "link")
+		path, alias := filepath.Join(folder, "a.db"), filepath.Join(dir, "deep", "alias.db")
+		again := filepath.Join(dir, "again.db")
+		if err := errors.Join(os.MkdirAll(folder, 0o700), os.Symlink(folder, link),
+			os.Symlink(path, alias), os.Symlink("link/../alias.db", again)); err != nil {
 			t.Fatal(err)
 		}
-		spellings := []string{path, filepath.Join(link, "a.db"), "a.db", "./x/../a.db"}
+		spellings := []string{path, filepath.Join(link, "a.db"), "a.db", "./x/../a.db", alias, again}
 		if exists {
-			if err := errors.Join(open(t, path).Close(), os.Symlink(path, alias)); err != nil {
+			if err := open(t, path).Close(); err != nil {
 				t.Fatal(err)
 			}
-			spellings = append(spellings, alias)
 		}
 		t.Chdir(folder)
 		b, err := sqlite.NewBackend(path, nil)
@@ -72,10 +73,16 @@ func TestEverySpellingIsOneLock(t *testing.T) {
 
 func TestBackendRefuses(t *testing.T) {
 	dir := t.TempDir()
+	circle, dangling := filepath.Join(dir, "circle.db"), filepath.Join(dir, "dangling.db")
+	if err := errors.Join(os.Symlink("circle.db", circle), os.Symlink(filepath.Join("absent", "a.db"), dangling)); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "absent", "a.db"): "does not exist: create it",
 		dir:                                  "is not a regular file",
 		os.DevNull:                           "is not a regular file",
+		circle:                               "links in a row",
+		dangling:                             "does not exist: create it",
 	} {
 		if _, err := sqlite.NewBackend(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v; want that it %s", path, err, want)

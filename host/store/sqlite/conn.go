@@ -84,18 +84,16 @@ func (c *conn) Exec(ctx context.Context, s relational.Statement, args ...any) er
 
 // Put executes a statement that inserts or updates one row. In SQLite a statement
 // that is refused changes nothing, and the transaction continues.
-func (c *conn) Put(ctx context.Context, s relational.Statement, args ...any) error {
+func (c *conn) Put(ctx context.Context, s relational.Statement, args ...any) (bool, error) {
 	result, err := c.exec(ctx, s, args)
 	if taken(err) {
-		return fmt.Errorf("%w: %w", relational.ErrTaken, err)
+		return false, fmt.Errorf("%w: %w", relational.ErrTaken, err)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if changed, err := result.RowsAffected(); changed > 0 || err != nil {
-		return err
-	}
-	return relational.ErrTaken
+	changed, err := result.RowsAffected()
+	return changed > 0, err
 }
 
 func (c *conn) exec(ctx context.Context, s relational.Statement, args []any) (sql.Result, error) {

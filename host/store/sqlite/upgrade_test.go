@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -51,36 +49,6 @@ func TestUpgrade(t *testing.T) {
 	}
 	if got := len(historyOf(t, db)); got != 2 {
 		t.Errorf("the transcript has %d messages; want 2", got)
-	}
-}
-
-// TestFormerRun reads a run with a member that runs had once.
-func TestFormerRun(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "parley.db")
-	db := open(t, path)
-	run := &store.Run{ID: "r", Seq: 1, SessionKey: key, Hops: 2, Status: "queued", QueuedAt: 1}
-	if err := db.Update(context.Background(), func(tx store.Tx) error { return tx.PutRun(run) }); err != nil {
-		t.Fatal(err)
-	}
-	execRaw(t, path, `UPDATE runs SET data = json_set(data, '$.depth', 1)`)
-	v, err := db.View(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	viewed, err := v.Run(context.Background(), "r")
-	listed, err2 := v.Runs(context.Background(), nil)
-	var got *store.Run
-	err3 := db.Update(context.Background(), func(tx store.Tx) (err error) {
-		got, err = tx.Run("r")
-		return err
-	})
-	if err := errors.Join(err, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]*store.Run{run, run, run}, append(listed, viewed, got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -46,9 +47,10 @@ type points struct {
 	halt
 	trace io.Writer // gets a line for each point
 
-	mu     sync.Mutex // of the trace
+	mu     sync.Mutex // of the trace, and what follows
 	count  int
 	halted bool
+	turns  []context.Context // of the agents that it has executed
 	// stopped is set before the process stops past its lease, and continued after:
 	// what the stop has interrupted may fail before the process notices that it was
 	// continued.
@@ -103,15 +105,32 @@ func (p *points) stop() {
 	p.continued.Store(p.PastLease)
 }
 
+// noticeLimit is how long a process may take to notice that it has lost its claims.
+const noticeLimit = 5 * time.Second
+
 // notice gives a process that was stopped past its lease the time to see that ctx has
 // ended. It cannot see that if it stops after it has looked for the last time.
 func (p *points) notice(ctx context.Context) {
 	if p.continued.Load() {
 		select {
 		case <-ctx.Done():
-		case <-time.After(5 * time.Second):
+		case <-time.After(noticeLimit):
 		}
 	}
+}
+
+// execute notes the context of an agent that the process executes.
+func (p *points) execute(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns = append(p.turns, ctx)
+}
+
+// executed returns the contexts of the agents that the process has executed.
+func (p *points) executed() []context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.turns)
 }
 
 // countedStore numbers the commits, countedSink the posts, countedAgent the executions.
@@ -148,6 +167,7 @@ func (s *countedSink) Post(ctx context.Context, m *sink.Message) error {
 }
 
 func (a *countedAgent) Run(ctx context.Context, t *runner.Turn) (o *runner.Outcome, err error) {
+	a.points.execute(ctx)
 	err = a.points.pass(pointAgent, func() (err error) {
 		a.points.notice(ctx)
 		o, err = a.Runner.Run(ctx, t)

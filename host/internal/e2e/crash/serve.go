@@ -161,13 +161,17 @@ func (s *server) follow(ctx context.Context, h *host.Host) (f *store.Flow, err e
 	if ctx.Err() == nil && !s.db.points.stopped.Load() {
 		return nil, err
 	}
-	// Other processes end its runs, and it notices that soon.
-	for try := 0; ; try++ {
-		if err = s.tokensRefused(h); err == nil || try == 100 {
-			return nil, err
+	// Other processes end its runs. It notices that soon: its agents' contexts end, and with
+	// them the tokens.
+	noticing, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeLimit)
+	defer cancel()
+	for _, turn := range s.db.points.executed() {
+		select {
+		case <-turn.Done():
+		case <-noticing.Done():
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
+	return nil, s.tokensRefused(h)
 }
 
 // tokensRefused fails when the token of an attempt that has ended is still accepted.

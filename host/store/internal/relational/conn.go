@@ -24,10 +24,11 @@ type Conn interface {
 	// next statement that returns something, or until the commit, and then report
 	// its error there.
 	Exec(ctx context.Context, s Statement, args ...any) error
-	// Put executes a statement that inserts or updates one row. When another row has
-	// one of its keys it changes nothing, returns ErrTaken, and the transaction
-	// continues.
-	Put(ctx context.Context, s Statement, args ...any) error
+	// Put executes a statement that inserts or updates one row, and reports whether it
+	// did: a statement may say ON CONFLICT DO NOTHING. When another row has a key that
+	// the statement says nothing of, it changes nothing, returns ErrTaken, and the
+	// transaction continues.
+	Put(ctx context.Context, s Statement, args ...any) (changed bool, err error)
 }
 
 // Rows are the rows that a statement returned. The caller must close them. Loops

@@ -1,7 +1,6 @@
 package relational
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/parley-wasm/parley/abi"
@@ -108,12 +107,13 @@ func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	if !toolResult {
 		ordinal++
 	}
-	err := b.conn.Put(b.ctx, insertMessage, id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
-	if errors.Is(err, ErrTaken) {
-		return b.updateMessage(e, r)
-	}
+	inserted, err := b.conn.Put(b.ctx, insertMessage,
+		id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
 	if err != nil {
 		return store.Unchanged, err
+	}
+	if !inserted {
+		return b.updateMessage(e, r)
 	}
 	e.seq, e.ordinal = id, ordinal
 	return store.Inserted, b.putRaw(id, r)

@@ -95,7 +95,7 @@ func (t *Tx) put(noun, id string, call store.CallKey, s Statement, args ...any) 
 	if t.b.failed != nil {
 		return t.b.failed
 	}
-	err := t.b.conn.Put(t.b.ctx, s, args...)
+	_, err := t.b.conn.Put(t.b.ctx, s, args...)
 	if errors.Is(err, ErrTaken) {
 		return &abi.Error{Code: abi.Conflict, Message: fmt.Sprintf("the %s %s cannot be stored: another has its number or its call id %q", noun, id, call.ID), Cause: err}
 	}

@@ -32,27 +32,12 @@ func encode(row any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// formerRun is a run as earlier versions stored it. What the member said that runs
-// do not have any more follows from their sessions.
-type formerRun struct {
-	*store.Run
-	Depth int `json:"depth"`
-}
-
-// former returns what a row is decoded into: all that encode has ever written.
-func former(row any) any {
-	if r, ok := row.(*store.Run); ok {
-		return &formerRun{Run: r}
-	}
-	return row
-}
-
 // decode reads what encode wrote, and nothing else.
 func decode[T any](data string) (*T, error) {
 	row := new(T)
 	d := json.NewDecoder(strings.NewReader(data))
 	d.DisallowUnknownFields()
-	err := d.Decode(former(row))
+	err := d.Decode(row)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return row, nil

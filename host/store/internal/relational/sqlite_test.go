@@ -2,9 +2,12 @@ package relational_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
@@ -22,5 +25,30 @@ func init() {
 		}
 		t.Cleanup(func() { _ = v.Close() })
 		return v.(interface{ Conn() relational.Conn }).Conn()
+	}
+}
+
+// TestTakenMessageID asserts that only a message with the same source id is updated: a
+// clash of ids is an error, which undoes the transaction.
+func TestTakenMessageID(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	const key = "agent:main:main"
+	message := func(source string) *store.Message {
+		return &store.Message{SourceID: source, Role: "user", At: 1, JSON: []byte(`{"role":"user"}`)}
+	}
+	err = db.Update(t.Context(), func(tx store.Tx) error {
+		if err := errors.Join(tx.PutSession(&abi.Session{Key: key, SessionID: "s"}), tx.Append(key, message("a"))); err != nil {
+			return err
+		}
+		tx.(*relational.Tx).Misplace(key)
+		return tx.Append(key, message("b"))
+	})
+	if !errors.Is(err, relational.ErrTaken) {
+		t.Errorf("the second message has the id of the first: %v, want ErrTaken", err)
 	}
 }
