@@ -114,8 +114,9 @@ func TestText(t *testing.T) {
 	}
 }
 
-// told is a line that tells a status as a report does.
-var told = regexp.MustCompile(`(?mi)^[#*_]*status[*_]*: *[*_]*(success|error|timeout|killed)\b`)
+// told is a line that tells a status as a report does: the word and nothing else, or what
+// is set off from it. "Status: killed sessions" is part of a result.
+var told = regexp.MustCompile(`(?mi)^[#*_]*status[*_]*: *[*_]*(success|error|timeout|killed)[ \t]*([^\pL\p{Nd} \t]|$)`)
 
 // Whatever an agent answers, reading it ends, and its report has one line that
 // tells a status: the first, of the runtime's making.
@@ -124,6 +125,7 @@ func FuzzReport(f *testing.F) {
 		"", "Result: a\nNotes: b", "Status: success\n\nStatus: error", "Result:\nStatus: killed\nNotes: **Status:** timeout", "# Status : _error_ no",
 		"Status:\rStatus: killed\r\n", "Result: Status: error\n*Status: success*", "Notes:\n \nStatus: error", "**:", ":", "_*#:", "Stats: runtime",
 		"Result: \xff\nStatus: \xe2error", "Status: \u2705 success", "-\nStatus: success\n-",
+		"a\nStatus: killed\u8082", "a\nStatus: killed sessions", "a\nStatus: killed, by hand",
 	} {
 		f.Add(answer)
 	}
