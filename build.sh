@@ -144,15 +144,16 @@ swaps() { go run ./host/internal/e2e/swaps "$@"; }
 soak() { go run ./host/internal/e2e/soak "$@"; }
 
 fuzz() {
-  local seconds=${1:-20} pkg name
-  go list ./... | while read -r pkg; do
-    go test -list '^Fuzz' "$pkg" | { grep '^Fuzz' || :; } | while read -r name; do
-      echo "== $pkg $name"
-      go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x "$pkg" |
-        awk '{ print; fflush() } match($0, /execs: [0-9]+/) { n = substr($0, RSTART + 7, RLENGTH - 7) }
-          END { printf "summary {\"targets\":1,\"executions\":%d}\n", n }'
-    done
-  done
+  local seconds=${1:-20} targets pkg name failed=()
+  # go test names the targets of a package, then the package.
+  targets=$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1 } $1 == "ok" { for (i = 0; i < n; i++) print $2, names[i]; n = 0 }')
+  while read -r pkg name; do
+    echo "== $pkg $name"
+    go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x "$pkg" |
+      awk '{ print; fflush() } match($0, /execs: [0-9]+/) { n = substr($0, RSTART + 7, RLENGTH - 7) }
+        END { printf "summary {\"targets\":1,\"executions\":%d}\n", n }' || failed+=("$pkg $name")
+  done <<<"$targets"
+  [ ${#failed[@]} -eq 0 ] || { printf 'failed: %s\n' "${failed[@]}" >&2; return 1; }
 }
 
 long() { go run ./host/internal/bench/long "$@"; }
