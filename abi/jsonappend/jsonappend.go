@@ -67,10 +67,6 @@ func Open(b []byte) Object { return Object{b: append(b, '{')} }
 // Close ends the object and returns the buffer.
 func (o *Object) Close() []byte { return append(o.b, '}') }
 
-// Len returns the number of bytes in the buffer so far, those before the
-// object included.
-func (o *Object) Len() int { return len(o.b) }
-
 // Key appends a member's name; the caller appends the value to the returned
 // buffer and gives it back with Value.
 func (o *Object) Key(name string) []byte {
