@@ -135,23 +135,23 @@ func encoded(t *testing.T) (all []message) {
 		add(name, e, e.AppendJSON(nil))
 	}
 	for name, op := range map[string]func() []byte{
-		"store.get.reply":     func() []byte { return abi.AppendSessionReply(nil, &session) },
-		"store.resolve.reply": func() []byte { return abi.AppendSessionReply(nil, nil) },
-		"store.create.reply":  func() []byte { return abi.AppendCreateReply(nil, session.Key, "s") },
+		"store.get.reply":     func() []byte { return abi.AppendReply(nil, &abi.SessionReply{Session: &session}) },
+		"store.resolve.reply": func() []byte { return abi.AppendReply(nil, &abi.SessionReply{}) },
+		"store.create.reply":  func() []byte { return abi.AppendReply(nil, &abi.CreateReply{SessionKey: session.Key, SessionID: "s"}) },
 		"store.archive.reply": func() []byte { return abi.AppendDoneReply(nil) },
 		"store.delete.reply":  func() []byte { return abi.AppendError(nil, "another", "x") },
-		"agent.status.reply":  func() []byte { return abi.AppendRunReply(nil, &run) },
-		"agent.waits.reply":   func() []byte { return abi.AppendWaitsReply(nil, true) },
-		"agent.run.reply":     func() []byte { return abi.AppendRunIDReply(nil, "r") },
-		"deliver.send.reply":  func() []byte { return abi.AppendDeliveryIDReply(nil, "d") },
+		"agent.status.reply":  func() []byte { return abi.AppendReply(nil, &abi.StatusReply{Run: &run}) },
+		"agent.waits.reply":   func() []byte { return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}) },
+		"agent.run.reply":     func() []byte { return abi.AppendReply(nil, &abi.RunReply{RunID: "r"}) },
+		"deliver.send.reply":  func() []byte { return abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}) },
 		"caller":              func() []byte { return (&abi.Caller{Operator: true, RunID: "r"}).AppendJSON(nil) },
 	} {
 		all = append(all, message{name, op()})
 	}
 	list := &abi.ListPage{Rows: []abi.ListRow{{Session: session, Messages: texts}}, More: true}
-	add("store.list.reply", list, list.AppendReply(nil))
+	add("store.list.reply", list, abi.AppendReply(nil, list))
 	history := &abi.HistoryPage{Messages: texts, More: true}
-	add("store.history.reply", history, history.AppendReply(nil))
+	add("store.history.reply", history, abi.AppendReply(nil, history))
 	facts := &abi.Facts{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
 	add("facts", facts, facts.AppendResult(nil))
 	return all
