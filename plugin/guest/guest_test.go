@@ -291,7 +291,14 @@ func TestParse(t *testing.T) {
 			t.Errorf("event %s: %+v, %v", doc, in, err)
 		}
 	}
-	if _, err := guest.ParseCall(operator + `,"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
-		t.Errorf("an unknown member was ignored: %v", err)
+	for _, member := range []string{`"Args":{}`, `"state":null`, `"stateVersion":1`, `"event":null`} {
+		if _, err := guest.ParseCall(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
+			t.Errorf("call with %s: %v", member, err)
+		}
+	}
+	for _, member := range []string{`"State":{}`, `"callId":"c"`, `"tool":"t"`, `"args":{}`} {
+		if _, err := guest.ParseResume(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
+			t.Errorf("resumption with %s: %v", member, err)
+		}
 	}
 }
