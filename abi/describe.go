@@ -26,7 +26,7 @@ var descriptionMembers = jsonobject.New(
 	jsonobject.Required("name", name, func(d *Description) any { return &d.Name }),
 	jsonobject.Required("version", name, func(d *Description) any { return &d.Version }),
 	jsonobject.Required("stateVersion", whole, func(d *Description) any { return &d.StateVersion }),
-	jsonobject.Required("resumes", list, func(d *Description) any { return versions{&d.Resumes} }),
+	jsonobject.Required("resumes", versionPair{}, func(d *Description) any { return versions{&d.Resumes} }),
 	jsonobject.Required("capabilities", texts, func(d *Description) any { return &d.Capabilities }),
 	jsonobject.Required("tools", list, func(d *Description) any { return jsonobject.Items(&d.Tools) }),
 )
@@ -39,7 +39,17 @@ func (d *Description) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject
 // AppendJSON appends the description's JSON.
 func (d *Description) AppendJSON(b []byte) []byte { return descriptionMembers.Append(b, d) }
 
-// versions is an array of the oldest and the newest version.
+// versionPair is the kind of an array of the oldest and the newest version.
+type versionPair struct{}
+
+func (versionPair) String() string { return "an array of two whole numbers" }
+
+func (versionPair) Check(v gjson.Result) jsonobject.Fault {
+	all := v.Array()
+	return jsonobject.WrongUnless(v.IsArray() && len(all) == 2 && whole.Check(all[0]) == 0 && whole.Check(all[1]) == 0)
+}
+
+// versions is a value of versionPair.
 type versions struct{ to *[2]int }
 
 func (r versions) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem {

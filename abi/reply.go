@@ -6,6 +6,12 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
+// AppendReply appends {"ok": reply}: a host function's answer to a request that it does
+// not refuse. AppendError appends a refusal.
+func AppendReply(b []byte, reply jsonobject.Value) []byte {
+	return append(reply.AppendJSON(append(b, `{"ok":`...)), '}')
+}
+
 // SessionReply is the reply of get and resolve.
 type SessionReply struct {
 	Session *Session // nil: there is none
@@ -20,10 +26,8 @@ func (r *SessionReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobjec
 	return sessionReplyMembers.Read(v, r, mode)
 }
 
-// AppendSessionReply appends the reply of get and resolve.
-func AppendSessionReply(b []byte, s *Session) []byte {
-	return append(sessionReplyMembers.Append(append(b, `{"ok":`...), &SessionReply{s}), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *SessionReply) AppendJSON(b []byte) []byte { return sessionReplyMembers.Append(b, r) }
 
 // ListPage is the reply of list.
 type ListPage struct {
@@ -36,15 +40,13 @@ var listPageMembers = jsonobject.New(
 	jsonobject.Always("more", flag, func(p *ListPage) any { return &p.More }),
 )
 
-// ReadJSON reads the page in a reply. Rows that have capacity are read into it.
+// ReadJSON reads the ok of a reply. Rows that have capacity are read into it.
 func (p *ListPage) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return listPageMembers.Read(v, p, mode)
 }
 
-// AppendReply appends the page as a host function's reply.
-func (p *ListPage) AppendReply(b []byte) []byte {
-	return append(listPageMembers.Append(append(b, `{"ok":`...), p), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (p *ListPage) AppendJSON(b []byte) []byte { return listPageMembers.Append(b, p) }
 
 // ListRow is one session of a list, with the messages asked for.
 type ListRow struct {
@@ -76,15 +78,13 @@ var historyPageMembers = jsonobject.New(
 	jsonobject.Always("more", flag, func(p *HistoryPage) any { return &p.More }),
 )
 
-// ReadJSON reads the page in a reply. Messages that have capacity are read into it.
+// ReadJSON reads the ok of a reply. Messages that have capacity are read into it.
 func (p *HistoryPage) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return historyPageMembers.Read(v, p, mode)
 }
 
-// AppendReply appends the page as a host function's reply.
-func (p *HistoryPage) AppendReply(b []byte) []byte {
-	return append(historyPageMembers.Append(append(b, `{"ok":`...), p), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (p *HistoryPage) AppendJSON(b []byte) []byte { return historyPageMembers.Append(b, p) }
 
 // StatusReply is the reply of status.
 type StatusReply struct {
@@ -100,10 +100,8 @@ func (r *StatusReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject
 	return statusReplyMembers.Read(v, r, mode)
 }
 
-// AppendRunReply appends the reply of status.
-func AppendRunReply(b []byte, run *Run) []byte {
-	return append(statusReplyMembers.Append(append(b, `{"ok":`...), &StatusReply{run}), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *StatusReply) AppendJSON(b []byte) []byte { return statusReplyMembers.Append(b, r) }
 
 // WaitsReply is the reply of waits.
 type WaitsReply struct {
@@ -119,10 +117,8 @@ func (r *WaitsReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.
 	return waitsReplyMembers.Read(v, r, mode)
 }
 
-// AppendWaitsReply appends the reply of waits.
-func AppendWaitsReply(b []byte, waits bool) []byte {
-	return append(waitsReplyMembers.Append(append(b, `{"ok":`...), &WaitsReply{&waits}), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *WaitsReply) AppendJSON(b []byte) []byte { return waitsReplyMembers.Append(b, r) }
 
 // RunReply is the reply of run.
 type RunReply struct {
@@ -138,10 +134,8 @@ func (r *RunReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pr
 	return runReplyMembers.Read(v, r, mode)
 }
 
-// AppendRunIDReply appends the reply of run.
-func AppendRunIDReply(b []byte, id string) []byte {
-	return append(runReplyMembers.Append(append(b, `{"ok":`...), &RunReply{id}), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *RunReply) AppendJSON(b []byte) []byte { return runReplyMembers.Append(b, r) }
 
 // SendReply is the reply of send.
 type SendReply struct {
@@ -157,10 +151,8 @@ func (r *SendReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.P
 	return sendReplyMembers.Read(v, r, mode)
 }
 
-// AppendDeliveryIDReply appends the reply of send.
-func AppendDeliveryIDReply(b []byte, id string) []byte {
-	return append(sendReplyMembers.Append(append(b, `{"ok":`...), &SendReply{id}), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *SendReply) AppendJSON(b []byte) []byte { return sendReplyMembers.Append(b, r) }
 
 // CreateReply is the reply of create.
 type CreateReply struct {
@@ -178,11 +170,8 @@ func (r *CreateReply) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject
 	return createReplyMembers.Read(v, r, mode)
 }
 
-// AppendCreateReply appends the reply of create.
-func AppendCreateReply(b []byte, key, sessionID string) []byte {
-	r := CreateReply{SessionKey: key, SessionID: sessionID}
-	return append(createReplyMembers.Append(append(b, `{"ok":`...), &r), '}')
-}
+// AppendJSON appends the ok of a reply.
+func (r *CreateReply) AppendJSON(b []byte) []byte { return createReplyMembers.Append(b, r) }
 
 // AppendDoneReply appends the reply of archive and delete.
 func AppendDoneReply(b []byte) []byte { return append(b, `{"ok":{}}`...) }

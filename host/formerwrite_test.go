@@ -158,8 +158,8 @@ func (w *formerWriter) parked() {
 		w.call(id, abi.ToolSend, "agent:main:asks:again", fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0}`, key))
 	}
 	bad := wasmtest.Plugin(wasmtest.Unreachable)
-	bad.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"parley","version":"bad","stateVersion":1,"resumes":[1,1],`+
-		`"tools":[{"name":"sessions_send","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":false,"needs":[]}]}`), wasmtest.I32(0))
+	bad.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"parley","version":"bad","stateVersion":1,"resumes":[1,1],"capabilities":[],`+
+		`"tools":[{"name":"sessions_send","description":"","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":false,"needs":[]}]}`), wasmtest.I32(0))
 	bad.Funcs[2].Body = wasmtest.Unreachable
 	if _, err := w.host.Swap(w.Context(), &host.Candidate{Wasm: bad.Encode(), Origin: "bad.wasm"}); err != nil {
 		w.Fatal(err)

@@ -8,11 +8,8 @@
 //		jsonobject.Optional("threadId", jsonobject.Text, func(t *Target) any { return &t.ThreadID }),
 //	)
 //
-// A table reads in one of two modes. Strict refuses whatever the table does not say:
-// unknown members, values of another kind, and objects that lack a required member.
-// Tolerant passes over unknown members, reads values of another kind as absent, and
-// refuses nothing but reports a required member that is missing. The reader does not find
-// repeated names and malformed JSON; package jsonstrict does.
+// A table reads in one of four modes, see Mode. The reader does not find repeated names
+// and malformed JSON; package jsonstrict does.
 //
 // What is read shares memory with the document, which must not change afterwards.
 package jsonobject
@@ -26,8 +23,14 @@ type Table[T any] struct {
 	at   []func(*T) any
 }
 
-// New returns a table of members, of which there are at most 64.
+// maxMembers is how many bits rows.read has for the members that it has seen.
+const maxMembers = 64
+
+// New returns a table of members. It panics when there are more than 64.
 func New[T any](members ...Member[T]) *Table[T] {
+	if len(members) > maxMembers {
+		panic("jsonobject: a table with more than 64 members")
+	}
 	t := &Table[T]{rows: make(rows, len(members)), at: make([]func(*T) any, len(members))}
 	for i := range members {
 		t.rows[i], t.at[i] = members[i].row, members[i].at
@@ -51,7 +54,8 @@ type Member[T any] struct {
 // Optional is a member that is written unless its value is zero. The name is plain
 // ASCII. at returns where the value is: a pointer to a string, int, int64, bool or
 // []string; a pointer to a *int64, *bool or *float64, which is nil when absent; a
-// pointer to a []byte with JSON text; or a Value.
+// pointer to a []byte with JSON text; or a Value, of which reading alone needs no more
+// than a Reader.
 func Optional[T any](name string, kind Kind, at func(*T) any) Member[T] {
 	return Member[T]{row{name, kind, optional}, at}
 }
@@ -65,6 +69,18 @@ func Always[T any](name string, kind Kind, at func(*T) any) Member[T] {
 func Required[T any](name string, kind Kind, at func(*T) any) Member[T] {
 	return Member[T]{row{name, kind, required}, at}
 }
+
+// Of returns *v as a Value of the table.
+func (t *Table[T]) Of(v *T) Value { return object[T]{t, v} }
+
+type object[T any] struct {
+	table *Table[T]
+	v     *T
+}
+
+func (o object[T]) ReadJSON(v gjson.Result, mode Mode) *Problem { return o.table.Read(v, o.v, mode) }
+
+func (o object[T]) AppendJSON(b []byte) []byte { return o.table.Append(b, o.v) }
 
 // Read reads the object v. Members that are absent leave *to as it is. In the mode
 // Tolerant all of the object is read even when a problem is returned.
@@ -84,10 +100,18 @@ func (t *Table[T]) Append(b []byte, from *T) []byte {
 // Mode is how an object is read.
 type Mode uint8
 
-// The two modes.
+// The modes.
 const (
+	// Tolerant passes over unknown members, reads values of another kind as absent, and
+	// refuses nothing but reports a required member that is missing.
 	Tolerant Mode = iota
+	// Strict refuses unknown members, values of another kind, and an object that lacks a
+	// required member.
 	Strict
+	// Open is Strict, but passes over unknown members: the document may get further ones.
+	Open
+	// Nullable is Strict, but a member that is null is absent.
+	Nullable
 )
 
 // Reader is what can be read.

@@ -1,6 +1,7 @@
 package jsonobject_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -83,20 +84,20 @@ func TestUpTo(t *testing.T) {
 	if got := before.Append(nil, o); string(got) != `{"text":"t","small":0,"big":1}` {
 		t.Errorf("got %s", got)
 	}
-	if p := before.Read(gjson.Parse(`{"big":1,"yes":true}`), o, jsonobject.Strict); p == nil || p.Error() != "yes is an unknown member" {
+	if p := before.Read(gjson.Parse(`{"big":1,"yes":true}`), o, jsonobject.Strict); p == nil || p.Error() != `unknown member "yes"; known are text, small, big` {
 		t.Errorf("got %v", p)
 	}
 }
 
 func TestStrict(t *testing.T) {
 	for doc, want := range map[string]string{
-		`[]`:                        " must be an object",
-		`null`:                      " must be an object",
+		`[]`:                        "the document must be an object",
+		`null`:                      "the document must be an object",
 		`{}`:                        "big is missing",
 		`{"big":"1"}`:               "big must be a whole number",
 		`{"big":1.5}`:               "big must be a whole number",
 		`{"big":null}`:              "big must be a whole number",
-		`{"big":1,"Text":"x"}`:      "Text is an unknown member",
+		`{"big":1,"Text":"x"}`:      `unknown member "Text"; known are text, small, big, yes, count, flag, cost, raw, names, one, many`,
 		`{"big":1,"text":7}`:        "text must be a string",
 		`{"big":1,"text":null}`:     "text must be a string",
 		`{"big":1,"small":10}`:      "small must be a whole number from -1 to 9",
@@ -109,13 +110,63 @@ func TestStrict(t *testing.T) {
 		`{"big":1,"one":{}}`:        "one.id is missing",
 		`{"big":1,"one":{"id":""}}`: "one.id is empty",
 		`{"big":1,"one":{"id":7}}`:  "one.id must be a string",
+		`{"big":1,"one":{"ID":7}}`:  `unknown member "one.ID"; known are id`,
 		`{"big":1,"many":{}}`:       "many must be an array",
-		`{"big":1,"many":[{"id":"x"},7,{"id":"y"}]}`: "many must be an object",
+		`{"big":1,"many":[{"id":"x"},7,{"id":"y"}]}`: "many.1 must be an object",
+		`{"big":1,"many":[{"id":"x"},{"id":7}]}`:     "many.1.id must be a string",
 	} {
 		if _, p := read(doc, jsonobject.Strict); p == nil || p.Error() != want {
 			t.Errorf("%s: %v, want %s", doc, p, want)
 		}
 	}
+}
+
+// TestOpenAndNullable reads as TestStrict does, but for unknown members and null.
+func TestOpenAndNullable(t *testing.T) {
+	for _, c := range []struct {
+		doc            string
+		open, nullable string
+	}{
+		{`{"big":1,"new":2,"one":{"id":"x","new":3}}`, "", `unknown member "new"; known are text, small, big, yes, count, flag, cost, raw, names, one, many`},
+		{`{"big":1,"many":[{"id":"x","new":3}]}`, "", `unknown member "many.0.new"; known are id`},
+		{`{"big":1,"text":null,"yes":null,"raw":null,"one":null,"many":null}`, "text must be a string", ""},
+		{`{"big":1,"one":{"id":null}}`, "one.id must be a string", "one.id is missing"},
+		{`{"big":null}`, "big must be a whole number", "big is missing"},
+		{`{"big":1,"yes":"true"}`, "yes must be true or false", "yes must be true or false"},
+		{`{}`, "big is missing", "big is missing"},
+		{`7`, "the document must be an object", "the document must be an object"},
+	} {
+		for mode, want := range map[jsonobject.Mode]string{jsonobject.Open: c.open, jsonobject.Nullable: c.nullable} {
+			if _, p := read(c.doc, mode); (p != nil || want != "") && (p == nil || p.Error() != want) {
+				t.Errorf("%s in mode %d: %v, want %s", c.doc, mode, p, want)
+			}
+		}
+	}
+	o := outer{text: "t", raw: []byte("1"), big: 1}
+	if p := outerMembers.Of(&o).ReadJSON(gjson.Parse(`{"big":2,"text":null,"raw":null}`), jsonobject.Nullable); p != nil || o.text != "t" || string(o.raw) != "1" || o.big != 2 {
+		t.Errorf("got %+v, %v", o, p)
+	}
+	if got := outerMembers.Of(&o).AppendJSON(nil); string(got) != `{"text":"t","small":0,"big":2,"raw":1}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestNew has a bit for each of 64 members and none for another one.
+func TestNew(t *testing.T) {
+	members := make([]jsonobject.Member[outer], 65)
+	for i := range members {
+		members[i] = jsonobject.Required(fmt.Sprint("m", i), jsonobject.Any, func(o *outer) any { return &o.raw })
+	}
+	var o outer
+	if p := jsonobject.New(members[:64]...).Read(gjson.Parse("{}"), &o, jsonobject.Strict); p == nil || p.Error() != "m0 is missing" {
+		t.Errorf("got %v", p)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a table has 65 members")
+		}
+	}()
+	jsonobject.New(members...)
 }
 
 // What is of another kind reads as absent; what follows it is read.

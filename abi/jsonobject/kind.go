@@ -7,10 +7,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Kind is what the value of a member must be. Its String completes "must be".
+// Kind is what the value of a member must be. A package may have kinds of its own.
 type Kind interface {
-	String() string
-	check(v gjson.Result) Fault
+	String() string             // completes "must be"
+	Check(v gjson.Result) Fault // Empty, Wrong, or 0
 }
 
 type basic uint8
@@ -36,7 +36,8 @@ var wanted = [...]string{
 
 func (k basic) String() string { return wanted[k] }
 
-func (k basic) check(v gjson.Result) Fault {
+// Check implements Kind.
+func (k basic) Check(v gjson.Result) Fault {
 	ok := true
 	switch k {
 	case Text:
@@ -61,7 +62,7 @@ func (k basic) check(v gjson.Result) Fault {
 	case Object:
 		ok = v.IsObject()
 	}
-	return wrongUnless(ok)
+	return WrongUnless(ok)
 }
 
 func allTexts(v gjson.Result) bool {
@@ -80,11 +81,13 @@ func (r Range) String() string {
 	return "a whole number from " + strconv.FormatInt(r.Low, 10) + " to " + strconv.FormatInt(r.High, 10)
 }
 
-func (r Range) check(v gjson.Result) Fault {
-	return wrongUnless(Whole.check(v) == 0 && v.Num >= float64(r.Low) && v.Num <= float64(r.High))
+// Check implements Kind.
+func (r Range) Check(v gjson.Result) Fault {
+	return WrongUnless(Whole.Check(v) == 0 && v.Num >= float64(r.Low) && v.Num <= float64(r.High))
 }
 
-func wrongUnless(ok bool) Fault {
+// WrongUnless returns Wrong for a value that is not ok.
+func WrongUnless(ok bool) Fault {
 	if ok {
 		return 0
 	}

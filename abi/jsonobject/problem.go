@@ -1,20 +1,26 @@
 package jsonobject
 
+import (
+	"strings"
+
+	"github.com/parley-wasm/parley/abi/jsonappend"
+)
+
 // Problem is why an object was refused.
 type Problem struct {
 	Fault Fault
-	Path  string // of the object in the document, such as "event.run"; "" is the document
-	Name  string // of the member
-	Kind  Kind   // what the member must be; nil when it is unknown
+	Path  string   // of the object in the document, such as "event.run" or "tools.0"; "" is the document
+	Name  string   // of the member; "" is the document itself
+	Kind  Kind     // what the value must be; nil when the member is unknown
+	Known []string // the members that the object may have, when this one is unknown
 }
 
-// Fault is what is wrong with a member, or with the object.
+// Fault is what is wrong with a value.
 type Fault uint8
 
 // The faults.
 const (
-	NoObject Fault = iota + 1
-	Unknown        // the object may not have the member
+	Unknown Fault = iota + 1 // the object may not have the member
 	Missing
 	Empty // a Name without a character
 	Wrong // a value of another kind
@@ -24,17 +30,15 @@ const (
 // parts.
 func (p *Problem) Error() string {
 	what := p.Name
-	if p.Path != "" {
-		what = p.Path
-		if p.Name != "" {
-			what += "." + p.Name
-		}
+	switch {
+	case p.Path != "":
+		what = p.Path + "." + p.Name
+	case p.Name == "":
+		what = "the document"
 	}
 	switch p.Fault {
-	case NoObject:
-		return what + " must be an object"
 	case Unknown:
-		return what + " is an unknown member"
+		return "unknown member " + string(jsonappend.String(nil, what)) + "; known are " + strings.Join(p.Known, ", ")
 	case Missing:
 		return what + " is missing"
 	case Empty:
@@ -43,10 +47,15 @@ func (p *Problem) Error() string {
 	return what + " must be " + p.Kind.String()
 }
 
-// within says that the object is the member name of another one.
-func (p *Problem) within(name string) {
-	if p.Path != "" {
-		name += "." + p.Path
+// within says that the value is the member name of another one.
+func (p *Problem) within(name string) *Problem {
+	switch {
+	case p.Name == "":
+		p.Name = name
+	case p.Path == "":
+		p.Path = name
+	default:
+		p.Path = name + "." + p.Path
 	}
-	p.Path = name
+	return p
 }

@@ -22,23 +22,26 @@ type rows []row
 
 // read reads an object whose member i goes to at(i).
 func (t rows) read(v gjson.Result, mode Mode, at func(i int) any) (bad *Problem) {
-	if mode == Strict && !v.IsObject() {
-		return &Problem{Fault: NoObject}
+	if mode != Tolerant && !v.IsObject() {
+		return &Problem{Fault: Wrong, Kind: Object}
 	}
 	next := 0
 	var seen uint64 // a bit for each member
 	v.ForEach(func(name, v gjson.Result) bool {
 		i := t.find(name.Str, next)
 		if i == len(t) {
-			if mode == Strict {
-				bad = &Problem{Fault: Unknown, Name: name.Str}
+			if mode == Strict || mode == Nullable {
+				bad = &Problem{Fault: Unknown, Name: name.Str, Known: t.names()}
 			}
 			return bad == nil
 		}
+		if mode == Nullable && v.Type == gjson.Null {
+			return true
+		}
 		next = i + 1
 		seen |= 1 << i
-		if mode == Strict {
-			bad = t[i].set(at(i), v)
+		if mode != Tolerant {
+			bad = t[i].set(at(i), v, mode)
 			return bad == nil
 		}
 		to := at(i)
@@ -71,6 +74,14 @@ func (t rows) find(name string, next int) int {
 	return len(t)
 }
 
+func (t rows) names() []string {
+	all := make([]string, len(t))
+	for i := range t {
+		all[i] = t[i].name
+	}
+	return all
+}
+
 func (t rows) missing(seen uint64) *Problem {
 	for i := range t {
 		if t[i].presence == required && seen&(1<<i) == 0 {
@@ -81,13 +92,12 @@ func (t rows) missing(seen uint64) *Problem {
 }
 
 // set stores a value of the member's kind.
-func (r *row) set(at any, v gjson.Result) *Problem {
-	if fault := r.kind.check(v); fault != 0 {
+func (r *row) set(at any, v gjson.Result, mode Mode) *Problem {
+	if fault := r.kind.Check(v); fault != 0 {
 		return &Problem{Fault: fault, Name: r.name, Kind: r.kind}
 	}
-	bad := set(at, v, Strict)
-	if bad != nil {
-		bad.within(r.name)
+	if bad := set(at, v, mode); bad != nil {
+		return bad.within(r.name)
 	}
-	return bad
+	return nil
 }

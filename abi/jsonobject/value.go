@@ -37,7 +37,7 @@ func set(at any, v gjson.Result, mode Mode) *Problem {
 			n := v.Num
 			*to = &n
 		}
-	case Value:
+	case Reader:
 		return to.ReadJSON(v, mode)
 	}
 	return nil
@@ -191,9 +191,12 @@ func (l items[T, P]) ReadJSON(v gjson.Result, mode Mode) (bad *Problem) {
 	*l.to = (*l.to)[:0]
 	v.ForEach(func(_, v gjson.Result) bool {
 		var one T
+		i := len(*l.to)
 		*l.to = append(*l.to, one)
-		bad = P(&(*l.to)[len(*l.to)-1]).ReadJSON(v, mode)
-		return bad == nil || mode == Tolerant
+		if p := P(&(*l.to)[i]).ReadJSON(v, mode); p != nil && mode != Tolerant {
+			bad = p.within(strconv.Itoa(i))
+		}
+		return bad == nil
 	})
 	return bad
 }

@@ -19,11 +19,6 @@ type Report struct {
 // IsZero reports whether nothing was repaired.
 func (r Report) IsZero() bool { return r == Report{} }
 
-// Total is the number of repairs.
-func (r Report) Total() int {
-	return r.UTF8 + r.Surrogates + r.Controls + r.Numbers + r.Duplicates + r.Marks
-}
-
 // Add adds the counts of o.
 func (r *Report) Add(o Report) {
 	r.UTF8 += o.UTF8

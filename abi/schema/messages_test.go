@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -135,23 +136,23 @@ func encoded(t *testing.T) (all []message) {
 		add(name, e, e.AppendJSON(nil))
 	}
 	for name, op := range map[string]func() []byte{
-		"store.get.reply":     func() []byte { return abi.AppendSessionReply(nil, &session) },
-		"store.resolve.reply": func() []byte { return abi.AppendSessionReply(nil, nil) },
-		"store.create.reply":  func() []byte { return abi.AppendCreateReply(nil, session.Key, "s") },
+		"store.get.reply":     func() []byte { return abi.AppendReply(nil, &abi.SessionReply{Session: &session}) },
+		"store.resolve.reply": func() []byte { return abi.AppendReply(nil, &abi.SessionReply{}) },
+		"store.create.reply":  func() []byte { return abi.AppendReply(nil, &abi.CreateReply{SessionKey: session.Key, SessionID: "s"}) },
 		"store.archive.reply": func() []byte { return abi.AppendDoneReply(nil) },
 		"store.delete.reply":  func() []byte { return abi.AppendError(nil, "another", "x") },
-		"agent.status.reply":  func() []byte { return abi.AppendRunReply(nil, &run) },
-		"agent.waits.reply":   func() []byte { return abi.AppendWaitsReply(nil, true) },
-		"agent.run.reply":     func() []byte { return abi.AppendRunIDReply(nil, "r") },
-		"deliver.send.reply":  func() []byte { return abi.AppendDeliveryIDReply(nil, "d") },
+		"agent.status.reply":  func() []byte { return abi.AppendReply(nil, &abi.StatusReply{Run: &run}) },
+		"agent.waits.reply":   func() []byte { return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}) },
+		"agent.run.reply":     func() []byte { return abi.AppendReply(nil, &abi.RunReply{RunID: "r"}) },
+		"deliver.send.reply":  func() []byte { return abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}) },
 		"caller":              func() []byte { return (&abi.Caller{Operator: true, RunID: "r"}).AppendJSON(nil) },
 	} {
 		all = append(all, message{name, op()})
 	}
 	list := &abi.ListPage{Rows: []abi.ListRow{{Session: session, Messages: texts}}, More: true}
-	add("store.list.reply", list, list.AppendReply(nil))
+	add("store.list.reply", list, abi.AppendReply(nil, list))
 	history := &abi.HistoryPage{Messages: texts, More: true}
-	add("store.history.reply", history, history.AppendReply(nil))
+	add("store.history.reply", history, abi.AppendReply(nil, history))
 	facts := &abi.Facts{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
 	add("facts", facts, facts.AppendResult(nil))
 	return all
@@ -212,14 +213,15 @@ func TestWrongMessages(t *testing.T) {
 	tests := map[string][]struct{ old, new string }{
 		"description": {{`"abi":1`, `"abi":2`}, {`"version":"1"`, `"version":"1 2"`}, {`[1,1]`, `[1]`}, {`store.get`, `store.patch`}, {`"name":"t",`, ``}, {`"readOnly":true`, `"readOnly":1`},
 			{`"name":"n"`, `"Name":"n"`}, {`"inputSchema":{"type":"object"}`, `"inputSchema":{}`}, {`"session"]`, `"gateway"]`}},
-		"call": {{`"abi":1`, `"abi":"1"`}, {`"now":2,`, ``}, {`"now"`, `"Now"`}, {`"now":2`, `"now":2.5`}, {`"now":2`, `"now":9007199254740993`}, {`"config":{}`, `"config":{},"event":null`},
+		"call": {{`"abi":1`, `"abi":"1"`}, {`"now":2,`, ``}, {`"now"`, `"Now"`}, {`"now":2`, `"now":2.5`}, {`"now":2`, `"now":9007199254740993`}, {`"config":{}`, `"config":{},"event":null`}, {`"config":{}`, `"config":{},"state":null`},
 			{`"step":1`, `"step":2`}, {`"args":null,`, ``}, {`"config":{}`, `"config":[]`}, {`"sandboxed":false,`, ``}, {`"agentId":"main",`, ``}, {`"hops":0`, `"hops":0,"role":"x"`},
 			{`"hops":0`, `"hops":0,"operator":true`}, {`"sessionKey":"agent:main:main",`, ``}, {`"depth":0`, `"depth":2`}, {`"depth":0`, `"depth":false`}},
 		"resume": {{`"state":null,`, ``}, {`"type":"run"`, `"type":"wake"`}, {`"status":"done"`, `"status":"running"`}, {`"type":"run"`, `"type":"time"`}, {`"input":1`, `"input":-1`},
-			{`"at":1`, `"at":"1"`}, {`"stateVersion":1`, `"stateVersion":0`}, {`"step":2`, `"step":1`}, {`"flowId"`, `"flowid"`}, {`"run":` + run, `"run":null`}},
+			{`"at":1`, `"at":"1"`}, {`"stateVersion":1`, `"stateVersion":0`}, {`"step":2`, `"step":1`}, {`"flowId"`, `"flowid"`}, {`"config":{}`, `"config":{},"tool":"t"`}, {`"config":{}`, `"config":{},"args":{}`}, {`"stateVersion":1`, `"stateVersion":1.5`}, {`"run":` + run, `"run":null`}},
 		"step": {{`{"result"`, `{"error":{"code":"internal","message":"x"},"result"`}, {`"code":"conflict"`, `"code":"busy"`}, {`"code":"conflict"`, `"Code":"conflict"`}, {`"note":"n"`, `"note":1`},
 			{`"note":"n"`, `"note":"` + strings.Repeat("n", abi.MaxNote+1) + `"`}, {`"run":"r","until":5,`, ``}, {`"state":1,`, ``}, {`"until":5`, `"until":0`}, {`"status":"error"`, `"status":"ok"`},
-			{`"result":{"status":"error","error":"x"},`, ``}, {`{"status":"error","error":"x"}`, `"x"`}, {`"stateVersion"`, `"version"`}},
+			{`"result":{"status":"error","error":"x"},`, ``}, {`{"status":"error","error":"x"}`, `"x"`}, {`"stateVersion"`, `"version"`},
+			{`"until":5`, `"until":5.5`}, {`"until":5`, `"until":"5"`}, {`"stateVersion":1`, `"stateVersion":2147483648`}},
 		"derive": {{`"key":"agent:main:main"`, ``}, {`"config":{}`, `"now":1`}, {`"to":"7"`, `"to":7`}, {`"to":"7"`, `"To":"7"`}, {`"abi":1,`, ``}, {`"key"`, `"name":"x","key"`}},
 		"facts": {{`{"result"`, `{"error":{"code":"internal","message":"x"},"result"`}, {`"allowed":true`, `"allowed":false`}, {`"allowed":true`, `"allowed":true,"reason":"x"`},
 			{`"allowed":false`, `"allowed":true`}, {`"kind":"main"`, `"kind":"bot"`}, {`"hidden":false,`, ``}},
@@ -271,6 +273,8 @@ func TestMessageBounds(t *testing.T) {
 		"/$defs/count/maximum":                                           abi.MaxSafeInteger,
 		"/$defs/time/maximum":                                            abi.MaxSafeInteger,
 		"/$defs/time/minimum":                                            -abi.MaxSafeInteger,
+		"/$defs/wait/properties/until/maximum":                           abi.MaxSafeInteger,
+		"/$defs/wait/properties/stateVersion/maximum":                    math.MaxInt32,
 		"/$defs/step/oneOf/1/properties/note/maxLength":                  abi.MaxNote,
 		"/$defs/store.list.request/properties/messages/maximum":          abi.MaxListMessages,
 		"/$defs/store.create.request/properties/label/maxLength":         abi.MaxLabel,

@@ -14,7 +14,7 @@ import (
 // The operations on children.
 func TestChildren(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
-		guesttest.Exchange{Request: `{"op":"create","agentId":"a","label":"l","model":"m","thinkingLevel":"high","maxActive":5}`, Reply: string(abi.AppendCreateReply(nil, "k", "s"))},
+		guesttest.Exchange{Request: `{"op":"create","agentId":"a","label":"l","model":"m","thinkingLevel":"high","maxActive":5}`, Reply: string(abi.AppendReply(nil, &abi.CreateReply{SessionKey: "k", SessionID: "s"}))},
 		guesttest.Exchange{Request: `{"op":"archive","sessionKey":"k"}`, Reply: string(abi.AppendDoneReply(nil))},
 		guesttest.Exchange{Request: `{"op":"delete","sessionKey":"k"}`, Reply: string(abi.AppendDoneReply(nil))},
 	))

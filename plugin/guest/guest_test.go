@@ -34,12 +34,12 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
 		}
 	}
-	reply := string(abi.AppendSessionReply(nil, &full))
+	reply := string(abi.AppendReply(nil, &abi.SessionReply{Session: &full}))
 	c := guest.NewClient(guesttest.NewScript(t,
 		guesttest.Exchange{Request: `{"op":"get","sessionKey":"k"}`, Reply: reply},
 		guesttest.Exchange{Request: `{"op":"resolve","sessionId":"i","scope":{"keys":["k"]},"mainKey":"m","global":"g"}`, Reply: reply},
-		guesttest.Exchange{Reply: string((&abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}, {Session: full}}, More: true}).AppendReply(nil))},
-		guesttest.Exchange{Reply: string((&abi.HistoryPage{Messages: []abi.Message{message, {Seq: 2, JSON: []byte(`{}`)}}, More: true}).AppendReply(nil))},
+		guesttest.Exchange{Reply: string(abi.AppendReply(nil, &abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}, {Session: full}}, More: true}))},
+		guesttest.Exchange{Reply: string(abi.AppendReply(nil, &abi.HistoryPage{Messages: []abi.Message{message, {Seq: 2, JSON: []byte(`{}`)}}, More: true}))},
 	))
 	if s, err := c.Get("k"); err != nil || !reflect.DeepEqual(*s, full) {
 		t.Errorf("Get: %+v, %v", s, err)
@@ -60,13 +60,13 @@ func TestRoundTrip(t *testing.T) {
 // The operations of agents and deliveries.
 func TestWork(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendRunReply(nil, &endedRun))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendRunReply(nil, nil))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendWaitsReply(nil, true))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendWaitsReply(nil, false))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{}))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}))},
+		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}))},
 		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
-			Reply: string(abi.AppendRunIDReply(nil, "r"))},
-		guesttest.Exchange{Family: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendDeliveryIDReply(nil, "d"))},
+			Reply: string(abi.AppendReply(nil, &abi.RunReply{RunID: "r"}))},
+		guesttest.Exchange{Family: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}))},
 		guesttest.Exchange{Family: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
 		guesttest.Exchange{Family: "deliver", Reply: `{"error":{}}`},
 	))
@@ -142,38 +142,38 @@ func TestFaults(t *testing.T) {
 
 // replies are one of each operation, and what asks for them.
 var replies = map[string]func(*guest.Client) error{
-	string(abi.AppendSessionReply(nil, &full)): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.SessionReply{Session: &full})): func(c *guest.Client) error {
 		_, err := c.Get("k")
 		return err
 	},
-	string((&abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}}}).AppendReply(nil)): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.ListPage{Rows: []abi.ListRow{{Session: full, Messages: []abi.Message{message}}}})): func(c *guest.Client) error {
 		_, err := c.List(&abi.ListRequest{Limit: 5})
 		return err
 	},
-	string(abi.AppendRunReply(nil, &endedRun)): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun})): func(c *guest.Client) error {
 		_, err := c.Status("r")
 		return err
 	},
-	string(abi.AppendWaitsReply(nil, true)): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)})): func(c *guest.Client) error {
 		_, err := c.Waits("k")
 		return err
 	},
-	string(abi.AppendRunIDReply(nil, "r")): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.RunReply{RunID: "r"})): func(c *guest.Client) error {
 		_, err := c.Run(&abi.RunRequest{})
 		return err
 	},
-	string(abi.AppendDeliveryIDReply(nil, "d")): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"})): func(c *guest.Client) error {
 		_, err := c.Send(&abi.SendRequest{})
 		return err
 	},
-	string(abi.AppendCreateReply(nil, "k", "s")): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.CreateReply{SessionKey: "k", SessionID: "s"})): func(c *guest.Client) error {
 		_, _, err := c.Create(&abi.CreateRequest{})
 		return err
 	},
 	string(abi.AppendDoneReply(nil)): func(c *guest.Client) error {
 		return c.Archive(&abi.ArchiveRequest{})
 	},
-	string((&abi.HistoryPage{Messages: []abi.Message{message}}).AppendReply(nil)): func(c *guest.Client) error {
+	string(abi.AppendReply(nil, &abi.HistoryPage{Messages: []abi.Message{message}})): func(c *guest.Client) error {
 		_, err := c.History(&abi.HistoryRequest{Limit: 5})
 		return err
 	},
@@ -291,7 +291,14 @@ func TestParse(t *testing.T) {
 			t.Errorf("event %s: %+v, %v", doc, in, err)
 		}
 	}
-	if _, err := guest.ParseCall(operator + `,"Args":{}}`); err == nil || err.Code != abi.InvalidArgs {
-		t.Errorf("an unknown member was ignored: %v", err)
+	for _, member := range []string{`"Args":{}`, `"state":null`, `"stateVersion":1`, `"event":null`} {
+		if _, err := guest.ParseCall(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
+			t.Errorf("call with %s: %v", member, err)
+		}
+	}
+	for _, member := range []string{`"State":{}`, `"callId":"c"`, `"tool":"t"`, `"args":{}`} {
+		if _, err := guest.ParseResume(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
+			t.Errorf("resumption with %s: %v", member, err)
+		}
 	}
 }

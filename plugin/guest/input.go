@@ -80,10 +80,7 @@ func describe(p *jsonobject.Problem) string {
 	if p.Path != "" {
 		what, of = p.Path, p.Path+"."
 	}
-	switch p.Fault {
-	case jsonobject.NoObject:
-		return what + " must be an object"
-	case jsonobject.Unknown:
+	if p.Fault == jsonobject.Unknown {
 		return what + " has an unknown member " + render.Quote(p.Name)
 	}
 	return of + p.Name + " must be " + p.Kind.String()

@@ -51,7 +51,7 @@ func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
 		s.host.sessions = append(s.host.sessions, *born)
 		s.flow.created = append(s.flow.created, born.Session.Key)
 	})
-	return abi.AppendCreateReply(nil, session.Key, session.SessionID), nil
+	return abi.AppendReply(nil, &abi.CreateReply{SessionKey: session.Key, SessionID: session.SessionID}), nil
 }
 
 // newborn returns the session with this key that the step creates, or nil.

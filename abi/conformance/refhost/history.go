@@ -23,9 +23,9 @@ func (s *Store) history(f *jsonvalue.Fields) ([]byte, error) {
 	page := abi.HistoryPage{Messages: []abi.Message{}}
 	stored := s.find(r.SessionKey)
 	if stored == nil {
-		return page.AppendReply(nil), nil
+		return abi.AppendReply(nil, &page), nil
 	}
-	skipped, size := 0, len(page.AppendReply(nil))
+	skipped, size := 0, len(abi.AppendReply(nil, &page))
 	for _, m := range backwards(stored, r.ExcludeRoles) {
 		if r.Before != 0 && m.Seq >= r.Before {
 			continue
@@ -42,7 +42,7 @@ func (s *Store) history(f *jsonvalue.Fields) ([]byte, error) {
 		}
 		page.Messages = append(page.Messages, m)
 	}
-	return page.AppendReply(nil), nil
+	return abi.AppendReply(nil, &page), nil
 }
 
 // backwards returns a transcript newest first, without these roles. Positions

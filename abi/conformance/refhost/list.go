@@ -38,7 +38,7 @@ func (s *Store) list(f *jsonvalue.Fields) ([]byte, error) {
 	}
 
 	page := abi.ListPage{Rows: []abi.ListRow{}}
-	size := len(page.AppendReply(nil))
+	size := len(abi.AppendReply(nil, &page))
 	for i := range s.sessions {
 		stored := &s.sessions[i]
 		if !w.holds(&stored.Session) || !wanted(&r, w, &stored.Session) {
@@ -55,7 +55,7 @@ func (s *Store) list(f *jsonvalue.Fields) ([]byte, error) {
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	return page.AppendReply(nil), nil
+	return abi.AppendReply(nil, &page), nil
 }
 
 // wanted applies every filter but the scope.

@@ -109,16 +109,16 @@ func (s *hostStep) status(f *jsonvalue.Fields) ([]byte, error) {
 	}
 	r := s.host.run(id)
 	if r == nil {
-		return abi.AppendRunReply(nil, nil), nil
+		return abi.AppendReply(nil, &abi.StatusReply{}), nil
 	}
-	return abi.AppendRunReply(nil, r.abi()), nil
+	return abi.AppendReply(nil, &abi.StatusReply{Run: r.abi()}), nil
 }
 
 func (s *hostStep) waits(f *jsonvalue.Fields) ([]byte, error) {
 	var key string
 	f.Required("sessionKey", &key)
 	id := s.flow.caller.RunID
-	return abi.AppendWaitsReply(nil, id != "" && s.host.waits(key, id)), f.Done()
+	return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(id != "" && s.host.waits(key, id))}), f.Done()
 }
 
 // party reports whether a session takes part in the flow.
@@ -176,7 +176,7 @@ func (s *hostStep) start(f *jsonvalue.Fields) ([]byte, error) {
 		s.flow.sessions = append(s.flow.sessions, r.SessionKey)
 		s.host.queue(r)
 	})
-	return abi.AppendRunIDReply(nil, r.id), nil
+	return abi.AppendReply(nil, &abi.RunReply{RunID: r.id}), nil
 }
 
 // message reads a text that is not blank, and not too long.
@@ -236,5 +236,5 @@ func (s *hostStep) send(f *jsonvalue.Fields) ([]byte, error) {
 		return nil, abi.NewError(abi.Forbidden, "session "+d.SessionKey+" takes no part in this flow")
 	}
 	s.effects = append(s.effects, func() { s.host.deliver(d, s.flow) })
-	return abi.AppendDeliveryIDReply(nil, s.host.newID("delivery")), nil
+	return abi.AppendReply(nil, &abi.SendReply{DeliveryID: s.host.newID("delivery")}), nil
 }

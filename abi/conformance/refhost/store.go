@@ -86,7 +86,7 @@ func (s *Store) serve(family string, doc []byte) ([]byte, error) {
 	case "agent.status":
 		var id string
 		f.Text("runId", &id)
-		return abi.AppendRunReply(nil, nil), f.Done()
+		return abi.AppendReply(nil, &abi.StatusReply{}), f.Done()
 	}
 	return nil, abi.NewError(abi.Unsupported, "unknown operation "+op)
 }
@@ -107,9 +107,9 @@ func (s *Store) get(f *jsonvalue.Fields) ([]byte, error) {
 		return nil, err
 	}
 	if stored := s.find(key); stored != nil {
-		return abi.AppendSessionReply(nil, &stored.Session), nil
+		return abi.AppendReply(nil, &abi.SessionReply{Session: &stored.Session}), nil
 	}
-	return abi.AppendSessionReply(nil, nil), nil
+	return abi.AppendReply(nil, &abi.SessionReply{}), nil
 }
 
 func (s *Store) resolve(f *jsonvalue.Fields) ([]byte, error) {
@@ -121,10 +121,10 @@ func (s *Store) resolve(f *jsonvalue.Fields) ([]byte, error) {
 	}
 	for i := range s.sessions { // newest first
 		if session := &s.sessions[i].Session; session.SessionID == id && w.holds(session) {
-			return abi.AppendSessionReply(nil, session), nil
+			return abi.AppendReply(nil, &abi.SessionReply{Session: session}), nil
 		}
 	}
-	return abi.AppendSessionReply(nil, nil), nil
+	return abi.AppendReply(nil, &abi.SessionReply{}), nil
 }
 
 // world is which sessions a request can meet at all: those within its scope,

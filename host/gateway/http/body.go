@@ -7,9 +7,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonobject"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
 // defaultMaxBody bounds a body that an endpoint says nothing of, in bytes.
@@ -60,3 +65,42 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, 
 }
 
 func bytesBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
+
+// readBody reads a request's body: one strict JSON object with known members of the right
+// types, or abi.InvalidArgs with a text that names the member.
+func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
+	if err := jsonstrict.Check(body); err != nil {
+		return invalid("the body is not strict JSON: %v", err)
+	}
+	switch p := to.ReadJSON(gjson.ParseBytes(body), mode); {
+	case p == nil:
+		return nil
+	case p.Name == "":
+		return invalid("the body must be a JSON object")
+	default:
+		p.Name = clip(p.Name)
+		return invalid("%v", p)
+	}
+}
+
+// required refuses what is blank.
+func required(name, value string) error {
+	if strings.TrimSpace(value) == "" {
+		return invalid("%s is required", name)
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
+}
+
+func clip(s string) string {
+	const most = 60
+	for i := range s {
+		if i >= most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

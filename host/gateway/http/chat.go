@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
@@ -31,32 +32,39 @@ func historyRoute() endpoint {
 	return endpoint{method: http.MethodPost, path: "/v1/chat/history", do: readHistory}
 }
 
-// sendMessage is chat.send: {"sessionKey", "message", "from"?, "channel"?, "to"?,
-// "accountId"?, "threadId"?} → {"runId"?, "status", "reply"?}.
+var messageMembers = jsonobject.New(
+	jsonobject.Optional("sessionKey", jsonobject.Text, func(m *host.Message) any { return &m.SessionKey }),
+	jsonobject.Optional("message", jsonobject.Text, func(m *host.Message) any { return &m.Text }),
+	jsonobject.Optional("from", jsonobject.Text, func(m *host.Message) any { return &m.From }),
+	jsonobject.Optional("channel", jsonobject.Text, func(m *host.Message) any { return &m.Target.Channel }),
+	jsonobject.Optional("to", jsonobject.Text, func(m *host.Message) any { return &m.Target.To }),
+	jsonobject.Optional("accountId", jsonobject.Text, func(m *host.Message) any { return &m.Target.AccountID }),
+	jsonobject.Optional("threadId", wholeOrText{}, func(m *host.Message) any { return thread{&m.Target.ThreadID} }),
+)
+
+// sendMessage is chat.send: a message → {"runId"?, "status", "reply"?}.
 func sendMessage(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		m := &host.Message{RequestID: r.id}
-		err := readBody(r.body, fields{
-			"sessionKey": text(&m.SessionKey), "message": text(&m.Text), "from": text(&m.From),
-			"channel": text(&m.Target.Channel), "to": text(&m.Target.To),
-			"accountId": text(&m.Target.AccountID), "threadId": thread(&m.Target.ThreadID),
-		})
-		if err != nil {
+		if err := readBody(r.body, messageMembers.Of(m), jsonobject.Nullable); err != nil {
 			return nil, err
 		}
 		return accepted(c.Send(r.Context(), m))
 	}
 }
 
-// startAgent is agent: {"sessionKey", "message", "deliver"?, "idempotencyKey"?} →
-// {"runId", "status"}.
+var agentMembers = jsonobject.New(
+	jsonobject.Optional("sessionKey", jsonobject.Text, func(q *host.AgentRequest) any { return &q.SessionKey }),
+	jsonobject.Optional("message", jsonobject.Text, func(q *host.AgentRequest) any { return &q.Message }),
+	jsonobject.Optional("deliver", jsonobject.Flag, func(q *host.AgentRequest) any { return &q.Deliver }),
+	jsonobject.Optional("idempotencyKey", jsonobject.Text, func(q *host.AgentRequest) any { return &q.RequestID }),
+)
+
+// startAgent is agent: a request → {"runId", "status"}.
 func startAgent(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		q := &host.AgentRequest{}
-		err := readBody(r.body, fields{
-			"sessionKey": text(&q.SessionKey), "message": text(&q.Message),
-			"deliver": flag(&q.Deliver), "idempotencyKey": text(&q.RequestID),
-		})
+		err := readBody(r.body, agentMembers.Of(q), jsonobject.Nullable)
 		if err == nil {
 			err = host.CheckCallID("idempotencyKey", q.RequestID)
 		}
@@ -83,28 +91,37 @@ func accepted(a *host.Accepted, err error) ([]byte, error) {
 	return o.Close(), nil
 }
 
-// Bounds of agent.wait.
+// Bounds of agent.wait, in milliseconds.
 const (
-	defaultWait = 30 * time.Second
-	maxWait     = time.Hour
+	defaultWait = 30_000
+	maxWait     = 3_600_000
 )
 
-// waitRun is agent.wait: {"runId", "timeoutMs"?} → {"runId", "status", "reply"?,
-// "error"?}, status one of ok, error, timeout. The host decides who may ask.
+type waitRequest struct {
+	runID     string
+	timeoutMs int64
+}
+
+var waitMembers = jsonobject.New(
+	jsonobject.Optional("runId", jsonobject.Text, func(q *waitRequest) any { return &q.runID }),
+	jsonobject.Optional("timeoutMs", fromZero{}, func(q *waitRequest) any { return &q.timeoutMs }),
+)
+
+// waitRun is agent.wait: a request → {"runId", "status", "reply"?, "error"?}, status one
+// of ok, error, timeout. The host decides who may ask.
 func waitRun(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
-		var id string
-		ms := float64(defaultWait.Milliseconds())
-		err := readBody(r.body, fields{"runId": text(&id), "timeoutMs": number(&ms)})
+		q := waitRequest{timeoutMs: defaultWait}
+		err := readBody(r.body, waitMembers.Of(&q), jsonobject.Nullable)
 		if err == nil {
-			err = required("runId", id)
+			err = required("runId", q.runID)
 		}
 		if err != nil {
 			return nil, err
 		}
-		timeout := time.Duration(min(ms, float64(maxWait.Milliseconds()))) * time.Millisecond
+		timeout := time.Duration(min(q.timeoutMs, maxWait)) * time.Millisecond
 		run, err := gateway.Await(r.Request, func(ctx context.Context) (*store.Run, error) {
-			return c.WaitRun(ctx, r.caller, id, timeout)
+			return c.WaitRun(ctx, r.caller, q.runID, timeout)
 		})
 		if err != nil {
 			return nil, err
@@ -133,20 +150,27 @@ func whyEnded(r *store.Run) string {
 	return "the run ended as " + r.Status
 }
 
-// abortRun is agent.abort: {"runId", "reason"?} → {"runId", "status"}, the status
-// in which the run has ended.
+type abortRequest struct{ runID, reason string }
+
+var abortMembers = jsonobject.New(
+	jsonobject.Optional("runId", jsonobject.Text, func(q *abortRequest) any { return &q.runID }),
+	jsonobject.Optional("reason", jsonobject.Text, func(q *abortRequest) any { return &q.reason }),
+)
+
+// abortRun is agent.abort: a request → {"runId", "status"}, the status in which the run
+// has ended.
 func abortRun(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
-		var id, reason string
-		err := readBody(r.body, fields{"runId": text(&id), "reason": text(&reason)})
+		var q abortRequest
+		err := readBody(r.body, abortMembers.Of(&q), jsonobject.Nullable)
 		if err == nil {
-			err = required("runId", id)
+			err = required("runId", q.runID)
 		}
 		if err != nil {
 			return nil, err
 		}
 		run, err := gateway.Await(r.Request, func(ctx context.Context) (*store.Run, error) {
-			return c.KillRun(ctx, id, reason)
+			return c.KillRun(ctx, q.runID, q.reason)
 		})
 		if err != nil {
 			return nil, err
@@ -155,18 +179,24 @@ func abortRun(c gateway.Chat) operation {
 	}
 }
 
-// readHistory is chat.history: {"sessionKey", "limit"?} → what sessions_history
-// answers the caller; a failure of the tool is one of the request.
+type historyRequest struct {
+	sessionKey string
+	limit      []byte // any JSON: the tool judges it
+}
+
+var historyMembers = jsonobject.New(
+	jsonobject.Optional("sessionKey", jsonobject.Text, func(q *historyRequest) any { return &q.sessionKey }),
+	jsonobject.Optional("limit", jsonobject.Any, func(q *historyRequest) any { return &q.limit }),
+)
+
+// readHistory is chat.history: a request → what sessions_history answers the caller; a
+// failure of the tool is one of the request.
 func readHistory(r *input) ([]byte, error) {
-	var key string
-	var limit []byte
-	if err := readBody(r.body, fields{"sessionKey": text(&key), "limit": anyJSON(&limit)}); err != nil {
+	var q historyRequest
+	if err := readBody(r.body, historyMembers.Of(&q), jsonobject.Nullable); err != nil {
 		return nil, err
 	}
-	args := jsonappend.Open(nil)
-	args.OptString("sessionKey", key)
-	args.OptRaw("limit", limit)
-	answer, err := r.Call(&host.Call{Tool: abi.ToolHistory, Args: args.Close(), Caller: r.caller, ID: r.id})
+	answer, err := r.Call(&host.Call{Tool: abi.ToolHistory, Args: historyMembers.Append(nil, &q), Caller: r.caller, ID: r.id})
 	switch {
 	case err != nil:
 		return nil, err
@@ -176,17 +206,23 @@ func readHistory(r *input) ([]byte, error) {
 	return answer.Result, nil
 }
 
-// patchSession is sessions.patch: {"key", SETTING…} → the session. An absent
-// setting stays; null unsets it. The kind is S1.6's, not the stored one.
+var patchMembers = jsonobject.New(
+	jsonobject.Optional("key", jsonobject.Text, func(p *host.SessionPatch) any { return &p.Key }),
+	jsonobject.Optional("sendPolicy", settingText{}, func(p *host.SessionPatch) any { return setting{&p.SendPolicy} }),
+	jsonobject.Optional("label", settingText{}, func(p *host.SessionPatch) any { return setting{&p.Label} }),
+	jsonobject.Optional("displayName", settingText{}, func(p *host.SessionPatch) any { return setting{&p.DisplayName} }),
+	jsonobject.Optional("model", settingText{}, func(p *host.SessionPatch) any { return setting{&p.Model} }),
+	jsonobject.Optional("thinkingLevel", settingText{}, func(p *host.SessionPatch) any { return setting{&p.ThinkingLevel} }),
+	jsonobject.Optional("verboseLevel", settingText{}, func(p *host.SessionPatch) any { return setting{&p.VerboseLevel} }),
+	jsonobject.Optional("archived", jsonobject.Flag, func(p *host.SessionPatch) any { return &p.Archived }),
+)
+
+// patchSession is sessions.patch: a patch → the session. An absent setting stays; null
+// unsets it. The kind is S1.6's, not the stored one.
 func patchSession(c gateway.Chat, keys func() sessionkey.Settings) operation {
 	return func(r *input) ([]byte, error) {
 		p := &host.SessionPatch{}
-		err := readBody(r.body, fields{
-			"key": text(&p.Key), "sendPolicy": setting(&p.SendPolicy), "label": setting(&p.Label),
-			"displayName": setting(&p.DisplayName), "model": setting(&p.Model),
-			"thinkingLevel": setting(&p.ThinkingLevel), "verboseLevel": setting(&p.VerboseLevel),
-			"archived": toggle(&p.Archived),
-		})
+		err := readBody(r.body, patchMembers.Of(p), jsonobject.Strict)
 		if err == nil {
 			err = required("key", p.Key)
 		}

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/gateway/local"
@@ -44,7 +44,7 @@ func describe(tools gateway.Tools) operation {
 		}
 		var c abi.Caller
 		text := in.query.Get(local.QueryCaller)
-		if readBody([]byte(text), callerFields(&c)) != nil {
+		if readBody([]byte(text), &c, jsonobject.Strict) != nil || checkCaller(&c) != nil {
 			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, clip(text))
 		}
 		var err error
@@ -53,8 +53,8 @@ func describe(tools gateway.Tools) operation {
 	}
 }
 
-// callTool makes a tool call as any caller: without one, as the operator. The caller has
-// the members of abi.Caller, its sessionKey canonical.
+// callTool makes a tool call as any caller: without one, as the operator. The caller's
+// sessionKey is canonical.
 func callTool(in *input) ([]byte, error) {
 	c, err := parseCall(in.body)
 	if err != nil {
@@ -64,32 +64,29 @@ func callTool(in *input) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := jsonappend.Open(make([]byte, 0, len(answer.Result)+128))
-	o.String("callId", answer.CallID)
-	o.OptString("flowId", answer.FlowID)
-	o.Raw("result", answer.Result)
-	o.OptString("code", string(answer.Code))
-	return o.Close(), nil
+	return local.AnswerMembers.Append(make([]byte, 0, len(answer.Result)+128), answer), nil
 }
 
 func parseCall(body []byte) (*host.Call, error) {
-	c := &host.Call{Caller: abi.Caller{Operator: true}}
-	err := readBody(body, fields{
-		"tool": text(&c.Tool), "callId": text(&c.ID), "args": anyJSON(&c.Args),
-		"caller": object(callerFields(&c.Caller), func() { c.Caller = abi.Caller{} }),
-	})
-	if err != nil {
+	var q local.CallRequest
+	if err := readBody(body, local.CallMembers.Of(&q), jsonobject.Strict); err != nil {
 		return nil, err
 	}
-	return c, host.CheckCallID("callId", c.ID)
+	if q.Caller == nil {
+		q.Caller = &abi.Caller{Operator: true}
+	}
+	if err := checkCaller(q.Caller); err != nil {
+		return nil, err
+	}
+	return &host.Call{Tool: q.Tool, Args: q.Args, Caller: *q.Caller, ID: q.ID}, host.CheckCallID("callId", q.ID)
 }
 
-func callerFields(c *abi.Caller) fields {
-	return fields{
-		"sessionKey": text(&c.SessionKey), "agentId": text(&c.AgentID), "channel": text(&c.Channel), "to": text(&c.To),
-		"accountId": text(&c.AccountID), "threadId": text(&c.ThreadID), "sandboxed": flag(&c.Sandboxed),
-		"operator": flag(&c.Operator), "depth": count(&c.Depth), "hops": count(&c.Hops), "runId": text(&c.RunID),
+// checkCaller refuses numbers that a caller never has.
+func checkCaller(c *abi.Caller) error {
+	if c.Depth < 0 || c.Hops < 0 {
+		return invalid("caller.depth and caller.hops must be whole numbers from 0")
 	}
+	return nil
 }
 
 // importer imports an OpenClaw directory and writes what it does line by line. An
@@ -98,12 +95,12 @@ func (a *API) importer(o gateway.Operator) handler {
 	var busy sync.Mutex
 	return func(w http.ResponseWriter, r *http.Request, _ *gateway.Identity) {
 		body, no := a.body(w, r, defaultMaxBody)
-		var dir string
+		var q local.ImportRequest
 		switch {
 		case no != nil:
 			a.fail(w, no)
 			return
-		case readBody(body, fields{"dir": text(&dir)}) != nil || !filepath.IsAbs(dir):
+		case readBody(body, local.ImportMembers.Of(&q), jsonobject.Strict) != nil || !filepath.IsAbs(q.Dir):
 			a.fail(w, a.problem(invalid(`the body must be {"dir": ABSOLUTE PATH}`)))
 			return
 		case !busy.TryLock():
@@ -119,7 +116,7 @@ func (a *API) importer(o gateway.Operator) handler {
 		}
 		report, err := func() (*importer.Report, error) {
 			defer busy.Unlock() // the client that reads the last event may start the next import at once
-			return o.Import(r.Context(), dir, func(p importer.Progress) { tell(local.ImportEvent{Progress: &p}) })
+			return o.Import(r.Context(), q.Dir, func(p importer.Progress) { tell(local.ImportEvent{Progress: &p}) })
 		}()
 		if err != nil {
 			tell(local.ImportEvent{Error: importFailure(err)})

@@ -59,11 +59,13 @@ func TestSocketFailures(t *testing.T) {
 	}{
 		{"bad JSON", "POST", "/v1/call", `{`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the body is not strict JSON: `},
 		{"no object", "POST", "/v1/call", `[]`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the body must be a JSON object"}}`},
-		{"unknown member", "POST", "/v1/call", `{"Tool":"x"}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"Tool\"; known are args, callId, caller, tool"}}`},
+		{"unknown member", "POST", "/v1/call", `{"Tool":"x"}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"Tool\"; known are tool, args, caller, callId"}}`},
 		{"wrong type", "POST", "/v1/call", `{"tool":1}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"tool must be a string"}}`},
-		{"caller no object", "POST", "/v1/call", `{"tool":"x","caller":null}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller must be a JSON object"}}`},
-		{"unknown member of caller", "POST", "/v1/call", `{"tool":"x","caller":{"sessionkey":""}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"caller.sessionkey\"; known are accountId, agentId, `},
-		{"wrong type in caller", "POST", "/v1/call", `{"tool":"x","caller":{"depth":-1}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth must be a whole number from 0"}}`},
+		{"caller no object", "POST", "/v1/call", `{"tool":"x","caller":null}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller must be an object"}}`},
+		{"unknown member of caller", "POST", "/v1/call", `{"tool":"x","caller":{"sessionkey":""}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"caller.sessionkey\"; known are sessionKey, agentId, `},
+		{"wrong type in caller", "POST", "/v1/call", `{"tool":"x","caller":{"depth":"1"}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth must be a whole number"}}`},
+		{"negative number in caller", "POST", "/v1/call", `{"tool":"x","caller":{"sandboxed":false,"depth":0,"hops":-1}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth and caller.hops must be whole numbers from 0"}}`},
+		{"caller without a member", "POST", "/v1/call", `{"tool":"x","caller":{"operator":true}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.sandboxed is missing"}}`},
 		{"bad call id", "POST", "/v1/call", `{"tool":"x","callId":"a b"}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"callId has characters other than visible ASCII"}}`},
 		{"huge", "POST", "/v1/call", strings.Repeat(" ", 3<<20), 413, `{"ok":false,"error":{"type":"payload_too_large","code":"invalid_args","message":"the body is longer than `},
 		{"refused", "POST", "/v1/call", do("refuse"), 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the arguments are too long"}}`},
@@ -88,10 +90,11 @@ func TestSocketFailures(t *testing.T) {
 		t.Errorf("tools: %d %s", r.status, r.body)
 	}
 	for _, c := range []struct{ query, want string }{
-		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","runId":"r","depth":1}`, "echo"},
-		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","depth":1}`, "echo act"},
-		{`{"operator":true}`, "echo act"},
-		{`{"depth":-1}`, `the query's caller={"depth":-1} is wrong`},
+		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","sandboxed":false,"depth":1,"hops":0,"runId":"r"}`, "echo"},
+		{`{"sessionKey":"agent:a:subagent:1","agentId":"a","sandboxed":false,"depth":1,"hops":0}`, "echo act"},
+		{`{"sandboxed":false,"depth":0,"hops":0,"operator":true}`, "echo act"},
+		{`{"operator":true}`, `the query's caller={"operator":true} is wrong`},
+		{`{"sandboxed":false,"depth":-1,"hops":0}`, `the query's caller={"sandboxed":false,"depth":-1,"hops":0} is wrong`},
 		{``, "the query's caller= is wrong"},
 	} {
 		r := request{"GET", "/v1/tools?caller=" + url.QueryEscape(c.query), nil, nil}.send(t, base)

@@ -154,7 +154,7 @@ func TestSocketWork(t *testing.T) {
 		{"POST", "/v1/agent/abort", `{"runId":"r_1"}`, 200, `"status":"killed"`},
 		{"POST", "/v1/agent/abort", `{"runId":"r_2"}`, 404, `"code":"not_found"`},
 		{"POST", "/v1/agent/abort", `{"runId":"r_done"}`, 409, `"code":"conflict","message":"run r_done has ended already, as done"`},
-		{"POST", "/v1/agent/abort", `{"runId":"r_1","why":"enough"}`, 400, `known are reason, runId`},
+		{"POST", "/v1/agent/abort", `{"runId":"r_1","why":"enough"}`, 400, `known are runId, reason`},
 		{"GET", "/v1/agent/abort", "", 405, `use POST`},
 		{"POST", "/v1/chat/send", `{"sessionKey":"main","message":"hi"}`, 200, `{"runId":"r_1","status":"accepted"}`},
 		{"POST", "/v1/agent", `{"sessionKey":"main","message":"hi"}`, 200, `{"runId":"r_2","status":"accepted"}`},

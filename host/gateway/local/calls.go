@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
-	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -21,21 +21,14 @@ const maxAnswer = 64 << 20
 // Call runs a tool call in the owner. Errors are those of host.Host.Call, and
 // the package's own. The call's Wait is not used: only the owner knows when the call waits.
 func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
-	o := jsonappend.Open(nil)
-	o.String("tool", call.Tool)
-	o.OptRaw("args", call.Args)
-	o.Value(call.Caller.AppendJSON(o.Key("caller")))
-	o.OptString("callId", call.ID)
-	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", o.Close())
+	q := CallRequest{Tool: call.Tool, Args: call.Args, Caller: &call.Caller, ID: call.ID}
+	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", CallMembers.Append(nil, &q))
 	if err != nil {
 		return nil, err
 	}
-	return &host.Answer{
-		CallID: doc.Get("callId").Str,
-		FlowID: doc.Get("flowId").Str,
-		Result: []byte(doc.Get("result").Raw),
-		Code:   abi.Code(doc.Get("code").Str),
-	}, nil
+	answer := &host.Answer{}
+	AnswerMembers.Read(doc, answer, jsonobject.Tolerant)
+	return answer, nil
 }
 
 // refresh asks the owner what it serves now.

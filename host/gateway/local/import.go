@@ -15,10 +15,7 @@ import (
 // Import lets the owner import an OpenClaw state directory, named by its
 // absolute path. progress may be nil.
 func (c *Client) Import(ctx context.Context, dir string, progress func(importer.Progress)) (report *importer.Report, err error) {
-	body, err := json.Marshal(ImportRequest{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
+	body := ImportMembers.Append(nil, &ImportRequest{Dir: dir})
 	err = c.do(ctx, http.MethodPost, "/v1/import", body, func(r *http.Response) error {
 		if r.StatusCode != http.StatusOK {
 			text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))

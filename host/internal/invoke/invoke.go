@@ -10,13 +10,13 @@
 package invoke
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
+	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
@@ -38,62 +38,34 @@ type Request struct {
 	DryRun     bool
 }
 
+var members = jsonobject.New(
+	jsonobject.Optional("tool", jsonobject.Text, func(r *Request) any { return &r.Tool }),
+	jsonobject.Optional("action", jsonobject.Text, func(r *Request) any { return &r.Action }),
+	jsonobject.Optional("args", jsonobject.Object, func(r *Request) any { return &r.Args }),
+	jsonobject.Optional("sessionKey", jsonobject.Text, func(r *Request) any { return &r.SessionKey }),
+	jsonobject.Optional("dryRun", jsonobject.Flag, func(r *Request) any { return &r.DryRun }),
+)
+
 // Parse reads a request body. It fails with abi.InvalidArgs and a text for the
 // client.
 func Parse(body []byte) (*Request, error) {
 	if err := jsonstrict.Check(body); err != nil {
 		return nil, invalid("the body is not strict JSON: " + err.Error())
 	}
-	doc := gjson.ParseBytes(body)
-	if !doc.IsObject() {
-		return nil, invalid(`the body must be a JSON object such as {"tool": "sessions_list", "args": {}}`)
-	}
 	r := &Request{Args: []byte("{}")}
-	var err error
-	doc.ForEach(func(name, v gjson.Result) bool {
-		err = r.set(name.String(), v)
-		return err == nil
-	})
-	if err != nil {
-		return nil, err
+	switch p := members.Read(gjson.ParseBytes(body), r, jsonobject.Nullable); {
+	case p == nil:
+	case p.Name == "":
+		return nil, invalid(`the body must be a JSON object such as {"tool": "sessions_list", "args": {}}`)
+	default:
+		p.Name = clip(p.Name)
+		return nil, invalid(p.Error())
 	}
+	r.Tool, r.Action, r.SessionKey = strings.TrimSpace(r.Tool), strings.TrimSpace(r.Action), strings.TrimSpace(r.SessionKey)
 	if r.Tool == "" {
 		return nil, invalid(`no tool; name one, as in {"tool": "sessions_list"}`)
 	}
 	return r, nil
-}
-
-// set takes one member. null is as good as absent.
-func (r *Request) set(name string, v gjson.Result) error {
-	var text *string
-	switch name {
-	case "tool":
-		text = &r.Tool
-	case "action":
-		text = &r.Action
-	case "sessionKey":
-		text = &r.SessionKey
-	case "args":
-		if v.IsObject() {
-			r.Args = []byte(v.Raw)
-		} else if v.Type != gjson.Null {
-			return invalid("args must be a JSON object")
-		}
-		return nil
-	case "dryRun":
-		if !v.IsBool() && v.Type != gjson.Null {
-			return invalid("dryRun must be true or false")
-		}
-		r.DryRun = v.Bool()
-		return nil
-	default:
-		return invalid(fmt.Sprintf("unknown member %q; known are tool, action, args, sessionKey, dryRun", clip(name)))
-	}
-	if v.Type != gjson.String && v.Type != gjson.Null {
-		return invalid(name + " must be a string")
-	}
-	*text = strings.TrimSpace(v.String())
-	return nil
 }
 
 // Merged returns the arguments with the request's action among them, if it has

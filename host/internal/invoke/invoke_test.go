@@ -50,8 +50,8 @@ func TestParseErrors(t *testing.T) {
 		{`{"tool":1}`, "tool must be a string"},
 		{`{"Tool":"t"}`, `unknown member "Tool"; known are tool, action, args, sessionKey, dryRun`},
 		{`{"tool":"t","sessionkey":"main"}`, `unknown member "sessionkey"`},
-		{`{"tool":"t","args":[]}`, "args must be a JSON object"},
-		{`{"tool":"t","args":"{}"}`, "args must be a JSON object"},
+		{`{"tool":"t","args":[]}`, "args must be an object"},
+		{`{"tool":"t","args":"{}"}`, "args must be an object"},
 		{`{"tool":"t","dryRun":1}`, "dryRun must be true or false"},
 		{`{"tool":"t","sessionKey":{}}`, "sessionKey must be a string"},
 	} {

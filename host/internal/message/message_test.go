@@ -61,7 +61,7 @@ func TestDeepestMessageFits(t *testing.T) {
 	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Cut: []abi.Cut{{}}}
 	list := abi.ListPage{Rows: []abi.ListRow{{Messages: []abi.Message{m}}}}
 	history := abi.HistoryPage{Messages: []abi.Message{m}}
-	for _, reply := range [][]byte{list.AppendReply(nil), history.AppendReply(nil)} {
+	for _, reply := range [][]byte{abi.AppendReply(nil, &list), abi.AppendReply(nil, &history)} {
 		if err := jsonstrict.CheckDepth(reply, abi.MaxDepth-2); err != nil {
 			t.Error(err)
 		}

@@ -2,59 +2,95 @@ package module
 
 import (
 	"errors"
-	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-wasm/parley/abi"
 )
 
-func TestDescriptionIsChecked(t *testing.T) {
+// description is the output of describe, with one place changed.
+func description(change ...string) []byte {
+	return []byte(strings.NewReplacer(change...).Replace(`{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"capabilities":["agent.run"],"tools":[` + describedTool + `]}`))
+}
+
+const describedTool = `{"name":"t","description":"d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}`
+
+func TestDescription(t *testing.T) {
 	t.Parallel()
-	const tool = `{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}`
-	tests := []struct {
-		name, doc string
-		ok        bool
-	}{
-		{"complete", `{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"capabilities":["agent.run"],"tools":[` + tool + `]}`, true},
-		{"no name", `{"abi":1,"version":"1","tools":[` + tool + `]}`, false},
-		{"no version", `{"abi":1,"name":"p","tools":[` + tool + `]}`, false},
-		{"version of two words", `{"abi":1,"name":"p","version":"1 beta","stateVersion":1,"resumes":[1,1],"tools":[` + tool + `]}`, false},
-		{"states that it cannot read", `{"abi":1,"name":"p","version":"1","stateVersion":3,"resumes":[1,2],"tools":[` + tool + `]}`, false},
-		{"no word of what it resumes", `{"abi":1,"name":"p","version":"1","stateVersion":1,"tools":[` + tool + `]}`, false},
-		{"no tools", `{"abi":1,"name":"p","version":"1","tools":[]}`, false},
-		{"tools are no array", `{"abi":1,"name":"p","version":"1","tools":"none"}`, false},
-		{"two tools of one name", `{"abi":1,"name":"p","version":"1","tools":[` + tool + `,` + tool + `]}`, false},
-		{"tool without name", `{"abi":1,"name":"p","version":"1","tools":[{"inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}`, false},
-		{"tool without input schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","outputSchema":{"type":"object"}}]}`, false},
-		{"tool without output schema", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"}}]}`, false},
-		{"input schema of no type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{},"outputSchema":{"type":"object"}}]}`, false},
-		{"input schema of another type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"array"},"outputSchema":{"type":"object"}}]}`, false},
-		{"output schema of no type", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{}}]}`, false},
-		{"output schema of two types", `{"abi":1,"name":"p","version":"1","tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":["object"]}}]}`, false},
+	want := &abi.Description{ABI: 1, Name: "p", Version: "1", StateVersion: 2, Resumes: [2]int{1, 2}, Capabilities: []string{"agent.run"}, Tools: []abi.Tool{{
+		Name: "t", Description: "d", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`), ReadOnly: true, Needs: []string{"session"},
+	}}}
+	// A newer plugin may say more.
+	for _, doc := range [][]byte{description(), description(`"abi":1`, `"abi":1,"since":{}`, `"readOnly"`, `"icon":null,"readOnly"`)} {
+		got, err := ParseDescription(doc)
+		if d := cmp.Diff(want, got); d != "" || err != nil {
+			t.Errorf("%s: %v, %s", doc, err, d)
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			d, err := ParseDescription([]byte(tt.doc))
-			if !tt.ok {
-				if !errors.Is(err, abi.InvalidArgs) {
-					t.Fatalf("got %+v, %v; want invalid_args", d, err)
-				}
-				return
-			}
-			if err != nil || d.StateVersion != 2 || d.Resumes != [2]int{1, 2} || !slices.Equal(d.Capabilities, []string{"agent.run"}) || len(d.Tools) != 1 || !d.Tools[0].ReadOnly || d.Tools[0].Needs[0] != "session" {
-				t.Fatalf("got %+v, %v", d, err)
-			}
-		})
+}
+
+func TestWrongDescription(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ old, new, want string }{
+		{`"name":"p",`, ``, "name is missing"},
+		{`"name":"p"`, `"name":""`, "name is empty"},
+		{`"version":"1"`, `"version":1`, "version must be a string"},
+		{`"version":"1"`, `"version":"1 beta"`, "its version has a space in it"},
+		{`"stateVersion":2`, `"stateVersion":"2"`, "stateVersion must be a whole number"},
+		{`"stateVersion":2`, `"stateVersion":3`, "it does not resume the states that it writes"},
+		{`"resumes":[1,2],`, ``, "resumes is missing"},
+		{`[1,2]`, `["1","2"]`, "resumes must be an array of two whole numbers"},
+		{`[1,2]`, `[1,2,3]`, "resumes must be an array of two whole numbers"},
+		{`["agent.run"]`, `"agent.run"`, "capabilities must be an array of strings"},
+		{`["agent.run"]`, `[5]`, "capabilities must be an array of strings"},
+		{`[` + describedTool + `]`, `[]`, "it offers no tools"},
+		{`[` + describedTool + `]`, `"none"`, "tools must be an array"},
+		{`[` + describedTool + `]`, `[` + describedTool + `,7]`, "tools.1 must be an object"},
+		{describedTool, describedTool + `,` + describedTool, `it has two tools called "t"`},
+		{`"name":"t",`, ``, "tools.0.name is missing"},
+		{`"description":"d"`, `"description":null`, "tools.0.description must be a string"},
+		{`"inputSchema":{"type":"object"},`, ``, "tools.0.inputSchema is missing"},
+		{`"inputSchema":{"type":"object"}`, `"inputSchema":{}`, `the inputSchema of the tool "t" must have "type": "object"`},
+		{`"inputSchema":{"type":"object"}`, `"inputSchema":{"type":"array"}`, `the inputSchema of the tool "t" must have "type": "object"`},
+		{`"outputSchema":{"type":"object"}`, `"outputSchema":true`, "tools.0.outputSchema must be an object"},
+		{`"outputSchema":{"type":"object"}`, `"outputSchema":{"type":["object"]}`, `the outputSchema of the tool "t" must have "type": "object"`},
+		{`"readOnly":true`, `"readOnly":"true"`, "tools.0.readOnly must be true or false"},
+		{`"needs":["session"]`, `"needs":"session"`, "tools.0.needs must be an array of strings"},
+	} {
+		d, err := ParseDescription(description(tt.old, tt.new))
+		if !errors.Is(err, abi.InvalidArgs) || err.Error() != "the plugin's description is wrong: "+tt.want {
+			t.Errorf("%s: got %+v, %v; want %s", tt.new, d, err, tt.want)
+		}
 	}
 }
 
 // TestUnknownCapability refuses what this host cannot give, before a call finds out.
 func TestUnknownCapability(t *testing.T) {
 	t.Parallel()
-	for _, list := range []string{`["store.list","net.fetch"]`, `[5]`, `["store"]`} {
-		_, err := ParseDescription([]byte(`{"name":"p","version":"1","capabilities":` + list + `,"tools":[]}`))
+	for _, list := range []string{`["store.list","net.fetch"]`, `["store"]`} {
+		_, err := ParseDescription(description(`["agent.run"]`, list))
 		if !errors.Is(err, abi.Unsupported) {
 			t.Errorf("%s: got %v", list, err)
+		}
+	}
+}
+
+// TestParseTools reads a list of tools as strictly as a description.
+func TestParseTools(t *testing.T) {
+	t.Parallel()
+	if tools, err := ParseTools([]byte(`{"tools":[` + describedTool + `],"more":1}`)); err != nil || len(tools) != 1 || tools[0].Name != "t" {
+		t.Errorf("got %+v, %v", tools, err)
+	}
+	for doc, want := range map[string]string{
+		`{}`:             "tools is missing",
+		`{"tools":[]}`:   "it offers no tools",
+		`{"tools":[{}]}`: "tools.0.name is missing",
+		`{"tools":[` + strings.Replace(describedTool, "true", `"true"`, 1) + `]}`: "tools.0.readOnly must be true or false",
+	} {
+		if _, err := ParseTools([]byte(doc)); !errors.Is(err, abi.InvalidArgs) || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%s: got %v, want %s", doc, err, want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 		return nil, refusal
 	}
 	f.effects = append(f.effects, e)
-	return abi.AppendCreateReply(nil, e.session.Key, e.session.SessionID), nil
+	return abi.AppendReply(nil, &abi.CreateReply{SessionKey: e.session.Key, SessionID: e.session.SessionID}), nil
 }
 
 // refuse says why there can be no further child, or returns nil. The operator is

@@ -66,9 +66,9 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 	}
 	switch name {
 	case abi.ImportStore + "." + abi.OpGet:
-		return read(ctx, f, r, (*request).get, store.Snapshot.Get, abi.AppendSessionReply)
+		return read(ctx, f, r, (*request).get, store.Snapshot.Get, sessionReply)
 	case abi.ImportStore + "." + abi.OpResolve:
-		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, abi.AppendSessionReply)
+		return read(ctx, f, r, (*request).resolve, store.Snapshot.Resolve, sessionReply)
 	case abi.ImportStore + "." + abi.OpList:
 		return read(ctx, f, r, (*request).list, store.Snapshot.List, listReply)
 	case abi.ImportStore + "." + abi.OpHistory:
@@ -103,16 +103,20 @@ func read[Q, A any](
 	return reply(nil, answer), nil
 }
 
+func sessionReply(b []byte, s *abi.Session) []byte {
+	return abi.AppendReply(b, &abi.SessionReply{Session: s})
+}
+
 func listReply(b []byte, page *abi.ListPage) []byte {
 	for i := range page.Rows {
 		shorten(page.Rows[i].Messages)
 	}
-	return page.AppendReply(b)
+	return abi.AppendReply(b, page)
 }
 
 func historyReply(b []byte, page *abi.HistoryPage) []byte {
 	shorten(page.Messages)
-	return page.AppendReply(b)
+	return abi.AppendReply(b, page)
 }
 
 // view opens the step's snapshot at its first read.
@@ -155,13 +159,13 @@ func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if _, err := f.view(ctx); err != nil || f.work == nil {
-		return abi.AppendRunReply(nil, nil), err
+		return abi.AppendReply(nil, &abi.StatusReply{}), err
 	}
 	run, err := f.work.Run(ctx, id)
 	if err != nil || run == nil {
-		return abi.AppendRunReply(nil, nil), err
+		return abi.AppendReply(nil, &abi.StatusReply{}), err
 	}
-	return abi.AppendRunReply(nil, run.ABI()), nil
+	return abi.AppendReply(nil, &abi.StatusReply{Run: run.ABI()}), nil
 }
 
 // waits tells whether a wait for a session could not end, because what runs there
@@ -175,13 +179,13 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
-		return abi.AppendWaitsReply(nil, false), nil
+		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}), nil
 	}
 	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
 	if err == nil && !waits {
 		f.checks = append(f.checks, &freeWait{key, f.flow.Caller.RunID})
 	}
-	return abi.AppendWaitsReply(nil, waits), err
+	return abi.AppendReply(nil, &abi.WaitsReply{Waits: &waits}), err
 }
 
 // shorten cuts what a store has not cut already, so that a huge message never

@@ -22,7 +22,7 @@ func parseResult(output []byte, readOnly bool) (*Result, error) {
 		return nil, abi.NewError(abi.Forbidden, "step: a read-only tool may not wait")
 	}
 	if p != nil {
-		if *p == (jsonobject.Problem{Fault: jsonobject.Unknown, Name: "error"}) {
+		if p.Fault == jsonobject.Unknown && p.Path == "" && p.Name == "error" {
 			return nil, failure(doc)
 		}
 		return nil, bad(describe(p))
@@ -53,7 +53,7 @@ func describe(p *jsonobject.Problem) string {
 		of = badWait
 	}
 	switch {
-	case p.Fault == jsonobject.NoObject:
+	case p.Name == "":
 		return "is not an object"
 	case p.Fault == jsonobject.Unknown && of == "":
 		return fmt.Sprintf("has an unknown member %q", p.Name)

@@ -74,7 +74,7 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	// it too: else it would get out by a message to itself.
 	e.run.Sandboxed = caller.Sandboxed && session.Key == caller.SessionKey
 	f.effects = append(f.effects, e)
-	return abi.AppendRunIDReply(nil, e.run.ID), nil
+	return abi.AppendReply(nil, &abi.RunReply{RunID: e.run.ID}), nil
 }
 
 // refuse says why no run can be queued in the session, or returns nil.

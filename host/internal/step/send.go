@@ -33,7 +33,7 @@ func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
 		}
 	}
 	f.effects = append(f.effects, e)
-	return abi.AppendDeliveryIDReply(nil, e.delivery.ID), nil
+	return abi.AppendReply(nil, &abi.SendReply{DeliveryID: e.delivery.ID}), nil
 }
 
 // atCall gives a delivery the target that the caller's session had. As it is known

@@ -97,7 +97,7 @@ func TestDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%x", sha256.Sum256(page.AppendReply(nil)))
+		return fmt.Sprintf("%x", sha256.Sum256(abi.AppendReply(nil, page)))
 	}
 	a := digest(storegen.Options{Seed: 1, Sessions: 50})
 	if b := digest(storegen.Options{Seed: 1, Sessions: 50}); a != b {

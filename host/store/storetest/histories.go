@@ -105,7 +105,7 @@ func testHistorySize(t *testing.T, s store.Loader) {
 		full := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 100, ExcludeRoles: exclude}).Messages
 		for n := 1; n <= len(full); n++ {
 			part := abi.HistoryPage{Messages: full[:n], More: n < len(full)}
-			exact := len(part.AppendReply(nil))
+			exact := len(abi.AppendReply(nil, &part))
 			for _, c := range []struct{ bytes, messages int }{{exact - 1, max(n-1, 1)}, {exact, n}, {1, 1}} {
 				page := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 100, ExcludeRoles: exclude, MaxBytes: c.bytes})
 				if len(page.Messages) != c.messages || page.More != (c.messages < len(full)) {
@@ -169,7 +169,7 @@ func testLongMessages(t *testing.T, s store.Loader) {
 		want, got := history(t, naive, r), history(t, s, r)
 		if !reflect.DeepEqual(want, got) {
 			t.Errorf("%s: %d messages of %d bytes; want %d of %d, or another cut", r.AppendJSON(nil),
-				len(got.Messages), len(got.AppendReply(nil)), len(want.Messages), len(want.AppendReply(nil)))
+				len(got.Messages), len(abi.AppendReply(nil, got)), len(want.Messages), len(abi.AppendReply(nil, want)))
 		}
 	}
 	if cut := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 1, Before: 5}).Messages[0].Cut; len(cut) != 1 || cut[0].Path != "" {

@@ -130,7 +130,7 @@ func testListSize(t *testing.T, s store.Loader) {
 		full := list(t, s, &abi.ListRequest{Limit: 10, Messages: messages})
 		for n := 1; n <= 5; n++ {
 			part := abi.ListPage{Rows: full.Rows[:n], More: n < 5}
-			exact := len(part.AppendReply(nil))
+			exact := len(abi.AppendReply(nil, &part))
 			for _, c := range []struct{ bytes, rows int }{{exact - 1, max(n-1, 1)}, {exact, n}, {exact + 1, n}} {
 				page := list(t, s, &abi.ListRequest{Limit: 10, Messages: messages, MaxBytes: c.bytes})
 				if len(page.Rows) != c.rows || page.More != (c.rows < 5) {

@@ -197,7 +197,7 @@ func (v *memoryView) List(ctx context.Context, r *abi.ListRequest) (*abi.ListPag
 		}
 		full.Rows = all[:i+1]
 		full.More = i+1 < len(all)
-		tooLong := len(full.AppendReply(nil)) > maxBytes(r.MaxBytes)
+		tooLong := len(abi.AppendReply(nil, full)) > maxBytes(r.MaxBytes)
 		if i > 0 && tooLong {
 			return &abi.ListPage{Rows: all[:i], More: true}, nil
 		}
@@ -242,7 +242,7 @@ func (v *memoryView) History(ctx context.Context, r *abi.HistoryRequest) (*abi.H
 	page := &abi.HistoryPage{}
 	for i := range all {
 		next := &abi.HistoryPage{Messages: all[:i+1], More: i+1 < len(all)}
-		if i == r.Limit || i > 0 && len(next.AppendReply(nil)) > maxBytes(r.MaxBytes) {
+		if i == r.Limit || i > 0 && len(abi.AppendReply(nil, next)) > maxBytes(r.MaxBytes) {
 			return page, nil
 		}
 		page = next

@@ -90,22 +90,22 @@ func answer(ctx context.Context, v store.Snapshot, ask request) (string, error) 
 	switch ask := ask.(type) {
 	case *abi.GetRequest:
 		found, err := v.Get(ctx, ask.SessionKey)
-		return string(abi.AppendSessionReply(nil, found)), err
+		return string(abi.AppendReply(nil, &abi.SessionReply{Session: found})), err
 	case *abi.ResolveRequest:
 		found, err := v.Resolve(ctx, ask)
-		return string(abi.AppendSessionReply(nil, found)), err
+		return string(abi.AppendReply(nil, &abi.SessionReply{Session: found})), err
 	case *abi.ListRequest:
 		page, err := v.List(ctx, ask)
 		if err != nil {
 			return "", err
 		}
-		return string(page.AppendReply(nil)), nil
+		return string(abi.AppendReply(nil, page)), nil
 	case *abi.HistoryRequest:
 		page, err := v.History(ctx, ask)
 		if err != nil {
 			return "", err
 		}
-		return string(page.AppendReply(nil)), nil
+		return string(abi.AppendReply(nil, page)), nil
 	}
 	return "", fmt.Errorf("%T is no request", ask)
 }

@@ -72,17 +72,17 @@ func (s *Store) Call(family string, raw []byte) []byte {
 	case abi.OpGet:
 		for i := range s.Sessions {
 			if s.Sessions[i].Key == r.SessionKey {
-				return abi.AppendSessionReply(nil, &s.Sessions[i])
+				return abi.AppendReply(nil, &abi.SessionReply{Session: &s.Sessions[i]})
 			}
 		}
-		return abi.AppendSessionReply(nil, nil)
+		return abi.AppendReply(nil, &abi.SessionReply{})
 	case abi.OpResolve:
 		for _, row := range s.sorted() {
 			if row.SessionID == r.SessionID && r.sees(row) {
-				return abi.AppendSessionReply(nil, row)
+				return abi.AppendReply(nil, &abi.SessionReply{Session: row})
 			}
 		}
-		return abi.AppendSessionReply(nil, nil)
+		return abi.AppendReply(nil, &abi.SessionReply{})
 	case abi.OpList:
 		return s.list(&r)
 	case abi.OpHistory:
@@ -155,13 +155,13 @@ func (s *Store) list(r *request) []byte {
 		}
 		page.Rows = append(page.Rows, out)
 	}
-	return page.AppendReply(nil)
+	return abi.AppendReply(nil, &page)
 }
 
 func (s *Store) history(r *request) []byte {
 	var page abi.HistoryPage
 	page.Messages, page.More = s.newest(r)
-	return page.AppendReply(nil)
+	return abi.AppendReply(nil, &page)
 }
 
 // newest answers a history request, newest first.

@@ -63,9 +63,9 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 	}
 	switch family + "." + q.Op {
 	case "agent.status":
-		return abi.AppendRunReply(nil, w.Status[q.RunID]), true
+		return abi.AppendReply(nil, &abi.StatusReply{Run: w.Status[q.RunID]}), true
 	case "agent.waits":
-		return abi.AppendWaitsReply(nil, slices.Contains(w.Waiting, q.SessionKey)), true
+		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(slices.Contains(w.Waiting, q.SessionKey))}), true
 	}
 	if !abi.IsWrite(family, q.Op) && family == abi.ImportStore {
 		return nil, false
@@ -81,13 +81,13 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 		}
 		w.Runs = append(w.Runs, abi.RunRequest{SessionKey: q.SessionKey, Message: q.Message, Context: q.Context, Source: q.Source,
 			Group: q.Group, NoTools: q.NoTools, TimeoutSeconds: q.TimeoutSeconds})
-		return abi.AppendRunIDReply(nil, "run-"+strconv.Itoa(len(w.Runs))), true
+		return abi.AppendReply(nil, &abi.RunReply{RunID: "run-" + strconv.Itoa(len(w.Runs))}), true
 	case "store.create":
 		w.Created = append(w.Created, abi.CreateRequest{AgentID: q.AgentID, Label: q.Label, Model: q.Model, ThinkingLevel: q.ThinkingLevel, MaxActive: q.MaxActive})
 		id := strconv.Itoa(len(w.Created))
 		child := abi.Session{Key: sessionkey.ChildOf(q.AgentID, id), SessionID: "child-" + id, UpdatedAt: 1, SpawnedBy: w.Parent, Label: q.Label, TranscriptPath: "/store/child-" + id + ".jsonl"}
 		s.Sessions = append(s.Sessions, child)
-		return abi.AppendCreateReply(nil, child.Key, child.SessionID), true
+		return abi.AppendReply(nil, &abi.CreateReply{SessionKey: child.Key, SessionID: child.SessionID}), true
 	case "store.archive", "store.delete":
 		i := slices.IndexFunc(s.Sessions, func(row abi.Session) bool { return row.Key == q.SessionKey })
 		switch {
@@ -101,7 +101,7 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 		return abi.AppendDoneReply(nil), true
 	case "deliver.send":
 		w.Sent = append(w.Sent, abi.SendRequest{SessionKey: q.SessionKey, Text: q.Text, RunID: q.RunID, AtCall: q.AtCall})
-		return abi.AppendDeliveryIDReply(nil, "delivery-"+strconv.Itoa(len(w.Sent))), true
+		return abi.AppendReply(nil, &abi.SendReply{DeliveryID: "delivery-" + strconv.Itoa(len(w.Sent))}), true
 	}
 	return abi.AppendError(nil, abi.Unsupported, "no such operation"), true
 }

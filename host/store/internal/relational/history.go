@@ -113,7 +113,7 @@ func (s *Snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, firs
 		return nil, err
 	}
 	defer rows.Close()
-	size := newBudget(r.MaxBytes, len(page.AppendReply(nil)))
+	size := newBudget(r.MaxBytes, len(abi.AppendReply(nil, page)))
 	scanner := newMessageScanner(rows)
 	var m abi.Message
 	for last := !rows.Next(); !last; {

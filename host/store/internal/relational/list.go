@@ -105,7 +105,7 @@ func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 // messages.
 func (s *Snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.ListPage, error) {
 	page := &abi.ListPage{Rows: make([]abi.ListRow, 0, min(len(rows), f.Limit))}
-	size := newBudget(f.MaxBytes, len((&abi.ListPage{}).AppendReply(nil)))
+	size := newBudget(f.MaxBytes, len(abi.AppendReply(nil, &abi.ListPage{})))
 	for i := range rows {
 		if len(page.Rows) == f.Limit {
 			page.More = true

@@ -18,8 +18,8 @@ const (
 
 // What a first step asks of the host, in its order.
 func TestConversation(t *testing.T) {
-	own := string(abi.AppendSessionReply(nil, &abi.Session{Key: "agent:main:main", LastChannel: "telegram"}))
-	ops := string(abi.AppendSessionReply(nil, &abi.Session{Key: "agent:ops:main"}))
+	own := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:main:main", LastChannel: "telegram"}}))
+	ops := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:ops:main"}}))
 	caller := mainCaller
 	caller.RunID = "run-0"
 	h := guesttest.NewScript(t,
