@@ -70,9 +70,13 @@ func (c *callCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// ask calls a tool as the operator; the tool's own failures become errors.
-func ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
-	answer, err := db.Call(ctx, &host.Call{Tool: tool, Args: args, Caller: abi.Caller{Operator: true}})
+// ask calls a tool; the tool's own failures become errors.
+func (f *asFlags) ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
+	caller, err := f.caller(db.Keys())
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	answer, err := db.Call(ctx, &host.Call{Tool: tool, Args: args, Caller: caller})
 	if err != nil {
 		return gjson.Result{}, callError(tool, db.Tools(), err)
 	}

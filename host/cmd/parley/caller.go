@@ -10,11 +10,20 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// callerFlags say who calls a tool (S0.3).
-type callerFlags struct {
+// asFlags name the session that calls a tool (S0.3).
+type asFlags struct {
 	As        string `placeholder:"KEY" help:"Call as this session; default: the operator, who sees everything."`
-	Agent     string `placeholder:"ID" help:"The agent that a bare --as key belongs to; alone: call as that agent's main session."`
 	Sandboxed bool   `help:"Call as a sandboxed session."`
+}
+
+func (f *asFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
+	return (&callerFlags{asFlags: *f}).caller(keys)
+}
+
+// callerFlags name it by its agent too.
+type callerFlags struct {
+	asFlags
+	Agent string `placeholder:"ID" help:"The agent that a bare --as key belongs to; alone: call as that agent's main session."`
 }
 
 // caller makes the flags a caller under the settings of the database's owner.

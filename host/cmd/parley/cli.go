@@ -32,7 +32,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
 	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules, and change the one that serves."`
-	Demo       demoCmd       `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
+	Demo       demoCmd       `cmd:"" help:"Run a script of commands on a sample, in temporary databases."`
 	Version    versionCmd    `cmd:"" help:"Print versions of program, ABI and plugin."`
 }
 
@@ -59,20 +59,22 @@ type app struct {
 	level   *slog.LevelVar
 }
 
-// run parses args, runs the command and returns the exit code.
+// run runs the program with these arguments and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{
-		stdin: stdin, getenv: getenv, level: new(slog.LevelVar),
-		out: terminal.New(stdout, getenv), err: terminal.New(stderr, getenv),
-	}
-	a.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: a.level}))
+	a := &app{stdin: stdin, getenv: getenv, out: terminal.New(stdout, getenv), err: terminal.New(stderr, getenv)}
+	return a.execute(ctx, args)
+}
 
+// execute parses args, runs the command and returns the exit code. It is called once.
+func (a *app) execute(ctx context.Context, args []string) int {
+	a.level = new(slog.LevelVar)
+	a.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: a.level}))
 	var c cli
 	helped := -1
 	parser, err := kong.New(&c,
 		kong.Name("parley"),
 		kong.Description("Parley: agents work with each other's conversations, through a sandboxed plugin."),
-		kong.Writers(stdout, stderr),
+		kong.Writers(a.out, a.err),
 		kong.Exit(func(code int) { helped = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"listen": config.DefaultListen},

@@ -76,12 +76,12 @@ func TestCaller(t *testing.T) {
 		want  abi.Caller
 	}{
 		"operator":      {callerFlags{}, keys, abi.Caller{Operator: true}},
-		"main":          {callerFlags{As: " main "}, keys, abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}},
-		"bare":          {callerFlags{As: "cron:x"}, keys, abi.Caller{SessionKey: "agent:ops:cron:x", AgentID: "ops"}},
+		"main":          {callerFlags{asFlags: asFlags{As: " main "}}, keys, abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}},
+		"bare":          {callerFlags{asFlags: asFlags{As: "cron:x"}}, keys, abi.Caller{SessionKey: "agent:ops:cron:x", AgentID: "ops"}},
 		"agent":         {callerFlags{Agent: "Bob"}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
-		"bare of agent": {callerFlags{As: "cron:x", Agent: "bob", Sandboxed: true}, keys, abi.Caller{SessionKey: "agent:bob:cron:x", AgentID: "bob", Sandboxed: true}},
-		"canonical":     {callerFlags{As: "agent:bob:main"}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
-		"child":         {callerFlags{As: "agent:bob:subagent:1"}, keys, abi.Caller{SessionKey: "agent:bob:subagent:1", AgentID: "bob", Depth: 1}},
+		"bare of agent": {callerFlags{asFlags: asFlags{As: "cron:x", Sandboxed: true}, Agent: "bob"}, keys, abi.Caller{SessionKey: "agent:bob:cron:x", AgentID: "bob", Sandboxed: true}},
+		"canonical":     {callerFlags{asFlags: asFlags{As: "agent:bob:main"}}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
+		"child":         {callerFlags{asFlags: asFlags{As: "agent:bob:subagent:1"}}, keys, abi.Caller{SessionKey: "agent:bob:subagent:1", AgentID: "bob", Depth: 1}},
 		"global":        {callerFlags{Agent: "bob"}, global, abi.Caller{SessionKey: "global", AgentID: "bob"}},
 	}
 	for name, c := range cases {
@@ -96,9 +96,9 @@ func TestCaller(t *testing.T) {
 
 func TestNoCaller(t *testing.T) {
 	for name, f := range map[string]callerFlags{
-		"newline": {As: "cron:a\nb"}, "10 kB": {As: "cron:" + strings.Repeat("x", 10_000)}, "dots": {As: "agent:../x:main"},
-		"invalid UTF-8": {As: "cron:\xff"}, "reserved": {As: "unknown"}, "current": {As: "current"}, "bad agent": {Agent: "a b"},
-		"two agents": {As: "agent:a:main", Agent: "b"}, "sandboxed operator": {Sandboxed: true},
+		"newline": {asFlags: asFlags{As: "cron:a\nb"}}, "10 kB": {asFlags: asFlags{As: "cron:" + strings.Repeat("x", 10_000)}}, "dots": {asFlags: asFlags{As: "agent:../x:main"}},
+		"invalid UTF-8": {asFlags: asFlags{As: "cron:\xff"}}, "reserved": {asFlags: asFlags{As: "unknown"}}, "current": {asFlags: asFlags{As: "current"}}, "bad agent": {Agent: "a b"},
+		"two agents": {asFlags: asFlags{As: "agent:a:main"}, Agent: "b"}, "sandboxed operator": {asFlags: asFlags{Sandboxed: true}},
 	} {
 		var b strings.Builder
 		_, err := f.caller(sessionkey.Settings{})

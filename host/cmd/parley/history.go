@@ -16,13 +16,14 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// historyCmd shows sessions_history as the operator sees it.
+// historyCmd shows what sessions_history answers.
 type historyCmd struct {
 	Key    string `arg:"" help:"Session: main, a key, or a sessionId."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many messages, the newest (default ${default})."`
 	Offset int    `placeholder:"N" help:"Leave out this many of the newest messages."`
 	Tools  bool   `short:"t" help:"Tool results too."`
 	Agent  string `placeholder:"ID" help:"The agent that a bare key belongs to; default: the default agent."`
+	asFlags
 }
 
 func (*historyCmd) Help() string {
@@ -45,7 +46,7 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			page, err := ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
+			page, err := c.ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ func (c *historyCmd) show(ctx context.Context, a *app, db *gateway.Database, key
 	)
 	for {
 		var err error
-		if page, err = ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit-n, offset)); err != nil {
+		if page, err = c.ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit-n, offset)); err != nil {
 			return err
 		}
 		messages := page.Get("messages").Array()

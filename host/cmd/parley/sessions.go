@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sessionsCmd shows sessions_list as the operator sees it.
+// sessionsCmd shows what sessions_list answers.
 type sessionsCmd struct {
 	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
@@ -23,6 +23,7 @@ type sessionsCmd struct {
 	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last minutes."`
 	Agent    string   `placeholder:"ID" help:"Only of this agent."`
 	Archived bool     `help:"Archived ones too."`
+	asFlags
 }
 
 // maxPage is how many rows or messages are asked for at once.
@@ -61,7 +62,7 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 // list asks page by page until it has enough.
 func (c *sessionsCmd) list(ctx context.Context, db *gateway.Database) (rows []gjson.Result, next string, err error) {
 	for {
-		page, err := ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
+		page, err := c.ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
 		if err != nil {
 			return nil, "", err
 		}

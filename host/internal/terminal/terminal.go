@@ -41,6 +41,13 @@ func New(w io.Writer, getenv func(string) string) *Output {
 	return o
 }
 
+// To returns an Output that writes to w what this one would.
+func (o *Output) To(w io.Writer) *Output {
+	to := *o
+	to.w = w
+	return &to
+}
+
 // IsTerminal reports whether somebody is looking.
 func (o *Output) IsTerminal() bool { return o.terminal }
 
