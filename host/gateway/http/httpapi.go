@@ -146,7 +146,7 @@ func New(o *Options) (*API, error) {
 
 // NewLocal makes an API for the processes of one user. logger may be nil.
 func NewLocal(o gateway.Operator, logger *slog.Logger) *API {
-	a := assemble(o, &gateway.AdmissionOptions{Keys: o.Keys}, logger)
+	a := assemble(o, &gateway.AdmissionOptions{Trusted: true, Keys: o.Keys}, logger)
 	a.local = true
 	a.add(historyRoute())
 	a.add(chatRoutes(o, o.Keys)...)
