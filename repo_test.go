@@ -102,7 +102,7 @@ var layers = []layer{
 	{"host/cmd", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/internal/e2e", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/internal/bench", []string{"host/...", "abi/...", "plugin/wasm"}},
-	{"host/gateway/http", []string{"host/gateway", "host/gateway/local", "host/gateway/mcp", "host", "host/store", "host/internal/importer", "host/internal/invoke", "abi/..."}},
+	{"host/gateway/http", []string{"host/gateway", "host/gateway/local", "host/gateway/mcp", "host", "host/store", "host/internal/invoke", "abi/..."}},
 	{"host/gateway/mcp", []string{"host/gateway", "host", "abi/..."}},
 	{"host/gateway/local", []string{"host", "host/store", "host/internal/importer", "abi/..."}},
 	{"host/gateway", []string{"host/gateway/local", "host", "host/config", "host/store", "host/internal/engine", "host/internal/importer", "host/internal/module", "abi/..."}},

@@ -64,7 +64,7 @@ func (a *app) options() *gateway.Options {
 	return &gateway.Options{
 		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
 		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
-		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, a.log) },
+		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
 		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
 	}
 }

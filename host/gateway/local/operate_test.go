@@ -156,7 +156,7 @@ func serveKept(t *testing.T, k *kept) (*local.Owner, *httpapi.API, *local.Client
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lock.Close() })
-	socket := httpapi.NewLocal(k, nil)
+	socket := httpapi.NewLocal(k, k, nil)
 	lock.Handle(socket)
 	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
 	if err != nil {
