@@ -127,7 +127,7 @@ func TestListenAddress(t *testing.T) {
 func TestMessage(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
 		"text": {`{"role":"user","content":"a\nb\n","timestamp":1769904000000,"provenance":{"sourceSessionKey":"agent:a:main"}}`,
-			"\nuser  2026-02-01 00:00:00  from agent:a:main\n  a\n  b\n"},
+			"\nuser  " + time.UnixMilli(1769904000000).Format(time.DateTime) + "  from agent:a:main\n  a\n  b\n"},
 		"blocks": {`{"role":"assistant","content":[{"type":"thinking","thinking":"hm\nwell"},{"type":"text","text":"hi"},{"type":"toolCall","name":"exec","arguments":{"c": "ls"}},{"type":"image","mimeType":"image/png","omitted":true,"bytes":1234},{"type":"new","x":1}]}`,
 			"\nassistant\n  · hm\n  · well\n  hi\n  → exec {\"c\": \"ls\"}\n  [image image/png, 1.2 kB]\n  [new] {\"type\":\"new\",\"x\":1}\n"},
 		"tool result": {`{"role":"toolResult","toolName":"exec","isError":true,"content":[{"type":"text","text":"no"}]}`, "\ntoolResult exec failed\n  no\n"},
@@ -138,7 +138,7 @@ func TestMessage(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			(&app{out: terminal.New(&b, noEnv)}).message(gjson.Parse(c.in), time.UTC)
+			(&app{out: terminal.New(&b, noEnv)}).message(gjson.Parse(c.in))
 			if b.String() != c.want {
 				t.Errorf("got  %q\nwant %q", b.String(), c.want)
 			}

@@ -73,11 +73,9 @@ func (c *resendCmd) Run(ctx context.Context, a *app) error {
 		if err := db.ResendDelivery(ctx, id); err != nil {
 			return deliveries.known(c.ID, err)
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"id": id, "status": store.DeliveryPending})
-		}
-		a.out.Println(terminal.Line("delivery " + id + " is pending again"))
-		a.noteWork(db, false)
-		return nil
+		return a.show(map[string]any{"id": id, "status": store.DeliveryPending}, func() {
+			a.out.Println(terminal.Line("delivery " + id + " is pending again"))
+			a.noteWork(db, false)
+		})
 	})
 }

@@ -3,14 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -47,6 +45,9 @@ func (*demoCmd) Help() string {
 //go:embed demo
 var demoFiles embed.FS
 
+//go:embed demo/script.txt
+var demoScript string
+
 // demo is the script as it runs.
 type demo struct {
 	*app
@@ -75,25 +76,18 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	files, err := fs.Sub(demoFiles, "demo")
-	if err != nil {
+	defer func(all string) { err = errors.Join(err, os.RemoveAll(all)) }(temp)
+	if err := os.CopyFS(temp, demoFiles); err != nil {
 		return err
 	}
-	if err := os.CopyFS(temp, files); err != nil {
-		return err
-	}
-	script, err := fs.ReadFile(files, "script.txt")
-	if err != nil {
-		return err
-	}
-	config, err := filepath.Abs(cmp.Or(a.Config, filepath.Join(temp, "sample.json5")))
+	temp = filepath.Join(temp, "demo")
+	config, err := filepath.Abs(orElse(a.Config, filepath.Join(temp, "sample.json5")))
 	if err != nil {
 		return err
 	}
 	d := &demo{app: a, expand: strings.NewReplacer("$DEMO", temp, "$DIR", c.Dir, "$CONFIG", config)}
 	defer func() { err = errors.Join(err, d.kill(syscall.SIGTERM)) }()
-	for line := range strings.Lines(string(script)) {
+	for line := range strings.Lines(demoScript) {
 		if err := d.step(ctx, strings.TrimSuffix(line, "\n")); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimSpace(line), err)
 		}
@@ -131,7 +125,12 @@ func (d *demo) step(ctx context.Context, line string) error {
 	case kind != "$":
 		return nil
 	case args[0] == "export":
-		return export(args[1:])
+		var errs error
+		for _, v := range args[1:] {
+			name, value, _ := strings.Cut(v, "=")
+			errs = errors.Join(errs, os.Setenv(name, value))
+		}
+		return errs
 	case args[0] == "kill" && args[1] == "-9":
 		return d.kill(syscall.SIGKILL)
 	case args[0] == "kill":
@@ -140,15 +139,6 @@ func (d *demo) step(ctx context.Context, line string) error {
 		return d.serve(ctx, args[1:len(args)-1])
 	}
 	return d.command(ctx, line, args[1:], filter)
-}
-
-func export(variables []string) error {
-	var errs error
-	for _, v := range variables {
-		name, value, _ := strings.Cut(v, "=")
-		errs = errors.Join(errs, os.Setenv(name, value))
-	}
-	return errs
 }
 
 // command runs a command of this program and shows what it prints and how it ended.

@@ -43,13 +43,7 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		a.compareSettings(dir, db.Keys())
-		if a.JSON {
-			return a.printValue(report)
-		}
-		if !a.Quiet {
-			a.importSummary(report, db.Location(), time.Since(start))
-		}
-		return nil
+		return a.show(report, func() { a.importSummary(report, db.Location(), time.Since(start)) })
 	})
 }
 
@@ -60,16 +54,10 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	if err != nil {
 		a.note("openclaw.json: %s: not compared with the configuration in force", terminal.Line(err.Error()))
 	}
-	main := func(s sessionkey.Settings) string { return orElse(s.MainKey, sessionkey.DefaultMainKey) }
-	scope := func(s sessionkey.Settings) string {
-		if s.GlobalScope {
-			return config.ScopeGlobal
-		}
-		return config.ScopePerSender
-	}
+	scope := map[bool]string{false: config.ScopePerSender, true: config.ScopeGlobal}
 	for _, c := range [][3]string{
-		{"session.mainKey", main(theirs), main(mine)},
-		{"session.scope", scope(theirs), scope(mine)},
+		{"session.mainKey", orElse(theirs.MainKey, sessionkey.DefaultMainKey), orElse(mine.MainKey, sessionkey.DefaultMainKey)},
+		{"session.scope", scope[theirs.GlobalScope], scope[mine.GlobalScope]},
 		{"the default agent", theirs.Agent(), mine.Agent()},
 	} {
 		if c[1] != c[2] {
@@ -94,25 +82,19 @@ func (a *app) importWithProgress(ctx context.Context, db *gateway.Database, dir 
 const maxProblems = 20
 
 func (a *app) importSummary(r *importer.Report, database string, took time.Duration) {
-	fields := [][2]string{
+	if a.Quiet {
+		return
+	}
+	a.out.Println(a.out.Bold("Imported " + terminal.Line(r.Dir)))
+	a.out.Fields([][2]string{
 		{"sessions", r.Sessions.String()},
 		{"messages", r.Messages.String()},
 		{"transcripts", fmt.Sprintf("%d read, %d unchanged, %d missing", r.Transcripts.Read, r.Transcripts.Unchanged, r.Transcripts.Missing)},
 		{"agents", terminal.Line(orElse(strings.Join(r.Agents, ", "), "none"))},
-	}
-	for _, c := range []struct {
-		name   string
-		counts map[string]int
-	}{{"other lines", r.Lines}, {"old copies", r.Ignored}, {"repairs", r.Repairs}} {
-		if len(c.counts) > 0 {
-			fields = append(fields, [2]string{c.name, countList(c.counts)})
-		}
-	}
-	a.out.Println(a.out.Bold("Imported " + terminal.Line(r.Dir)))
-	a.out.Fields(append(fields,
-		[2]string{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
-		[2]string{"database", database},
-	)...)
+		{"other lines", countList(r.Lines)}, {"old copies", countList(r.Ignored)}, {"repairs", countList(r.Repairs)},
+		{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
+		{"database", database},
+	}...)
 	a.importProblems(r)
 }
 

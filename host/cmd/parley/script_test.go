@@ -183,7 +183,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d+[smhd] ago\b`), "N ago"},
 	{regexp.MustCompile(`(  | in )[\d.]+m?s\b`), "${1}N s"},
 	{regexp.MustCompile(`127.0.0.1:\d{2,}`), "127.0.0.1:PORT"},
-	{regexp.MustCompile(`/\S+/parley-demo-\d+`), "TEMP"},
+	{regexp.MustCompile(`/\S+/parley-demo-\d+/demo`), "TEMP"},
 	{regexp.MustCompile(`(agent:(?:logs|disks|backup):subagent:)[0-9a-f-]{36}`), "${1}UUID"},
 	{regexp.MustCompile(` id [0-9a-f-]{36} `), " id UUID "},
 	{regexp.MustCompile(`transcript \S+\.jsonl`), "transcript PATH"},
