@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (f *callerFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 		}
 		keys.DefaultAgent = agent // whose bare keys are
 	}
-	c, err := gateway.OperatorIdentity().As(orElse(strings.TrimSpace(f.As), sessionkey.Main), keys)
+	c, err := gateway.OperatorIdentity().As(cmp.Or(strings.TrimSpace(f.As), sessionkey.Main), keys)
 	if err != nil {
 		return abi.Caller{}, usage(fmt.Errorf("--as: %w", err))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,13 @@ func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error 
 // locate finds the database, settings and plugin that flags, environment and
 // configuration name.
 func (a *app) locate() (*gateway.Options, error) {
-	o := a.options()
+	o := &gateway.Options{
+		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
+		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
+		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
+		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
+	}
+	o.Agree = func(s *local.Status) error { return a.agrees(o, s) }
 	var err error
 	if o.ConfigFile, err = a.configFile(); err != nil {
 		return nil, err
@@ -53,18 +60,7 @@ func (a *app) locate() (*gateway.Options, error) {
 			return nil, err
 		}
 	}
-	o.Agree = func(s *local.Status) error { return a.agrees(o, s) }
 	return o, nil
-}
-
-// options are those of every database that this command opens.
-func (a *app) options() *gateway.Options {
-	return &gateway.Options{
-		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
-		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
-		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
-		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
-	}
 }
 
 // supervisor is the command that starts the programs of agents: this program.
@@ -85,16 +81,9 @@ func (a *app) agrees(o *gateway.Options, s *local.Status) error {
 			o.Plugin.Origin, s.PID, o.Store.Location(), s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
 	case a.Config != "" && o.ConfigFile != s.Config:
 		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
-			o.ConfigFile, s.PID, o.Store.Location(), orElse(s.Config, "the default settings"))
+			o.ConfigFile, s.PID, o.Store.Location(), cmp.Or(s.Config, "the default settings"))
 	}
 	return nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // configFile returns the configuration's path, or "" when none is given and

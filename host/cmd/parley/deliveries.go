@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -34,7 +35,7 @@ var deliveries = &kind[*store.Delivery]{
 		}
 		return []string{
 			terminal.Line(d.SessionKey), terminal.Line(to), a.status(d.Status),
-			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(orElse(d.Error, d.Text)),
+			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(cmp.Or(d.Error, d.Text)),
 		}
 	},
 }

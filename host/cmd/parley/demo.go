@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -81,7 +82,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	temp = filepath.Join(temp, "demo")
-	config, err := filepath.Abs(orElse(a.Config, filepath.Join(temp, "sample.json5")))
+	config, err := filepath.Abs(cmp.Or(a.Config, filepath.Join(temp, "sample.json5")))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,7 +38,7 @@ func (f *exchangeFlags) exchange(ctx context.Context, a *app, tool string, args 
 		if err != nil {
 			return err
 		}
-		call := &host.Call{Tool: tool, Args: args, Caller: caller, ID: orElse(f.CallID, rand.Text())}
+		call := &host.Call{Tool: tool, Args: args, Caller: caller, ID: cmp.Or(f.CallID, rand.Text())}
 		answer, err := a.await(ctx, db, call)
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func standing(f *store.Flow) string {
 	if isOver(f) {
 		return "posting to the chat channel (" + text + ")"
 	}
-	return orElse(text, "waiting for the rest of the exchange")
+	return cmp.Or(text, "waiting for the rest of the exchange")
 }
 
 // left says how a flow was left: over, parked, or in the middle because ctx ended.

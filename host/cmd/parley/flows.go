@@ -35,7 +35,7 @@ var flows = &kind[*store.Flow]{
 	cells: func(a *app, f *store.Flow, now time.Time) []string {
 		return []string{
 			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(cmp.Or(f.Error, f.Standing())),
 		}
 	},
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -38,7 +40,13 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	}
 	return a.with(ctx, func(db *gateway.Database) error {
 		start := time.Now()
-		report, err := a.importWithProgress(ctx, db, dir)
+		bar := a.err.NewProgress()
+		report, err := db.Import(ctx, dir, func(p local.ImportProgress) {
+			if !a.Quiet {
+				bar.Bytes(p.Done, p.Total, terminal.Plural(p.Sessions, "session")+", "+terminal.Plural(p.Messages, "message"))
+			}
+		})
+		bar.Clear()
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
@@ -56,7 +64,7 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	}
 	scope := map[bool]string{false: config.ScopePerSender, true: config.ScopeGlobal}
 	for _, c := range [][3]string{
-		{"session.mainKey", orElse(theirs.MainKey, sessionkey.DefaultMainKey), orElse(mine.MainKey, sessionkey.DefaultMainKey)},
+		{"session.mainKey", cmp.Or(theirs.MainKey, sessionkey.DefaultMainKey), cmp.Or(mine.MainKey, sessionkey.DefaultMainKey)},
 		{"session.scope", scope[theirs.GlobalScope], scope[mine.GlobalScope]},
 		{"the default agent", theirs.Agent(), mine.Agent()},
 	} {
@@ -66,22 +74,10 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	}
 }
 
-// importWithProgress shows a bar on a terminal.
-func (a *app) importWithProgress(ctx context.Context, db *gateway.Database, dir string) (*importer.Report, error) {
-	if a.Quiet || !a.err.IsTerminal() {
-		return db.Import(ctx, dir, nil)
-	}
-	bar := a.err.NewProgress()
-	defer bar.Clear()
-	return db.Import(ctx, dir, func(p importer.Progress) {
-		bar.Bytes(p.Done, p.Total, terminal.Plural(p.Sessions, "session")+", "+terminal.Plural(p.Messages, "message"))
-	})
-}
-
 // maxProblems is how many problems a summary lists.
 const maxProblems = 20
 
-func (a *app) importSummary(r *importer.Report, database string, took time.Duration) {
+func (a *app) importSummary(r *local.ImportReport, database string, took time.Duration) {
 	if a.Quiet {
 		return
 	}
@@ -90,7 +86,7 @@ func (a *app) importSummary(r *importer.Report, database string, took time.Durat
 		{"sessions", r.Sessions.String()},
 		{"messages", r.Messages.String()},
 		{"transcripts", fmt.Sprintf("%d read, %d unchanged, %d missing", r.Transcripts.Read, r.Transcripts.Unchanged, r.Transcripts.Missing)},
-		{"agents", terminal.Line(orElse(strings.Join(r.Agents, ", "), "none"))},
+		{"agents", terminal.Line(cmp.Or(strings.Join(r.Agents, ", "), "none"))},
 		{"other lines", countList(r.Lines)}, {"old copies", countList(r.Ignored)}, {"repairs", countList(r.Repairs)},
 		{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
 		{"database", database},
@@ -108,7 +104,7 @@ func countList(counts map[string]int) string {
 }
 
 // importProblems lists what lost something first.
-func (a *app) importProblems(r *importer.Report) {
+func (a *app) importProblems(r *local.ImportReport) {
 	total := 0
 	for _, n := range r.Totals {
 		total += n

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -137,7 +138,7 @@ func (a *app) showInspection(i *inspection) {
 		if t.ReadOnly {
 			mode = "read-only"
 		}
-		fields = append(fields, [2]string{"tool", terminal.Line(fmt.Sprintf("%s (%s; needs %s)", t.Name, mode, orElse(strings.Join(t.Needs, ", "), "nothing")))})
+		fields = append(fields, [2]string{"tool", terminal.Line(fmt.Sprintf("%s (%s; needs %s)", t.Name, mode, cmp.Or(strings.Join(t.Needs, ", "), "nothing")))})
 	}
 	a.out.Println(a.out.Bold(terminal.Line(i.File)))
 	a.out.Fields(fields...)
@@ -158,5 +159,5 @@ func (i *inspection) memory() string {
 func pages(n uint64) string { return fmt.Sprintf("%d KiB", n*64) }
 
 func lines(list []string) string {
-	return orElse(strings.Join(texts(list, terminal.Line), "\n"), "none")
+	return cmp.Or(strings.Join(texts(list, terminal.Line), "\n"), "none")
 }

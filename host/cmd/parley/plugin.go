@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,7 +63,7 @@ func (a *app) showVersions(rows []*host.Plugin, now time.Time) {
 		}
 		return []string{
 			fmt.Sprintf("%.12s", p.Digest), terminal.Line(p.Name + " " + p.Version), status, strconv.Itoa(p.Flows),
-			fmt.Sprintf("%d, reads %d-%d", p.StateVersion, p.Resumes[0], p.Resumes[1]), terminal.Line(orElse(p.Signer, "nobody")), added,
+			fmt.Sprintf("%d, reads %d-%d", p.StateVersion, p.Resumes[0], p.Resumes[1]), terminal.Line(cmp.Or(p.Signer, "nobody")), added,
 		}
 	})
 }

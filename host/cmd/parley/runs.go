@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ var runs = &kind[*store.Run]{
 	cells: func(a *app, r *store.Run, now time.Time) []string {
 		return []string{
 			terminal.Line(r.SessionKey), a.status(r.Status), terminal.Line(r.Group),
-			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(orElse(r.Error, r.Reply)),
+			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(cmp.Or(r.Error, r.Reply)),
 		}
 	},
 }
@@ -101,7 +102,7 @@ func (a *app) run(r *store.Run, now time.Time) {
 	}
 	a.out.Fields([][2]string{
 		{"session", terminal.Line(r.SessionKey)}, {"status", a.status(r.Status)}, {"group", terminal.Line(r.Group)}, {"flow", terminal.Line(r.FlowID)},
-		{"from", terminal.Line(r.Scope)}, {"attempt", attempt}, {"model", terminal.Line(orElse(r.UsedModel, r.Model))}, {"tokens", usageOf(r.Usage)},
+		{"from", terminal.Line(r.Scope)}, {"attempt", attempt}, {"model", terminal.Line(cmp.Or(r.UsedModel, r.Model))}, {"tokens", usageOf(r.Usage)},
 		{"queued", date(r.QueuedAt)}, {"started", date(r.StartedAt)}, {"ended", date(r.EndedAt)}, {"took", took(r, now)},
 		{"message", text(r.Message)}, {"error", text(r.Error)}, {"reply", text(r.Reply)},
 	}...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	addr, err := listenAddress(orElse(c.Listen, o.Config.Gateway.Listen), made == "")
+	addr, err := listenAddress(cmp.Or(c.Listen, o.Config.Gateway.Listen), made == "")
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (a *app) reconfigure(g *gateway.Gateway, file string) {
 		return
 	}
 	later := g.Reconfigure(c)
-	a.note("the configuration was read again: %s", orElse(file, "no file, the defaults"))
+	a.note("the configuration was read again: %s", cmp.Or(file, "no file, the defaults"))
 	if later {
 		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}

@@ -102,7 +102,7 @@ func (a *app) sessionsTable(rows []gjson.Result, now time.Time) {
 		}
 		return []string{
 			terminal.Line(r.Get("key").Str), terminal.Line(kind), terminal.Line(r.Get("channel").Str),
-			age(now, r.Get("updatedAt").Int()), tokens(r), terminal.Line(orElse(r.Get("label").Str, r.Get("displayName").Str)),
+			age(now, r.Get("updatedAt").Int()), tokens(r), terminal.Line(cmp.Or(r.Get("label").Str, r.Get("displayName").Str)),
 		}
 	})
 }

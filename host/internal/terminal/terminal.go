@@ -48,12 +48,6 @@ func (o *Output) To(w io.Writer) *Output {
 	return &to
 }
 
-// IsTerminal reports whether somebody is looking.
-func (o *Output) IsTerminal() bool { return o.terminal }
-
-// Width is the number of columns, or 0 when lines may be of any length.
-func (o *Output) Width() int { return o.width }
-
 // Write writes bytes as they are.
 func (o *Output) Write(p []byte) (int, error) { return o.w.Write(p) }
 
