@@ -165,7 +165,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestTrust: who forgets to say whom an Admission lets in has one that lets in nobody.
+// TestTrust checks that an Admission whose options name no clients refuses every request.
 func TestTrust(t *testing.T) {
 	plain, bearer := httptest.NewRequest("GET", "/", nil), httptest.NewRequest("GET", "/", nil)
 	bearer.Header.Set("Authorization", "Bearer x")

@@ -77,7 +77,7 @@ func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) 
 	return nil, callError(call.Tool, db.Tools(), err)
 }
 
-// during does work, and tells of it whenever it has taken a while.
+// during runs work, and calls tell after each Notice until work has ended.
 func during(work, tell func()) {
 	done := make(chan struct{})
 	go func() {
