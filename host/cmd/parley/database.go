@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/terminal"

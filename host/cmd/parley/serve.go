@@ -12,7 +12,7 @@ import (
 
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 	"github.com/parley-wasm/parley/host/internal/terminal"

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"
