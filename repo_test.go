@@ -60,7 +60,7 @@ var public = []string{
 	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
 	"host", "host/config", "host/runner", "host/runner/runnertest", "host/sink", "host/sink/sinktest",
 	"host/store", "host/store/sqlite", "host/store/storetest", "host/wasmedit",
-	"host/gateway", "host/gateway/http", "host/gateway/local", "host/gateway/mcp",
+	"host/gateway", "host/gateway/httpapi", "host/gateway/local", "host/gateway/mcp",
 	"plugin/guest", "plugin/guest/guesttest", "plugin/tool", "plugin/wasm",
 	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",
 }
@@ -102,7 +102,7 @@ var layers = []layer{
 	{"host/cmd", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/internal/e2e", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/internal/bench", []string{"host/...", "abi/...", "plugin/wasm"}},
-	{"host/gateway/http", []string{"host/gateway", "host/gateway/local", "host/gateway/mcp", "host", "host/store", "host/internal/importer", "host/internal/invoke", "abi/..."}},
+	{"host/gateway/httpapi", []string{"host/gateway", "host/gateway/local", "host/gateway/mcp", "host", "host/store", "host/internal/invoke", "abi/..."}},
 	{"host/gateway/mcp", []string{"host/gateway", "host", "abi/..."}},
 	{"host/gateway/local", []string{"host", "host/store", "host/internal/importer", "abi/..."}},
 	{"host/gateway", []string{"host/gateway/local", "host", "host/config", "host/store", "host/internal/engine", "host/internal/importer", "host/internal/module", "abi/..."}},

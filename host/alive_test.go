@@ -78,7 +78,7 @@ func idle(t *testing.T, db store.Store, settings string, act acting, change ...f
 	}
 	o := &host.Options{
 		Store: db, Config: c, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient,
-		Agents: func(string) (runner.Runner, error) { return act, nil },
+		Runners: func(string) (runner.Runner, error) { return act, nil },
 	}
 	for _, fn := range change {
 		fn(o)

@@ -103,7 +103,7 @@ func (b *bubble) up() {
 		Store: b.store, Config: b.config, CacheDir: compiled, Logger: slog.New(slog.DiscardHandler),
 		Now:     b.now,
 		NewID:   b.newID,
-		Agents:  func(string) (runner.Runner, error) { return actor{b}, nil },
+		Runners: func(string) (runner.Runner, error) { return actor{b}, nil },
 		Sinks:   func(string) (sink.Sink, error) { return taker{}, nil },
 		Observe: b.observe,
 	})

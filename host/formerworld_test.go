@@ -86,9 +86,9 @@ func (w *formerWorld) up(module []byte, origin string) {
 	w.host, err = host.New(w.Context(), module, &host.Options{
 		Store: w.db, Config: c, CacheDir: compiled, Limits: patient, Logger: slog.New(slog.DiscardHandler),
 		BuiltIn: wasm.Parley, Origin: origin, Now: w.now,
-		NewID:  func() string { w.ids++; return fmt.Sprintf("id-%03d", w.ids) },
-		Agents: func(string) (runner.Runner, error) { return w.formerAgents, nil },
-		Sinks:  func(string) (sink.Sink, error) { return w.formerSink, nil },
+		NewID:   func() string { w.ids++; return fmt.Sprintf("id-%03d", w.ids) },
+		Runners: func(string) (runner.Runner, error) { return w.formerAgents, nil },
+		Sinks:   func(string) (sink.Sink, error) { return w.formerSink, nil },
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -19,9 +19,9 @@ type Options struct {
 	// Store holds the sessions. Tools that write need a store.Durable. Whoever
 	// opened it closes it, after the Host.
 	Store store.Store
-	// Agents executes the runs of an agent; its error is the run's. nil: the runners
+	// Runners returns what executes the runs of an agent; its error is the run's. nil: the runners
 	// of the configuration.
-	Agents func(agentID string) (runner.Runner, error)
+	Runners func(agentID string) (runner.Runner, error)
 	// Sinks posts to a channel; its error is the delivery's. nil: the sinks of the
 	// configuration.
 	Sinks func(channel string) (sink.Sink, error)

@@ -76,7 +76,7 @@ func programs(t *testing.T, l *net.TCPListener) string {
 }
 
 // configured lets the settings say what the agents are.
-func configured(o *host.Options) { o.Agents = nil }
+func configured(o *host.Options) { o.Runners = nil }
 
 // status looks how a child is shown once it has reported: in the store, in a tree and
 // in a list. Its announce does not make it one that has done its work.

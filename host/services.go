@@ -41,10 +41,10 @@ type services struct {
 func (h *Host) assemble(db store.Durable) (*services, error) {
 	o := &h.options
 	s := &services{store: db, shared: o.Shared}
-	agents, post := o.Agents, o.Sinks
-	if agents == nil {
+	runners, post := o.Runners, o.Sinks
+	if runners == nil {
 		s.runners = run.NewRunners(h.Config(), &run.RunnerOptions{Supervisor: o.Supervisor})
-		agents = s.runners.Agent
+		runners = s.runners.Runner
 	}
 	if post == nil {
 		s.sinks = delivery.NewSinks(h.Config(), &delivery.SinkOptions{Logger: o.Logger})
@@ -60,7 +60,7 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	})
 	keep()
 	s.runs, err = run.New(&run.Options{
-		Store: db, Worker: s.worker, Agents: agents, Tools: h.offered, Call: h.callAs,
+		Store: db, Worker: s.worker, Runners: runners, Tools: h.offered, Call: h.callAs,
 		URL: o.URL, Config: h.Config, Logger: o.Logger, Now: o.Now,
 	})
 	keep()

@@ -29,7 +29,7 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 		for range 2 {
 			hosts = append(hosts, alive(t, stocked(t, shared), everybody, nil, func(o *host.Options) {
 				o.Shared, o.Config.Runs.MainSlots = true, 1
-				o.Agents = func(string) (runner.Runner, error) {
+				o.Runners = func(string) (runner.Runner, error) {
 					return acting(func(_ context.Context, turn *runner.Turn) (string, error) {
 						mu.Lock()
 						turns[turn.RunID]++

@@ -17,7 +17,7 @@ import (
 )
 
 // Weaknesses that tools of this kind have had, tried from inside: by the agent of a
-// child. What comes in from outside is tried in host/gateway/http.
+// child. What comes in from outside is tried in host/gateway/httpapi.
 
 // look calls a tool and returns how that ends: what is listed, or how many messages
 // there are, else the failure.

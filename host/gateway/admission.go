@@ -21,10 +21,14 @@ var (
 // errGone is among the causes of the error of a request whose client has gone.
 var errGone = errors.New("the client has gone")
 
-// AdmissionOptions say whom an Admission lets in. The zero value is that of a front
-// end whose clients need no credentials: the user's own processes.
+// AdmissionOptions say whom an Admission lets in. With the zero value Identify refuses
+// every request.
 type AdmissionOptions struct {
-	Tokens *Tokens // nil: every client is the operator
+	// Tokens are the credentials of clients; nil: there are none.
+	Tokens *Tokens
+	// Trusted makes every client the operator, without credentials: for a front end that
+	// only the user's own processes can reach.
+	Trusted bool
 	// Keys gives the settings of session keys in force; required for As.
 	Keys func() sessionkey.Settings
 	// Bound is how many requests may be under way at once, but for those that wait;
@@ -59,6 +63,9 @@ func NewAdmission(tools Tools, o *AdmissionOptions) *Admission {
 	if o != nil {
 		a.options = *o
 	}
+	if a.options.Tokens == nil {
+		a.options.Tokens = &Tokens{}
+	}
 	if a.options.Bound > 0 {
 		a.slots = make(chan struct{}, a.options.Bound)
 	}
@@ -71,7 +78,7 @@ func (a *Admission) Close() { a.close() }
 
 // Identify returns who sends an HTTP request. It fails with ErrMissing or ErrWrong.
 func (a *Admission) Identify(r *http.Request) (*Identity, error) {
-	if a.options.Tokens == nil {
+	if a.options.Trusted {
 		return OperatorIdentity(), nil
 	}
 	return a.options.Tokens.Identify(r)

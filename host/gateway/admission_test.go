@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/parley-wasm/parley/abi"
@@ -177,5 +178,23 @@ func TestClassify(t *testing.T) {
 		if class, text := Classify(c.err); class != c.class || text != c.text || class.Level() != c.level {
 			t.Errorf("%v: class %d, %q, %s", c.err, class, text, class.Level())
 		}
+	}
+}
+
+// TestTrust checks that an Admission whose options name no clients refuses every request.
+func TestTrust(t *testing.T) {
+	plain, bearer := httptest.NewRequest("GET", "/", nil), httptest.NewRequest("GET", "/", nil)
+	bearer.Header.Set("Authorization", "Bearer x")
+	for _, o := range []*AdmissionOptions{nil, {}, {Bound: 1}, {Tokens: &Tokens{}}} {
+		a := NewAdmission(nil, o)
+		if who, err := a.Identify(plain); who != nil || err != ErrMissing {
+			t.Errorf("%+v: without a token: %v, %v", o, who, err)
+		}
+		if who, err := a.Identify(bearer); who != nil || err != ErrWrong {
+			t.Errorf("%+v: with a token: %v, %v", o, who, err)
+		}
+	}
+	if who, err := NewAdmission(nil, &AdmissionOptions{Trusted: true}).Identify(plain); err != nil || !who.Caller.Operator {
+		t.Errorf("trusted: %v, %v", who, err)
 	}
 }

@@ -11,24 +11,19 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/local"
-	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
-// backend answers tool calls and shows the work of the database: this process
-// (*Gateway), or the one that owns it (*local.Client).
+// backend answers for a database: this process (*Gateway), or the one that owns it
+// (*local.Client).
 type backend interface {
-	Tools
-	Work
-	Plugins
-	Keys() sessionkey.Settings
-	Status() *local.Status
-	Import(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)
+	Operator
 	Close(ctx context.Context) error
 }
 
 var (
 	_ backend = (*Gateway)(nil)
 	_ backend = (*local.Client)(nil)
+	_ backend = (*Database)(nil)
 )
 
 // Database answers tool calls, in whichever process owns it. When that
@@ -151,7 +146,7 @@ func (d *Database) Call(ctx context.Context, c *host.Call) (answer *host.Answer,
 
 // Import imports an OpenClaw directory. progress may be nil. If the owner ends
 // under it, it goes on where it was.
-func (d *Database) Import(ctx context.Context, dir string, progress func(importer.Progress)) (report *importer.Report, err error) {
+func (d *Database) Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (report *local.ImportReport, err error) {
 	err = d.try(ctx, func(b backend) error {
 		report, err = b.Import(ctx, dir, progress)
 		return err

@@ -1,5 +1,5 @@
 // Package gateway is the core of a gateway: what it owns, and how it lets requests
-// in. Front ends (HTTP, MCP, the local socket) are adapters to it.
+// in. Front ends (packages httpapi and mcp) are adapters to it.
 //
 //   - A Gateway is a database that this process owns: the lock, the store, the host
 //     with the plugin, and the service to other processes.
@@ -9,14 +9,14 @@
 //     caller, a bound of the requests under way, the tracked wait, the cut-off when
 //     the front end closes. Classify gives the class of an error.
 //
-// The package imports no front end. The process that makes a Gateway supplies the one
-// that other processes reach (Options.Local).
+// Package local, which this one is built on, has the socket between the processes of one
+// user and its client. What is served on the socket is a front end too: the process that
+// makes a Gateway supplies it (Options.Local), and this package imports none.
 package gateway
 
 import (
 	"context"
 	"errors"
-	"os"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -49,7 +49,10 @@ type Gateway struct {
 	working atomic.Bool
 }
 
-var _ Operator = (*Gateway)(nil)
+var _ interface {
+	Operator
+	Chat
+} = (*Gateway)(nil)
 
 // Own makes this process the owner of a database. It waits for an owner that is
 // ending, or that ends by itself; beside one that stays it fails with a *local.Error
@@ -140,7 +143,7 @@ func (g *Gateway) address() string {
 func (g *Gateway) Status() *local.Status {
 	active := g.ActivePlugin()
 	return &local.Status{
-		PID: os.Getpid(), Stays: g.options.Stays, Config: g.options.ConfigFile, Keys: g.Keys(),
+		Info: g.owner.Info(), Config: g.options.ConfigFile, Keys: g.Keys(),
 		Plugin: local.Plugin{Digest: active.Digest, Name: active.Name, Version: active.Version},
 	}
 }
@@ -150,7 +153,7 @@ func (g *Gateway) Keys() sessionkey.Settings { return g.Config().Keys() }
 
 // Import imports an OpenClaw directory. Keys are made canonical under the settings in
 // force, because the tools will ask for them so.
-func (g *Gateway) Import(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error) {
+func (g *Gateway) Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (*local.ImportReport, error) {
 	keys := g.Keys()
 	return importer.Import(ctx, dir, g.store, &importer.Options{Keys: &keys, Progress: progress, Logger: g.options.Logger})
 }

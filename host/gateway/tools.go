@@ -8,7 +8,6 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway/local"
-	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -48,7 +47,8 @@ type Work interface {
 	Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error)
 	Flow(ctx context.Context, id string) (*store.Flow, error)
 	Run(ctx context.Context, id string) (*store.Run, error)
-	KillRun(ctx context.Context, id, why string) (*store.Run, error) // as Chat's
+	// KillRun is Chat's.
+	KillRun(ctx context.Context, id, why string) (*store.Run, error)
 	RetryFlow(ctx context.Context, id string) error
 	DropFlow(ctx context.Context, id string) error
 	ResendDelivery(ctx context.Context, id string) error
@@ -57,16 +57,18 @@ type Work interface {
 	WaitFlow(ctx context.Context, id string) (*store.Flow, error)
 }
 
-// Operator is all that the user who owns a gateway may do there. A *Gateway
-// implements it.
+// Operator is what the user may do with a database, in whichever process owns it. A
+// *Gateway, a *local.Client and a *Database implement it.
 type Operator interface {
 	Tools
-	Chat
 	Plugins
 	Work
+	// Keys returns the settings in force that keys depend on.
 	Keys() sessionkey.Settings
+	// Status says under what calls are answered.
 	Status() *local.Status
-	Import(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)
+	// Import imports an OpenClaw directory. progress may be nil.
+	Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (*local.ImportReport, error)
 }
 
 var _ interface {

@@ -2,18 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parley-wasm/parley/host/internal/module/verify"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/abi/jsonstrict"
+	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
-	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
 // callCmd calls one tool.
@@ -21,7 +26,6 @@ type callCmd struct {
 	Tool string `arg:"" help:"Name of the tool, such as sessions_list."`
 	Args string `arg:"" optional:"" help:"Arguments: a JSON object, - for standard input, or @FILE; default: {}."`
 	exchangeFlags
-	callerFlags
 }
 
 func (*callCmd) Help() string {
@@ -37,42 +41,24 @@ Examples:
   echo '{}' | parley call agents_list - --agent ops`
 }
 
-// Validate checks the call's id.
-func (c *callCmd) Validate() error { return checkCallID(c.CallID) }
-
 // Run calls the tool.
 func (c *callCmd) Run(ctx context.Context, a *app) error {
 	args, err := arguments(c.Args, a.stdin)
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, func(db *gateway.Database) error {
-		caller, err := c.caller(db.Keys())
-		if err != nil {
-			return err
-		}
-		call := &host.Call{Tool: c.Tool, Args: args, Caller: caller, ID: orElse(c.CallID, rand.Text())}
-		if writes(db.Tools(), c.Tool) {
-			show := func(answer *host.Answer) error { return a.printJSON(answer.Result) }
-			return a.exchange(ctx, db, call, c.Detach, show, func(answer *host.Answer) bool { return answer.Code != "" })
-		}
-		answer, err := db.Call(ctx, call)
-		if err != nil {
-			return callError(c.Tool, db.Tools(), err)
-		}
-		if err := a.printJSON(answer.Result); err != nil {
-			return err
-		}
-		if answer.Code != "" {
-			return errSilent // the result says it
-		}
-		return nil
+	return c.exchange(ctx, a, c.Tool, args, func(answer *host.Answer) (ok bool, err error) {
+		return answer.Code == "", a.printJSON(answer.Result)
 	})
 }
 
-// ask calls a tool as the operator; the tool's own failures become errors.
-func ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
-	answer, err := db.Call(ctx, &host.Call{Tool: tool, Args: args, Caller: abi.Caller{Operator: true}})
+// ask calls a tool; the tool's own failures become errors.
+func (f *asFlags) ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
+	caller, err := f.caller(db.Keys())
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	answer, err := db.Call(ctx, &host.Call{Tool: tool, Args: args, Caller: caller})
 	if err != nil {
 		return gjson.Result{}, callError(tool, db.Tools(), err)
 	}
@@ -87,43 +73,105 @@ func ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (g
 func callError(tool string, tools []abi.Tool, err error) error {
 	switch {
 	case errors.Is(err, abi.NotFound):
-		names := ""
-		for _, t := range tools {
-			names += " " + t.Name
-		}
-		return usage(fmt.Errorf("%s: there is no such tool; there are:%s", tool, names))
+		return usage(fmt.Errorf("%s: there is no such tool; there are: %s", tool, strings.Join(verify.Names(tools), " ")))
 	case errors.Is(err, abi.InvalidArgs):
 		return usage(fmt.Errorf("%s: %w", tool, err))
 	}
 	return fmt.Errorf("%s: %w", tool, err)
 }
 
-// printJSON prints a JSON document, indented by two.
-func (a *app) printJSON(doc []byte) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, doc, "", "  "); err != nil {
-		return fmt.Errorf("the result is no JSON: %w", err)
+// arguments reads a tool's arguments: JSON text, - for standard input, @FILE,
+// or nothing. They must be one JSON object, which is checked before anything is
+// opened.
+func arguments(text string, stdin io.Reader) ([]byte, error) {
+	raw, where, err := argumentText(text, stdin)
+	if err != nil {
+		return nil, usage(err)
 	}
-	b.WriteByte('\n')
-	_, err := a.out.Write(terminal.JSON(b.Bytes()))
-	return err
+	if len(raw) > host.MaxArgs {
+		return nil, usage(fmt.Errorf("%s: more than %d bytes; that is the limit for a call", where, host.MaxArgs))
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 && text != "":
+		return nil, usage(fmt.Errorf("%s: is empty: give a JSON object, such as {}", where))
+	case len(raw) == 0:
+		return []byte("{}"), nil
+	}
+	if err := jsonstrict.Check(raw); err != nil {
+		return nil, usage(fmt.Errorf("%s: no strict JSON: %w", where, err))
+	}
+	if raw[0] != '{' {
+		return nil, usage(fmt.Errorf("%s: must be a JSON object, such as {\"limit\": 5}", where))
+	}
+	return raw, nil
 }
 
-// printLine prints a Go value as one line of JSON.
-func (a *app) printLine(v any) error {
-	doc, err := json.Marshal(v)
-	if err != nil {
-		return err
+func argumentText(text string, stdin io.Reader) (raw []byte, where string, err error) {
+	if text == "-" {
+		raw, err = readLimited(stdin)
+		return raw, "arguments on standard input", err
 	}
-	_, err = a.out.Write(append(terminal.JSON(doc), '\n'))
-	return err
+	path, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		return []byte(text), "arguments", nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	defer f.Close()
+	raw, err = readLimited(f)
+	return raw, path, err
 }
 
-// printValue prints a Go value as JSON, indented by two.
-func (a *app) printValue(v any) error {
-	doc, err := json.Marshal(v)
+// readLimited reads one byte more than is allowed, so that too much shows.
+func readLimited(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, host.MaxArgs+1))
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("cannot read the arguments: %w", err)
 	}
-	return a.printJSON(doc)
+	return raw, nil
+}
+
+// asFlags name the session that calls a tool (S0.3).
+type asFlags struct {
+	As        string `placeholder:"KEY" help:"Call as this session; default: the operator, who sees everything."`
+	Sandboxed bool   `help:"Call as a sandboxed session."`
+}
+
+func (f *asFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
+	return (&callerFlags{asFlags: *f}).caller(keys)
+}
+
+// callerFlags name it by its agent too.
+type callerFlags struct {
+	asFlags
+	Agent string `placeholder:"ID" help:"The agent that a bare --as key belongs to; alone: call as that agent's main session."`
+}
+
+// caller makes the flags a caller under the settings of the database's owner.
+func (f *callerFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
+	if f.As == "" && f.Agent == "" {
+		if f.Sandboxed {
+			return abi.Caller{}, usage(errors.New("--sandboxed: the operator is never sandboxed: add --as KEY or --agent ID"))
+		}
+		return abi.Caller{Operator: true}, nil
+	}
+	if f.Agent != "" {
+		agent, err := sessionkey.AgentID(f.Agent)
+		if err != nil {
+			return abi.Caller{}, usage(fmt.Errorf("--agent %q: %w", f.Agent, err))
+		}
+		keys.DefaultAgent = agent // whose bare keys are
+	}
+	c, err := gateway.OperatorIdentity().As(cmp.Or(strings.TrimSpace(f.As), sessionkey.Main), keys)
+	if err != nil {
+		return abi.Caller{}, usage(fmt.Errorf("--as: %w", err))
+	}
+	if f.Agent != "" && c.AgentID != keys.DefaultAgent {
+		return abi.Caller{}, usage(fmt.Errorf("--as %s is not a session of --agent %s: leave one out", c.SessionKey, keys.DefaultAgent))
+	}
+	c.Sandboxed = f.Sandboxed
+	return c, nil
 }

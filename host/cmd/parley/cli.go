@@ -32,7 +32,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
 	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules, and change the one that serves."`
-	Demo       demoCmd       `cmd:"" help:"Import a sample into a temporary database and show the tools at work."`
+	Demo       demoCmd       `cmd:"" help:"Run a script of commands on a sample, in temporary databases."`
 	Version    versionCmd    `cmd:"" help:"Print versions of program, ABI and plugin."`
 }
 
@@ -59,20 +59,22 @@ type app struct {
 	level   *slog.LevelVar
 }
 
-// run parses args, runs the command and returns the exit code.
+// run runs the program with these arguments and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{
-		stdin: stdin, getenv: getenv, level: new(slog.LevelVar),
-		out: terminal.New(stdout, getenv), err: terminal.New(stderr, getenv),
-	}
-	a.log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: a.level}))
+	a := &app{stdin: stdin, getenv: getenv, out: terminal.New(stdout, getenv), err: terminal.New(stderr, getenv)}
+	return a.execute(ctx, args)
+}
 
+// execute parses args, runs the command and returns the exit code. It is called once.
+func (a *app) execute(ctx context.Context, args []string) int {
+	a.level = new(slog.LevelVar)
+	a.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: a.level}))
 	var c cli
 	helped := -1
 	parser, err := kong.New(&c,
 		kong.Name("parley"),
 		kong.Description("Parley: agents work with each other's conversations, through a sandboxed plugin."),
-		kong.Writers(stdout, stderr),
+		kong.Writers(a.out, a.err),
 		kong.Exit(func(code int) { helped = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"listen": config.DefaultListen},
@@ -90,7 +92,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return helped
 	}
 	if err != nil {
-		command := commandOf(err)
+		command := ""
+		if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context != nil {
+			command = commandPath(p.Context)
+		}
 		text := strings.TrimPrefix(err.Error(), command+": ") // checks of a command's flags begin so
 		return report(a.err, command, usage(fmt.Errorf("%s: see parley %s", text, strings.TrimLeft(command+" --help", " "))))
 	}
@@ -126,15 +131,6 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// commandOf returns the command that a parse error is about, or "".
-func commandOf(err error) string {
-	var p *kong.ParseError
-	if !errors.As(err, &p) || p.Context == nil {
-		return ""
-	}
-	return commandPath(p.Context)
-}
-
 // commandPath returns the names of the chosen commands, without arguments, and
 // without one that is meant when none is named.
 func commandPath(c *kong.Context) string {
@@ -145,4 +141,44 @@ func commandPath(c *kong.Context) string {
 		}
 	}
 	return strings.Join(names, " ")
+}
+
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// failure is an error with the exit code it ends the program with.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// errSilent ends the program with exitFailure: what is wrong has been printed.
+var errSilent = errors.New("already said")
+
+// usage marks an error as a mistake in how the command was called.
+func usage(err error) error { return &failure{exitUsage, err} }
+
+// report prints err as one line and returns the exit code.
+func report(out *terminal.Output, command string, err error) int {
+	code := exitFailure
+	if f, ok := errors.AsType[*failure](err); ok {
+		code = f.code
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSilent):
+		return code
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
+	}
+	// An error may quote what others wrote, and several joined ones have a line each.
+	lines := texts(strings.Split(strings.TrimSpace(err.Error()), "\n"), terminal.Line)
+	out.Println(strings.TrimSuffix("parley: "+command, ": ") + ": " + strings.Join(lines, "\n  "))
+	return code
 }

@@ -76,12 +76,12 @@ func TestCaller(t *testing.T) {
 		want  abi.Caller
 	}{
 		"operator":      {callerFlags{}, keys, abi.Caller{Operator: true}},
-		"main":          {callerFlags{As: " main "}, keys, abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}},
-		"bare":          {callerFlags{As: "cron:x"}, keys, abi.Caller{SessionKey: "agent:ops:cron:x", AgentID: "ops"}},
+		"main":          {callerFlags{asFlags: asFlags{As: " main "}}, keys, abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}},
+		"bare":          {callerFlags{asFlags: asFlags{As: "cron:x"}}, keys, abi.Caller{SessionKey: "agent:ops:cron:x", AgentID: "ops"}},
 		"agent":         {callerFlags{Agent: "Bob"}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
-		"bare of agent": {callerFlags{As: "cron:x", Agent: "bob", Sandboxed: true}, keys, abi.Caller{SessionKey: "agent:bob:cron:x", AgentID: "bob", Sandboxed: true}},
-		"canonical":     {callerFlags{As: "agent:bob:main"}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
-		"child":         {callerFlags{As: "agent:bob:subagent:1"}, keys, abi.Caller{SessionKey: "agent:bob:subagent:1", AgentID: "bob", Depth: 1}},
+		"bare of agent": {callerFlags{asFlags: asFlags{As: "cron:x", Sandboxed: true}, Agent: "bob"}, keys, abi.Caller{SessionKey: "agent:bob:cron:x", AgentID: "bob", Sandboxed: true}},
+		"canonical":     {callerFlags{asFlags: asFlags{As: "agent:bob:main"}}, keys, abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob"}},
+		"child":         {callerFlags{asFlags: asFlags{As: "agent:bob:subagent:1"}}, keys, abi.Caller{SessionKey: "agent:bob:subagent:1", AgentID: "bob", Depth: 1}},
 		"global":        {callerFlags{Agent: "bob"}, global, abi.Caller{SessionKey: "global", AgentID: "bob"}},
 	}
 	for name, c := range cases {
@@ -96,9 +96,9 @@ func TestCaller(t *testing.T) {
 
 func TestNoCaller(t *testing.T) {
 	for name, f := range map[string]callerFlags{
-		"newline": {As: "cron:a\nb"}, "10 kB": {As: "cron:" + strings.Repeat("x", 10_000)}, "dots": {As: "agent:../x:main"},
-		"invalid UTF-8": {As: "cron:\xff"}, "reserved": {As: "unknown"}, "current": {As: "current"}, "bad agent": {Agent: "a b"},
-		"two agents": {As: "agent:a:main", Agent: "b"}, "sandboxed operator": {Sandboxed: true},
+		"newline": {asFlags: asFlags{As: "cron:a\nb"}}, "10 kB": {asFlags: asFlags{As: "cron:" + strings.Repeat("x", 10_000)}}, "dots": {asFlags: asFlags{As: "agent:../x:main"}},
+		"invalid UTF-8": {asFlags: asFlags{As: "cron:\xff"}}, "reserved": {asFlags: asFlags{As: "unknown"}}, "current": {asFlags: asFlags{As: "current"}}, "bad agent": {Agent: "a b"},
+		"two agents": {asFlags: asFlags{As: "agent:a:main"}, Agent: "b"}, "sandboxed operator": {asFlags: asFlags{Sandboxed: true}},
 	} {
 		var b strings.Builder
 		_, err := f.caller(sessionkey.Settings{})
@@ -127,7 +127,7 @@ func TestListenAddress(t *testing.T) {
 func TestMessage(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
 		"text": {`{"role":"user","content":"a\nb\n","timestamp":1769904000000,"provenance":{"sourceSessionKey":"agent:a:main"}}`,
-			"\nuser  2026-02-01 00:00:00  from agent:a:main\n  a\n  b\n"},
+			"\nuser  " + time.UnixMilli(1769904000000).Format(time.DateTime) + "  from agent:a:main\n  a\n  b\n"},
 		"blocks": {`{"role":"assistant","content":[{"type":"thinking","thinking":"hm\nwell"},{"type":"text","text":"hi"},{"type":"toolCall","name":"exec","arguments":{"c": "ls"}},{"type":"image","mimeType":"image/png","omitted":true,"bytes":1234},{"type":"new","x":1}]}`,
 			"\nassistant\n  · hm\n  · well\n  hi\n  → exec {\"c\": \"ls\"}\n  [image image/png, 1.2 kB]\n  [new] {\"type\":\"new\",\"x\":1}\n"},
 		"tool result": {`{"role":"toolResult","toolName":"exec","isError":true,"content":[{"type":"text","text":"no"}]}`, "\ntoolResult exec failed\n  no\n"},
@@ -138,7 +138,7 @@ func TestMessage(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			(&app{out: terminal.New(&b, noEnv)}).message(gjson.Parse(c.in), time.UTC)
+			(&app{out: terminal.New(&b, noEnv)}).message(gjson.Parse(c.in))
 			if b.String() != c.want {
 				t.Errorf("got  %q\nwant %q", b.String(), c.want)
 			}

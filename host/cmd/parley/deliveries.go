@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -34,7 +35,7 @@ var deliveries = &kind[*store.Delivery]{
 		}
 		return []string{
 			terminal.Line(d.SessionKey), terminal.Line(to), a.status(d.Status),
-			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(orElse(d.Error, d.Text)),
+			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(cmp.Or(d.Error, d.Text)),
 		}
 	},
 }
@@ -73,11 +74,9 @@ func (c *resendCmd) Run(ctx context.Context, a *app) error {
 		if err := db.ResendDelivery(ctx, id); err != nil {
 			return deliveries.known(c.ID, err)
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"id": id, "status": store.DeliveryPending})
-		}
-		a.out.Println(terminal.Line("delivery " + id + " is pending again"))
-		a.noteWork(db, false)
-		return nil
+		return a.show(map[string]any{"id": id, "status": store.DeliveryPending}, func() {
+			a.out.Println(terminal.Line("delivery " + id + " is pending again"))
+			a.noteWork(db, false)
+		})
 	})
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -13,57 +17,83 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// exchangeFlags are those of commands that call a tool which writes.
+// exchangeFlags are those of commands that call a tool for an agent or a person.
 type exchangeFlags struct {
 	CallID string `placeholder:"ID" help:"Name of this call: the same id with the same arguments joins it, or gets its answer."`
 	Detach bool   `help:"Do not stay until the exchange is over: leave the rest to the next owner of the database."`
+	callerFlags
 }
 
-// exchange calls a tool that writes. The answer comes when it is there; what
-// follows it, such as the turns of both agents and the announce, goes on in the
+// Validate checks the call's id.
+func (f *exchangeFlags) Validate() error { return host.CheckCallID("--call-id", f.CallID) }
+
+// exchange calls a tool. The answer comes when it is there; what follows that of a tool
+// that writes, such as the turns of both agents and the announce, goes on in the
 // owner of the database. When that is a process that ends by itself, such as this
-// one, it and this one stay until the exchange is over. show prints the answer;
-// failed says whether the exit code is that of a failure.
-func (a *app) exchange(ctx context.Context, db *gateway.Database, call *host.Call, detach bool, show func(*host.Answer) error, failed func(*host.Answer) bool) error {
-	answer, err := a.await(ctx, db, call)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		a.note("what was accepted goes on with the next owner of %s, such as parley serve; the answer is to be had with --call-id %s", db.Location(), call.ID)
+// one, it and this one stay until the exchange is over. show prints the answer and
+// reports whether the exit code is that of a success.
+func (f *exchangeFlags) exchange(ctx context.Context, a *app, tool string, args []byte, show func(*host.Answer) (ok bool, err error)) error {
+	return a.with(ctx, func(db *gateway.Database) error {
+		caller, err := f.caller(db.Keys())
+		if err != nil {
+			return err
+		}
+		call := &host.Call{Tool: tool, Args: args, Caller: caller, ID: cmp.Or(f.CallID, rand.Text())}
+		answer, err := a.await(ctx, db, call)
+		if err != nil {
+			return err
+		}
+		ok, err := show(answer)
+		if err == nil && answer.FlowID != "" && !db.Status().Stays {
+			err = a.stay(ctx, db, answer.FlowID, f.Detach)
+		}
+		if err == nil && !ok {
+			err = errSilent // it has been said
+		}
 		return err
-	case err != nil:
+	})
+}
+
+// await calls the tool. It says when that takes its time, and what became of a call
+// that changes something and has no answer.
+func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) (answer *host.Answer, err error) {
+	writes := slices.ContainsFunc(db.Tools(), func(t abi.Tool) bool { return t.Name == call.Tool && !t.ReadOnly })
+	during(func() { answer, err = db.Call(ctx, call) }, sync.OnceFunc(func() {
+		if writes {
+			a.note("waiting for the answer; call id %s", call.ID)
+		}
+	}))
+	switch {
+	case err == nil:
+		return answer, nil
+	case writes && ctx.Err() != nil:
+		a.note("what was accepted goes on with the next owner of %s, such as parley serve; the answer is to be had with --call-id %s", db.Location(), call.ID)
+		return nil, err
+	case writes:
 		if refused, ok := errors.AsType[*abi.Error](err); !ok || refused.Code == abi.Internal {
 			a.note("whether it was received is not known: the same command with --call-id %s gets the answer, and sends nothing twice", call.ID)
 		}
-		return callError(call.Tool, db.Tools(), err)
 	}
-	if err := show(answer); err != nil {
-		return err
-	}
-	if answer.FlowID != "" && !db.Status().Stays {
-		if err := a.stay(ctx, db, answer.FlowID, detach); err != nil {
-			return err
-		}
-	}
-	if failed(answer) {
-		return errSilent // it has been said
-	}
-	return nil
+	return nil, callError(call.Tool, db.Tools(), err)
 }
 
-// await calls the tool, and says so when that takes its time.
-func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) (answer *host.Answer, err error) {
+// during runs work, and calls tell after each Notice until work has ended.
+func during(work, tell func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		answer, err = db.Call(ctx, call)
+		work()
 	}()
-	select {
-	case <-done:
-	case <-time.After(gateway.Notice):
-		a.note("waiting for the answer; call id %s", call.ID)
-		<-done
+	tick := time.NewTicker(gateway.Notice)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			tell()
+		}
 	}
-	return answer, err
 }
 
 // stay waits until the flow is over, and tells how it stands.
@@ -78,19 +108,8 @@ func (a *app) stay(ctx context.Context, db *gateway.Database, id string, detach 
 		return nil
 	}
 	var over *store.Flow
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		over, err = db.WaitFlow(ctx, id)
-	}()
-	tick := time.NewTicker(gateway.Notice)
-	defer tick.Stop()
-	for said := ""; ; {
-		select {
-		case <-done:
-			return a.left(ctx, db, f, over, err)
-		case <-tick.C:
-		}
+	said := ""
+	during(func() { over, err = db.WaitFlow(ctx, id) }, func() {
 		if now, err := db.Flow(ctx, id); err == nil {
 			f = now
 		}
@@ -98,7 +117,8 @@ func (a *app) stay(ctx context.Context, db *gateway.Database, id string, detach 
 			a.note("%s", text)
 			said = text
 		}
-	}
+	})
+	return a.left(ctx, db, f, over, err)
 }
 
 // isOver reports whether nobody needs to stay for what a flow has to do: it has
@@ -111,7 +131,7 @@ func standing(f *store.Flow) string {
 	if isOver(f) {
 		return "posting to the chat channel (" + text + ")"
 	}
-	return orElse(text, "waiting for the rest of the exchange")
+	return cmp.Or(text, "waiting for the rest of the exchange")
 }
 
 // left says how a flow was left: over, parked, or in the middle because ctx ended.
@@ -141,14 +161,4 @@ func (a *app) noteFailed(ctx context.Context, db *gateway.Database, id string) e
 
 func (a *app) leave(f *store.Flow) {
 	a.note("flow %s is not over (%s); it goes on with the next owner of the database, such as parley serve", terminal.Line(f.ID), standing(f))
-}
-
-// writes reports whether a tool is one that changes something.
-func writes(tools []abi.Tool, name string) bool {
-	for _, t := range tools {
-		if t.Name == name {
-			return !t.ReadOnly
-		}
-	}
-	return false
 }

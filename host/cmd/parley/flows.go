@@ -35,7 +35,7 @@ var flows = &kind[*store.Flow]{
 	cells: func(a *app, f *store.Flow, now time.Time) []string {
 		return []string{
 			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(orElse(f.Error, f.Standing())),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(cmp.Or(f.Error, f.Standing())),
 		}
 	},
 }
@@ -70,14 +70,11 @@ func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.
 	case c.All:
 		return db.Flows(ctx, &store.Filter{Limit: c.Limit})
 	}
-	rows, err := db.Flows(ctx, &open)
-	if err != nil {
-		return nil, err
-	}
-	late, err := db.Flows(ctx, &store.Filter{
+	rows, errOpen := db.Flows(ctx, &open)
+	late, errLate := db.Flows(ctx, &store.Filter{
 		Statuses: []string{store.FlowDone, store.FlowDropped}, Since: now.Add(-recent).UnixMilli(), Limit: c.Limit,
 	})
-	if err != nil {
+	if err := cmp.Or(errOpen, errLate); err != nil {
 		return nil, err
 	}
 	rows = append(rows, late...)
@@ -105,49 +102,31 @@ type flowShowCmd struct{ idArg }
 
 // Run shows the flow.
 func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(db *gateway.Database) error {
-		f, err := flows.find(ctx, db, c.ID)
-		if err != nil {
-			return err
-		}
+	return flows.with(ctx, a, c.ID, func(db *gateway.Database, f *store.Flow) error {
 		of := &store.Filter{FlowID: f.ID, Limit: maxSearch}
-		queued, err := db.Runs(ctx, of)
-		if err != nil {
+		queued, errRuns := db.Runs(ctx, of)
+		posts, errPosts := db.Deliveries(ctx, of)
+		if err := cmp.Or(errRuns, errPosts); err != nil {
 			return err
 		}
-		posts, err := db.Deliveries(ctx, of)
-		if err != nil {
-			return err
-		}
-		if a.JSON {
-			return a.printValue(map[string]any{"flow": f, "runs": orEmpty(queued), "deliveries": orEmpty(posts)})
-		}
-		a.flow(f)
-		if len(queued) > 0 {
-			a.out.Println("")
-			slices.Reverse(queued)
-			runs.table(a, queued, time.Now())
-		}
-		if len(posts) > 0 {
-			a.out.Println("")
-			slices.Reverse(posts)
-			deliveries.table(a, posts, time.Now())
-		}
-		return nil
+		return a.show(map[string]any{"flow": f, "runs": orEmpty(queued), "deliveries": orEmpty(posts)}, func() {
+			a.flow(f)
+			runs.below(a, queued)
+			deliveries.below(a, posts)
+		})
 	})
 }
 
 // flow prints a flow's fields.
 func (a *app) flow(f *store.Flow) {
 	a.out.Println(a.out.Bold(terminal.Line("flow " + f.ID)))
-	fields := [][2]string{
+	a.out.Fields([][2]string{
 		{"tool", terminal.Line(f.Tool)}, {"status", a.status(state(f))}, {"from", terminal.Line(callerName(&f.Caller))},
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
 		{"note", terminal.Line(f.Standing())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
-	}
-	a.out.Fields(slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })...)
+	}...)
 }
 
 // flowRetryCmd tries a parked flow again.
@@ -172,23 +151,18 @@ func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
 
 // changeFlow does something with a flow and says so.
 func changeFlow(ctx context.Context, a *app, id string, do func(*gateway.Database, context.Context, string) error, done string) error {
-	return a.with(ctx, func(db *gateway.Database) error {
-		f, err := flows.find(ctx, db, id)
-		if err != nil {
-			return err
-		}
+	return flows.with(ctx, a, id, func(db *gateway.Database, f *store.Flow) error {
 		if err := do(db, ctx, f.ID); err != nil {
 			return err
 		}
-		if f, err = db.Flow(ctx, f.ID); err != nil {
+		f, err := db.Flow(ctx, f.ID)
+		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.printValue(map[string]any{"flow": f})
-		}
-		a.out.Println(terminal.Line("flow " + f.ID + " " + done))
-		a.noteWork(db, f.Ended())
-		return nil
+		return a.show(map[string]any{"flow": f}, func() {
+			a.out.Println(terminal.Line("flow " + f.ID + " " + done))
+			a.noteWork(db, f.Ended())
+		})
 	})
 }
 

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"time"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -16,13 +15,14 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// historyCmd shows sessions_history as the operator sees it.
+// historyCmd shows what sessions_history answers.
 type historyCmd struct {
 	Key    string `arg:"" help:"Session: main, a key, or a sessionId."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many messages, the newest (default ${default})."`
 	Offset int    `placeholder:"N" help:"Leave out this many of the newest messages."`
 	Tools  bool   `short:"t" help:"Tool results too."`
 	Agent  string `placeholder:"ID" help:"The agent that a bare key belongs to; default: the default agent."`
+	asFlags
 }
 
 func (*historyCmd) Help() string {
@@ -44,14 +44,14 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			page, err := ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
-			if err != nil {
-				return err
-			}
-			return a.printJSON([]byte(page.Raw))
+		if !a.JSON {
+			return c.show(ctx, a, db, key)
 		}
-		return c.show(ctx, a, db, key)
+		page, err := c.ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit, c.Offset))
+		if err != nil {
+			return err
+		}
+		return a.printJSON([]byte(page.Raw))
 	})
 }
 
@@ -60,10 +60,7 @@ func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
 	if c.Agent == "" || !sessionkey.Shaped(c.Key) {
 		return c.Key, nil
 	}
-	id, err := sessionkey.AgentID(c.Agent)
-	if err != nil {
-		return "", usage(err)
-	}
+	id, _ := sessionkey.AgentID(c.Agent) // Validate has looked
 	key, err := keys.Canonical(c.Key, id)
 	if err != nil {
 		return "", usage(fmt.Errorf("%s: the key %w", c.Key, err))
@@ -77,30 +74,23 @@ func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
 // show collects pages, each of at most 80 KiB, and prints them oldest first.
 func (c *historyCmd) show(ctx context.Context, a *app, db *gateway.Database, key string) error {
 	var (
-		pages  [][]gjson.Result // newest page first
-		n      int
-		offset = c.Offset
-		page   gjson.Result
+		all  []gjson.Result
+		page gjson.Result
+		err  error
 	)
-	for {
-		var err error
-		if page, err = ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit-n, offset)); err != nil {
+	for offset, more := c.Offset, true; more; {
+		if page, err = c.ask(ctx, db, abi.ToolHistory, c.arguments(key, c.Limit-len(all), offset)); err != nil {
 			return err
 		}
-		messages := page.Get("messages").Array()
-		pages, n = append(pages, messages), n+len(messages)
-		next := page.Get("nextOffset")
-		if !page.Get("hasMore").Bool() || !next.Exists() || int(next.Int()) <= offset || n >= c.Limit {
-			break
-		}
-		offset = int(next.Int())
+		all = append(page.Get("messages").Array(), all...)
+		next := int(page.Get("nextOffset").Int())
+		more = page.Get("hasMore").Bool() && next > offset && len(all) < c.Limit
+		offset = next
 	}
 	title := terminal.Line(page.Get("sessionKey").Str)
-	a.out.Println(a.out.Bold(title) + a.out.Faint("  "+terminal.Plural(n, "message")))
-	for _, messages := range slices.Backward(pages) {
-		for _, m := range messages {
-			a.message(m, time.Local)
-		}
+	a.out.Println(a.out.Bold(title) + a.out.Faint("  "+terminal.Plural(len(all), "message")))
+	for _, m := range all {
+		a.message(m)
 	}
 	if page.Get("hasMore").Bool() {
 		a.note("there are older messages: --offset %d", page.Get("nextOffset").Int())
@@ -115,4 +105,73 @@ func (c *historyCmd) arguments(key string, limit, offset int) []byte {
 	o.Int("offset", int64(offset))
 	o.OptBool("includeTools", c.Tools)
 	return o.Close()
+}
+
+// message prints one transcript message: a heading with the local time, then its blocks,
+// indented.
+func (a *app) message(m gjson.Result) {
+	role := terminal.Line(m.Get("role").String())
+	if role == "" {
+		role = "message"
+	}
+	head := a.out.Accent(role)
+	if role == "toolResult" || role == "tool" {
+		head += " " + terminal.Line(m.Get("toolName").String())
+		if m.Get("isError").Bool() {
+			head += a.out.Bad(" failed")
+		}
+	}
+	if at := m.Get("timestamp"); at.Type == gjson.Number {
+		head += a.out.Faint("  " + date(at.Int()))
+	}
+	if from := m.Get("provenance.sourceSessionKey"); from.Type == gjson.String {
+		head += a.out.Faint("  from " + terminal.Line(from.Str))
+	}
+	a.out.Println("\n" + head)
+
+	content := m.Get("content")
+	switch {
+	case content.Type == gjson.String:
+		a.paragraph(content.Str)
+	case content.IsArray():
+		for _, block := range content.Array() {
+			a.block(block)
+		}
+	case content.Exists():
+		a.paragraph(content.Raw)
+	default:
+		a.out.Println("  " + a.out.Faint("(no content)"))
+	}
+	if e := m.Get("errorMessage"); e.Type == gjson.String {
+		a.paragraph("error: " + e.Str)
+	}
+}
+
+// block prints one block of a message's content.
+func (a *app) block(b gjson.Result) {
+	switch b.Get("type").Str {
+	case "text":
+		a.paragraph(b.Get("text").String())
+	case "thinking":
+		for line := range strings.SplitSeq(terminal.Text(strings.TrimSpace(b.Get("thinking").String())), "\n") {
+			a.out.Println("  " + a.out.Faint("· "+line))
+		}
+	case "toolCall":
+		line := "→ " + terminal.Line(b.Get("name").String()) + " " + terminal.Line(b.Get("arguments").Raw)
+		a.out.Println("  " + a.out.Accent(a.out.Fit(line, 2)))
+	case "image":
+		line := "[image " + terminal.Line(b.Get("mimeType").String())
+		if n := b.Get("bytes"); n.Exists() {
+			line += ", " + terminal.Size(n.Int())
+		}
+		a.out.Println("  " + a.out.Faint(line+"]"))
+	default:
+		a.out.Println("  " + a.out.Fit(fmt.Sprintf("[%s] %s", terminal.Line(b.Get("type").String()), terminal.Line(b.Raw)), 2))
+	}
+}
+
+func (a *app) paragraph(text string) {
+	for line := range strings.SplitSeq(terminal.Text(strings.TrimRight(text, "\n ")), "\n") {
+		a.out.Println(strings.TrimRight("  "+line, " "))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway"
+	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
@@ -38,18 +40,18 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	}
 	return a.with(ctx, func(db *gateway.Database) error {
 		start := time.Now()
-		report, err := a.importWithProgress(ctx, db, dir)
+		bar := a.err.NewProgress()
+		report, err := db.Import(ctx, dir, func(p local.ImportProgress) {
+			if !a.Quiet {
+				bar.Bytes(p.Done, p.Total, terminal.Plural(p.Sessions, "session")+", "+terminal.Plural(p.Messages, "message"))
+			}
+		})
+		bar.Clear()
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		a.compareSettings(dir, db.Keys())
-		if a.JSON {
-			return a.printValue(report)
-		}
-		if !a.Quiet {
-			a.importSummary(report, db.Location(), time.Since(start))
-		}
-		return nil
+		return a.show(report, func() { a.importSummary(report, db.Location(), time.Since(start)) })
 	})
 }
 
@@ -60,16 +62,10 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	if err != nil {
 		a.note("openclaw.json: %s: not compared with the configuration in force", terminal.Line(err.Error()))
 	}
-	main := func(s sessionkey.Settings) string { return orElse(s.MainKey, sessionkey.DefaultMainKey) }
-	scope := func(s sessionkey.Settings) string {
-		if s.GlobalScope {
-			return config.ScopeGlobal
-		}
-		return config.ScopePerSender
-	}
+	scope := map[bool]string{false: config.ScopePerSender, true: config.ScopeGlobal}
 	for _, c := range [][3]string{
-		{"session.mainKey", main(theirs), main(mine)},
-		{"session.scope", scope(theirs), scope(mine)},
+		{"session.mainKey", cmp.Or(theirs.MainKey, sessionkey.DefaultMainKey), cmp.Or(mine.MainKey, sessionkey.DefaultMainKey)},
+		{"session.scope", scope[theirs.GlobalScope], scope[mine.GlobalScope]},
 		{"the default agent", theirs.Agent(), mine.Agent()},
 	} {
 		if c[1] != c[2] {
@@ -78,41 +74,23 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	}
 }
 
-// importWithProgress shows a bar on a terminal.
-func (a *app) importWithProgress(ctx context.Context, db *gateway.Database, dir string) (*importer.Report, error) {
-	if a.Quiet || !a.err.IsTerminal() {
-		return db.Import(ctx, dir, nil)
-	}
-	bar := a.err.NewProgress()
-	defer bar.Clear()
-	return db.Import(ctx, dir, func(p importer.Progress) {
-		bar.Bytes(p.Done, p.Total, terminal.Plural(p.Sessions, "session")+", "+terminal.Plural(p.Messages, "message"))
-	})
-}
-
 // maxProblems is how many problems a summary lists.
 const maxProblems = 20
 
-func (a *app) importSummary(r *importer.Report, database string, took time.Duration) {
-	fields := [][2]string{
+func (a *app) importSummary(r *local.ImportReport, database string, took time.Duration) {
+	if a.Quiet {
+		return
+	}
+	a.out.Println(a.out.Bold("Imported " + terminal.Line(r.Dir)))
+	a.out.Fields([][2]string{
 		{"sessions", r.Sessions.String()},
 		{"messages", r.Messages.String()},
 		{"transcripts", fmt.Sprintf("%d read, %d unchanged, %d missing", r.Transcripts.Read, r.Transcripts.Unchanged, r.Transcripts.Missing)},
-		{"agents", terminal.Line(orElse(strings.Join(r.Agents, ", "), "none"))},
-	}
-	for _, c := range []struct {
-		name   string
-		counts map[string]int
-	}{{"other lines", r.Lines}, {"old copies", r.Ignored}, {"repairs", r.Repairs}} {
-		if len(c.counts) > 0 {
-			fields = append(fields, [2]string{c.name, countList(c.counts)})
-		}
-	}
-	a.out.Println(a.out.Bold("Imported " + terminal.Line(r.Dir)))
-	a.out.Fields(append(fields,
-		[2]string{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
-		[2]string{"database", database},
-	)...)
+		{"agents", terminal.Line(cmp.Or(strings.Join(r.Agents, ", "), "none"))},
+		{"other lines", countList(r.Lines)}, {"old copies", countList(r.Ignored)}, {"repairs", countList(r.Repairs)},
+		{"read", fmt.Sprintf("%s in %s", terminal.Size(r.Bytes), took.Round(time.Millisecond))},
+		{"database", database},
+	}...)
 	a.importProblems(r)
 }
 
@@ -126,7 +104,7 @@ func countList(counts map[string]int) string {
 }
 
 // importProblems lists what lost something first.
-func (a *app) importProblems(r *importer.Report) {
+func (a *app) importProblems(r *local.ImportReport) {
 	total := 0
 	for _, n := range r.Totals {
 		total += n

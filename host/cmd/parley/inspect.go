@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,14 +12,6 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
-
-// pluginCmd holds what can be done with modules.
-type pluginCmd struct {
-	Inspect inspectCmd    `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
-	List    pluginListCmd `cmd:"" help:"List the versions of the plugin that the database knows."`
-	Swap    swapCmd       `cmd:"" help:"Let another version of the plugin serve, while the gateway runs."`
-	Verify  verifyCmd     `cmd:"" help:"Try whether a module answers as the specification asks."`
-}
 
 // inspectCmd shows a module.
 type inspectCmd struct {
@@ -31,9 +24,8 @@ func (*inspectCmd) Help() string {
 
 // inspection is what --json prints.
 type inspection struct {
-	File    string     `json:"file"`
-	Size    int        `json:"size"`
-	SHA256  string     `json:"sha256"`
+	File string `json:"file"`
+	*engine.Inspection
 	Usable  bool       `json:"usable"`
 	Problem string     `json:"problem,omitempty"`
 	ABI     int        `json:"abi,omitempty"`
@@ -44,11 +36,6 @@ type inspection struct {
 	// those of them that plugins.allow leaves out.
 	Capabilities []string      `json:"capabilities"`
 	Withheld     []string      `json:"withheld,omitempty"`
-	Imports      []string      `json:"imports"`
-	Exports      []string      `json:"exports"`
-	Memory       *memoryInfo   `json:"memory,omitempty"`
-	Start        bool          `json:"start"`
-	Customs      []string      `json:"customSections"`
 	Limits       limitsInForce `json:"limits"`
 }
 
@@ -56,11 +43,6 @@ type toolInfo struct {
 	Name     string   `json:"name"`
 	ReadOnly bool     `json:"readOnly"`
 	Needs    []string `json:"needs"`
-}
-
-type memoryInfo struct {
-	MinPages uint64 `json:"minPages"` // of 64 KiB
-	MaxPages uint64 `json:"maxPages,omitempty"`
 }
 
 // limitsInForce are those of a step, under the configuration, in its terms.
@@ -88,42 +70,15 @@ func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	i, err := inspectModule(wasm)
-	if err != nil {
+	i := &inspection{File: c.File, Tools: []toolInfo{}, Capabilities: []string{}}
+	if i.Inspection, err = engine.Inspect(wasm); err != nil {
 		return gateway.PluginError(c.File, err)
 	}
-	i.File = c.File
 	problem := i.try(ctx, a, wasm, settings)
-	if a.JSON {
-		err = a.printValue(i)
-	} else {
-		a.showInspection(i)
+	if err := a.show(i, func() { a.showInspection(i) }); err != nil || problem == nil {
+		return err
 	}
-	if err == nil && problem != nil {
-		return gateway.PluginError(c.File, problem)
-	}
-	return err
-}
-
-func inspectModule(module []byte) (*inspection, error) {
-	m, err := engine.Inspect(module)
-	if err != nil {
-		return nil, err
-	}
-	i := &inspection{
-		Size: m.Size, SHA256: m.SHA256, Start: m.Start,
-		Imports: []string{}, Exports: []string{}, Tools: []toolInfo{}, Capabilities: []string{}, Customs: append([]string{}, m.Customs...),
-	}
-	for _, x := range m.Imports {
-		i.Imports = append(i.Imports, x.String())
-	}
-	for _, x := range m.Exports {
-		i.Exports = append(i.Exports, x.String())
-	}
-	if m.Memory != nil {
-		i.Memory = &memoryInfo{MinPages: m.Memory.Min, MaxPages: m.Memory.Max}
-	}
-	return i, nil
+	return gateway.PluginError(c.File, problem)
 }
 
 // try loads the module as a host would and fills in what it says of itself.
@@ -162,36 +117,30 @@ func (i *inspection) describe(d *abi.Description, p *config.Plugins) {
 }
 
 func (a *app) showInspection(i *inspection) {
-	a.out.Println(a.out.Bold(terminal.Line(i.File)))
-	usable := a.out.Good("yes")
-	if !i.Usable {
-		usable = a.out.Bad("no") + "  " + i.Problem
-	}
-	fields := [][2]string{{"usable", usable}}
+	usable, plugin := a.out.Bad("no")+"  "+i.Problem, ""
 	if i.Usable {
-		fields = append(fields, [2]string{"plugin", terminal.Line(fmt.Sprintf("%s %s, ABI %d", i.Name, i.Version, i.ABI))})
+		usable, plugin = a.out.Good("yes"), terminal.Line(fmt.Sprintf("%s %s, ABI %d", i.Name, i.Version, i.ABI))
 	}
-	if len(i.Capabilities) > 0 {
-		fields = append(fields, [2]string{"asks for", strings.Join(i.Capabilities, ", ")})
+	fields := [][2]string{
+		{"usable", usable},
+		{"plugin", plugin},
+		{"asks for", strings.Join(i.Capabilities, ", ")},
+		{"withheld", withheld(i.Withheld)},
+		{"size", terminal.Count(int64(i.Size)) + " bytes"},
+		{"sha256", i.SHA256},
+		{"memory", i.memory()},
+		{"limits", i.Limits.String()},
+		{"imports", lines(i.Imports)},
+		{"exports", lines(i.Exports)},
 	}
-	if len(i.Withheld) > 0 {
-		fields = append(fields, [2]string{"withheld", withheld(i.Withheld)})
-	}
-	fields = append(fields,
-		[2]string{"size", terminal.Count(int64(i.Size)) + " bytes"},
-		[2]string{"sha256", i.SHA256},
-		[2]string{"memory", i.memory()},
-		[2]string{"limits", i.Limits.String()},
-		[2]string{"imports", lines(i.Imports)},
-		[2]string{"exports", lines(i.Exports)},
-	)
 	for _, t := range i.Tools {
 		mode := "writes"
 		if t.ReadOnly {
 			mode = "read-only"
 		}
-		fields = append(fields, [2]string{"tool", terminal.Line(fmt.Sprintf("%s (%s; needs %s)", t.Name, mode, orElse(strings.Join(t.Needs, ", "), "nothing")))})
+		fields = append(fields, [2]string{"tool", terminal.Line(fmt.Sprintf("%s (%s; needs %s)", t.Name, mode, cmp.Or(strings.Join(t.Needs, ", "), "nothing")))})
 	}
+	a.out.Println(a.out.Bold(terminal.Line(i.File)))
 	a.out.Fields(fields...)
 }
 
@@ -199,9 +148,9 @@ func (i *inspection) memory() string {
 	if i.Memory == nil {
 		return "none"
 	}
-	text := pages(i.Memory.MinPages) + " at start"
-	if i.Memory.MaxPages > 0 {
-		text += ", at most " + pages(i.Memory.MaxPages)
+	text := pages(i.Memory.Min) + " at start"
+	if i.Memory.Max > 0 {
+		text += ", at most " + pages(i.Memory.Max)
 	}
 	return text
 }
@@ -210,9 +159,5 @@ func (i *inspection) memory() string {
 func pages(n uint64) string { return fmt.Sprintf("%d KiB", n*64) }
 
 func lines(list []string) string {
-	safe := make([]string, len(list))
-	for n, s := range list {
-		safe[n] = terminal.Line(s)
-	}
-	return orElse(strings.Join(safe, "\n"), "none")
+	return cmp.Or(strings.Join(texts(list, terminal.Line), "\n"), "none")
 }

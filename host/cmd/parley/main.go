@@ -28,9 +28,16 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
+	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/internal/module"
 	"github.com/parley-wasm/parley/host/internal/run/command"
+	"github.com/parley-wasm/parley/host/internal/terminal"
+	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 // supervise is the command under which this program starts the programs of agents
@@ -48,4 +55,39 @@ func mainExit() int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+}
+
+// versionCmd prints versions.
+type versionCmd struct{}
+
+// Run prints them.
+func (*versionCmd) Run(a *app) error {
+	digest := module.Digest(wasm.Parley)
+	return a.show(map[string]any{
+		"version": version(), "go": runtime.Version(), "abi": abi.Version, "api": local.API,
+		"plugin": map[string]any{"sha256": digest, "size": len(wasm.Parley)},
+	}, func() {
+		a.out.Println("parley " + version())
+		a.out.Fields([][2]string{
+			{"go", runtime.Version()}, {"abi", terminal.Count(abi.Version)},
+			{"built in", digest + " (" + terminal.Size(int64(len(wasm.Parley))) + ")"},
+		}...)
+	})
+}
+
+// version is the module's version, or the commit that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
 }

@@ -34,7 +34,11 @@ func (w *world) reader() (*gateway.Database, said) {
 		globals: globals{DB: filepath.Join(w.dir, "test.db"), Config: filepath.Join(w.dir, "parley.json5"), OwnerTimeout: time.Minute},
 		command: "runs", out: terminal.New(io.Discard, noEnv), err: terminal.New(notes, noEnv), getenv: noEnv, log: slog.New(slog.DiscardHandler),
 	}
-	db, err := a.open(w.t.Context())
+	o, err := a.locate()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	db, err := gateway.Join(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-wasm/parley/abi"
@@ -36,23 +38,29 @@ func (k *kind[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) 
 		case len(rows) == 0:
 			a.note("no %s in %s", k.plural, db.Location())
 		default:
-			k.table(a, rows, time.Now())
+			k.table(a, rows)
 		}
 		return nil
 	})
 }
 
 // table prints rows, with their ids as short as they stay apart.
-func (k *kind[T]) table(a *app, rows []T, now time.Time) {
-	short := shortIDs(k.ids(rows))
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = append([]string{terminal.Line(short[k.id(r)])}, k.cells(a, r, now)...)
-	}
-	a.out.Table(k.header, cells)
+func (k *kind[T]) table(a *app, rows []T) {
+	length, now := shortLength(texts(rows, k.id)), time.Now()
+	table(a, k.header, rows, func(r T) []string {
+		id := k.id(r)
+		return append([]string{terminal.Line(id[:min(length, len(id))])}, k.cells(a, r, now)...)
+	})
 }
 
-func (k *kind[T]) ids(rows []T) []string { return idsOf(rows, k.id) }
+// below prints rows below what they belong to, oldest first.
+func (k *kind[T]) below(a *app, rows []T) {
+	if len(rows) > 0 {
+		a.out.Println("")
+		slices.Reverse(rows)
+		k.table(a, rows)
+	}
+}
 
 // maxSearch is among how many of the newest rows a short id is looked for.
 const maxSearch = 500
@@ -64,17 +72,22 @@ func (k *kind[T]) complete(ctx context.Context, db *gateway.Database, text strin
 	if err != nil {
 		return "", err
 	}
-	return completeID(text, k.ids(rows))
+	return completeID(text, texts(rows, k.id))
 }
 
-// find returns the row whose id a person gave, which may be short.
-func (k *kind[T]) find(ctx context.Context, db *gateway.Database, text string) (row T, err error) {
-	id, err := k.complete(ctx, db, text)
-	if err != nil {
-		return row, err
-	}
-	row, err = k.get(db, ctx, id)
-	return row, k.known(text, err)
+// with does something with the row whose id a person gave, which may be short.
+func (k *kind[T]) with(ctx context.Context, a *app, text string, fn func(*gateway.Database, T) error) error {
+	return a.with(ctx, func(db *gateway.Database) error {
+		id, err := k.complete(ctx, db, text)
+		if err != nil {
+			return err
+		}
+		row, err := k.get(db, ctx, id)
+		if err != nil {
+			return k.known(text, err)
+		}
+		return fn(db, row)
+	})
 }
 
 // known says in a person's terms that there is no such row.
@@ -115,4 +128,58 @@ func checkAgent(id string) error {
 		return fmt.Errorf("--agent %q: %w", id, err)
 	}
 	return nil
+}
+
+// idArg names a flow, a run or a delivery.
+type idArg struct {
+	ID string `arg:"" help:"The id, or as much of it as tells it apart."`
+}
+
+// Validate refuses no id at all, which every id begins with.
+func (c *idArg) Validate() error {
+	if strings.TrimSpace(c.ID) == "" {
+		return errors.New("the id is blank: write it, or as much of it as tells it apart")
+	}
+	return nil
+}
+
+// shortID is how much of an id a table shows at least.
+const shortID = 10
+
+// shortLength returns to how many bytes ids can be cut so that they stay apart.
+func shortLength(ids []string) int {
+	slices.Sort(ids)
+	n := shortID
+	for i := 1; i < len(ids); i++ {
+		for a, b := ids[i-1], ids[i]; a != b && len(b) > n && strings.HasPrefix(b, a[:min(n, len(a))]); {
+			n++
+		}
+	}
+	return n
+}
+
+// completeID returns the one id that begins so. A text that no id begins with is
+// returned as it is: it may be an id that is not among them.
+func completeID(text string, ids []string) (string, error) {
+	var found []string
+	for _, id := range ids {
+		if id == text {
+			return id, nil
+		}
+		if strings.HasPrefix(id, text) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return text, nil
+	case 1:
+		return found[0], nil
+	}
+	const most = 5
+	more := ""
+	if len(found) > most {
+		found, more = found[:most], " …"
+	}
+	return "", usage(fmt.Errorf("%s: several ids begin so: %s%s: write more of it", text, strings.Join(found, " "), more))
 }

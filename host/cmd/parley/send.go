@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -25,7 +23,6 @@ type sendCmd struct {
 	Timeout    time.Duration `default:"30s" help:"How long to wait for the answer, such as 5m; 0 = not at all (default ${default})."`
 	NoAnnounce bool          `help:"Nothing is posted to the session's chat channel in the end."`
 	exchangeFlags
-	callerFlags
 }
 
 func (*sendCmd) Help() string {
@@ -39,7 +36,7 @@ func (c *sendCmd) Validate() error {
 	if c.Timeout < 0 || c.Timeout > time.Hour {
 		return fmt.Errorf("--timeout %s: give a duration from 0 to 1h", c.Timeout)
 	}
-	return checkCallID(c.CallID)
+	return c.exchangeFlags.Validate()
 }
 
 // Run sends the message.
@@ -47,14 +44,7 @@ func (c *sendCmd) Run(ctx context.Context, a *app) error {
 	if err := c.read(a.stdin); err != nil {
 		return usage(err)
 	}
-	return a.with(ctx, func(db *gateway.Database) error {
-		caller, err := c.caller(db.Keys())
-		if err != nil {
-			return err
-		}
-		call := &host.Call{Tool: abi.ToolSend, Args: c.arguments(), Caller: caller, ID: orElse(c.CallID, rand.Text())}
-		return a.exchange(ctx, db, call, c.Detach, a.showSent, unanswered)
-	})
+	return c.exchange(ctx, a, abi.ToolSend, c.arguments(), a.showSent)
 }
 
 func (c *sendCmd) read(stdin io.Reader) error {
@@ -80,16 +70,17 @@ func (c *sendCmd) arguments() []byte {
 	return o.Close()
 }
 
-// showSent prints the answer, or why there is none.
-func (a *app) showSent(answer *host.Answer) error {
-	if a.JSON {
-		return a.printJSON(answer.Result)
-	}
+// showSent prints the answer, or why there is none, although one was waited for.
+func (a *app) showSent(answer *host.Answer) (ok bool, err error) {
 	r := gjson.ParseBytes(answer.Result)
-	switch r.Get("status").Str {
-	case "ok":
+	status := r.Get("status").Str
+	ok = status == "ok" || status == "accepted"
+	switch {
+	case a.JSON:
+		err = a.printJSON(answer.Result)
+	case status == "ok":
 		a.out.Println(terminal.Text(r.Get("reply").Str))
-	case "accepted":
+	case ok:
 		a.note("accepted: run %s", terminal.Line(r.Get("runId").Str))
 	default:
 		report(a.err, a.command, errors.New(r.Get("error").Str))
@@ -97,15 +88,5 @@ func (a *app) showSent(answer *host.Answer) error {
 			a.note("parley sessions lists the sessions there are; parley import openclaw DIR brings some")
 		}
 	}
-	return nil
-}
-
-// unanswered reports whether there is no answer, although one was waited for.
-func unanswered(answer *host.Answer) bool {
-	status := gjson.GetBytes(answer.Result, "status").Str
-	return status != "ok" && status != "accepted"
-}
-
-func checkCallID(id string) error {
-	return host.CheckCallID("--call-id", id)
+	return ok, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,9 @@ import (
 
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/gateway"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/gateway/mcp"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
@@ -47,7 +49,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	addr, err := listenAddress(orElse(c.Listen, o.Config.Gateway.Listen), made == "")
+	addr, err := listenAddress(cmp.Or(c.Listen, o.Config.Gateway.Listen), made == "")
 	if err != nil {
 		return err
 	}
@@ -113,38 +115,34 @@ func (a *app) sayReady(r *ready) error {
 	if a.JSON {
 		return a.printLine(r)
 	}
+	token := ""
+	if r.Token != "" {
+		token = r.Token + "  (the operator's, for this run; " + gateway.TokenVariable + " sets one)"
+	}
 	a.out.Println(a.out.Bold("Parley is listening on " + r.URL))
-	fields := [][2]string{
+	a.out.Fields([][2]string{
 		{"tools", "POST " + r.URL + "/tools/invoke"},
 		{"MCP", r.URL + "/mcp"},
 		{"database", r.Database},
 		{"plugin", fmt.Sprintf("%s %s (%.12s)", terminal.Line(r.Plugin.Name), terminal.Line(r.Plugin.Version), r.Plugin.Digest)},
-	}
-	if r.Token != "" {
-		fields = append(fields, [2]string{"token", r.Token + "  (the operator's, for this run; " + gateway.TokenVariable + " sets one)"})
-	}
-	a.out.Fields(fields...)
+		{"token", token},
+	}...)
 	return nil
 }
 
 // reconfigureOnHangup reads the configuration again at each SIGHUP, until the
 // returned function is called.
 func (a *app) reconfigureOnHangup(g *gateway.Gateway, file string) (stop func()) {
-	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
-		for {
-			select {
-			case <-hangups:
-				a.reconfigure(g, file)
-			case <-done:
-				return
-			}
+		for range hangups {
+			a.reconfigure(g, file)
 		}
 	}()
 	return func() {
-		signal.Stop(hangups)
-		close(done)
+		signal.Stop(hangups) // from here on nothing is sent
+		close(hangups)
 	}
 }
 
@@ -157,8 +155,34 @@ func (a *app) reconfigure(g *gateway.Gateway, file string) {
 		return
 	}
 	later := g.Reconfigure(c)
-	a.note("the configuration was read again: %s", orElse(file, "no file, the defaults"))
+	a.note("the configuration was read again: %s", cmp.Or(file, "no file, the defaults"))
 	if later {
 		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}
+}
+
+// mcpCmd speaks MCP with the program that started it.
+type mcpCmd struct {
+	callerFlags
+}
+
+func (*mcpCmd) Help() string {
+	return `For MCP clients that start their servers, as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. Everything the client calls is called as the session that --as and --agent name, or as the operator. Any number may run on one database; the first one does its work, such as the answers of agents, and when it has gone another one goes on with it, at the next call of its client; parley serve does so at any time. A request with a progress token is told while it waits for an answer.`
+}
+
+// Run serves until the input ends.
+func (c *mcpCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(db *gateway.Database) error {
+		caller, err := c.caller(db.Keys())
+		if err != nil {
+			return err
+		}
+		if err := db.Work(); err != nil {
+			return err
+		}
+		plugin := db.Status().Plugin
+		server := mcp.New(db, &mcp.Options{Name: plugin.Name, Version: plugin.Version, Logger: a.log})
+		defer server.Close()
+		return server.ServeStdio(ctx, caller, a.stdin, a.out)
+	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sessionsCmd shows sessions_list as the operator sees it.
+// sessionsCmd shows what sessions_list answers.
 type sessionsCmd struct {
 	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
@@ -23,6 +23,7 @@ type sessionsCmd struct {
 	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last minutes."`
 	Agent    string   `placeholder:"ID" help:"Only of this agent."`
 	Archived bool     `help:"Archived ones too."`
+	asFlags
 }
 
 // maxPage is how many rows or messages are asked for at once.
@@ -43,10 +44,10 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
+		switch {
+		case a.JSON:
 			return a.printJSON(sessionsJSON(rows, next))
-		}
-		if len(rows) == 0 {
+		case len(rows) == 0:
 			a.note("no sessions match in %s", db.Location())
 			return nil
 		}
@@ -61,7 +62,7 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 // list asks page by page until it has enough.
 func (c *sessionsCmd) list(ctx context.Context, db *gateway.Database) (rows []gjson.Result, next string, err error) {
 	for {
-		page, err := ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
+		page, err := c.ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
 		if err != nil {
 			return nil, "", err
 		}
@@ -88,32 +89,22 @@ func (c *sessionsCmd) arguments(limit int, cursor string) []byte {
 func sessionsJSON(rows []gjson.Result, next string) []byte {
 	o := jsonappend.Open(nil)
 	o.Int("count", int64(len(rows)))
-	raw := make([]string, len(rows))
-	for i, r := range rows {
-		raw[i] = r.Raw
-	}
-	o.Raw("sessions", []byte("["+strings.Join(raw, ",")+"]"))
+	o.Raw("sessions", []byte("["+strings.Join(texts(rows, func(r gjson.Result) string { return r.Raw }), ",")+"]"))
 	o.OptString("nextCursor", next)
 	return o.Close()
 }
 
 func (a *app) sessionsTable(rows []gjson.Result, now time.Time) {
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		name := r.Get("label").Str
-		if name == "" {
-			name = r.Get("displayName").Str
-		}
+	table(a, []string{"SESSION", "KIND", "CHANNEL", "UPDATED", "TOKENS", "NAME"}, rows, func(r gjson.Result) []string {
 		kind := r.Get("kind").Str
 		if r.Get("archived").Bool() {
 			kind += " (archived)"
 		}
-		cells[i] = []string{
+		return []string{
 			terminal.Line(r.Get("key").Str), terminal.Line(kind), terminal.Line(r.Get("channel").Str),
-			terminal.Age(now.Sub(time.UnixMilli(r.Get("updatedAt").Int()))), tokens(r), terminal.Line(name),
+			age(now, r.Get("updatedAt").Int()), tokens(r), terminal.Line(cmp.Or(r.Get("label").Str, r.Get("displayName").Str)),
 		}
-	}
-	a.out.Table([]string{"SESSION", "KIND", "CHANNEL", "UPDATED", "TOKENS", "NAME"}, cells)
+	})
 }
 
 func tokens(row gjson.Result) string {

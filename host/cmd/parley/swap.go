@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/module/verify"
 	"github.com/parley-wasm/parley/host/internal/terminal"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
@@ -62,32 +62,23 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 			if err != nil {
 				return err
 			}
-			if m.Digest, err = completeID(c.Digest, idsOf(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
+			if m.Digest, err = completeID(c.Digest, texts(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
 				return err
 			}
 		}
-		tools := db.Tools()
+		tools := verify.Names(db.Tools())
 		done, err := db.Swap(ctx, m)
+		if err != nil && c.File != "" {
+			err = fmt.Errorf("%s: %w", c.File, err)
+		}
 		if err != nil {
-			return about(c.File, err)
+			return err
 		}
-		if a.JSON {
-			return a.printValue(done)
-		}
-		a.showSwap(done, tools)
-		return nil
+		return a.show(done, func() { a.showSwap(done, tools) })
 	})
 }
 
-// about says which file an error is about, if it is about one.
-func about(file string, err error) error {
-	if file == "" {
-		return err
-	}
-	return fmt.Errorf("%s: %w", file, err)
-}
-
-func (a *app) showSwap(s *host.Swapped, before []abi.Tool) {
+func (a *app) showSwap(s *host.Swapped, before []string) {
 	name := fmt.Sprintf("%s %s (%.12s)", terminal.Line(s.Active.Name), terminal.Line(s.Active.Version), s.Active.Digest)
 	if s.Same {
 		a.out.Println(name + " is active already")
@@ -97,46 +88,51 @@ func (a *app) showSwap(s *host.Swapped, before []abi.Tool) {
 	if a.Quiet {
 		return
 	}
-	fields := [][2]string{
+	pinned := ""
+	if s.Pinned > 0 {
+		pinned = terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"
+	}
+	a.out.Fields([][2]string{
 		{"before", fmt.Sprintf("%.12s", s.Before)},
 		{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)},
+		{"tools", toolsChanged(before, s.Active.Tools)},
+		{"verified", verified(s.Verified)},
+		{"withheld", withheld(s.Active.Withheld)},
+		{"pinned", pinned},
+	}...)
+}
+
+// verified writes how a module was verified, if it was.
+func verified(v *host.Verified) string {
+	if v == nil {
+		return ""
 	}
-	if changed := toolsChanged(before, s.Active.Tools); changed != "" {
-		fields = append(fields, [2]string{"tools", changed})
+	text := terminal.Plural(v.Passed, "vector") + " (" + v.Level + ")"
+	if v.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped for tools that it does not offer", v.Skipped)
 	}
-	if v := s.Verified; v != nil {
-		text := terminal.Plural(v.Passed, "vector") + " (" + v.Level + ")"
-		if v.Skipped > 0 {
-			text += fmt.Sprintf(", %d skipped for tools that it does not offer", v.Skipped)
-		}
-		fields = append(fields, [2]string{"verified", text})
-	}
-	if len(s.Active.Withheld) > 0 {
-		fields = append(fields, [2]string{"withheld", withheld(s.Active.Withheld)})
-	}
-	if s.Pinned > 0 {
-		fields = append(fields, [2]string{"pinned", terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"})
-	}
-	a.out.Fields(fields...)
+	return text
 }
 
 // withheld writes what a plugin asks for and does not get.
 func withheld(capabilities []string) string {
+	if len(capabilities) == 0 {
+		return ""
+	}
 	return terminal.Line(strings.Join(capabilities, ", ")) + "  (plugins.allow of the configuration)"
 }
 
 // toolsChanged lists the tools that are gone and those that came.
-func toolsChanged(before []abi.Tool, after []string) string {
+func toolsChanged(before, after []string) string {
 	var changed []string
-	for i := range before {
-		if !slices.Contains(after, before[i].Name) {
-			changed = append(changed, "-"+terminal.Line(before[i].Name))
+	add := func(mark string, names, others []string) {
+		for _, name := range names {
+			if !slices.Contains(others, name) {
+				changed = append(changed, mark+terminal.Line(name))
+			}
 		}
 	}
-	for _, name := range after {
-		if !slices.ContainsFunc(before, func(t abi.Tool) bool { return t.Name == name }) {
-			changed = append(changed, "+"+terminal.Line(name))
-		}
-	}
+	add("-", before, after)
+	add("+", after, before)
 	return strings.Join(changed, " ")
 }

@@ -79,9 +79,11 @@ func (t *treeRows) add(n *host.TreeNode, lead, below string) {
 	if n.Label != "" { // ahead of the key, which may be cut
 		name = brief(n.Label) + "  " + name
 	}
-	t.cells = append(t.cells, []string{
-		lead + name, t.state(n), t.updated(n), terminal.Line(n.Model), count(n.TotalTokens), brief(n.Report),
-	})
+	updated := ""
+	if !n.Missing {
+		updated = age(t.now, n.UpdatedAt)
+	}
+	t.cells = append(t.cells, []string{lead + name, t.state(n), updated, terminal.Line(n.Model), count(n.TotalTokens), brief(n.Report)})
 	t.more = t.more || n.More
 	for i, child := range n.Children {
 		if i < len(n.Children)-1 || n.More {
@@ -106,13 +108,6 @@ func (t *treeRows) state(n *host.TreeNode) string {
 		return "(archived)"
 	}
 	return t.status(n.Status) + " (archived)"
-}
-
-func (t *treeRows) updated(n *host.TreeNode) string {
-	if n.Missing {
-		return ""
-	}
-	return age(t.now, n.UpdatedAt)
 }
 
 // count writes a number, or "" when it is not known.

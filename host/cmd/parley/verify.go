@@ -26,23 +26,14 @@ func (*verifyCmd) Help() string {
 
 // verification is what --json prints.
 type verification struct {
-	File     string         `json:"file"`
-	SHA256   string         `json:"sha256"`
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`
-	Level    verify.Level   `json:"level"`
-	Vectors  int            `json:"vectors"`
-	Passed   int            `json:"passed"`
-	Failed   int            `json:"failed"`
-	Skipped  int            `json:"skipped"` // they need tools that the module does not describe
-	Failures []failedVector `json:"failures"`
-	TookMs   int64          `json:"tookMs"`
-}
-
-type failedVector struct {
-	ID       string   `json:"id"`
-	About    string   `json:"about"`
-	Problems []string `json:"problems"`
+	File    string       `json:"file"`
+	SHA256  string       `json:"sha256"`
+	Name    string       `json:"name"`
+	Version string       `json:"version"`
+	Level   verify.Level `json:"level"`
+	*verify.Report
+	Failed int   `json:"failed"`
+	TookMs int64 `json:"tookMs"`
 }
 
 // Run plays the vectors.
@@ -51,17 +42,12 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level, Failures: []failedVector{}}
+	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level}
 	err = a.tryPlugin(ctx, wasm, settings, func(p *engine.Plugin, about *abi.Description) error { return v.play(ctx, a, p, about) })
 	if err != nil {
 		return gateway.PluginError(c.File, err)
 	}
-	if a.JSON {
-		err = a.printValue(v)
-	} else {
-		a.showVerification(v)
-	}
-	switch {
+	switch err := a.show(v, func() { a.showVerification(v) }); {
 	case err != nil:
 		return err
 	case v.Failed > 0:
@@ -86,10 +72,7 @@ func (v *verification) play(ctx context.Context, a *app, p *engine.Plugin, about
 		return err
 	}
 	v.Name, v.Version, v.TookMs = about.Name, about.Version, time.Since(start).Milliseconds()
-	v.Vectors, v.Passed, v.Failed, v.Skipped = r.Vectors, r.Passed, len(r.Failures), r.Skipped
-	for _, f := range r.Failures {
-		v.Failures = append(v.Failures, failedVector{f.ID, f.About, f.Problems})
-	}
+	v.Report, v.Failed = r, len(r.Failures)
 	return nil
 }
 
@@ -100,23 +83,23 @@ const (
 )
 
 func (a *app) showVerification(v *verification) {
-	passed, failed := fmt.Sprint(v.Passed), fmt.Sprint(v.Failed)
+	passed, failed, skipped := fmt.Sprint(v.Passed), fmt.Sprint(v.Failed), ""
 	if v.Failed > 0 {
 		failed = a.out.Bad(failed)
 	} else if v.Passed > 0 {
 		passed = a.out.Good(passed)
 	}
-	fields := [][2]string{
+	if v.Skipped > 0 {
+		skipped = fmt.Sprintf("%d, for tools that the module does not describe", v.Skipped)
+	}
+	a.out.Println(a.out.Bold(terminal.Line(v.File)))
+	a.out.Fields([][2]string{
 		{"plugin", terminal.Line(fmt.Sprintf("%s %s (%.12s)", v.Name, v.Version, v.SHA256))},
 		{"vectors", fmt.Sprintf("%d (%s), in %s", v.Vectors, v.Level, time.Duration(v.TookMs)*time.Millisecond)},
 		{"passed", passed},
 		{"failed", failed},
-	}
-	if v.Skipped > 0 {
-		fields = append(fields, [2]string{"skipped", fmt.Sprintf("%d, for tools that the module does not describe", v.Skipped)})
-	}
-	a.out.Println(a.out.Bold(terminal.Line(v.File)))
-	a.out.Fields(fields...)
+		{"skipped", skipped},
+	}...)
 	for i, f := range v.Failures {
 		if i == maxFailures {
 			a.out.Println(fmt.Sprintf("\n… and %d more; --json shows all", v.Failed-i))

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"
@@ -25,7 +25,7 @@ import (
 const tools = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":["session"]}]}`
 
 var status = local.Status{
-	PID: 7, Config: "/c.json5", Plugin: local.Plugin{Name: "p", Version: "1"},
+	Info: local.Info{PID: 7}, Config: "/c.json5", Plugin: local.Plugin{Name: "p", Version: "1"},
 	Keys: sessionkey.Settings{MainKey: "home", DefaultAgent: "ops"},
 }
 
@@ -44,7 +44,8 @@ func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, d
 	if call != nil {
 		mux.HandleFunc("POST /v1/call", call)
 	}
-	mux.Handle("/", httpapi.NewLocal(&kept{load: load}, nil))
+	k := &kept{load: load}
+	mux.Handle("/", httpapi.NewLocal(k, k, nil))
 	lock.Handle(mux)
 	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
 	if err != nil {

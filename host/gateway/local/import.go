@@ -12,9 +12,15 @@ import (
 	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
+// ImportReport says what an import took, and what it could not take.
+type ImportReport = importer.Report
+
+// ImportProgress says how far an import is.
+type ImportProgress = importer.Progress
+
 // Import lets the owner import an OpenClaw state directory, named by its
 // absolute path. progress may be nil.
-func (c *Client) Import(ctx context.Context, dir string, progress func(importer.Progress)) (report *importer.Report, err error) {
+func (c *Client) Import(ctx context.Context, dir string, progress func(ImportProgress)) (report *ImportReport, err error) {
 	body := ImportMembers.Append(nil, &ImportRequest{Dir: dir})
 	err = c.do(ctx, http.MethodPost, "/v1/import", body, func(r *http.Response) error {
 		if r.StatusCode != http.StatusOK {

@@ -53,14 +53,14 @@ var (
 	ErrFree     = errors.New("no owner of the database is to be found")
 )
 
-// Info is what an owner says of itself: in its notice, and as the answer to
-// GET /v1/owner.
+// Info is what an owner says of itself from the start: in its notice, and as the answer
+// to GET /v1/owner.
 type Info struct {
 	API      int       `json:"api"`
 	Version  string    `json:"version"` // of the program
 	PID      int       `json:"pid"`
 	Command  string    `json:"command"` // what it does, such as "serve"
-	Stays    bool      `json:"stays"`   // it runs until it is told to end
+	Stays    bool      `json:"stays"`   // it runs until it is told to end, and does what is accepted
 	Started  time.Time `json:"started"`
 	Database string    `json:"database"` // its location (store.Backend)
 	Socket   string    `json:"socket"`   // empty until the socket is there, and when the owner is ending

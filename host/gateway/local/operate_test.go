@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
-	httpapi "github.com/parley-wasm/parley/host/gateway/http"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
 	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/internal/importer"
 	"github.com/parley-wasm/parley/host/store"
@@ -156,7 +156,7 @@ func serveKept(t *testing.T, k *kept) (*local.Owner, *httpapi.API, *local.Client
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lock.Close() })
-	socket := httpapi.NewLocal(k, nil)
+	socket := httpapi.NewLocal(k, k, nil)
 	lock.Handle(socket)
 	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
 	if err != nil {

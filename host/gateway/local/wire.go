@@ -5,13 +5,11 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
-	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
-// Status says under what the owner answers.
+// Status is what an owner says of itself when it answers calls: under what it does.
 type Status struct {
-	PID    int                 `json:"pid"`
-	Stays  bool                `json:"stays"`  // it runs until it is told to end, and does what is accepted
+	Info
 	Config string              `json:"config"` // the file; empty = none
 	Plugin Plugin              `json:"plugin"`
 	Keys   sessionkey.Settings `json:"keys"`
@@ -62,9 +60,9 @@ var ImportMembers = jsonobject.New(
 
 // ImportEvent is one line of an import's answer; one member is set.
 type ImportEvent struct {
-	Progress *importer.Progress `json:"progress,omitempty"`
-	Report   *importer.Report   `json:"report,omitempty"`
-	Error    *Failure           `json:"error,omitempty"`
+	Progress *ImportProgress `json:"progress,omitempty"`
+	Report   *ImportReport   `json:"report,omitempty"`
+	Error    *Failure        `json:"error,omitempty"`
 }
 
 // Failure is why an import failed.

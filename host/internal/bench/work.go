@@ -55,7 +55,7 @@ func withHost(ctx context.Context, file string, keys []string, a agent, fn func(
 	}
 	return e2e.WithStore(ctx, file, func(db *sqlite.DB) error {
 		h, err := host.New(ctx, wasm.Parley, &host.Options{
-			Store: db, Agents: func(string) (runner.Runner, error) { return a, nil },
+			Store: db, Runners: func(string) (runner.Runner, error) { return a, nil },
 			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		})
 		if err != nil {

@@ -10,13 +10,19 @@ import (
 
 // Inspection is what can be said of a module without running it.
 type Inspection struct {
-	Size    int    // bytes
-	SHA256  string // hexadecimal
-	Imports []wasmedit.Import
-	Exports []wasmedit.Export
-	Memory  *wasmedit.Limits // the first one, in pages of 64 KiB; nil if there is none
-	Start   bool             // it has a start function
-	Customs []string         // names of its custom sections
+	Size    int      `json:"size"`   // bytes
+	SHA256  string   `json:"sha256"` // hexadecimal
+	Imports []string `json:"imports"`
+	Exports []string `json:"exports"`
+	Memory  *Pages   `json:"memory,omitempty"` // the first one; nil if there is none
+	Start   bool     `json:"start"`            // it has a start function
+	Customs []string `json:"customSections"`   // their names
+}
+
+// Pages is the size of a memory, in pages of 64 KiB.
+type Pages struct {
+	Min uint64 `json:"minPages"`
+	Max uint64 `json:"maxPages,omitempty"` // 0: the module names none
 }
 
 // Inspect reads any module, one that is no plugin too. It fails only with an
@@ -29,10 +35,16 @@ func Inspect(wasm []byte) (*Inspection, error) {
 	sum := sha256.Sum256(wasm)
 	i := &Inspection{
 		Size: len(wasm), SHA256: hex.EncodeToString(sum[:]),
-		Imports: m.Imports, Exports: m.Exports, Start: m.Start != nil, Customs: m.Customs,
+		Imports: []string{}, Exports: []string{}, Start: m.Start != nil, Customs: append([]string{}, m.Customs...),
+	}
+	for _, x := range m.Imports {
+		i.Imports = append(i.Imports, x.String())
+	}
+	for _, x := range m.Exports {
+		i.Exports = append(i.Exports, x.String())
 	}
 	if len(m.Memories) > 0 {
-		i.Memory = &m.Memories[0]
+		i.Memory = &Pages{m.Memories[0].Min, m.Memories[0].Max}
 	}
 	return i, nil
 }

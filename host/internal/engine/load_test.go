@@ -266,7 +266,7 @@ func TestInspect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := i.Imports[len(i.Imports)-1].String(); last != "wasi_snapshot_preview1.fd_write () -> (i32)" {
+	if last := i.Imports[len(i.Imports)-1]; last != "wasi_snapshot_preview1.fd_write () -> (i32)" {
 		t.Errorf("the last import is %s", last)
 	}
 	if i.Size != len(m.Encode()) || len(i.SHA256) != 64 || i.Memory == nil || i.Memory.Min != 1 || i.Start || len(i.Exports) != 4 {

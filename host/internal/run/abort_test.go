@@ -117,7 +117,7 @@ func TestAbortByHint(t *testing.T) {
 func TestAbortBeforeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		r.o.Agents = func(string) (runner.Runner, error) {
+		r.o.Runners = func(string) (runner.Runner, error) {
 			go func() { _, _ = r.Abort(context.Background(), "r1", "stop") }()
 			synctest.Wait()
 			return waiting(make(chan string, 1)), nil

@@ -94,7 +94,7 @@ func (m *Manager) hasEnded(id string) (ended bool) {
 
 // perform executes the agent, if the run has not come to its end without it.
 func (a *attempt) perform() (ended bool) {
-	ag, err := a.m.o.Agents(a.run.AgentID)
+	ag, err := a.m.o.Runners(a.run.AgentID)
 	if len(a.run.Process) > 0 {
 		err = cmp.Or(err, a.reap(ag))
 	}

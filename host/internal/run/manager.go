@@ -38,9 +38,9 @@ import (
 type Options struct {
 	Store  store.Durable // required
 	Worker *work.Worker  // required
-	// Agents returns who executes an agent's runs. An error is the failure of the
+	// Runners returns what executes an agent's runs. An error is the failure of the
 	// run, in the words that its caller reads. Required.
-	Agents func(agentID string) (runner.Runner, error)
+	Runners func(agentID string) (runner.Runner, error)
 	// Tools returns what the agent of an attempt may use, whose calls come from c;
 	// nil or empty: nothing.
 	Tools func(c abi.Caller) []abi.Tool
@@ -97,8 +97,8 @@ func New(o *Options) (*Manager, error) {
 		return nil, errors.New("run: Options.Store is missing")
 	case o.Worker == nil:
 		return nil, errors.New("run: Options.Worker is missing")
-	case o.Agents == nil:
-		return nil, errors.New("run: Options.Agents is missing")
+	case o.Runners == nil:
+		return nil, errors.New("run: Options.Runners is missing")
 	case o.Config == nil:
 		return nil, errors.New("run: Options.Config is missing")
 	case o.Tools != nil && o.Call == nil:

@@ -99,7 +99,7 @@ func TestFailures(t *testing.T) {
 		}
 		return &runner.Outcome{Text: "ok"}, nil
 	}))
-	r.o.Agents = func(id string) (runner.Runner, error) {
+	r.o.Runners = func(id string) (runner.Runner, error) {
 		if id != "main" {
 			return nil, fmt.Errorf("agent %q has no runner", id)
 		}
@@ -291,8 +291,8 @@ func TestOptions(t *testing.T) {
 	settings := func() *config.Config { return config.Default() }
 	tools := func(abi.Caller) []abi.Tool { return nil }
 	for _, o := range []*run.Options{
-		nil, {}, {Store: s}, {Store: s, Worker: w}, {Store: s, Worker: w, Agents: agents},
-		{Store: s, Worker: w, Agents: agents, Config: settings, Tools: tools},
+		nil, {}, {Store: s}, {Store: s, Worker: w}, {Store: s, Worker: w, Runners: agents},
+		{Store: s, Worker: w, Runners: agents, Config: settings, Tools: tools},
 	} {
 		if _, err := run.New(o); err == nil {
 			t.Errorf("New(%+v) did not fail", o)

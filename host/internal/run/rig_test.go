@@ -93,8 +93,8 @@ func (r *rig) possess() *rig {
 	o := r.o
 	o.Store, o.Worker, o.Logger = r.store, r.worker, silent
 	o.Config = func() *config.Config { return r.config }
-	if o.Agents == nil {
-		o.Agents = func(string) (runner.Runner, error) { return r.agent, nil }
+	if o.Runners == nil {
+		o.Runners = func(string) (runner.Runner, error) { return r.agent, nil }
 	}
 	if r.Manager, err = run.New(&o); err != nil {
 		r.t.Fatal(err)

@@ -58,9 +58,9 @@ func (r *Runners) Configure(c *config.Config) {
 	r.config, r.made = c, map[string]runner.Runner{}
 }
 
-// Agent returns what executes the runs of an agent. Its error says what the
+// Runner returns what executes the runs of an agent. Its error says what the
 // configuration lacks.
-func (r *Runners) Agent(agentID string) (runner.Runner, error) {
+func (r *Runners) Runner(agentID string) (runner.Runner, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a, ok := r.made[agentID]; ok {

@@ -37,7 +37,7 @@ func parse(t *testing.T, settings string) *config.Config {
 
 func get(t *testing.T, r *run.Runners, id string) runner.Runner {
 	t.Helper()
-	a, err := r.Agent(id)
+	a, err := r.Runner(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 		"env":   `agent "env": the environment variable RUNNERS_TEST_UNSET is not set; runner.env needs it`,
 		"other": `agent "other" is not configured; configured: none, env, good`,
 	} {
-		if a, err := r.Agent(id); a != nil || err == nil || err.Error() != want {
+		if a, err := r.Runner(id); a != nil || err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v\nwant %s", id, a, err, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 
 	c := config.Default()
 	c.Agents.Runner = &config.Runner{Kind: "telepathy"}
-	if _, err := run.NewRunners(c, nil).Agent("main"); err == nil || !strings.Contains(err.Error(), "telepathy") {
+	if _, err := run.NewRunners(c, nil).Runner("main"); err == nil || !strings.Contains(err.Error(), "telepathy") {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -78,8 +79,10 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 	return cut
 }
 
-// Fields writes names and values in two columns, indented by two.
+// Fields writes names and values in two columns, indented by two. Fields without a
+// value are left out.
 func (o *Output) Fields(fields ...[2]string) {
+	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 	width := 0
 	for _, f := range fields {
 		width = max(width, lipgloss.Width(f[0]))

@@ -41,11 +41,12 @@ func New(w io.Writer, getenv func(string) string) *Output {
 	return o
 }
 
-// IsTerminal reports whether somebody is looking.
-func (o *Output) IsTerminal() bool { return o.terminal }
-
-// Width is the number of columns, or 0 when lines may be of any length.
-func (o *Output) Width() int { return o.width }
+// To returns an Output that writes to w what this one would.
+func (o *Output) To(w io.Writer) *Output {
+	to := *o
+	to.w = w
+	return &to
+}
 
 // Write writes bytes as they are.
 func (o *Output) Write(p []byte) (int, error) { return o.w.Write(p) }

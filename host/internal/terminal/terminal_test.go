@@ -99,7 +99,7 @@ func TestCut(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	var b strings.Builder
-	(&Output{w: &b}).Fields([2]string{"a", "1"}, [2]string{"long", "2\n3"})
+	(&Output{w: &b}).Fields([2]string{"a", "1"}, [2]string{"longest", ""}, [2]string{"long", "2\n3"})
 	if want := "  a     1\n  long  2\n        3\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}

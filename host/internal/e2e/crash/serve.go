@@ -128,8 +128,8 @@ func newHost(ctx context.Context, w *workspace, db *countedStore, now func() tim
 	sinks := delivery.NewSinks(settings, &delivery.SinkOptions{Logger: log})
 	return host.New(ctx, wasm.Parley, &host.Options{
 		Store: db, Config: settings, CacheDir: w.cache(), Logger: log, Now: now,
-		Agents: func(id string) (runner.Runner, error) {
-			r, err := runners.Agent(id)
+		Runners: func(id string) (runner.Runner, error) {
+			r, err := runners.Runner(id)
 			return &countedAgent{r, db.points}, err
 		},
 		Sinks: func(channel string) (sink.Sink, error) {

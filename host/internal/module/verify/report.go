@@ -9,17 +9,18 @@ import (
 
 // Report says how a module did.
 type Report struct {
-	Vectors  int        // of the level
-	Passed   int        // of these
-	Skipped  int        // because they need tools that the module does not describe
-	Left     int        // because MaxFailures had failed before
-	Failures []*Failure // in the order of the vectors
+	Vectors  int        `json:"vectors"`  // of the level
+	Passed   int        `json:"passed"`   // of these
+	Skipped  int        `json:"skipped"`  // because they need tools that the module does not describe
+	Left     int        `json:"-"`        // because MaxFailures had failed before
+	Failures []*Failure `json:"failures"` // in the order of the vectors
 }
 
 // Failure is a vector that the module did not pass.
 type Failure struct {
-	ID, About string
-	Problems  []string // a line each, with the step and the place in its answer
+	ID       string   `json:"id"`
+	About    string   `json:"about"`
+	Problems []string `json:"problems"` // a line each, with the step and the place in its answer
 }
 
 // Names returns the names of tools.

@@ -43,7 +43,7 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Vectors: len(set.vectors)}
+	r := &Report{Vectors: len(set.vectors), Failures: []*Failure{}}
 	var playable []*vector.Vector
 	for _, v := range set.vectors {
 		if missing(v, o.Tools) {

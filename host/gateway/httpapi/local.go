@@ -14,7 +14,6 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
 	"github.com/parley-wasm/parley/host/gateway/local"
-	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
 // maxLocalCall bounds the body of a call: arguments and what is around them.
@@ -114,9 +113,9 @@ func (a *API) importer(o gateway.Operator) handler {
 			_ = out.Encode(e)
 			_ = flush.Flush()
 		}
-		report, err := func() (*importer.Report, error) {
+		report, err := func() (*local.ImportReport, error) {
 			defer busy.Unlock() // the client that reads the last event may start the next import at once
-			return o.Import(r.Context(), q.Dir, func(p importer.Progress) { tell(local.ImportEvent{Progress: &p}) })
+			return o.Import(r.Context(), q.Dir, func(p local.ImportProgress) { tell(local.ImportEvent{Progress: &p}) })
 		}()
 		if err != nil {
 			tell(local.ImportEvent{Error: importFailure(err)})

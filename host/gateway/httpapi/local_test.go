@@ -20,7 +20,7 @@ var ignoreWaiting = cmpopts.IgnoreFields(host.Call{}, "Wait")
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	url := newServer(t, NewLocal(f, slog.New(slog.DiscardHandler)))
+	url := newServer(t, NewLocal(f, f, slog.New(slog.DiscardHandler)))
 	operator := abi.Caller{Operator: true}
 	for _, c := range []struct {
 		name, body string
@@ -50,7 +50,7 @@ func TestSocket(t *testing.T) {
 func TestSocketFailures(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	base := newServer(t, NewLocal(f, slog.New(slog.DiscardHandler)))
+	base := newServer(t, NewLocal(f, f, slog.New(slog.DiscardHandler)))
 	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }
 	for _, c := range []struct {
 		name, method, path, body string

@@ -224,7 +224,7 @@ func (r runs) Identify(token string) (abi.Caller, bool) {
 func (f *fake) Keys() sessionkey.Settings { return sessionkey.Settings{MainKey: "home"} }
 
 func (f *fake) Status() *local.Status {
-	return &local.Status{PID: 7, Config: "/c.json5", Keys: f.Keys(), Plugin: local.Plugin{Name: "parley", Version: "1.2.3"}}
+	return &local.Status{Info: local.Info{PID: 7}, Config: "/c.json5", Keys: f.Keys(), Plugin: local.Plugin{Name: "parley", Version: "1.2.3"}}
 }
 
 // Import takes the directory "/full" alone.

@@ -116,7 +116,7 @@ func (w *work) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 func TestSocketWork(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	url := newServer(t, NewLocal(f, slog.New(slog.DiscardHandler)))
+	url := newServer(t, NewLocal(f, f, slog.New(slog.DiscardHandler)))
 	for _, c := range []struct {
 		method, path string
 		body         string
@@ -156,12 +156,14 @@ func TestSocketWork(t *testing.T) {
 		{"POST", "/v1/agent/abort", `{"runId":"r_done"}`, 409, `"code":"conflict","message":"run r_done has ended already, as done"`},
 		{"POST", "/v1/agent/abort", `{"runId":"r_1","why":"enough"}`, 400, `known are runId, reason`},
 		{"GET", "/v1/agent/abort", "", 405, `use POST`},
+		{"POST", "/v1/runs/r_1/kill?reason=enough", "{}", 200, `"status":"killed"`},
+		{"POST", "/v1/runs/r_2/kill", "{}", 404, `"code":"not_found"`},
 		{"POST", "/v1/chat/send", `{"sessionKey":"main","message":"hi"}`, 200, `{"runId":"r_1","status":"accepted"}`},
 		{"POST", "/v1/agent", `{"sessionKey":"main","message":"hi"}`, 200, `{"runId":"r_2","status":"accepted"}`},
 		{"POST", "/v1/agent/wait", `{"runId":"done"}`, 200, `{"runId":"done","status":"ok","reply":"hi"}`},
 		{"POST", "/v1/chat/history", `{"sessionKey":"main"}`, 200, `{"who":"operator"}`},
 		{"POST", "/v1/sessions/patch", `{"key":"agent:a:home","label":"l"}`, 200, `"kind":"main"`},
-		{"GET", "/v1/status", "", 200, `{"pid":7,"stays":false,"config":"/c.json5","plugin":{"digest":"","name":"parley","version":"1.2.3"},"keys":`},
+		{"GET", "/v1/status", "", 200, `"config":"/c.json5","plugin":{"digest":"","name":"parley","version":"1.2.3"},"keys":`},
 		{"POST", "/v1/import", `{"dir":"/full"}`, 200, "{\"progress\":{\"Done\":1,\"Total\":9,"},
 		{"POST", "/v1/import", `{"dir":"/full"}`, 200, "}}\n{\"report\":{\"dir\":\"/full\","},
 		{"POST", "/v1/import", `{"dir":"/none"}`, 200, "}}\n{\"error\":{\"code\":\"not_found\",\"message\":\"there is no /none\"}}\n"},
@@ -182,7 +184,7 @@ func TestSocketWork(t *testing.T) {
 			}
 		})
 	}
-	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1", "kill r_1 enough", "kill r_1 ", "kill r_2 "}, f.changed); d != "" {
+	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1", "kill r_1 enough", "kill r_1 ", "kill r_2 ", "kill r_1 enough", "kill r_2 "}, f.changed); d != "" {
 		t.Error(d)
 	}
 	request{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&flow=f&since=7&limit=9", nil, nil}.send(t, url)
@@ -197,7 +199,7 @@ func TestSocketWork(t *testing.T) {
 func TestSocketClose(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	s := NewLocal(f, slog.New(slog.DiscardHandler))
+	s := NewLocal(f, f, slog.New(slog.DiscardHandler))
 	url := newServer(t, s)
 	call := func(do string) <-chan response {
 		answer := make(chan response, 1)

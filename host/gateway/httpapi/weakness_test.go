@@ -86,7 +86,7 @@ func TestSandboxIsNotLeftThroughAnotherRunner(t *testing.T) {
 			    { id: "main", default: true, sandbox: { mode: "all" }, subagents: { allowAgents: ["*"] }, runner: `+runner+` },
 			    { id: "ops", sandbox: { mode: "off" }, runner: { kind: "command", argv: ["`+self+`", "visitor"], env: { GORACE: "atexit_sleep_ms=0" } } },
 			  ] },
-			}`, func(o *host.Options) { o.Agents = nil })
+			}`, func(o *host.Options) { o.Runners = nil })
 			v.settle()
 			end := func(id string) *store.Run {
 				t.Helper()

@@ -28,7 +28,7 @@
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
 //	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
 //	GET  /v1/runs                   {"runs": […]}, queried as flows are
-//	GET  /v1/runs/{id}              a run
+//	GET  /v1/runs/{id}              a run; POST …/kill ends it, with the query reason
 //	GET  /v1/tree                   {"roots": […]}, sessions with what they have spawned, with the query key, limit
 //	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
 //	POST /v1/deliveries/{id}/resend makes it pending again
@@ -144,12 +144,13 @@ func New(o *Options) (*API, error) {
 	return a, nil
 }
 
-// NewLocal makes an API for the processes of one user. logger may be nil.
-func NewLocal(o gateway.Operator, logger *slog.Logger) *API {
-	a := assemble(o, &gateway.AdmissionOptions{Keys: o.Keys}, logger)
+// NewLocal makes an API for the processes of one user, who are the operator. logger may
+// be nil.
+func NewLocal(o gateway.Operator, c gateway.Chat, logger *slog.Logger) *API {
+	a := assemble(o, &gateway.AdmissionOptions{Trusted: true, Keys: o.Keys}, logger)
 	a.local = true
 	a.add(historyRoute())
-	a.add(chatRoutes(o, o.Keys)...)
+	a.add(chatRoutes(c, o.Keys)...)
 	a.add(pluginRoutes(o, localCandidate)...)
 	a.add(a.ownerRoutes(o)...)
 	a.add(workRoutes(o)...)

@@ -52,7 +52,7 @@ func TestRoutes(t *testing.T) {
 	}
 	// What the local user alone may do is not there, not even for the operator.
 	network := newAPI(t, newFake())
-	for path := range NewLocal(newFake(), nil).routes {
+	for path := range NewLocal(newFake(), newFake(), nil).routes {
 		if strings.HasPrefix(path, "/v1/agent") || strings.HasPrefix(path, "/v1/chat/") || path == "/v1/plugins" || path == "/v1/sessions/patch" {
 			continue
 		}

@@ -60,7 +60,7 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	silent := slog.New(slog.DiscardHandler)
 	o := &host.Options{
 		Store: db, Config: c, Logger: silent, URL: func() string { return v.url },
-		Agents: func(string) (runner.Runner, error) { return v, nil },
+		Runners: func(string) (runner.Runner, error) { return v, nil },
 	}
 	for _, fn := range change {
 		fn(o)

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-wasm/parley/host/config"
+	"github.com/parley-wasm/parley/host/gateway"
+	"github.com/parley-wasm/parley/host/gateway/httpapi"
+	"github.com/parley-wasm/parley/host/gateway/local"
+	"github.com/parley-wasm/parley/host/internal/module"
+	"github.com/parley-wasm/parley/host/internal/terminal"
+	"github.com/parley-wasm/parley/host/store/sqlite"
+	"github.com/parley-wasm/parley/plugin/wasm"
+)
+
+// with opens the database for fn, in whichever process owns it, and closes it.
+func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error {
+	o, err := a.locate()
+	if err != nil {
+		return err
+	}
+	db, err := gateway.Join(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(db), db.Close(ctx))
+}
+
+// locate finds the database, settings and plugin that flags, environment and
+// configuration name.
+func (a *app) locate() (*gateway.Options, error) {
+	o := &gateway.Options{
+		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
+		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
+		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
+		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
+	}
+	o.Agree = func(s *local.Status) error { return a.agrees(o, s) }
+	var err error
+	if o.ConfigFile, err = a.configFile(); err != nil {
+		return nil, err
+	}
+	if o.Config, err = loadConfig(o.ConfigFile); err != nil {
+		return nil, err
+	}
+	path, err := a.database(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	if o.Store, err = sqlite.NewBackend(path, nil); err != nil {
+		return nil, err
+	}
+	if a.Plugin != "" {
+		if o.Plugin, err = gateway.ReadPlugin(a.Plugin, ""); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// supervisor is the command that starts the programs of agents: this program.
+func supervisor() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil // agents that are programs of their own fail, and say so
+	}
+	return []string{self, supervise}
+}
+
+// agrees makes sure that a client which asks for settings or a plugin by name
+// does not silently get the owner's.
+func (a *app) agrees(o *gateway.Options, s *local.Status) error {
+	switch {
+	case o.Plugin != nil && module.Digest(o.Plugin.Wasm) != s.Plugin.Digest:
+		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): leave --plugin out, or let parley plugin swap change it",
+			o.Plugin.Origin, s.PID, o.Store.Location(), s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
+	case a.Config != "" && o.ConfigFile != s.Config:
+		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
+			o.ConfigFile, s.PID, o.Store.Location(), cmp.Or(s.Config, "the default settings"))
+	}
+	return nil
+}
+
+// configFile returns the configuration's path, or "" when none is given and
+// there is none in the usual place.
+func (a *app) configFile() (string, error) {
+	if a.Config != "" {
+		return filepath.Abs(a.Config)
+	}
+	dir, err := a.xdg("XDG_CONFIG_HOME", ".config")
+	if err != nil {
+		return "", nil // nowhere to look is nothing to find
+	}
+	path := filepath.Join(dir, "parley", "parley.json5")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return path, nil
+}
+
+// loadConfig reads the configuration that configFile found.
+func loadConfig(path string) (*config.Config, error) {
+	if path == "" {
+		return config.Default(), nil
+	}
+	return config.Load(path)
+}
+
+// database returns the database's path. The default's directory is made, one
+// that was named is not: it may be a slip.
+func (a *app) database(c *config.Config) (string, error) {
+	switch {
+	case a.DB != "":
+		return a.DB, nil
+	case c.Store.Path != "":
+		return c.Store.Path, nil
+	}
+	state, err := a.xdg("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", fmt.Errorf("there is no place for the database (%w): name one with --db FILE", err)
+	}
+	dir := filepath.Join(state, "parley")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot make the directory of the database: %w: name a database with --db FILE", err)
+	}
+	return filepath.Join(dir, "parley.db"), nil
+}
+
+// cacheDir returns where compiled modules are kept, or "" for nowhere.
+func (a *app) cacheDir() string {
+	dir, err := a.xdg("XDG_CACHE_HOME", ".cache")
+	if err != nil {
+		return ""
+	}
+	dir = filepath.Join(dir, "parley", "modules")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		a.log.Info("no cache for compiled modules", "error", err)
+		return ""
+	}
+	return dir
+}
+
+func (a *app) xdg(variable, fallback string) (string, error) {
+	if dir := a.getenv(variable); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home := a.getenv("HOME")
+	if home == "" {
+		return "", fmt.Errorf("neither %s nor HOME is set", variable)
+	}
+	return filepath.Join(home, fallback), nil
+}
