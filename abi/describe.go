@@ -27,7 +27,7 @@ var descriptionMembers = jsonobject.New(
 	jsonobject.Required("version", name, func(d *Description) any { return &d.Version }),
 	jsonobject.Required("stateVersion", whole, func(d *Description) any { return &d.StateVersion }),
 	jsonobject.Required("resumes", versionPair{}, func(d *Description) any { return versions{&d.Resumes} }),
-	jsonobject.Required("capabilities", texts, func(d *Description) any { return &d.Capabilities }),
+	jsonobject.Always("capabilities", texts, func(d *Description) any { return &d.Capabilities }),
 	jsonobject.Required("tools", list, func(d *Description) any { return jsonobject.Items(&d.Tools) }),
 )
 
@@ -85,11 +85,11 @@ type Tool struct {
 
 var toolMembers = jsonobject.New(
 	jsonobject.Required("name", name, func(t *Tool) any { return &t.Name }),
-	jsonobject.Required("description", text, func(t *Tool) any { return &t.Description }),
+	jsonobject.Always("description", text, func(t *Tool) any { return &t.Description }),
 	jsonobject.Required("inputSchema", object, func(t *Tool) any { return &t.InputSchema }),
 	jsonobject.Required("outputSchema", object, func(t *Tool) any { return &t.OutputSchema }),
-	jsonobject.Required("readOnly", flag, func(t *Tool) any { return &t.ReadOnly }),
-	jsonobject.Required("needs", texts, func(t *Tool) any { return &t.Needs }),
+	jsonobject.Always("readOnly", flag, func(t *Tool) any { return &t.ReadOnly }),
+	jsonobject.Always("needs", texts, func(t *Tool) any { return &t.Needs }),
 )
 
 // ReadJSON reads what AppendJSON wrote. The schemas are parts of the document that is read.

@@ -31,6 +31,18 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// TestShortDescription leaves out what a module may leave out.
+func TestShortDescription(t *testing.T) {
+	t.Parallel()
+	got, err := ParseDescription(description(`"capabilities":["agent.run"],`, ``, `"description":"d",`, ``, `"readOnly":true,"needs":["session"]`, `"since":1`))
+	want := &abi.Description{ABI: 1, Name: "p", Version: "1", StateVersion: 2, Resumes: [2]int{1, 2}, Tools: []abi.Tool{{
+		Name: "t", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`),
+	}}}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v, %s", err, d)
+	}
+}
+
 func TestWrongDescription(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, new, want string }{
