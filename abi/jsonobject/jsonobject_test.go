@@ -98,6 +98,8 @@ func TestStrict(t *testing.T) {
 		`{"big":1.5}`:               "big must be a whole number",
 		`{"big":null}`:              "big must be a whole number",
 		`{"big":1,"Text":"x"}`:      `unknown member "Text"; known are text, small, big, yes, count, flag, cost, raw, names, one, many`,
+		`{"":1}`:                    `unknown member ""; known are text, small, big, yes, count, flag, cost, raw, names, one, many`,
+		`{"big":1,"one":{"":7}}`:    `unknown member "one."; known are id`,
 		`{"big":1,"text":7}`:        "text must be a string",
 		`{"big":1,"text":null}`:     "text must be a string",
 		`{"big":1,"small":10}`:      "small must be a whole number from -1 to 9",

@@ -10,7 +10,7 @@ import (
 type Problem struct {
 	Fault Fault
 	Path  string   // of the object in the document, such as "event.run" or "tools.0"; "" is the document
-	Name  string   // of the member; "" is the document itself
+	Name  string   // of the member
 	Kind  Kind     // what the value must be; nil when the member is unknown
 	Known []string // the members that the object may have, when this one is unknown
 }
@@ -26,6 +26,9 @@ const (
 	Wrong // a value of another kind
 )
 
+// Document reports whether the document itself is wrong: it is no object.
+func (p *Problem) Document() bool { return p.Path == "" && p.Name == "" && p.Fault != Unknown }
+
 // Error says what is wrong. A side of the ABI that has words of its own makes them of the
 // parts.
 func (p *Problem) Error() string {
@@ -33,7 +36,7 @@ func (p *Problem) Error() string {
 	switch {
 	case p.Path != "":
 		what = p.Path + "." + p.Name
-	case p.Name == "":
+	case p.Document():
 		what = "the document"
 	}
 	switch p.Fault {
@@ -50,7 +53,7 @@ func (p *Problem) Error() string {
 // within says that the value is the member name of another one.
 func (p *Problem) within(name string) *Problem {
 	switch {
-	case p.Name == "":
+	case p.Document():
 		p.Name = name
 	case p.Path == "":
 		p.Path = name

@@ -75,7 +75,7 @@ func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
 	switch p := to.ReadJSON(gjson.ParseBytes(body), mode); {
 	case p == nil:
 		return nil
-	case p.Name == "":
+	case p.Document():
 		return invalid("the body must be a JSON object")
 	default:
 		p.Name = clip(p.Name)

@@ -84,6 +84,7 @@ func TestChatFailures(t *testing.T) {
 	}{
 		{"bad JSON", "/v1/agent", `{`, "", nil, 400, "invalid_request", "the body is not strict JSON"},
 		{"duplicate", "/v1/agent", `{"message":"a","message":"b"}`, "", nil, 400, "invalid_request", "the body is not strict JSON"},
+		{"empty name", "/v1/chat/send", `{"":1}`, "", nil, 400, "invalid_request", `unknown member ""`},
 		{"no object", "/v1/chat/send", `[]`, "", nil, 400, "invalid_request", "the body must be a JSON object"},
 		{"unknown member", "/v1/chat/send", message(`,"deliver":true`), "", nil, 400, "invalid_request", `unknown member "deliver"; known are sessionKey, message, from, channel, to, accountId, threadId`},
 		{"wrong case", "/v1/agent", message(`,"Deliver":true`), "", nil, 400, "invalid_request", `unknown member "Deliver"`},

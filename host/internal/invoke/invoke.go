@@ -55,7 +55,7 @@ func Parse(body []byte) (*Request, error) {
 	r := &Request{Args: []byte("{}")}
 	switch p := members.Read(gjson.ParseBytes(body), r, jsonobject.Nullable); {
 	case p == nil:
-	case p.Name == "":
+	case p.Document():
 		return nil, invalid(`the body must be a JSON object such as {"tool": "sessions_list", "args": {}}`)
 	default:
 		p.Name = clip(p.Name)

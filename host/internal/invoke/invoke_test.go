@@ -43,6 +43,7 @@ func TestParseErrors(t *testing.T) {
 		{"{\"tool\":\"\xff\"}", "not strict JSON"},
 		{`{"tool":"\ud800"}`, "not strict JSON"},
 		{strings.Repeat("[", 1000), "not strict JSON"},
+		{`{"":1}`, `unknown member ""; known are`},
 		{`[]`, "the body must be a JSON object"},
 		{`"sessions_list"`, "the body must be a JSON object"},
 		{`{}`, "no tool; name one"},

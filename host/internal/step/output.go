@@ -53,7 +53,7 @@ func describe(p *jsonobject.Problem) string {
 		of = badWait
 	}
 	switch {
-	case p.Name == "":
+	case p.Document():
 		return "is not an object"
 	case p.Fault == jsonobject.Unknown && of == "":
 		return fmt.Sprintf("has an unknown member %q", p.Name)
