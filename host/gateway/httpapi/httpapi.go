@@ -28,7 +28,7 @@
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
 //	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
 //	GET  /v1/runs                   {"runs": […]}, queried as flows are
-//	GET  /v1/runs/{id}              a run; POST …/kill ends it, with the query reason
+//	GET  /v1/runs/{id}              a run
 //	GET  /v1/tree                   {"roots": […]}, sessions with what they have spawned, with the query key, limit
 //	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
 //	POST /v1/deliveries/{id}/resend makes it pending again

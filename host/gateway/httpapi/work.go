@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/parley-wasm/parley/host/gateway"
-	"github.com/parley-wasm/parley/host/gateway/local"
 	"github.com/parley-wasm/parley/host/store"
 )
 
@@ -33,9 +32,6 @@ func workRoutes(w gateway.Work) []endpoint {
 		}},
 		{method: http.MethodGet, path: "/v1/runs/{id}", do: func(in *input) ([]byte, error) {
 			return encode(w.Run(in.Context(), in.path))
-		}},
-		{method: http.MethodPost, path: "/v1/runs/{id}/kill", do: func(in *input) ([]byte, error) {
-			return encode(w.KillRun(in.Context(), in.path, in.query.Get(local.QueryReason)))
 		}},
 		{method: http.MethodPost, path: "/v1/flows/{id}/retry", do: change(w.RetryFlow)},
 		{method: http.MethodPost, path: "/v1/flows/{id}/drop", do: change(w.DropFlow)},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/parley-wasm/parley/abi/jsonappend"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/store"
 )
@@ -77,7 +78,13 @@ func (c *Client) Run(ctx context.Context, id string) (*store.Run, error) {
 // KillRun ends a run and returns it as it has ended; one that had before is
 // abi.Conflict.
 func (c *Client) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
-	return request[store.Run](ctx, c, http.MethodPost, runPath(id)+"/kill"+KillQuery(why), nothing)
+	body := jsonappend.Open(nil)
+	body.String("runId", id)
+	body.OptString("reason", why)
+	if _, err := c.ask(ctx, http.MethodPost, "/v1/agent/abort", body.Close()); err != nil {
+		return nil, err
+	}
+	return c.Run(ctx, id)
 }
 
 // RetryFlow lets a parked flow go on.

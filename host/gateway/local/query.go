@@ -8,15 +8,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Names in the query of a list of flows, runs or deliveries, of a tree, or of a run's end.
+// Names in the query of a list of flows, runs or deliveries, or of a tree.
 const (
 	QueryStatus  = "status" // may be repeated
 	QuerySession = "session"
 	QueryFlow    = "flow"
 	QuerySince   = "since" // milliseconds
 	QueryLimit   = "limit"
-	QueryKey     = "key"    // of a tree
-	QueryReason  = "reason" // for which a run is killed
+	QueryKey     = "key" // of a tree
 )
 
 // QueryCaller is the name, in the query of the list of tools, of whoever they are
@@ -54,13 +53,6 @@ func Query(f *store.Filter) string {
 	q.text(QueryFlow, f.FlowID)
 	q.number(QuerySince, f.Since)
 	q.number(QueryLimit, int64(f.Limit))
-	return q.encode()
-}
-
-// KillQuery returns why a run is killed as a query.
-func KillQuery(why string) string {
-	q := query{}
-	q.text(QueryReason, why)
 	return q.encode()
 }
 
