@@ -35,6 +35,7 @@ func (*demoCmd) Help() string {
 //
 //	# TEXT               an explanation
 //	$ parley …           a command of this program; a filter for the shell may follow |
+//	! parley …           the same, but it is refused
 //	$ parley serve … &   one that runs in a process of its own, until it is killed
 //	$ kill [-9] %1       ends that process
 //	$ export NAME=VALUE  sets variables for what follows
@@ -110,6 +111,10 @@ func (d *demo) step(ctx context.Context, line string) error {
 	for i, arg := range args {
 		args[i] = d.expand.Replace(strings.Trim(arg, `'"`))
 	}
+	refused := kind == "!"
+	if refused {
+		kind, line = "$", strings.Replace(line, "!", "$", 1)
+	}
 	line = d.expand.Replace(line)
 	switch {
 	case kind == "?":
@@ -139,11 +144,16 @@ func (d *demo) step(ctx context.Context, line string) error {
 	case args[len(args)-1] == "&":
 		return d.serve(ctx, args[1:len(args)-1])
 	}
-	return d.command(ctx, line, args[1:], filter)
+	code, err := d.command(ctx, line, args[1:], filter)
+	if err == nil && refused != (code != 0) {
+		return fmt.Errorf("the command ended with exit code %d", code)
+	}
+	return err
 }
 
-// command runs a command of this program and shows what it prints and how it ended.
-func (d *demo) command(ctx context.Context, line string, args []string, filter string) error {
+// command runs a command of this program, shows what it prints and how it ended, and
+// returns its exit code.
+func (d *demo) command(ctx context.Context, line string, args []string, filter string) (code int, err error) {
 	var stdout, stderr bytes.Buffer
 	out := d.out.To(&stdout)
 	if d.JSON || filter != "" {
@@ -153,10 +163,10 @@ func (d *demo) command(ctx context.Context, line string, args []string, filter s
 		args = append(args, "--json")
 	}
 	start := time.Now()
-	code := d.sub(out, &stderr).execute(ctx, args)
+	code = d.sub(out, &stderr).execute(ctx, args)
 	took := time.Since(start)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return code, ctx.Err()
 	}
 	if d.JSON {
 		step := &demoStep{Command: strings.TrimPrefix(line, "$ "), ExitCode: code, Note: strings.TrimSpace(stderr.String()), Took: took}
@@ -164,13 +174,13 @@ func (d *demo) command(ctx context.Context, line string, args []string, filter s
 			step.Result = stdout.Bytes()
 		}
 		d.steps = append(d.steps, step)
-		return nil
+		return code, nil
 	}
 	if filter != "" {
 		cmd := exec.CommandContext(ctx, "sh", "-c", filter)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = &stdout, d.out, d.err
 		if err := cmd.Run(); err != nil {
-			return err
+			return code, err
 		}
 	}
 	d.out.Printf("%s%s", &stdout, &stderr)
@@ -179,7 +189,7 @@ func (d *demo) command(ctx context.Context, line string, args []string, filter s
 		end = fmt.Sprintf("exit code %d, %s", code, end)
 	}
 	d.out.Println(d.out.Faint("(" + end + ")"))
-	return nil
+	return code, nil
 }
 
 // sub is this program for another command.
