@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-wasm/parley/abi"
+	"github.com/parley-wasm/parley/host/gateway"
 )
 
 // cachePrivate is the cacheScope of what is for its caller alone.
@@ -27,7 +28,7 @@ func (s *Server) listed(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		tools, err := s.tools.ToolsFor(ctx, caller)
 		if err != nil {
-			return nil, protocolError(err)
+			return nil, s.unlisted(ctx, err)
 		}
 		list.Tools = slices.DeleteFunc(list.Tools, func(t *sdk.Tool) bool {
 			return !slices.ContainsFunc(tools, func(may abi.Tool) bool { return may.Name == t.Name })
@@ -35,4 +36,15 @@ func (s *Server) listed(next sdk.MethodHandler) sdk.MethodHandler {
 		list.CacheScope = cachePrivate
 		return list, nil
 	}
+}
+
+// unlisted is the error of a list of tools that could not be made: of a client that has
+// gone, the context's.
+func (s *Server) unlisted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	class, _ := gateway.Classify(err)
+	s.logger.Log(ctx, class.Level(), "mcp: tools were not listed", "error", err)
+	return protocolError(err)
 }
