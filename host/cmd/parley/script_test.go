@@ -93,8 +93,8 @@ func badModules(dir string) error {
 		"wasi":    func(m *wasmtest.Module) { m.Imports[0].Module = "wasi_snapshot_preview1" },
 		"tools":   func(*wasmtest.Module) {},
 		"other": func(m *wasmtest.Module) {
-			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],"capabilities":[],`+
-				`"tools":[{"name":"weather","description":"","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":[]}]}`), wasmtest.I32(0))
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
+				`"tools":[{"name":"weather","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true}]}`), wasmtest.I32(0))
 		},
 	} {
 		m := wasmtest.Plugin(wasmtest.I32(0))

@@ -30,7 +30,7 @@ const (
 var one, two = []wasmedit.ValueType{wasmedit.I64}, []wasmedit.ValueType{wasmedit.I64, wasmedit.I64}
 
 // Description is what the plugins of Plugin answer to describe.
-const Description = `{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],"capabilities":[],"tools":[]}`
+const Description = `{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],"tools":[]}`
 
 // Plugin returns a plugin with this body of call, which has two i64 locals and
 // leaves an i32. Tests change what they want wrong.
