@@ -10,8 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/parley-wasm/parley/host/internal/module/verify"
-
 	"github.com/tidwall/gjson"
 
 	"github.com/parley-wasm/parley/abi"
@@ -19,6 +17,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/gateway"
+	"github.com/parley-wasm/parley/host/internal/module/verify"
 )
 
 // callCmd calls one tool.
@@ -141,6 +140,9 @@ type asFlags struct {
 }
 
 func (f *asFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
+	if f.Sandboxed && f.As == "" {
+		return abi.Caller{}, usage(errors.New("--sandboxed: the operator is never sandboxed: add --as KEY"))
+	}
 	return (&callerFlags{asFlags: *f}).caller(keys)
 }
 
