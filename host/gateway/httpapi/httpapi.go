@@ -37,7 +37,7 @@
 // nothing: client and owner are one user.
 //
 // A failure is {"ok": false, "error": {"type", "code"?, "message"}}, with a status that
-// fits the type.
+// fits the type, and a Retry-After when too many calls are under way or the gateway stops.
 //
 // Every answer that is not an MCP message is JSON, errors included. Nothing in a
 // request can make the process stop: bodies, headers and the time to send them
