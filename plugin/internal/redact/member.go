@@ -32,6 +32,17 @@ func Inherits(outer, name string) bool {
 	return (c >= key || c == credential) && classify(name) == nothing && !foldAny(name, describing)
 }
 
+// Beside returns the name that a text gives to the value beside it. A text that holds a
+// credential itself, such as "pass:word", names another as what stands before it does.
+func Beside(text string) string {
+	if classify(text) == nothing {
+		if m, found := Next(text, 0, len(text)); found {
+			return text[:m.Start]
+		}
+	}
+	return text
+}
+
 // Flag returns the name of a command-line flag --name whose value is a
 // credential, or "".
 func Flag(argument string) string {

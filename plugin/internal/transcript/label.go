@@ -19,7 +19,7 @@ func (l label) of(object gjson.Result, name string) label {
 	own := name
 	if name == "value" || name == "Value" {
 		if beside := besideValue(object); beside != "" {
-			own = beside
+			own = redact.Beside(beside)
 		}
 	}
 	if redact.Inherits(l.name, own) {

@@ -183,6 +183,7 @@ func FuzzAppend(f *testing.F) {
 	f.Add(`{"role":"user","content":[{"type":"image","data":"AA=="},{"type":"text","text":"token=abc\n"}]}`, "/content/0/data")
 	f.Add(`{"usage":{},"content":"x"}`, "")
 	f.Add(`{"env":[{"name":"password","value":"x"}],"token":{"a":["b"]},"args":["--token","x","-----BEGIN PRIVATE KEY-----","AAAA"]}`, "")
+	f.Add(`{"env":[{"name":"pass:word","value":"x"}]}`, "")
 	f.Add(`{"content":{"content":{"arguments":{"password":[1,"\ud83d\ude00"]}}}}`, "/a")
 	f.Fuzz(func(t *testing.T, doc, path string) {
 		m := &abi.Message{JSON: []byte(doc)}
