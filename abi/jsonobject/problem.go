@@ -26,7 +26,7 @@ const (
 	Wrong // a value of another kind
 )
 
-// Document reports whether the document itself is wrong: it is no object.
+// Document reports whether the document itself is at fault, because it is not an object.
 func (p *Problem) Document() bool { return p.Path == "" && p.Name == "" && p.Fault != Unknown }
 
 // Error says what is wrong. A side of the ABI that has words of its own makes them of the

@@ -25,10 +25,10 @@ const (
 	Gone              // the client has gone, and needs no answer
 )
 
-// Classify returns the class of an error, and its text for the client; of an Internal
-// one, of Full and of Gone there is none. Gone is what Request.Ended says alone: any
-// other error of a context is that of a deadline or an end of the gateway's own, which
-// a client that is still there must read of.
+// Classify returns the class of an error and its text for the client. The text is empty
+// for Internal, Full and Gone. Only Request.Ended makes errors of class Gone: any other
+// context error comes from a deadline or cancellation of the gateway itself, and is
+// Internal, so that a connected client receives an answer.
 func Classify(err error) (Class, string) {
 	var e *abi.Error
 	switch {

@@ -54,8 +54,8 @@ func (f *exchangeFlags) exchange(ctx context.Context, a *app, tool string, args 
 	})
 }
 
-// await calls the tool. It says when that takes its time, and what became of a call
-// that changes something and has no answer.
+// await calls the tool. It reports a call that takes long, and the outcome of a call that
+// writes and got no answer.
 func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) (answer *host.Answer, err error) {
 	writes := slices.ContainsFunc(db.Tools(), func(t abi.Tool) bool { return t.Name == call.Tool && !t.ReadOnly })
 	during(func() { answer, err = db.Call(ctx, call) }, sync.OnceFunc(func() {

@@ -153,8 +153,8 @@ func (c *runKillCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// noteWaiting says that the flow goes on that waits for a run which has ended,
-// where nobody lets it yet.
+// noteWaiting reports that the flow of an ended run resumes later, when no process runs
+// the database's work now.
 func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Run) error {
 	if r.FlowID == "" || db.Status().Stays {
 		return nil

@@ -70,7 +70,7 @@ func (c *sendCmd) arguments() []byte {
 	return o.Close()
 }
 
-// showSent prints the answer, or why there is none, although one was waited for.
+// showSent prints the answer, or the reason why the wait ended without one.
 func (a *app) showSent(answer *host.Answer) (ok bool, err error) {
 	r := gjson.ParseBytes(answer.Result)
 	status := r.Get("status").Str

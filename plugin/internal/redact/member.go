@@ -32,8 +32,8 @@ func Inherits(outer, name string) bool {
 	return (c >= key || c == credential) && classify(name) == nothing && !foldAny(name, describing)
 }
 
-// Beside returns the name that a text gives to the value beside it. A text that holds a
-// credential itself, such as "pass:word", names another as what stands before it does.
+// Beside returns the name that a text gives to the value beside it. If the text itself
+// contains a credential, as "pass:word" does, the name is the part before the credential.
 func Beside(text string) string {
 	if classify(text) == nothing {
 		if m, found := Next(text, 0, len(text)); found {
