@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const module = "github.com/parley-wasm/parley"
@@ -186,22 +189,51 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// blocks returns the README's code blocks in a language.
-func blocks(t *testing.T, language string) []string {
+// document is one of the repository's texts for people.
+type document struct {
+	path, text string
+}
+
+// documents returns all of them.
+func documents(t *testing.T) (all []document) {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
+	out := execute(t, ".", nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
+	for _, path := range strings.Fields(out) {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, document{path, string(text)})
 	}
-	var found []string
-	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllSubmatch(text, -1) {
-		found = append(found, string(m[1]))
+	if len(all) < 10 {
+		t.Fatalf("%d documents", len(all))
 	}
-	if len(found) == 0 {
-		t.Fatalf("README.md has no %s block", language)
+	return all
+}
+
+// isGuide reports whether the document is one whose commands are run in the
+// repository's folder. The examples in other languages are run by their conform.sh.
+func (d *document) isGuide() bool {
+	return !strings.HasPrefix(d.path, "examples/") || d.path == "examples/README.md"
+}
+
+var block = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+
+// blocks returns the document's code blocks in a language.
+func (d *document) blocks(language string) (found []string) {
+	for _, m := range block.FindAllStringSubmatch(d.text, -1) {
+		if m[1] == language {
+			found = append(found, m[2])
+		}
 	}
 	return found
 }
+
+// prose returns the document without its code blocks.
+func (d *document) prose() string { return block.ReplaceAllString(d.text, "") }
 
 // execute runs a command and returns its standard output.
 func execute(t *testing.T, dir string, env []string, name string, args ...string) string {
@@ -217,28 +249,92 @@ func execute(t *testing.T, dir string, env []string, name string, args ...string
 	return string(out)
 }
 
-// TestReadmeProgram builds and runs the README's Go program.
-func TestReadmeProgram(t *testing.T) {
-	dir := t.TempDir()
-	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte(blocks(t, "go")[0]), 0o600); err != nil {
+// build compiles the command line into a folder.
+func build(t *testing.T, dir string) (program string) {
+	t.Helper()
+	program = filepath.Join(dir, "parley")
+	execute(t, ".", nil, "go", "build", "-o", program, "./host/cmd/parley")
+	return program
+}
+
+// TestReadmeLength keeps the README short enough for two minutes.
+func TestReadmeLength(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(dir, "program")
-	execute(t, ".", nil, "go", "build", "-o", binary, source)
-	var got struct{ Count *int }
-	if out := execute(t, dir, nil, binary); json.Unmarshal([]byte(out), &got) != nil || got.Count == nil || *got.Count != 0 {
-		t.Errorf("the program printed %s", out)
+	if n := len(strings.Fields(string(text))); n > 1300 {
+		t.Errorf("README.md has %d words; the limit is 1,300", n)
 	}
 }
 
-// TestReadmeExcerpts holds the README's code in other languages to the examples: each
-// block stands in one of their files, indentation apart.
-func TestReadmeExcerpts(t *testing.T) {
+// TestLinks checks that the documents' links into the repository exist, headings included.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	for _, d := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(d.prose(), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := d.path
+			if target != "" {
+				path = filepath.Join(filepath.Dir(d.path), target)
+			}
+			text, err := os.ReadFile(path)
+			if _, is := os.Stat(path); is != nil || anchor != "" && (err != nil || !slices.Contains(anchors(string(text)), anchor)) {
+				t.Errorf("%s: nothing is at the link %s", d.path, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of a document: those of its headings, as GitHub makes
+// them, and explicit ones.
+func anchors(text string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	for _, m := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// TestDocumentPrograms builds and runs the documents' Go programs.
+func TestDocumentPrograms(t *testing.T) {
+	programs := 0
+	for _, d := range documents(t) {
+		for _, source := range d.blocks("go") {
+			if !strings.HasPrefix(source, "package main") {
+				continue
+			}
+			programs++
+			dir := t.TempDir()
+			file, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+			if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, ".", nil, "go", "build", "-o", binary, file)
+			var got struct{ Count *int }
+			if out := execute(t, dir, nil, binary); json.Unmarshal([]byte(out), &got) != nil || got.Count == nil || *got.Count != 0 {
+				t.Errorf("the program of %s printed %s", d.path, out)
+			}
+		}
+	}
+	if programs == 0 {
+		t.Error("no document has a Go program")
+	}
+}
+
+// TestDocumentExcerpts compares code blocks with the examples: each block that is not a
+// whole program is part of a file there, except for indentation.
+func TestDocumentExcerpts(t *testing.T) {
 	flush := func(text string) string {
 		return strings.TrimSpace(regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, ""))
 	}
-	for language, folder := range map[string]string{"js": "node", "python": "python", "rust": "rust/src", "java": "java/src"} {
+	for language, folder := range map[string]string{"go": "gateway", "js": "node", "python": "python", "rust": "rust/src", "java": "java/src"} {
 		var files []string
 		err := filepath.WalkDir(filepath.Join("examples", folder), func(path string, d fs.DirEntry, err error) error {
 			switch {
@@ -246,7 +342,7 @@ func TestReadmeExcerpts(t *testing.T) {
 				return err
 			case d.Name() == "node_modules":
 				return fs.SkipDir
-			case d.IsDir():
+			case d.IsDir() || strings.HasSuffix(path, ".md"):
 				return nil
 			}
 			text, err := os.ReadFile(path)
@@ -256,85 +352,276 @@ func TestReadmeExcerpts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range blocks(t, language) {
-			if !slices.ContainsFunc(files, func(text string) bool { return strings.Contains(text, flush(block)) }) {
-				t.Errorf("no file of examples/%s has this:\n%s", folder, block)
+		compared := 0
+		for _, d := range documents(t) {
+			for _, block := range d.blocks(language) {
+				if strings.HasPrefix(block, "package main") || !d.isGuide() {
+					continue
+				}
+				compared++
+				if !slices.ContainsFunc(files, func(text string) bool { return strings.Contains(text, flush(block)) }) {
+					t.Errorf("%s: no file of examples/%s has this:\n%s", d.path, folder, block)
+				}
 			}
 		}
-	}
-}
-
-// TestReadmeConfiguration lets the command line read the README's configurations.
-func TestReadmeConfiguration(t *testing.T) {
-	dir := t.TempDir()
-	for n, block := range blocks(t, "json5") {
-		config := filepath.Join(dir, fmt.Sprintf("%d.json5", n))
-		if err := os.WriteFile(config, []byte(block), 0o600); err != nil {
-			t.Fatal(err)
+		if compared == 0 {
+			t.Errorf("no document has an excerpt of examples/%s", folder)
 		}
-		execute(t, ".", []string{"PARLEY_TOKEN=a", "OPS_TOKEN=b"}, "go", "run", "./host/cmd/parley",
-			"sessions", "--config", config, "--db", filepath.Join(dir, "parley.db"))
 	}
 }
 
-// readmeWants is what the README's commands print, by how they begin.
-var readmeWants = []struct{ command, want string }{
+// TestDocumentConfigurations loads the documents' configurations with the command line.
+func TestDocumentConfigurations(t *testing.T) {
+	dir := t.TempDir()
+	program := build(t, dir)
+	for _, d := range documents(t) {
+		for n, block := range d.blocks("json5") {
+			config := filepath.Join(dir, fmt.Sprintf("%s-%d.json5", strings.ReplaceAll(d.path, "/", "-"), n))
+			if err := os.WriteFile(config, []byte(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, ".", []string{"PARLEY_TOKEN=a", "OPS_TOKEN=b"}, program, "sessions", "--config", config, "--db", filepath.Join(dir, "parley.db"))
+		}
+	}
+}
+
+// TestReadmeDemo compares the README's excerpt of the demo with what the demo prints.
+func TestReadmeDemo(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("host/cmd/parley/testdata/script/demo.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, golden, _ := strings.Cut(string(script), "-- golden --")
+	excerpt := (&document{text: string(readme)}).blocks("console")
+	if len(excerpt) != 1 {
+		t.Fatalf("README.md has %d console blocks", len(excerpt))
+	}
+	for line := range strings.Lines(excerpt[0]) {
+		pattern := regexp.QuoteMeta(strings.Join(strings.Fields(line), " "))
+		pattern = strings.ReplaceAll(pattern, "…", ".*")
+		if !regexp.MustCompile("(?m)^" + strings.ReplaceAll(pattern, " ", " +") + "$").MatchString(golden) {
+			t.Errorf("the demo does not print %s", line)
+		}
+	}
+}
+
+// wants are patterns of what the documents' commands print, by how the commands begin.
+var wants = []struct{ command, want string }{
 	{"./parley import openclaw testdata/openclaw", `(?m)^  sessions +\d+`},
 	{"./parley sessions", `(?m)^main +main `},
 	{"./parley history main", `(?m)^assistant  20`},
 	{"./parley call sessions_spawn", `"status": "accepted"`},
-	{"./parley tree main", `(?m)^└─ agent:ops:subagent:\S+ +done .* announce queued: delivered|^├─ agent:ops:subagent:\S+ +done .* announce queued: delivered`},
-	{"./parley tree", `(?m)^└─ .*agent:\w+:subagent:\S+ .* killed `},
-	{"./parley call sessions_list", `"kind": "cron"`},
+	{"./parley tree main", `(?m)^└─ agent:ops:subagent:\S+ |^├─ agent:ops:subagent:\S+ `},
 	{"./parley send main", `^All three servers are up; `},
-	{"./parley flows", `(?m)^f_\w+ +sessions_send +done +operator `},
-	{"./parley runs", `(?m)^r_\w+ +(agent:main:main +done .* All three servers are up; |agent:ops:subagent:\S+ +done +subagent )`},
-	{"./parley deliveries", `(?m)^d_\w+ +agent:main:main +telegram:\S+ +delivered +1 `},
+	{"./parley flows --all", `(?m)^f_\w+ +sessions_send +done +operator `},
+	{"./parley flows --failed", `^$`},
+	{"./parley runs", `(?m)^r_\w+ +(agent:main:main +done .* All three servers are up; |agent:ops:subagent:\S+ +(queued|running|done) )`},
+	{"./parley deliveries --failed", `^$`},
+	{"./parley deliveries", `^(DELIVERY|$)`},
 	{"./parley plugin inspect", `(?m)^  usable +yes$`},
 	{"./parley plugin verify", `passed`},
 	{"./parley plugin swap", `is active already`},
+	{"./parley plugin list --history", `built in`},
 	{"./parley plugin list", `(?m)^[0-9a-f]{12} +parley \S+ +active `},
 	{"curl ", `"ok":true`},
+	{"openssl genpkey ", `^$`},
+	{"openssl pkey ", `BEGIN PUBLIC KEY`},
+	{"openssl pkeyutl ", `^$`},
 }
 
-// TestReadmeCommands runs the commands of the README's shell blocks, in their
-// order, in an empty home directory with copies of testdata and the module. The verbs of build.sh
-// are not run here: they are what runs the tests.
-func TestReadmeCommands(t *testing.T) {
+// TestDocumentCommands runs the commands of each guide's shell blocks in their order, in
+// an empty home directory with copies of testdata and the module. It does not run the
+// verbs of build.sh, of which tests are one, but checks that they exist.
+func TestDocumentCommands(t *testing.T) {
+	program := build(t, t.TempDir())
+	help := execute(t, ".", nil, "./build.sh", "help")
+	for _, d := range documents(t) {
+		lines := commands(d.blocks("sh"))
+		if len(lines) == 0 || !d.isGuide() {
+			continue
+		}
+		t.Run(d.path, func(t *testing.T) {
+			r := newRunner(t, program)
+			for _, line := range lines {
+				if verb, ok := strings.CutPrefix(line, "./build.sh "); ok {
+					if !strings.Contains(help, "\n  "+verb+" ") {
+						t.Errorf("build.sh help does not explain %s", verb)
+					}
+					continue
+				}
+				t.Run(line, func(t *testing.T) { r.run(t, line) })
+			}
+		})
+	}
+}
+
+// runner runs the commands of one document.
+type runner struct {
+	parent *testing.T
+	home   string
+	env    []string
+	url    string // of the gateway, once it is started
+}
+
+func newRunner(t *testing.T, program string) *runner {
 	home := t.TempDir()
-	for _, folder := range []string{"testdata", "plugin/wasm"} {
+	for _, folder := range []string{"testdata/openclaw", "testdata/script", "plugin/wasm"} {
 		if err := os.CopyFS(filepath.Join(home, folder), os.DirFS(folder)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"PARLEY_TOKEN=secret", "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
-	execute(t, ".", nil, "go", "build", "-o", filepath.Join(home, "parley"), "./host/cmd/parley")
-	parent, url := t, ""
-	for _, line := range commands(blocks(t, "sh")) {
-		t.Run(line, func(t *testing.T) {
-			switch {
-			case strings.HasPrefix(line, "go build ") || strings.HasPrefix(line, "./build.sh "):
-				return
-			case line == "./parley serve":
-				url = startServe(parent, home, env)
-				return
-			case strings.HasPrefix(line, "curl "):
-				if _, err := exec.LookPath("curl"); err != nil && os.Getenv("CI") == "" {
-					t.Skip("curl is not installed")
-				}
-			}
-			out := execute(t, home, env, "bash", "-c", strings.Replace(line, "http://127.0.0.1:8484", url, 1))
-			for _, w := range readmeWants {
-				if strings.HasPrefix(line, w.command) {
-					if !regexp.MustCompile(w.want).MatchString(out) {
-						t.Errorf("printed, without %s:\n%s", w.want, out)
-					}
-					return
-				}
-			}
-			t.Error("readmeWants does not say what this prints")
-		})
+	if err := os.Symlink(program, filepath.Join(home, "parley")); err != nil {
+		t.Fatal(err)
 	}
+	return &runner{parent: t, home: home, env: []string{
+		"PARLEY_TOKEN=secret", "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+	}}
+}
+
+func (r *runner) run(t *testing.T, line string) {
+	program, _, _ := strings.Cut(line, " ")
+	switch {
+	case strings.HasPrefix(line, "go build "):
+		return // build has done that
+	case strings.HasPrefix(line, "./parley serve"):
+		r.url = startServe(r.parent, r.home, r.env, strings.Fields(line)[2:])
+		return
+	case program == "curl" || program == "openssl":
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			t.Skipf("%s is not installed", program)
+		}
+	}
+	out := execute(t, r.home, r.env, "bash", "-c", strings.Replace(line, "http://127.0.0.1:8484", r.url, 1))
+	for _, w := range wants {
+		if strings.HasPrefix(line, w.command) {
+			if !regexp.MustCompile(w.want).MatchString(out) {
+				t.Errorf("printed, without %s:\n%s", w.want, out)
+			}
+			return
+		}
+	}
+	t.Error("wants does not have this command")
+}
+
+// TestDocumentMentions checks commands in running text: parley's by their help, go test's
+// by the tests that they name, and build.sh's by its help.
+func TestDocumentMentions(t *testing.T) {
+	program := build(t, t.TempDir())
+	help := execute(t, ".", nil, "./build.sh", "help")
+	seen := map[string]bool{}
+	for _, d := range documents(t) {
+		for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(d.prose(), -1) {
+			words := strings.Fields(m[1])
+			if seen[m[1]] || len(words) < 2 {
+				continue
+			}
+			seen[m[1]] = true
+			switch words[0] {
+			case "./build.sh":
+				if !strings.Contains(help, "\n  "+words[1]+" ") {
+					t.Errorf("%s: build.sh help does not explain %s", d.path, words[1])
+				}
+			case "parley", "./parley":
+				mentionsCommand(t, program, &d, words[1:])
+			case "go":
+				if i := slices.Index(words, "-run"); i > 0 {
+					if out := execute(t, ".", nil, "go", "test", "-list", "^"+words[i+1]+"$", words[2]); !strings.Contains(out, words[i+1]+"\n") {
+						t.Errorf("%s: %s has no %s", d.path, words[2], words[i+1])
+					}
+				}
+			}
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d mentions", len(seen))
+	}
+}
+
+// mentionsCommand checks that the command line has a command and its flags.
+func mentionsCommand(t *testing.T, program string, d *document, words []string) {
+	t.Helper()
+	name := slices.IndexFunc(words, func(w string) bool { return !regexp.MustCompile(`^[a-z]+$`).MatchString(w) })
+	if name < 0 {
+		name = len(words)
+	}
+	if name > 2 {
+		name = 2
+	}
+	out, err := exec.Command(program, append(words[:name:name], "--help")...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: parley %s: %v\n%s", d.path, strings.Join(words, " "), err, out)
+	}
+	for _, w := range words[name:] {
+		if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(flag, "--") && !regexp.MustCompile(flag+`\b`).Match(out) {
+			t.Errorf("%s: parley %s has no %s", d.path, strings.Join(words[:name], " "), flag)
+		}
+	}
+}
+
+// TestDocumentClients connects as the documents' settings of MCP clients say.
+func TestDocumentClients(t *testing.T) {
+	program := build(t, t.TempDir())
+	connected := 0
+	for _, d := range documents(t) {
+		for _, block := range d.blocks("json") {
+			var settings struct {
+				Servers map[string]struct {
+					Command string
+					Args    []string
+					URL     string
+					Headers map[string]string
+				} `json:"mcpServers"`
+			}
+			if err := json.Unmarshal([]byte(block), &settings); err != nil || len(settings.Servers) == 0 {
+				continue
+			}
+			r := newRunner(t, program)
+			for name, s := range settings.Servers {
+				var transport mcp.Transport
+				if s.Command != "" {
+					cmd := exec.Command(filepath.Join(r.home, s.Command), s.Args...)
+					cmd.Dir, cmd.Env = r.home, append(os.Environ(), r.env...)
+					transport = &mcp.CommandTransport{Command: cmd}
+				} else {
+					url := startServe(t, r.home, append(r.env, "OPS_TOKEN=ops"), nil)
+					header := strings.ReplaceAll(s.Headers["Authorization"], "${OPS_TOKEN}", "secret")
+					transport = &mcp.StreamableClientTransport{
+						Endpoint:   strings.Replace(s.URL, "http://127.0.0.1:8484", url, 1),
+						HTTPClient: &http.Client{Transport: authorized(header)},
+					}
+				}
+				client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+				if err != nil {
+					t.Fatalf("%s: %s: %v", d.path, name, err)
+				}
+				tools, err := client.ListTools(t.Context(), nil)
+				if err != nil || len(tools.Tools) != 5 {
+					t.Errorf("%s: %s: %v, %v", d.path, name, tools, err)
+				}
+				if err := client.Close(); err != nil {
+					t.Error(err)
+				}
+				connected++
+			}
+		}
+	}
+	if connected < 2 {
+		t.Errorf("%d clients connected", connected)
+	}
+}
+
+// authorized adds a header Authorization to every request.
+type authorized string
+
+// RoundTrip implements http.RoundTripper.
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", string(a))
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestVerbs asks build.sh for help and for a verb that it does not have.
@@ -366,9 +653,9 @@ func commands(blocks []string) []string {
 }
 
 // startServe starts the gateway on a free port, until the end of the test.
-func startServe(t *testing.T, home string, env []string) (url string) {
+func startServe(t *testing.T, home string, env, args []string) (url string) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(home, "parley"), "serve", "--listen", "127.0.0.1:0", "--json")
+	cmd := exec.Command(filepath.Join(home, "parley"), append([]string{"serve", "--listen", "127.0.0.1:0", "--json"}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = home, append(os.Environ(), env...), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
