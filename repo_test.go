@@ -1,6 +1,5 @@
-// Package parley holds the tests of the repository as a whole: that its packages
-// depend on one another in one direction only, and that what the README says is
-// so.
+// Package parley holds the tests of the repository as a whole: packages depend on one
+// another in one direction only, and the README's programs and commands work.
 package parley
 
 import (
@@ -21,14 +20,14 @@ import (
 
 const module = "github.com/parley-wasm/parley"
 
-// pkg is what `go list -json` says of a package.
+// pkg is the output of `go list -json` for a package.
 type pkg struct {
 	ImportPath string
 	Name       string
 	Imports    []string
 }
 
-func list(t *testing.T) []pkg {
+func listPackages(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...")
 	cmd.Stderr = os.Stderr
@@ -53,8 +52,8 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// public are the packages that other modules are meant to import: an embedder's, and
-// those of an author of a plugin. Every other package is internal or a program.
+// public lists the packages for other modules: those for programs that embed the host, and
+// those for authors of plugins. Every other package is internal or a program.
 var public = []string{
 	"abi", "abi/jsonappend", "abi/jsonobject", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
 	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
@@ -65,10 +64,10 @@ var public = []string{
 	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",
 }
 
-// TestPublic holds the packages that can be imported from outside to the list.
+// TestPublic checks that public lists exactly the packages that other modules can import.
 func TestPublic(t *testing.T) {
 	var found []string
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		inside := slices.ContainsFunc(strings.Split(p.ImportPath, "/"), func(dir string) bool { return dir == "internal" || dir == "testdata" })
 		if p.Name != "main" && !inside && p.ImportPath != "" && !within(p.ImportPath, "examples") {
 			found = append(found, p.ImportPath)
@@ -77,26 +76,27 @@ func TestPublic(t *testing.T) {
 	want := slices.Sorted(slices.Values(public))
 	for _, p := range found {
 		if !slices.Contains(want, p) {
-			t.Errorf("%s can be imported by every module: make it internal, or name it in public", p)
+			t.Errorf("%s can be imported by every module: make it internal, or add it to public", p)
 		}
 	}
 	for _, p := range want {
 		if !slices.Contains(found, p) {
-			t.Errorf("public names %s, which cannot be imported", p)
+			t.Errorf("public lists %s, which cannot be imported", p)
 		}
 	}
 }
 
-// layer is a folder, and what its packages may import.
+// layer is a folder with the packages that its packages may import.
 type layer struct {
 	folder string
 	may    []string
 }
 
-// layers lists which packages of this module the packages of a layer may import
-// besides those of their own layer. /... means a package and all below it. The first
-// folder that contains a package is its layer, and the order is the direction:
-// programs and front ends at the top, the contract at the bottom.
+// layers lists the packages of this module that the packages of a layer may import, in
+// addition to those of their own layer. /... means a package and all packages below it.
+// A package belongs to the first layer whose folder contains it. The order is the
+// direction of dependencies: programs and front ends at the top, the contract at the
+// bottom.
 var layers = []layer{
 	{"examples", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/cmd", []string{"host/...", "abi/...", "plugin/wasm"}},
@@ -136,7 +136,7 @@ var layers = []layer{
 }
 
 func TestLayers(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		from := layerOf(p.ImportPath)
 		if from < 0 {
 			continue
@@ -164,21 +164,21 @@ func allowed(path string, patterns []string) bool {
 	return false
 }
 
-// TestDependencies holds the few rules about other people's packages.
+// TestDependencies checks the rules for imports from other modules and of testing.
 func TestDependencies(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		for _, imp := range p.Imports {
 			dotted := strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
 			switch {
 			case within(p.ImportPath, "abi") && dotted && !strings.HasPrefix(imp, module+"/abi") && imp != "github.com/tidwall/gjson":
-				t.Errorf("%s imports %s; abi has the standard library and gjson alone", p.ImportPath, imp)
+				t.Errorf("%s imports %s; abi may import only the standard library and gjson", p.ImportPath, imp)
 			case strings.HasPrefix(imp, "github.com/tetratelabs/wazero") && !within(p.ImportPath, "host/internal/engine"):
 				t.Errorf("%s imports %s; only host/internal/engine uses wazero", p.ImportPath, imp)
 			case within(p.ImportPath, "plugin") && !within(p.ImportPath, "plugin/wasm") && dotted && !strings.HasSuffix(p.ImportPath, "test") &&
 				!strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson" && imp != "github.com/extism/go-pdk":
-				t.Errorf("%s imports %s; the guest has gjson and the Extism PDK alone", p.ImportPath, imp)
+				t.Errorf("%s imports %s; the guest may import only gjson and the Extism PDK", p.ImportPath, imp)
 			case within(p.ImportPath, "host/store/internal") && (imp == "database/sql" || dotted && !strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson"):
-				t.Errorf("%s imports %s; what stores share knows no driver", p.ImportPath, imp)
+				t.Errorf("%s imports %s; packages shared by stores must not depend on a driver", p.ImportPath, imp)
 			case imp == "testing" && !strings.HasSuffix(p.ImportPath, "test"):
 				t.Errorf("%s imports testing; only packages named …test may", p.ImportPath)
 			}
@@ -232,8 +232,8 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// TestReadmeExcerpts holds the README's code in other languages to the examples: each
-// block stands in one of their files, indentation apart.
+// TestReadmeExcerpts checks that each of the README's code blocks in other languages is
+// part of a file of the examples, except for indentation.
 func TestReadmeExcerpts(t *testing.T) {
 	flush := func(text string) string {
 		return strings.TrimSpace(regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, ""))
@@ -258,13 +258,14 @@ func TestReadmeExcerpts(t *testing.T) {
 		}
 		for _, block := range blocks(t, language) {
 			if !slices.ContainsFunc(files, func(text string) bool { return strings.Contains(text, flush(block)) }) {
-				t.Errorf("no file of examples/%s has this:\n%s", folder, block)
+				t.Errorf("no file of examples/%s contains this block of README.md:\n%s", folder, block)
 			}
 		}
 	}
 }
 
-// TestReadmeConfiguration lets the command line read the README's configurations.
+// TestReadmeConfiguration checks that the command line accepts the README's
+// configurations.
 func TestReadmeConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	for n, block := range blocks(t, "json5") {
@@ -277,8 +278,8 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// readmeWants is what the README's commands print, by how they begin.
-var readmeWants = []struct{ command, want string }{
+// readmeOutputs holds patterns for the output of the README's commands, by their prefix.
+var readmeOutputs = []struct{ command, want string }{
 	{"./parley import openclaw testdata/openclaw", `(?m)^  sessions +\d+`},
 	{"./parley sessions", `(?m)^main +main `},
 	{"./parley history main", `(?m)^assistant  20`},
@@ -297,9 +298,9 @@ var readmeWants = []struct{ command, want string }{
 	{"curl ", `"ok":true`},
 }
 
-// TestReadmeCommands runs the commands of the README's shell blocks, in their
-// order, in an empty home directory with copies of testdata and the module. The verbs of build.sh
-// are not run here: they are what runs the tests.
+// TestReadmeCommands runs the commands of the README's shell blocks in order, in an empty
+// home directory with copies of testdata and the module. It does not run the verbs of
+// build.sh, because those run the tests.
 func TestReadmeCommands(t *testing.T) {
 	home := t.TempDir()
 	for _, folder := range []string{"testdata", "plugin/wasm"} {
@@ -324,21 +325,21 @@ func TestReadmeCommands(t *testing.T) {
 				}
 			}
 			out := execute(t, home, env, "bash", "-c", strings.Replace(line, "http://127.0.0.1:8484", url, 1))
-			for _, w := range readmeWants {
+			for _, w := range readmeOutputs {
 				if strings.HasPrefix(line, w.command) {
 					if !regexp.MustCompile(w.want).MatchString(out) {
-						t.Errorf("printed, without %s:\n%s", w.want, out)
+						t.Errorf("output does not match %s:\n%s", w.want, out)
 					}
 					return
 				}
 			}
-			t.Error("readmeWants does not say what this prints")
+			t.Error("readmeOutputs has no pattern for this command")
 		})
 	}
 }
 
-// TestVerbs asks build.sh for help and for a verb that it does not have.
-func TestVerbs(t *testing.T) {
+// TestBuildVerbs runs build.sh with help and with an unknown verb.
+func TestBuildVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
 	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "long", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
@@ -347,13 +348,13 @@ func TestVerbs(t *testing.T) {
 	}
 	var failed *exec.ExitError
 	out, err := exec.Command("./build.sh", "nonsense").CombinedOutput()
-	if !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), "there is no verb nonsense") {
-		t.Errorf("an unknown verb: %v, %s", err, out)
+	if !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), "unknown verb nonsense") {
+		t.Errorf("unknown verb: %v, %s", err, out)
 	}
 }
 
-// commands splits shell blocks into commands, without comments, and joins lines
-// that end in a backslash.
+// commands splits shell blocks into commands. It removes comments and joins lines that end
+// in a backslash.
 func commands(blocks []string) []string {
 	var all []string
 	for _, line := range strings.Split(strings.ReplaceAll(strings.Join(blocks, "\n"), "\\\n", " "), "\n") {
@@ -365,7 +366,7 @@ func commands(blocks []string) []string {
 	return all
 }
 
-// startServe starts the gateway on a free port, until the end of the test.
+// startServe starts the gateway on a free port. It stops at the end of the test.
 func startServe(t *testing.T, home string, env []string) (url string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(home, "parley"), "serve", "--listen", "127.0.0.1:0", "--json")
