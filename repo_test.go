@@ -52,8 +52,8 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// public lists the packages for other modules: those for programs that embed the host, and
-// those for authors of plugins. Every other package is internal or a program.
+// public lists the packages for other modules: those for programs that embed the host,
+// and those for authors of plugins. Every other package is internal or a program.
 var public = []string{
 	"abi", "abi/jsonappend", "abi/jsonobject", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
 	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
@@ -64,7 +64,8 @@ var public = []string{
 	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",
 }
 
-// TestPublic checks that public lists exactly the packages that other modules can import.
+// TestPublic checks that public lists exactly the packages that other modules can
+// import.
 func TestPublic(t *testing.T) {
 	var found []string
 	for _, p := range listPackages(t) {
@@ -278,7 +279,8 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// readmeOutputs holds patterns for the output of the README's commands, by their prefix.
+// readmeOutputs holds patterns for the output of the README's commands, by their
+// prefix.
 var readmeOutputs = []struct{ command, want string }{
 	{"./parley import openclaw testdata/openclaw", `(?m)^  sessions +\d+`},
 	{"./parley sessions", `(?m)^main +main `},
@@ -298,9 +300,9 @@ var readmeOutputs = []struct{ command, want string }{
 	{"curl ", `"ok":true`},
 }
 
-// TestReadmeCommands runs the commands of the README's shell blocks in order, in an empty
-// home directory with copies of testdata and the module. It does not run the verbs of
-// build.sh, because those run the tests.
+// TestReadmeCommands runs the commands of the README's shell blocks in order, in an
+// empty home directory with copies of testdata and the module. It does not run the
+// verbs of build.sh, because those run the tests.
 func TestReadmeCommands(t *testing.T) {
 	home := t.TempDir()
 	for _, folder := range []string{"testdata", "plugin/wasm"} {
@@ -353,8 +355,8 @@ func TestBuildVerbs(t *testing.T) {
 	}
 }
 
-// commands splits shell blocks into commands. It removes comments and joins lines that end
-// in a backslash.
+// commands splits shell blocks into commands. It removes comments and joins lines that
+// end in a backslash.
 func commands(blocks []string) []string {
 	var all []string
 	for _, line := range strings.Split(strings.ReplaceAll(strings.Join(blocks, "\n"), "\\\n", " "), "\n") {

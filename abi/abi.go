@@ -4,10 +4,10 @@
 // imports the standard library and gjson only, and builds with Go and TinyGo.
 //
 // Each message is a struct with a table of its members (package jsonobject). The table
-// is the message's encoder, decoder and strict check, and plugin and host share it. Each
-// side reads untrusted JSON strictly: the plugin its inputs, the host requests and step
-// results. The plugin reads replies tolerantly, and a host reads stored rows tolerantly,
-// because later versions may add members to them.
+// is the message's encoder, decoder and strict check, and plugin and host share it.
+// Each side reads untrusted JSON strictly: the plugin its inputs, the host requests and
+// step results. The plugin reads replies tolerantly, and a host reads stored rows
+// tolerantly, because later versions may add members to them.
 package abi
 
 // Version is the ABI version, the member "abi" of every input and description.

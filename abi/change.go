@@ -9,10 +9,11 @@ import (
 )
 
 // CreateRequest records the effect of creating a child of the caller's session. The
-// host generates its key, agent:<agentId>:subagent:<id>, and its sessionId. The child of
-// a sandboxed caller is sandboxed. The host also creates the caller's session if that is
-// not stored yet. Reply: {"sessionKey": TEXT, "sessionId": TEXT}. The host refuses with
-// Forbidden when the caller is itself a child, or has MaxActive active children.
+// host generates its key, agent:<agentId>:subagent:<id>, and its sessionId. The child
+// of a sandboxed caller is sandboxed. The host also creates the caller's session if
+// that is not stored yet. Reply: {"sessionKey": TEXT, "sessionId": TEXT}. The host
+// refuses with Forbidden when the caller is itself a child, or has MaxActive active
+// children.
 type CreateRequest struct {
 	AgentID       string
 	Label         string
@@ -40,8 +41,8 @@ func (r *CreateRequest) AppendJSON(b []byte) []byte { return createMembers.Appen
 
 // ArchiveRequest records the effect of archiving a child session that this flow
 // created. An archived session is not listed and accepts no messages. Reply: {}. The
-// host refuses with Conflict while a run of the session has not ended, and with NotFound
-// when the session is not stored.
+// host refuses with Conflict while a run of the session has not ended, and with
+// NotFound when the session is not stored.
 type ArchiveRequest struct {
 	SessionKey string
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Code is the kind of a failure. Programs compare codes; texts are for people. A Code is
-// itself an error, so that errors.Is(err, abi.NotFound) works on every wrapped *Error.
+// Code is the kind of a failure. Programs compare codes; texts are for people. A Code
+// is itself an error, so that errors.Is(err, abi.NotFound) works on every wrapped
+// *Error.
 type Code string
 
 const (

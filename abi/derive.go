@@ -35,8 +35,7 @@ func (s *sessionV1) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.P
 
 func (s *sessionV1) AppendJSON(b []byte) []byte { return sessionV1Members.Append(b, (*Session)(s)) }
 
-// ReadJSON reads the JSON that AppendJSON writes. Config is a slice
-// of the document.
+// ReadJSON reads the JSON that AppendJSON writes. Config is a slice of the document.
 func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return questionMembers.Read(v, q, mode)
 }

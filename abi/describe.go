@@ -92,8 +92,8 @@ var toolMembers = jsonobject.New(
 	jsonobject.Always("needs", texts, func(t *Tool) any { return &t.Needs }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. The schemas are
-// slices of the document.
+// ReadJSON reads the JSON that AppendJSON writes. The schemas are slices of the
+// document.
 func (t *Tool) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return toolMembers.Read(v, t, mode)
 }

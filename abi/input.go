@@ -33,8 +33,8 @@ var callMembers = jsonobject.New(
 	jsonobject.Always("config", anything, func(c *CallInput) any { return rawObject{&c.Config} }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. Args and Config are
-// slices of the document.
+// ReadJSON reads the JSON that AppendJSON writes. Args and Config are slices of the
+// document.
 func (c *CallInput) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return callMembers.Read(v, c, mode)
 }
@@ -69,8 +69,8 @@ var resumeMembers = jsonobject.New(
 	jsonobject.Always("config", anything, func(r *ResumeInput) any { return rawObject{&r.Config} }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. State and Config are
-// slices of the document.
+// ReadJSON reads the JSON that AppendJSON writes. State and Config are slices of the
+// document.
 func (r *ResumeInput) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return resumeMembers.Read(v, r, mode)
 }

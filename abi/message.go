@@ -19,8 +19,7 @@ var messageMembers = jsonobject.New(
 	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Cut) }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. JSON is a slice of
-// the document.
+// ReadJSON reads the JSON that AppendJSON writes. JSON is a slice of the document.
 func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return messageMembers.Read(v, m, mode)
 }
@@ -28,9 +27,9 @@ func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the message's JSON.
 func (m *Message) AppendJSON(b []byte) []byte { return messageMembers.Append(b, m) }
 
-// Cut describes a truncation: the JSON string at Path was longer than MaxString, and the
-// message holds only its beginning. A message that is still longer than MaxMessage is
-// reduced to its role and timestamp, with the Path "", the whole document.
+// Cut describes a truncation: the JSON string at Path was longer than MaxString, and
+// the message holds only its beginning. A message that is still longer than MaxMessage
+// is reduced to its role and timestamp, with the Path "", the whole document.
 type Cut struct {
 	Path  string // JSON Pointer (RFC 6901) into the message
 	Bytes int64  // original length of the decoded string, or of the message

@@ -40,8 +40,7 @@ var listPageMembers = jsonobject.New(
 	jsonobject.Always("more", flag, func(p *ListPage) any { return &p.More }),
 )
 
-// ReadJSON reads the member "ok" of a reply. It reuses the capacity of
-// Rows.
+// ReadJSON reads the member "ok" of a reply. It reuses the capacity of Rows.
 func (p *ListPage) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return listPageMembers.Read(v, p, mode)
 }
@@ -79,8 +78,7 @@ var historyPageMembers = jsonobject.New(
 	jsonobject.Always("more", flag, func(p *HistoryPage) any { return &p.More }),
 )
 
-// ReadJSON reads the member "ok" of a reply. It reuses the capacity of
-// Messages.
+// ReadJSON reads the member "ok" of a reply. It reuses the capacity of Messages.
 func (p *HistoryPage) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return historyPageMembers.Read(v, p, mode)
 }

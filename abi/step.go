@@ -24,8 +24,7 @@ var stepMembers = jsonobject.New(
 	jsonobject.Optional("note", text, func(r *StepResult) any { return &r.Note }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. Result is a slice
-// of the document.
+// ReadJSON reads the JSON that AppendJSON writes. Result is a slice of the document.
 func (r *StepResult) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return stepMembers.Read(v, r, mode)
 }
@@ -55,8 +54,7 @@ var waitMembers = jsonobject.New(
 	jsonobject.Required("stateVersion", between(1, math.MaxInt32), func(w *Wait) any { return &w.StateVersion }),
 )
 
-// ReadJSON reads the JSON that AppendJSON writes. State is a slice of
-// the document.
+// ReadJSON reads the JSON that AppendJSON writes. State is a slice of the document.
 func (w *Wait) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return waitMembers.Read(v, w, mode)
 }

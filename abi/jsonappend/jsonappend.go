@@ -47,8 +47,8 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
 }
 
-// Object appends members to a JSON object. The zero value is not usable: the caller must
-// start with Open and end with Close.
+// Object appends members to a JSON object. The zero value is not usable: the caller
+// must start with Open and end with Close.
 //
 //	o := jsonappend.Open(b)
 //	o.String("key", key)

@@ -1,7 +1,7 @@
 // Package jsonobject reads and writes JSON objects by tables of their members. A row
-// holds a member's name, its kind, its presence and the location of its value. One table
-// is the encoder, decoder and strict check of a message. The package uses no reflection
-// and compiles with TinyGo.
+// holds a member's name, its kind, its presence and the location of its value. One
+// table is the encoder, decoder and strict check of a message. The package uses no
+// reflection and compiles with TinyGo.
 //
 //	var targetMembers = jsonobject.New(
 //		jsonobject.Required("channel", jsonobject.Name, func(t *Target) any { return &t.Channel }),
@@ -39,8 +39,8 @@ func New[T any](members ...Member[T]) *Table[T] {
 	return t
 }
 
-// UpTo returns the table that ends with the member last. It describes an earlier version
-// of the object, without members that were added later.
+// UpTo returns the table that ends with the member last. It describes an earlier
+// version of the object, without members that were added later.
 func (t *Table[T]) UpTo(last string) *Table[T] {
 	n := t.rows.find(last, 0) + 1
 	return &Table[T]{rows: t.rows[:n], at: t.at[:n]}
@@ -55,8 +55,8 @@ type Member[T any] struct {
 // Optional returns a member that is written unless its value is zero. The name must be
 // plain ASCII. at returns the location of the value: a pointer to a string, int, int64,
 // bool or []string; a pointer to a *int64, *bool or *float64, which is nil if absent; a
-// pointer to a []byte with JSON text; or a Value. A Reader suffices if the table is only
-// read.
+// pointer to a []byte with JSON text; or a Value. A Reader suffices if the table is
+// only read.
 func Optional[T any](name string, kind Kind, at func(*T) any) Member[T] {
 	return Member[T]{row{name, kind, optional}, at}
 }

@@ -171,8 +171,8 @@ func TestNew(t *testing.T) {
 	jsonobject.New(members...)
 }
 
-// TestTolerant checks that a value of another kind reads as absent, and that the members
-// after it are read.
+// TestTolerant checks that a value of another kind reads as absent, and that the
+// members after it are read.
 func TestTolerant(t *testing.T) {
 	o, p := read(`{"text":7,"small":"1","big":"2","yes":1,"count":"3","flag":0,"cost":"4","names":"a","one":[],"many":[{"new":1},7,{"id":"z"}],"new":{}}`, jsonobject.Tolerant)
 	if want := (outer{many: []inner{{}, {}, {"z"}}}); p != nil || !reflect.DeepEqual(*o, want) {

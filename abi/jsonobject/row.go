@@ -58,8 +58,8 @@ func (t rows) read(v gjson.Result, mode Mode, at func(i int) any) (bad *Problem)
 	return t.missing(seen)
 }
 
-// find returns the index of a member, or len(t) if the table does not have it. The search
-// starts at next, because most objects have their members in the table's order.
+// find returns the index of a member, or len(t) if the table does not have it. The
+// search starts at next, because most objects have their members in the table's order.
 func (t rows) find(name string, next int) int {
 	for i := next; i < len(t); i++ {
 		if t[i].name == name {

@@ -173,8 +173,8 @@ func (m maybe[T, P]) AppendJSON(b []byte) []byte {
 	return P(*m.to).AppendJSON(b)
 }
 
-// Items returns an array of objects. Reading replaces the elements of *to and reuses its
-// capacity.
+// Items returns an array of objects. Reading replaces the elements of *to and reuses
+// its capacity.
 func Items[T any, P Pointer[T]](to *[]T) Value { return items[T, P]{to} }
 
 type items[T any, P Pointer[T]] struct{ to *[]T }

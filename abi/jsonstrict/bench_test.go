@@ -48,8 +48,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkNormalize compares a document that needs no repair with one whose last string
-// does.
+// BenchmarkNormalize compares a document that needs no repair with one whose last
+// string does.
 func BenchmarkNormalize(b *testing.B) {
 	row := `{"role":"user","content":[{"type":"text","text":"Hello there"}],"timestamp":1767225600000}`
 	for _, c := range []struct{ name, doc string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-func seed(f *testing.F) {
+func addSeeds(f *testing.F) {
 	for _, doc := range accepted {
 		f.Add([]byte(doc))
 	}
@@ -25,7 +25,7 @@ func seed(f *testing.F) {
 
 // FuzzCheck compares Check with a slow oracle built on encoding/json.
 func FuzzCheck(f *testing.F) {
-	seed(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		err, want := jsonstrict.Check(doc), oracle(doc)
 		if (err == nil) != (want == nil) {
@@ -41,7 +41,7 @@ func FuzzCheck(f *testing.F) {
 // FuzzNormalize checks that the output passes Check, is stable, and decodes to the same
 // value as the input.
 func FuzzNormalize(f *testing.F) {
-	seed(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		out, report, err := jsonstrict.Normalize(nil, doc)
 		if err != nil {
@@ -172,7 +172,8 @@ func depth(doc []byte) int {
 	return deepest
 }
 
-// outside reports whether the magnitude of number, rounded away from zero, exceeds 2^53.
+// outside reports whether the magnitude of number, rounded away from zero, exceeds
+// 2^53.
 func outside(number string) bool {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	if strings.Trim(mantissa, "-0.") == "" {
@@ -197,10 +198,10 @@ func decode(doc []byte) (any, bool) {
 	if !json.Valid(doc) || d.Decode(&v) != nil {
 		return nil, false
 	}
-	return restring(v), true
+	return numbersToStrings(v), true
 }
 
-func restring(v any) any {
+func numbersToStrings(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if outside(string(v)) {
@@ -208,11 +209,11 @@ func restring(v any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = restring(v[i])
+			v[i] = numbersToStrings(v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = restring(v[k])
+			v[k] = numbersToStrings(v[k])
 		}
 	}
 	return v

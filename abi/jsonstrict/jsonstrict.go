@@ -1,21 +1,21 @@
 // Package jsonstrict checks and repairs JSON that crosses the boundary of a guest or
 // enters a store.
 //
-// Check refuses every document that two parsers could read differently: text that is not
-// RFC 8259 JSON, duplicate member names in one object (compared unescaped), invalid
+// Check refuses every document that two parsers could read differently: text that is
+// not RFC 8259 JSON, duplicate member names in one object (compared unescaped), invalid
 // UTF-8, a byte order mark, lone surrogate escapes, numbers beyond ±2^53, nesting over
-// abi.MaxDepth, and trailing data. Every parser reads an accepted document the same way.
-// The reader must refuse member names in the wrong case.
+// abi.MaxDepth, and trailing data. Every parser reads an accepted document the same
+// way. The reader must refuse member names in the wrong case.
 //
-// Normalize repairs a document where a repair is possible. It is for documents that enter
-// a store and must stay readable: imports, the output of agents, messages from channels.
-// Its output passes Check.
+// Normalize repairs a document where a repair is possible. It is for documents that
+// enter a store and must stay readable: imports, the output of agents, messages from
+// channels. Its output passes Check.
 //
-// Both walk the document once, with the same walker: no recursion, no decoded values, and
-// one small allocation unless objects are large. The time is linear, except for objects
-// with more than 32 members, whose names are sorted. No choice of names makes it
-// quadratic. The package runs in the guest on every input, so it uses neither fmt nor
-// reflection.
+// Both walk the document once, with the same walker: no recursion, no decoded values,
+// and one small allocation unless objects are large. The time is linear, except for
+// objects with more than 32 members, whose names are sorted. No choice of names makes
+// it quadratic. The package runs in the guest on every input, so it uses neither fmt
+// nor reflection.
 package jsonstrict
 
 import (
@@ -24,7 +24,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// MaxLen is the length in bytes of the longest document that Check and Normalize accept.
+// MaxLen is the length in bytes of the longest document that Check and Normalize
+// accept.
 const MaxLen = 512 << 20
 
 // Error is the first problem found in a document. It matches abi.InvalidArgs
@@ -44,13 +45,13 @@ func (e *Error) Is(target error) bool {
 	return ok && c == abi.InvalidArgs
 }
 
-// Check returns nil for one strict JSON value, optionally surrounded by white space, and
-// an *Error otherwise.
+// Check returns nil for one strict JSON value, optionally surrounded by white space,
+// and an *Error otherwise.
 func Check(doc []byte) error { return CheckDepth(doc, abi.MaxDepth) }
 
-// CheckDepth is Check with fewer levels of nesting, for a document that will be enclosed
-// in others, which must not exceed abi.MaxDepth. An empty array or object is one level.
-// The limit is never above abi.MaxDepth.
+// CheckDepth is Check with fewer levels of nesting, for a document that will be
+// enclosed in others, which must not exceed abi.MaxDepth. An empty array or object is
+// one level. The limit is never above abi.MaxDepth.
 func CheckDepth(doc []byte, levels int) error {
 	w := walker{doc: doc, levels: levels}
 	if err := w.document(); err != nil {

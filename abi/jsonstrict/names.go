@@ -12,19 +12,21 @@ import (
 // the earlier ones. The names of larger objects are sorted at the end of the object.
 const smallObject = 32
 
-// name is a member's name: the span of its raw text (in the document or, when repairing,
-// in the output), the length of its unescaped form, and the hash of that form.
+// name is a member's name: the span of its raw text (in the document or, when
+// repairing, in the output), the length of its unescaped form, and the hash of that
+// form.
 type name struct {
 	start, end uint32
 	size       uint32
 	hash       uint32
 }
 
-// dropped is the size of a name whose member is replaced by a later one of the same name.
+// dropped is the size of a name whose member is replaced by a later one of the same
+// name.
 const dropped = 1<<32 - 1
 
-// addNew adds the name that has just been read to the innermost object, if that needs no
-// allocation and no comparison of texts. Otherwise it returns nameRead.
+// addNew adds the name that has just been read to the innermost object, if that needs
+// no allocation and no comparison of texts. Otherwise it returns nameRead.
 func (w *walker) addNew() event {
 	k := len(w.names)
 	if w.fix != nil || w.escapes || k == cap(w.names) {
@@ -40,8 +42,8 @@ func (w *walker) addNew() event {
 	return none
 }
 
-// sameHash returns the innermost object's names from the first one that has n's hash. It
-// returns nil if n is new, or if the object's names will be sorted.
+// sameHash returns the innermost object's names from the first one that has n's hash.
+// It returns nil if n is new, or if the object's names will be sorted.
 func (w *walker) sameHash(n *name) []name {
 	l := &w.open[w.depth-1]
 	bit := uint64(1) << (n.hash & 63)
@@ -59,8 +61,8 @@ func (w *walker) sameHash(n *name) []name {
 	return nil
 }
 
-// addName adds the name that has just been read to the innermost object. When repairing,
-// names are compared at the end of the object.
+// addName adds the name that has just been read to the innermost object. When
+// repairing, names are compared at the end of the object.
 func (w *walker) addName() *Error {
 	n := name{start: uint32(w.start + 1), end: uint32(w.i - 1)}
 	if w.fix != nil {
@@ -145,9 +147,10 @@ func (w *walker) dropDuplicates(names []name) int {
 	return n
 }
 
-// sort groups equal names, in the order of the document. It distributes the names by the
-// upper bits of their hashes into about as many buckets as there are names, then sorts
-// each bucket. If many names fall into one bucket, the cost is at most that of sorting it.
+// sort groups equal names, in the order of the document. It distributes the names by
+// the upper bits of their hashes into about as many buckets as there are names, then
+// sorts each bucket. If many names fall into one bucket, the cost is at most that of
+// sorting it.
 func (w *walker) sort(names []name) {
 	shift := bits.LeadingZeros32(uint32(len(names)))
 	ends := make([]uint32, 1<<(32-shift))
@@ -180,9 +183,9 @@ func (w *walker) sort(names []name) {
 	}
 }
 
-// compare orders names of one object; 0 means that their unescaped forms are equal. Names
-// of different size are never decoded, so that one long name cannot slow down many
-// comparisons.
+// compare orders names of one object; 0 means that their unescaped forms are equal.
+// Names of different size are never decoded, so that one long name cannot slow down
+// many comparisons.
 func (w *walker) compare(a, b name) int {
 	if a.hash != b.hash {
 		return order(a.hash, b.hash)

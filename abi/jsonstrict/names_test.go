@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// colliding returns names of 16 printable characters that have the same hash, as an
+// collidingNames returns names of 16 printable characters that have the same hash, as an
 // attacker could construct them.
-func colliding(n int) []string {
+func collidingNames(n int) []string {
 	const target = 0x1234567890ABCDEF
 	start := uint64(seed * 16 % (1 << 64))
 	names := make([]string, 0, n)
@@ -46,7 +46,7 @@ func object(names []string) []byte {
 }
 
 func TestCollisions(t *testing.T) {
-	names := colliding(500)
+	names := collidingNames(500)
 	for _, n := range names {
 		if hash([]byte(n)) != hash([]byte(names[0])) {
 			t.Fatalf("%q and %q do not collide", n, names[0])
@@ -77,8 +77,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestHashDistribution checks that similar names fall into different buckets. With random
-// hashes, 4096 names leave 1507 of 4096 buckets empty.
+// TestHashDistribution checks that similar names fall into different buckets. With
+// random hashes, 4096 names leave 1507 of 4096 buckets empty.
 func TestHashDistribution(t *testing.T) {
 	for _, form := range []func(i int) string{
 		func(i int) string { return string([]byte{byte(i), byte(i >> 8)}) },
@@ -103,7 +103,8 @@ func TestHashDistribution(t *testing.T) {
 	}
 }
 
-// BenchmarkCollisions compares names with the same hash and names with different hashes.
+// BenchmarkCollisions compares names with the same hash and names with different
+// hashes.
 func BenchmarkCollisions(b *testing.B) {
 	const n = 20_000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -118,7 +119,7 @@ func BenchmarkCollisions(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		doc  []byte
-	}{{"spread", object(spread)}, {"colliding", object(colliding(n))}} {
+	}{{"spread", object(spread)}, {"colliding", object(collidingNames(n))}} {
 		b.Run("names="+c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(c.doc)))
 			for b.Loop() {

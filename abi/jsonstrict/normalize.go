@@ -29,8 +29,8 @@ func (r *Report) Add(o Report) {
 	r.Marks += o.Marks
 }
 
-// String lists the repairs for people, such as "2 duplicate members, 1 lone surrogate". It
-// returns "none" if nothing was repaired.
+// String lists the repairs for people, such as "2 duplicate members, 1 lone surrogate".
+// It returns "none" if nothing was repaired.
 func (r Report) String() string {
 	var b []byte
 	for _, kind := range [...]struct {
@@ -72,9 +72,9 @@ func (r Report) String() string {
 //     compared after the repairs above;
 //   - a byte order mark is removed.
 //
-// All other bytes are copied unchanged, and so is a document that passes Check. Normalize
-// returns an *Error and the unchanged dst for a document that it cannot repair: text that
-// is not JSON, trailing data, nesting over abi.MaxDepth.
+// All other bytes are copied unchanged, and so is a document that passes Check.
+// Normalize returns an *Error and the unchanged dst for a document that it cannot
+// repair: text that is not JSON, trailing data, nesting over abi.MaxDepth.
 func Normalize(dst, doc []byte) ([]byte, Report, error) {
 	return NormalizeDepth(dst, doc, abi.MaxDepth)
 }

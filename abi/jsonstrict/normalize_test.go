@@ -74,8 +74,8 @@ func TestNormalizeDepth(t *testing.T) {
 	}
 }
 
-// TestNormalizeDeepDuplicates repairs 63 nested objects, each of which has a duplicate after
-// the inner one.
+// TestNormalizeDeepDuplicates repairs 63 nested objects, each of which has a duplicate
+// after the inner one.
 func TestNormalizeDeepDuplicates(t *testing.T) {
 	doc, want := "{}", "{}"
 	for range 63 {

@@ -105,8 +105,8 @@ func beyond(text []byte) bool {
 	return false // equal so far, and the remaining digits of limit are at least 0
 }
 
-// exponentOf returns the exponent in text, a sign and digits. It saturates at a value for
-// which no mantissa within MaxLen can compensate.
+// exponentOf returns the exponent in text, a sign and digits. It saturates at a value
+// for which no mantissa within MaxLen can compensate.
 func exponentOf(text []byte) int64 {
 	sign := int64(1)
 	switch text[0] {

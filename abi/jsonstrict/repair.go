@@ -20,8 +20,8 @@ func (f *repair) copy(doc []byte, end int) {
 	f.copied = end
 }
 
-// begin records the start in the output of the name whose opening quote is at byte quote,
-// unless a repair within the name has recorded it.
+// begin records the start in the output of the name whose opening quote is at byte
+// quote, unless a repair within the name has recorded it.
 func (f *repair) begin(doc []byte, quote int) {
 	if f.copied <= quote {
 		f.copy(doc, quote)
@@ -36,9 +36,9 @@ func (f *repair) replace(doc []byte, start, end int, text string) {
 	f.copied = end
 }
 
-// compact removes the dropped members of the object that ends here from the output. names
-// holds all names of the object, in order. A dropped member is removed up to the next
-// name, which exists because the last member is never dropped.
+// compact removes the dropped members of the object that ends here from the output.
+// names holds all names of the object, in order. A dropped member is removed up to the
+// next name, which exists because the last member is never dropped.
 func (f *repair) compact(names []name) {
 	text := f.out[f.base:]
 	to := names[0].start - 1

@@ -60,8 +60,8 @@ func (w *walker) str() event {
 	}
 }
 
-// beyondASCII returns the index after the valid UTF-8 sequences of two or more bytes that
-// start at i, or i if the first one is not valid.
+// beyondASCII returns the index after the valid UTF-8 sequences of two or more bytes
+// that start at i, or i if the first one is not valid.
 func beyondASCII(doc []byte, i int) int {
 	for i < len(doc) && doc[i] >= utf8.RuneSelf {
 		// This branch handles most sequences of three bytes, which dominate texts
@@ -82,8 +82,9 @@ func beyondASCII(doc []byte, i int) int {
 // lone is the result of escape for half of a surrogate pair.
 const lone = -1
 
-// escape decodes the escape whose backslash is at i. It returns the rune, or lone, and the
-// index after the escape, or 0 if the escape is invalid. A surrogate pair is one escape.
+// escape decodes the escape whose backslash is at i. It returns the rune, or lone, and
+// the index after the escape, or 0 if the escape is invalid. A surrogate pair is one
+// escape.
 func escape(doc []byte, i int) (r rune, end int) {
 	if i+1 == len(doc) {
 		return 0, 0
@@ -140,7 +141,8 @@ func hex4(doc []byte, i int) rune {
 	return r
 }
 
-// unescape appends the decoded form of a string's raw text, which the walker has checked.
+// unescape appends the decoded form of a string's raw text, which the walker has
+// checked.
 func unescape(b, raw []byte) []byte {
 	start := 0
 	for i := 0; i < len(raw); {

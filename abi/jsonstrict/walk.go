@@ -5,10 +5,10 @@ import "github.com/parley-wasm/parley/abi"
 // walker reads one document from start to end. If fix is set, it repairs problems where
 // possible; otherwise the first problem ends the walk.
 //
-// Neither next nor any function that it calls allocates memory. TinyGo's garbage collector
-// makes every function that may allocate maintain a list of its pointers, which takes
-// longer than reading the document. So next returns an event where memory may be needed,
-// and document handles the event.
+// Neither next nor any function that it calls allocates memory. TinyGo's garbage
+// collector makes every function that may allocate maintain a list of its pointers,
+// which takes longer than reading the document. So next returns an event where memory
+// may be needed, and document handles the event.
 type walker struct {
 	doc    []byte
 	i      int // next byte to read
@@ -95,8 +95,8 @@ func (w *walker) document() *Error {
 	}
 }
 
-// checkLen refuses a document whose offsets would not fit into the 32 bits of a name's. A
-// repaired copy may be six times as long.
+// checkLen refuses a document whose offsets would not fit into the 32 bits of a name's.
+// A repaired copy may be six times as long.
 func checkLen(n int) *Error {
 	if n > MaxLen {
 		return &Error{Offset: MaxLen, Reason: "document is longer than 512 MiB"}

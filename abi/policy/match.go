@@ -17,8 +17,8 @@ func firstMatch(patterns []string, name string) int {
 
 // Match reports whether name matches the pattern, in which each * matches any sequence
 // of characters and every other character matches itself. Each part between two * is
-// matched at its first occurrence, which is sufficient: if a later occurrence leads to a
-// match, the first one does too.
+// matched at its first occurrence, which is sufficient: if a later occurrence leads to
+// a match, the first one does too.
 func Match(pattern, name string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -49,8 +49,8 @@ type Rule struct {
 }
 
 // Receive returns nil if a message may enter the session, else an *abi.Error with
-// abi.Forbidden that names the deciding setting. The text omits the session key, because
-// its displayed form depends on the reader (S1.2).
+// abi.Forbidden that names the deciding setting. The text omits the session key,
+// because its displayed form depends on the reader (S1.2).
 func (p *Send) Receive(keys sessionkey.Settings, s *abi.Session) error {
 	reason := p.denied(s, Channel(s, keys.KindOf(s.Key)))
 	if reason == "" {
@@ -89,8 +89,8 @@ func (p *Send) denied(s *abi.Session, channel string) string {
 	return ""
 }
 
-// chatType returns the session's type of chat: the stored one, else the one in the key of
-// a group, else "", which no rule matches.
+// chatType returns the session's type of chat: the stored one, else the one in the key
+// of a group, else "", which no rule matches.
 func chatType(s *abi.Session) string {
 	if s.ChatType != "" {
 		return s.ChatType

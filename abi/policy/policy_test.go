@@ -156,8 +156,8 @@ func TestRuleMatch(t *testing.T) {
 	}
 }
 
-// TestDeliver checks that a rule matches the target's channel, and the session's chat type
-// and key.
+// TestDeliver checks that a rule matches the target's channel, and the session's chat
+// type and key.
 func TestDeliver(t *testing.T) {
 	s := abi.Session{Key: "agent:main:discord:group:1", AgentID: "main", LastChannel: "slack"}
 	for _, tt := range []struct {

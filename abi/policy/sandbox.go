@@ -5,8 +5,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Sandbox modes, agents.defaults.sandbox.mode and agents.list[].sandbox.mode. They select
-// the sessions whose runs are sandboxed callers (S0.3).
+// Sandbox modes, agents.defaults.sandbox.mode and agents.list[].sandbox.mode. They
+// select the sessions whose runs are sandboxed callers (S0.3).
 const (
 	SandboxOff     = "off"
 	SandboxNonMain = "non-main" // every session but the agent's main one

@@ -13,7 +13,8 @@ import (
 // The sources are the session's delivery context, its last* fields, and the key of a
 // group, in this order. The first source with a deliverable channel and a recipient
 // decides. Only an account and a thread are added to it, from other sources of the same
-// channel. If the key of a group names a channel, sources of other channels are ignored.
+// channel. If the key of a group names a channel, sources of other channels are
+// ignored.
 func Target(s *abi.Session) (abi.Target, bool) {
 	group, isGroup := sessionkey.ParseGroup(s.Key)
 	sources := [...]abi.Target{
@@ -41,6 +42,6 @@ func Deliverable(t abi.Target) bool {
 	return t.To != "" && t.Channel != "" && !sameChannel(t.Channel, ChannelInternal) && !sameChannel(t.Channel, ChannelUnknown)
 }
 
-// sameChannel reports whether two names are of one channel. Sources differ in the case of
-// names.
+// sameChannel reports whether two names are of one channel. Sources differ in the case
+// of names.
 func sameChannel(a, b string) bool { return strings.EqualFold(a, b) }

@@ -11,17 +11,17 @@ import (
 var deniedByDefault = []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents}
 
 // Tools is the tool policy of children, tools.subagents.tools. Allow permits tools that
-// are denied by default, Deny forbids tools and takes precedence. Both hold tool names, in
-// which * matches any sequence of characters.
+// are denied by default, Deny forbids tools and takes precedence. Both hold tool names,
+// in which * matches any sequence of characters.
 type Tools struct {
 	Allow []string
 	Deny  []string
 }
 
 // Check returns nil if the caller may use a tool, else an *abi.Error with abi.Forbidden
-// that names the deciding setting. Runs of child sessions may use every tool except those
-// that show and reach other sessions (S5.4), subject to Allow and Deny. A client that
-// connects as a child session is not restricted, because the operator granted that
+// that names the deciding setting. Runs of child sessions may use every tool except
+// those that show and reach other sessions (S5.4), subject to Allow and Deny. A client
+// that connects as a child session is not restricted, because the operator granted that
 // connection. No child may spawn, by any path.
 func (p *Tools) Check(caller *abi.Caller, tool string) error {
 	if caller.Depth == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// messages holds the compiled definitions, and the parts of them that valid messages have
-// covered.
+// messages holds the compiled definitions, and the parts of them that valid messages
+// have covered.
 type messages struct {
 	doc     any
 	defs    map[string]*jsonschema.Schema
@@ -49,7 +49,8 @@ func (m *messages) object(pointer string) map[string]any {
 	return o
 }
 
-// check validates a message, and records the parts of the schema that a valid one covers.
+// check validates a message, and records the parts of the schema that a valid one
+// covers.
 func (m *messages) check(name string, doc []byte) error {
 	def := m.defs[name]
 	if def == nil {

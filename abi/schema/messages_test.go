@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// TestMessages validates the messages of every recording, and the encoded form of values
-// with every member. Together they must cover the whole schema.
+// TestMessages validates the messages of every recording, and the encoded form of
+// values with every member. Together they must cover the whole schema.
 func TestMessages(t *testing.T) {
 	m := loadMessages(t)
 	recordings, err := recordingtest.Load("../../testdata/recordings")
@@ -52,8 +52,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// exchange validates the messages of one exchange. Only the input may be invalid, and only
-// if the plugin refused it.
+// exchange validates the messages of one exchange. Only the input may be invalid, and
+// only if the plugin refused it.
 func (m *messages) exchange(x *recordingtest.Exchange) error {
 	output := "step"
 	if x.Export == abi.ExportDerive {
@@ -158,8 +158,8 @@ func encoded(t *testing.T) (all []message) {
 	return all
 }
 
-// zeroFields returns the fields of a message that are not set. Without it the encoder of a
-// new field would not be tested.
+// zeroFields returns the fields of a message that are not set. Without it the encoder
+// of a new field would not be tested.
 func zeroFields(path string, v reflect.Value) (unset []string) {
 	switch v.Kind() {
 	case reflect.Pointer:

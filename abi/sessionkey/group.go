@@ -11,8 +11,8 @@ type Group struct {
 }
 
 // ParseGroup parses the key of a group chat: its <rest> contains :group: or :channel:
-// followed by an id (S1.6). The channel is the first word of the rest, so that forms with
-// an account between channel and type are parsed too.
+// followed by an id (S1.6). The channel is the first word of the rest, so that forms
+// with an account between channel and type are parsed too.
 func ParseGroup(key string) (Group, bool) {
 	_, rest, ok := Split(key)
 	if !ok {
@@ -33,8 +33,8 @@ func ParseGroup(key string) (Group, bool) {
 	return g, true
 }
 
-// splitChatType splits rest at its first word that is group or channel and is followed by
-// a colon.
+// splitChatType splits rest at its first word that is group or channel and is followed
+// by a colon.
 func splitChatType(rest string) (before, chatType, id string) {
 	for start := 0; ; {
 		end := strings.IndexByte(rest[start:], ':')

@@ -1,9 +1,9 @@
 // Package sessionkey implements the grammar of session keys (S1): canonical keys,
-// aliases, kinds and agent ids. A canonical key is agent:<agentId>:<rest>, or the single
-// word global.
+// aliases, kinds and agent ids. A canonical key is agent:<agentId>:<rest>, or the
+// single word global.
 //
-// Guest and host share the package, because the plugin must ask for a session by the key
-// under which the host stores it.
+// Guest and host share the package, because the plugin must ask for a session by the
+// key under which the host stores it.
 package sessionkey
 
 import (
@@ -88,9 +88,9 @@ func (s Settings) KindOf(key string) string {
 	return Kind(key)
 }
 
-// Display returns the key as the tools show it to a caller of agentID: "main"
-// for the main session of that agent, every other key unchanged (S1.2). Under the global
-// scope all agents share one main session (S1.3).
+// Display returns the key as the tools show it to a caller of agentID: "main" for the
+// main session of that agent, every other key unchanged (S1.2). Under the global scope
+// all agents share one main session (S1.3).
 func (s Settings) Display(key, agentID string) string {
 	if s.GlobalScope && key == Global {
 		return Main
@@ -105,8 +105,8 @@ func (s Settings) Display(key, agentID string) string {
 	return key
 }
 
-// Hidden reports whether a stored session is never listed or found, because its key is a
-// reserved word or, under these settings, an alias of another session (S1.2, S1.3).
+// Hidden reports whether a stored session is never listed or found, because its key is
+// a reserved word or, under these settings, an alias of another session (S1.2, S1.3).
 func (s Settings) Hidden(key string) bool {
 	if key == Global {
 		return !s.GlobalScope
@@ -121,8 +121,8 @@ func (s Settings) Hidden(key string) bool {
 
 // Canonical resolves a text in the form of a key for a caller of agentID (S1.1–S1.4):
 // "main", a canonical key or alias, or a bare form, which belongs to the caller's agent
-// (the default agent if agentID is empty). Any other text is the <rest> of a key of that
-// agent. Canonical returns abi.InvalidArgs for texts that cannot be keys, and for
+// (the default agent if agentID is empty). Any other text is the <rest> of a key of
+// that agent. Canonical returns abi.InvalidArgs for texts that cannot be keys, and for
 // reserved words. The caller must resolve "current" itself.
 func (s Settings) Canonical(text, agentID string) (string, error) {
 	if err := Check(text); err != nil {
@@ -195,8 +195,8 @@ func Check(text string) error {
 	return nil
 }
 
-// Split splits a canonical key into agent and rest. It returns false for "global" and for
-// texts that are not canonical keys.
+// Split splits a canonical key into agent and rest. It returns false for "global" and
+// for texts that are not canonical keys.
 func Split(key string) (agentID, rest string, ok bool) {
 	after, ok := strings.CutPrefix(key, "agent:")
 	if !ok {
@@ -241,8 +241,8 @@ func IsChild(key string) bool {
 }
 
 // AgentID lower-cases the ASCII letters of text and checks it against
-// [a-z0-9][a-z0-9_-]{0,63}. It changes nothing else, so letters whose Unicode lower case
-// is ASCII (the Kelvin sign) are refused (S1.4).
+// [a-z0-9][a-z0-9_-]{0,63}. It changes nothing else, so letters whose Unicode lower
+// case is ASCII (the Kelvin sign) are refused (S1.4).
 func AgentID(text string) (string, error) {
 	id := lowerASCII(text)
 	if !validAgentID(id) {

@@ -186,8 +186,8 @@ func TestShaped(t *testing.T) {
 	}
 }
 
-// FuzzCanonical checks that a canonical key is canonical for every caller, is not an alias
-// and does not exceed its bounds.
+// FuzzCanonical checks that a canonical key is canonical for every caller, is not an
+// alias and does not exceed its bounds.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{"main", "agent:A:main", "cron:x", "agent:a:b:c", "discord:group:1:topic:2", "agent:", "home", "global"} {
 		f.Add(s, "ops", "home", false)

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
-// llvm is the LLVM version that compiles the plugin. TinyGo supports several versions, and
-// the bytes of the module depend on it.
+// llvm is the LLVM version that compiles the plugin. TinyGo supports several versions,
+// and the bytes of the module depend on it.
 const llvm = "19"
 
 const packages = "llvm-19-dev libclang-19-dev lld-19 clang-19"
@@ -168,8 +168,8 @@ func install(ctx context.Context, root, dir, version string) error {
 	return nil
 }
 
-// command returns a command that runs the compiler, with the cache directory cache unless
-// it is empty.
+// command returns a command that runs the compiler, with the cache directory cache
+// unless it is empty.
 func (c *compiler) command(ctx context.Context, cache string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")

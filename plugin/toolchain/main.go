@@ -3,11 +3,11 @@
 //	go run ./plugin/toolchain build    plugin/ to plugin/wasm/parley.wasm, with its lock file
 //	go run ./plugin/toolchain repro    compile twice in different directories and compare
 //
-// The compiler is the TinyGo version that tinygo/go.mod pins. The command uses the TinyGo
-// on PATH if it is of that version and of LLVM 19. Otherwise it builds TinyGo once from
-// its Go module and keeps it in the user's cache directory. It then finishes the module:
-// it makes the reactor's _initialize the start function, because hosts without WASI do
-// not call it, and checks the imports.
+// The compiler is the TinyGo version that tinygo/go.mod pins. The command uses the
+// TinyGo on PATH if it is of that version and of LLVM 19. Otherwise it builds TinyGo
+// once from its Go module and keeps it in the user's cache directory. It then finishes
+// the module: it makes the reactor's _initialize the start function, because hosts
+// without WASI do not call it, and checks the imports.
 package main
 
 import (

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
-// repro compiles the plugin twice and compares the results with the committed module. The
-// two directories differ in name and depth and have separate caches. They contain only
-// the sources that the lock file lists, so that the compilation fails if the list lacks a
-// file.
+// repro compiles the plugin twice and compares the results with the committed module.
+// The two directories differ in name and depth and have separate caches. They contain
+// only the sources that the lock file lists, so that the compilation fails if the list
+// lacks a file.
 func repro(ctx context.Context, root string) error {
 	committed, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(lock.Module)))
 	if err != nil {

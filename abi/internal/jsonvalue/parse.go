@@ -1,5 +1,5 @@
-// Package jsonvalue represents JSON documents as plain Go values, for code that does not
-// know their structure: objects are map[string]any, arrays []any, and numbers
+// Package jsonvalue represents JSON documents as plain Go values, for code that does
+// not know their structure: objects are map[string]any, arrays []any, and numbers
 // json.Number, so that no digit is lost. It is written for clarity and for readable
 // error messages, not for speed.
 package jsonvalue
