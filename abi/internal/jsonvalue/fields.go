@@ -138,7 +138,7 @@ func (f *Fields) Required(name string, to *string) {
 func (f *Fields) Bounded(name string, low, high, absent int) int {
 	n := absent
 	if f.Int(name, &n); n < low || n > high {
-		f.Fail(fmt.Errorf("%s must be there, and from %d to %d", name, low, high))
+		f.Fail(fmt.Errorf("%s must be present and from %d to %d", name, low, high))
 	}
 	return n
 }
