@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The project's verbs. Needs Go; wasm and repro also need LLVM 19 (they say so),
-# conform, soak and long need the languages that they are about.
+# The project's verbs. All need Go; wasm and repro also need LLVM 19 and report it if it
+# is missing. conform, soak and long need the toolchains of the languages they run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -8,41 +8,43 @@ help() {
   cat <<'TEXT'
 usage: ./build.sh VERB
 
-  demo     import the sample OpenClaw directory and show the tools at work
-  test     all tests but that of the MCP clients; what needs another toolchain skips, saying why (CI=true: nothing skips)
+  demo     import the sample OpenClaw directory and demonstrate the tools
+  test     all tests except the one of the MCP clients; tests that need another toolchain skip and give the reason
+           (CI=true: they fail instead)
   check    format, vet, staticcheck, tidy, dead code, vet for other platforms, tests with the race detector
-           (CI=true: a skip is a failure), each benchmark once, a clean tree
+           (CI=true: a skipped test is a failure), each benchmark once, a clean tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
-  conform  show that the module does the same everywhere: every recording, a small host, failures and 100,000 calls in
-           Node.js, Python, Rust and Java (examples/), in Go also compiled by Go's own compiler, and the official MCP clients
-           for TypeScript: ./build.sh conform [--changed] [go|clients|node|python|rust|java]...; --changed leaves out those of
-           which nothing has changed since they passed on this machine; what they fetch, and what passed, is kept in
-           ~/.cache/parley/conform, or $PARLEY_CONFORM_CACHE
-  bench    measure steps beside native Go and the Extism SDK, then gateways on generated stores: ratios, requests
-           per second, overhead of sends and memory
-  crash    kill and stop Parley at every commit and outside effect of sends and spawns, and kill it at random under load:
-           500 times of sends (-kills N), 300 times of spawns (-spawn-kills N); -only TEXT picks parts by name,
-           such as telegram or random, -seed N repeats the random choices
-  swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call fails, each answer is of an active version
-  soak     a million steps in the Go host and in one instance in Node (-steps N): fails when memory grows; -only go or node
-  fuzz     run every fuzz test for a while: ./build.sh fuzz [SECONDS each, default 20]
+  conform  check that the module behaves the same in every host language: all recordings, a small host, failures and
+           100,000 calls in Node.js, Python, Rust and Java (examples/); in Go also the plugin compiled by Go's compiler;
+           and the official MCP clients for TypeScript: ./build.sh conform [--changed] [go|clients|node|python|rust|java]...
+           --changed skips languages whose inputs have not changed since they passed on this machine; downloads and
+           results are stored in ~/.cache/parley/conform, or $PARLEY_CONFORM_CACHE
+  bench    measure steps against native Go and the Extism SDK, then gateways on generated stores: ratios, requests
+           per second, overhead of sends, and memory
+  crash    kill and stop Parley at every commit and external effect of sends and spawns, and kill it at random under load:
+           500 times during sends (-kills N), 300 times during spawns (-spawn-kills N); -only TEXT selects parts by name,
+           such as telegram or random; -seed N repeats the random choices
+  swaps    swap the plugin of a gateway 1000 times under load (-swaps N): no call may fail, and every answer must be from
+           an active version
+  soak     run a million steps in the Go host and in one instance in Node (-steps N): fails if memory grows; -only go or node
+  fuzz     run every fuzz test for a limited time: ./build.sh fuzz [SECONDS per test, default 20]
   long     crash, swaps, soak, fuzz (a minute each), bench, conform and repro with their full numbers:
-           ./build.sh long [STAGE...] [-seed N]; appends what each has counted to ~/.cache/parley/long.jsonl, or $PARLEY_LONG_LOG,
-           and prints the totals of this revision over all runs
+           ./build.sh long [STAGE...] [-seed N]; appends the counts of each to ~/.cache/parley/long.jsonl, or
+           $PARLEY_LONG_LOG, and prints the totals of this revision over all runs
   help     this text
 TEXT
 }
 
 demo() {
-  echo "Compiling; the first time takes most of a minute." >&2
+  echo "Compiling; the first time takes up to a minute." >&2
   go run ./host/cmd/parley demo "$@"
 }
 
 # TESTFLAGS adds flags, such as -race or -run NAME.
 test_() {
-  # A package that takes two minutes takes ten with the race detector on a busy
-  # machine, which is all that go test allows by itself. The MCP clients are conform's.
+  # The default timeout of go test is ten minutes. A package that takes two minutes can
+  # exceed it with the race detector on a busy machine. conform runs TestClients.
   # shellcheck disable=SC2086
   go test -timeout 30m -skip '^TestClients$' ${TESTFLAGS:-} ./... "$@"
 }
@@ -51,16 +53,16 @@ wasm() { go run ./plugin/toolchain build; }
 
 repro() { go run ./plugin/toolchain repro; }
 
-# named runs a test by its name, and fails when there is none.
-named() {
+# run_test runs a test by its name, and fails if no such test ran.
+run_test() {
   local log
   log=$(go test -count=1 -v -run "^$1\$" "$2") || { echo "$log"; return 1; }
   echo "$log"
   grep -qE "^--- PASS: $1 " <<<"$log"
 }
 
-# digest prints a digest of all that a conform of something depends on. A tracked file that
-# is gone has no line, which is a change too.
+# digest prints a digest of the files and toolchain versions on which a stage of conform
+# depends. A missing tracked file changes the digest too.
 digest() {
   local toolchain files
   case $1 in
@@ -94,7 +96,7 @@ conform() {
     case $what in
     go | clients | node | python | rust | java) ;;
     *)
-      echo "build.sh conform: $what is none of go, clients, node, python, rust, java" >&2
+      echo "build.sh conform: unknown stage $what; stages are go, clients, node, python, rust, java" >&2
       return 2
       ;;
     esac
@@ -104,36 +106,37 @@ conform() {
       continue
     fi
     rm -f "$passed"
-    conforms "$what"
+    conform_stage "$what"
     mkdir -p "${passed%/*}"
     touch "$passed"
     echo "summary {\"$what\":1}"
   done
 }
 
-conforms() {
+# conform_stage runs one stage of conform.
+conform_stage() {
   case $1 in
   go)
     echo "== go: $(go version | cut -d ' ' -f 3), $(go list -m github.com/tetratelabs/wazero)"
-    named TestRecordings ./host
-    named TestOtherCompiler ./host/internal/engine
-    named Example ./examples/gateway
+    run_test TestRecordings ./host
+    run_test TestOtherCompiler ./host/internal/engine
+    run_test Example ./examples/gateway
     ;;
-  clients) PARLEY_CONFORM=1 named TestClients ./host/cmd/parley ;;
+  clients) PARLEY_CONFORM=1 run_test TestClients ./host/cmd/parley ;;
   *) bash "examples/$1/conform.sh" ;;
   esac
 }
 
 bench() {
-  echo "== a step on each way: native Go, the engine's two, the official Extism SDK"
+  echo "== a step: native Go, the engine with direct memory and with kernel calls, the official Extism SDK"
   go -C host/internal/bench/step run .
-  echo "== putting an instance back: copying, or mapping its image copy-on-write"
+  echo "== reset of an instance: copying its snapshot, or mapping it copy-on-write"
   go test -run '^$' -bench 'BenchmarkRestore' ./host/internal/engine/instance
-  echo "== what bounds a step: nothing, fuel, the engine's cancellation"
+  echo "== limit of a step: none, fuel, the engine's cancellation"
   go test -run '^$' -bench 'BenchmarkFuel' ./host/internal/engine
   echo "== commits with and without group commit"
   go test -run '^$' -bench 'BenchmarkUpdate' ./host/store/sqlite
-  echo "== a gateway over HTTP, a small store and a big one; sends"
+  echo "== a gateway over HTTP, with a small and a large store; sends"
   go run ./host/internal/bench "$@"
 }
 
@@ -145,18 +148,19 @@ soak() { go run ./host/internal/e2e/soak "$@"; }
 
 fuzz() {
   local seconds=${1:-20} targets pkg name failed=()
-  # go test names the targets of a package, then the package.
+  # go test lists the targets of a package before the package.
   targets=$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1 } $1 == "ok" { for (i = 0; i < n; i++) print $2, names[i]; n = 0 }')
   while read -r pkg name; do
     echo "== $pkg $name"
-    fuzzed "$pkg" "$name" "$seconds" || failed+=("$pkg $name")
+    fuzz_target "$pkg" "$name" "$seconds" || failed+=("$pkg $name")
   done <<<"$targets"
   [ ${#failed[@]} -eq 0 ] || { printf 'failed: %s\n' "${failed[@]}" >&2; return 1; }
 }
 
-# fuzzed runs one target. At the end of the time go test sometimes fails with the end of
-# its own context, and names no input: that is not the target's failure.
-fuzzed() {
+# fuzz_target runs one target. When the time is over, go test sometimes fails with
+# "context deadline exceeded" and without a failing input. That is not a failure of the
+# target.
+fuzz_target() {
   go test -run '^$' -fuzz "^$2\$" -fuzztime "$3s" -fuzzminimizetime 10x "$1" 2>&1 | awk '
     { print; fflush() }
     match($0, /execs: [0-9]+/) { executions = substr($0, RSTART + 7, RLENGTH - 7) }
@@ -170,7 +174,7 @@ fuzzed() {
 
 long() { go run ./host/internal/bench/long "$@"; }
 
-# part runs a part of check, and prints its seconds.
+# part runs a part of check and prints its duration in seconds.
 part() {
   local name=$1 start=$SECONDS
   shift
@@ -180,30 +184,30 @@ part() {
 }
 
 format() {
-  gofmt -l . >/dev/null # a file that cannot be read
+  gofmt -l . >/dev/null # fails on files that cannot be read
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
 }
 
-# linter prints the path of a linter, which it compiles when that is not done yet.
+# linter prints the path of a linter, and compiles it if necessary.
 linter() { go -C plugin/toolchain/lint tool -n "$1"; }
 
-# lint looks at a module of this repository.
+# lint checks one Go module of this repository.
 lint() {
   local staticcheck
   staticcheck=$(linter staticcheck)
   (cd "$1" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
 }
 
-# dead fails when there is a function that no program and no test reaches.
-dead() {
+# dead_code fails if a function is not reachable from any program or test.
+dead_code() {
   local deadcode found
   deadcode=$(linter deadcode)
   found=$("$deadcode" -test ./...)
   [ -z "$found" ] || { echo "$found"; return 1; }
 }
 
-# platform compiles the program for another platform, and vets everything for it, tests
-# included. It takes half the time when nothing is optimized.
+# platform compiles the program for another platform and vets all packages for it, tests
+# included. Disabled optimizations halve the time.
 platform() {
   (
     export CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/}
@@ -213,21 +217,21 @@ platform() {
   )
 }
 
-# tested runs all tests with the race detector, and prints a line for each package. In
-# CI no test may skip: a skip is a test that nobody runs.
-tested() {
+# race_tests runs all tests with the race detector and prints a line for each package. In
+# CI no test may skip, because no other job would run it.
+race_tests() {
   local log
   log=$(mktemp)
   # shellcheck disable=SC2064
   trap "rm -f '$log'" EXIT
-  # go vet has run.
+  # -vet=off: check has already run go vet.
   if ! test_ -race -vet=off -v 2>&1 | tee "$log" | grep --line-buffered -E '^(ok|FAIL)'; then
     grep -vE '^\s*(=== |--- PASS|PASS)' "$log" | tail -n 300
     grep -E '^\s*(--- FAIL|FAIL|panic:)' "$log"
     return 1
   fi
   if [ "${CI:-}" = true ] && grep -nE '^\s*--- SKIP' "$log"; then
-    echo "the tests above were skipped" >&2
+    echo "build.sh check: the tests above were skipped, which CI does not allow" >&2
     return 1
   fi
   echo "$(grep -cE '^\s*--- PASS' "$log") passed, 0 failed"
@@ -246,11 +250,11 @@ check() {
   part "format" format
   part "tidy, vet, staticcheck" lint .
   part "tidy, vet, staticcheck of host/internal/bench/step" lint host/internal/bench/step
-  part "dead code" dead
+  part "dead code" dead_code
   part "darwin/arm64" platform darwin/arm64
   part "darwin/amd64" platform darwin/amd64
   part "linux/arm64" platform linux/arm64
-  part "tests with the race detector" tested
+  part "tests with the race detector" race_tests
   part "each benchmark once" benchmarks
   echo "== clean tree"
   if [ "$(git status --porcelain)" != "$before" ]; then
@@ -267,7 +271,7 @@ demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | long | che
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)
-  echo "build.sh: there is no verb $verb" >&2
+  echo "build.sh: unknown verb $verb" >&2
   help >&2
   exit 2
   ;;

@@ -1,6 +1,5 @@
-// Package parley holds the tests of the repository as a whole: that its packages
-// depend on one another in one direction only, and that what the README says is
-// so.
+// Package parley holds the tests of the repository as a whole: packages depend on one
+// another in one direction only, and the README's programs and commands work.
 package parley
 
 import (
@@ -24,14 +23,14 @@ import (
 
 const module = "github.com/parley-wasm/parley"
 
-// pkg is what `go list -json` says of a package.
+// pkg is the output of `go list -json` for a package.
 type pkg struct {
 	ImportPath string
 	Name       string
 	Imports    []string
 }
 
-func list(t *testing.T) []pkg {
+func listPackages(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "./...")
 	cmd.Stderr = os.Stderr
@@ -56,8 +55,8 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// public are the packages that other modules are meant to import: an embedder's, and
-// those of an author of a plugin. Every other package is internal or a program.
+// public lists the packages for other modules: those for programs that embed the host,
+// and those for authors of plugins. Every other package is internal or a program.
 var public = []string{
 	"abi", "abi/jsonappend", "abi/jsonobject", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
 	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
@@ -68,10 +67,11 @@ var public = []string{
 	"plugin/rules/derive", "plugin/rules/reference", "plugin/rules/settings", "plugin/rules/visibility",
 }
 
-// TestPublic holds the packages that can be imported from outside to the list.
+// TestPublic checks that public lists exactly the packages that other modules can
+// import.
 func TestPublic(t *testing.T) {
 	var found []string
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		inside := slices.ContainsFunc(strings.Split(p.ImportPath, "/"), func(dir string) bool { return dir == "internal" || dir == "testdata" })
 		if p.Name != "main" && !inside && p.ImportPath != "" && !within(p.ImportPath, "examples") {
 			found = append(found, p.ImportPath)
@@ -80,26 +80,27 @@ func TestPublic(t *testing.T) {
 	want := slices.Sorted(slices.Values(public))
 	for _, p := range found {
 		if !slices.Contains(want, p) {
-			t.Errorf("%s can be imported by every module: make it internal, or name it in public", p)
+			t.Errorf("%s can be imported by every module: make it internal, or add it to public", p)
 		}
 	}
 	for _, p := range want {
 		if !slices.Contains(found, p) {
-			t.Errorf("public names %s, which cannot be imported", p)
+			t.Errorf("public lists %s, which cannot be imported", p)
 		}
 	}
 }
 
-// layer is a folder, and what its packages may import.
+// layer is a folder with the packages that its packages may import.
 type layer struct {
 	folder string
 	may    []string
 }
 
-// layers lists which packages of this module the packages of a layer may import
-// besides those of their own layer. /... means a package and all below it. The first
-// folder that contains a package is its layer, and the order is the direction:
-// programs and front ends at the top, the contract at the bottom.
+// layers lists the packages of this module that the packages of a layer may import, in
+// addition to those of their own layer. /... means a package and all packages below it.
+// A package belongs to the first layer whose folder contains it. The order is the
+// direction of dependencies: programs and front ends at the top, the contract at the
+// bottom.
 var layers = []layer{
 	{"examples", []string{"host/...", "abi/...", "plugin/wasm"}},
 	{"host/cmd", []string{"host/...", "abi/...", "plugin/wasm"}},
@@ -139,7 +140,7 @@ var layers = []layer{
 }
 
 func TestLayers(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		from := layerOf(p.ImportPath)
 		if from < 0 {
 			continue
@@ -167,21 +168,21 @@ func allowed(path string, patterns []string) bool {
 	return false
 }
 
-// TestDependencies holds the few rules about other people's packages.
+// TestDependencies checks the rules for imports from other modules and of testing.
 func TestDependencies(t *testing.T) {
-	for _, p := range list(t) {
+	for _, p := range listPackages(t) {
 		for _, imp := range p.Imports {
 			dotted := strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
 			switch {
 			case within(p.ImportPath, "abi") && dotted && !strings.HasPrefix(imp, module+"/abi") && imp != "github.com/tidwall/gjson":
-				t.Errorf("%s imports %s; abi has the standard library and gjson alone", p.ImportPath, imp)
+				t.Errorf("%s imports %s; abi may import only the standard library and gjson", p.ImportPath, imp)
 			case strings.HasPrefix(imp, "github.com/tetratelabs/wazero") && !within(p.ImportPath, "host/internal/engine"):
 				t.Errorf("%s imports %s; only host/internal/engine uses wazero", p.ImportPath, imp)
 			case within(p.ImportPath, "plugin") && !within(p.ImportPath, "plugin/wasm") && dotted && !strings.HasSuffix(p.ImportPath, "test") &&
 				!strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson" && imp != "github.com/extism/go-pdk":
-				t.Errorf("%s imports %s; the guest has gjson and the Extism PDK alone", p.ImportPath, imp)
+				t.Errorf("%s imports %s; the guest may import only gjson and the Extism PDK", p.ImportPath, imp)
 			case within(p.ImportPath, "host/store/internal") && (imp == "database/sql" || dotted && !strings.HasPrefix(imp, module+"/") && imp != "github.com/tidwall/gjson"):
-				t.Errorf("%s imports %s; what stores share knows no driver", p.ImportPath, imp)
+				t.Errorf("%s imports %s; packages shared by stores must not depend on a driver", p.ImportPath, imp)
 			case imp == "testing" && !strings.HasSuffix(p.ImportPath, "test"):
 				t.Errorf("%s imports testing; only packages named …test may", p.ImportPath)
 			}
@@ -624,8 +625,8 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestVerbs asks build.sh for help and for a verb that it does not have.
-func TestVerbs(t *testing.T) {
+// TestBuildVerbs runs build.sh with help and with an unknown verb.
+func TestBuildVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
 	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "long", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
@@ -634,13 +635,13 @@ func TestVerbs(t *testing.T) {
 	}
 	var failed *exec.ExitError
 	out, err := exec.Command("./build.sh", "nonsense").CombinedOutput()
-	if !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), "there is no verb nonsense") {
-		t.Errorf("an unknown verb: %v, %s", err, out)
+	if !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), "unknown verb nonsense") {
+		t.Errorf("unknown verb: %v, %s", err, out)
 	}
 }
 
-// commands splits shell blocks into commands, without comments, and joins lines
-// that end in a backslash.
+// commands splits shell blocks into commands. It removes comments and joins lines that
+// end in a backslash.
 func commands(blocks []string) []string {
 	var all []string
 	for _, line := range strings.Split(strings.ReplaceAll(strings.Join(blocks, "\n"), "\\\n", " "), "\n") {

@@ -1,21 +1,20 @@
-// Package abi is the contract between a Parley plugin and the program that
-// hosts it: the names of exports and imports, the JSON messages that cross the
-// boundary, the error codes, and the schemas of the tools. README.md in this folder
-// is the normative text; the package depends on gjson beside the standard library, and
-// builds with Go and TinyGo.
+// Package abi is the contract between a Parley plugin and its host: the names of
+// exports and imports, the JSON messages that cross the boundary, the error codes, and
+// the schemas of the tools. README.md in this folder is the normative text. The package
+// imports the standard library and gjson only, and builds with Go and TinyGo.
 //
-// Each message is a struct with a table of its members (package jsonobject), which is
-// its encoder, its decoder and its strict check: plugin and host read and write it by the
-// same rows. A side that takes in what it cannot trust reads strictly: the plugin its
-// inputs, the host requests and step results. The plugin reads replies tolerantly, and a
-// host its stored rows, because these may get members.
+// Each message is a struct with a table of its members (package jsonobject). The table
+// is the message's encoder, decoder and strict check, and plugin and host share it.
+// Each side reads untrusted JSON strictly: the plugin its inputs, the host requests and
+// step results. The plugin reads replies tolerantly, and a host reads stored rows
+// tolerantly, because later versions may add members to them.
 package abi
 
-// Version is the ABI version that both sides name in every exchange.
+// Version is the ABI version, the member "abi" of every input and description.
 const Version = 1
 
 // Exports of a plugin. Each follows the Extism convention: no parameters, an
-// i32 result (0 = ok), input and output through the Extism environment.
+// i32 result (0 = ok), input and output through Extism kernel calls.
 const (
 	ExportDescribe = "describe"
 	ExportDerive   = "derive"
@@ -23,15 +22,15 @@ const (
 	ExportResume   = "resume"
 )
 
-// ExportInput and DirectReply are the direct way of moving bytes, which a host may
-// take instead of the Extism environment: README.md, "Direct memory".
+// ExportInput and DirectReply belong to direct memory, which a host may use instead of
+// Extism kernel calls to move bytes: README.md, section 7.
 const (
 	ExportInput = "parley_input" // (length i32) -> (pointer i32)
 	DirectReply = 1 << 63        // in the argument of an import: copy the pending reply to this pointer
 )
 
-// ImportModule holds the three families of host functions, each (i64) → i64
-// over JSON. EnvModule is the Extism environment itself.
+// ImportModule holds the host functions, one per namespace: store, agent and deliver.
+// Each is (i64) → i64 over JSON. EnvModule holds the Extism kernel functions.
 const (
 	ImportModule  = "extism:host/user"
 	ImportStore   = "store"
@@ -56,8 +55,8 @@ const (
 	OpSend    = "send"    // deliver, a write
 )
 
-// Capabilities are the operations of the host functions, each with its import, as a
-// description's capabilities name them.
+// Capabilities lists the operations of the host functions as "namespace.operation", the
+// form of a description's capabilities.
 var Capabilities = []string{
 	ImportStore + "." + OpGet, ImportStore + "." + OpResolve, ImportStore + "." + OpList, ImportStore + "." + OpHistory,
 	ImportStore + "." + OpCreate, ImportStore + "." + OpArchive, ImportStore + "." + OpDelete,
@@ -65,7 +64,7 @@ var Capabilities = []string{
 	ImportDeliver + "." + OpSend,
 }
 
-// Writes lists, by import, the operations that record an effect. Every other
+// Writes lists, by namespace, the operations that record an effect. Every other
 // operation reads.
 var Writes = map[string][]string{
 	ImportStore:   {OpCreate, "patch", OpArchive, OpDelete},
@@ -73,9 +72,9 @@ var Writes = map[string][]string{
 	ImportDeliver: {OpSend},
 }
 
-// IsWrite reports whether op of the import family records an effect.
-func IsWrite(family, op string) bool {
-	for _, w := range Writes[family] {
+// IsWrite reports whether op of the namespace records an effect.
+func IsWrite(namespace, op string) bool {
+	for _, w := range Writes[namespace] {
 		if w == op {
 			return true
 		}
@@ -95,9 +94,9 @@ const (
 // Limits of version 1, in bytes unless said otherwise.
 const (
 	MaxState        = 64 << 10 // opaque state of a wait
-	MaxString       = 64 << 10 // a longer JSON string of a message is cut by the host (see Cut)
-	MaxMessage      = 1 << 20  // a longer message is shortened further, or emptied (see Cut)
-	DefaultMaxBytes = 1 << 20  // reply of list and history when maxBytes is absent
+	MaxString       = 64 << 10 // a longer JSON string of a message is truncated by the host (see Cut)
+	MaxMessage      = 1 << 20  // a longer message is truncated further, or emptied (see Cut)
+	DefaultMaxBytes = 1 << 20  // largest reply of list and history when maxBytes is absent
 	MaxDepth        = 64       // levels of nesting in any JSON document
 	MaxSafeInteger  = 1 << 53  // largest magnitude of a number
 	MaxSessionKey   = 512      // bytes of a session key or reference
@@ -108,6 +107,6 @@ const (
 	MaxText         = 1 << 20  // message of a run, its context, text of a delivery
 	MaxNote         = 1 << 10  // note of a step result
 	MaxLabel        = 64       // characters of a session's label
-	MaxName         = 200      // characters of a model, or of a level of thinking
-	MaxHops         = 8        // flows that may lead to one another (S5.6)
+	MaxName         = 200      // characters of a model name or a thinking level
+	MaxHops         = 8        // flows in one chain, each started by a run of the one before (S5.6)
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// TestEncoders fixes the JSON of every message: required members always,
+// TestEncoders pins the JSON of every message: required members are always written,
 // optional ones only when set.
 func TestEncoders(t *testing.T) {
 	yes, n, cost := true, int64(0), 0.0125
@@ -75,33 +75,33 @@ func TestEncoders(t *testing.T) {
 	}
 }
 
-func TestErrorsMatchTheirCode(t *testing.T) {
+func TestErrorMatchesCode(t *testing.T) {
 	cause := errors.New("cause")
 	err := fmt.Errorf("layer: %w", &abi.Error{Code: abi.Limit, Message: "too much", Cause: cause})
 	if !errors.Is(err, abi.Limit) || errors.Is(err, abi.Internal) || !errors.Is(err, cause) {
-		t.Errorf("%v does not match as it should", err)
+		t.Errorf("%v: want a match with abi.Limit and with the cause only", err)
 	}
 	if (&abi.Error{Code: abi.Limit}).Error() != "limit" {
-		t.Error("an error without a message does not say its code")
+		t.Error("the text of an error without a message is not its code")
 	}
 }
 
 func TestIsWrite(t *testing.T) {
 	for _, op := range []string{abi.OpCreate, abi.OpArchive, abi.OpDelete} {
 		if !abi.IsWrite(abi.ImportStore, op) {
-			t.Errorf("store.%s is no write", op)
+			t.Errorf("IsWrite(store, %s) = false, want true", op)
 		}
 	}
-	for family, ops := range abi.Writes {
+	for namespace, ops := range abi.Writes {
 		for _, op := range ops {
-			if !abi.IsWrite(family, op) {
-				t.Errorf("%s.%s", family, op)
+			if !abi.IsWrite(namespace, op) {
+				t.Errorf("IsWrite(%s, %s) = false, want true", namespace, op)
 			}
 		}
 	}
 	for _, read := range [][2]string{{"store", "get"}, {"store", "run"}, {"agent", "status"}, {"other", "create"}, {"agent", "archive"}, {"deliver", "delete"}} {
 		if abi.IsWrite(read[0], read[1]) {
-			t.Errorf("%s.%s counts as a write", read[0], read[1])
+			t.Errorf("IsWrite(%s, %s) = true, want false", read[0], read[1])
 		}
 	}
 }

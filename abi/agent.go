@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// StatusRequest asks the import agent how a run stands.
+// StatusRequest asks for the state of a run.
 // Reply: {"run": {…} | null}.
 type StatusRequest struct {
 	RunID string
@@ -19,7 +19,7 @@ var statusMembers = jsonobject.New(
 	jsonobject.Required("runId", name, func(r *StatusRequest) any { return &r.RunID }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *StatusRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return statusMembers.Read(v, r, mode)
 }
@@ -27,9 +27,9 @@ func (r *StatusRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobje
 // AppendJSON appends the request's JSON.
 func (r *StatusRequest) AppendJSON(b []byte) []byte { return statusMembers.Append(b, r) }
 
-// WaitsRequest asks the import agent whether a run of a session that has not
-// ended waits for the caller's run, itself or through others: a wait for that
-// session could not end (S4.4). Reply: {"waits": bool}.
+// WaitsRequest asks whether an unfinished run of a session waits for the caller's run,
+// directly or through other runs. If it does, waiting for that session would be a
+// deadlock (S4.4). Reply: {"waits": bool}.
 type WaitsRequest struct {
 	SessionKey string
 }
@@ -39,7 +39,7 @@ var waitsMembers = jsonobject.New(
 	jsonobject.Required("sessionKey", name, func(r *WaitsRequest) any { return &r.SessionKey }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *WaitsRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return waitsMembers.Read(v, r, mode)
 }
@@ -47,26 +47,26 @@ func (r *WaitsRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobjec
 // AppendJSON appends the request's JSON.
 func (r *WaitsRequest) AppendJSON(b []byte) []byte { return waitsMembers.Append(b, r) }
 
-// Groups bound how many runs are executed at once; a run of GroupNested is
-// never held back by others.
+// Groups of runs. A host bounds the number of concurrent runs of each group, except
+// GroupNested.
 const (
 	GroupMain     = "main"     // messages from outside
 	GroupSubagent = "subagent" // spawned children
-	GroupNested   = "nested"   // what tools start
+	GroupNested   = "nested"   // runs started by tools
 )
 
-// RunRequest records the effect that a run is queued in a session: one user
-// message, answered by the session's agent. Reply: {"runId": TEXT}. Refused are
-// a session that is not stored (NotFound), and one to which send policy closes
-// the way (Forbidden, S8).
+// RunRequest records the effect of queueing a run in a session: one user message,
+// answered by the session's agent. Reply: {"runId": TEXT}. The host refuses a session
+// that is not stored (NotFound), and one to which the send policy denies messages
+// (Forbidden, S8).
 type RunRequest struct {
 	SessionKey     string // canonical
-	Message        string // of the user message, not blank
-	Context        string // for the agent alone, not kept in the transcript
-	Source         string // the session on whose behalf: one in which this flow started a run, or the caller's, which is the default
+	Message        string // text of the user message, not blank
+	Context        string // passed to the agent, not stored in the transcript
+	Source         string // session that sends the message: the caller's (the default), or one in which this flow started a run
 	Group          string // GroupSubagent for the first run of a session that this step creates, else GroupNested
 	NoTools        bool
-	TimeoutSeconds int // from the run's start; 0: as configured, and in GroupSubagent none
+	TimeoutSeconds int // from the run's start; 0: the configured limit, or no limit in GroupSubagent
 }
 
 var runRequestMembers = jsonobject.New(
@@ -80,7 +80,7 @@ var runRequestMembers = jsonobject.New(
 	jsonobject.Optional("timeoutSeconds", between(0, math.MaxInt32), func(r *RunRequest) any { return &r.TimeoutSeconds }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *RunRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return runRequestMembers.Read(v, r, mode)
 }
@@ -88,13 +88,14 @@ func (r *RunRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.
 // AppendJSON appends the request's JSON.
 func (r *RunRequest) AppendJSON(b []byte) []byte { return runRequestMembers.Append(b, r) }
 
-// SendRequest records the effect that a text is delivered to the channel of a
-// session, resolved when it is posted (S9). Reply: {"deliveryId": TEXT}.
+// SendRequest records the effect of delivering a text to the channel of a session. The
+// host resolves the destination when it posts the text (S9).
+// Reply: {"deliveryId": TEXT}.
 type SendRequest struct {
 	SessionKey string
 	Text       string
-	RunID      string // whose answer it is
-	AtCall     bool   // to the caller's session, by its target as it was when the flow was called
+	RunID      string // run whose answer the text is
+	AtCall     bool   // deliver to the caller's session, at its destination when the flow was called
 }
 
 var sendMembers = jsonobject.New(
@@ -105,7 +106,7 @@ var sendMembers = jsonobject.New(
 	jsonobject.Optional("atCall", flag, func(r *SendRequest) any { return &r.AtCall }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *SendRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return sendMembers.Read(v, r, mode)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Caller is who asks: a session with its agent, or the operator (S0.3). The
-// host sets it from the connection's credentials or the run's token, never from
-// tool arguments.
+// Caller identifies the caller of a tool: a session with its agent, or the operator
+// (S0.3). The host sets it from the connection's credentials or the run's token, never
+// from tool arguments.
 type Caller struct {
 	SessionKey string `json:"sessionKey,omitempty"` // canonical; empty for the operator
 	AgentID    string `json:"agentId,omitempty"`
@@ -18,10 +18,10 @@ type Caller struct {
 	ThreadID   string `json:"threadId,omitempty"`
 	Sandboxed  bool   `json:"sandboxed"`
 	Depth      int    `json:"depth"`           // 0, or 1 for a spawned child
-	Hops       int    `json:"hops"`            // how many flows in a row led here (S5.6)
-	RunID      string `json:"runId,omitempty"` // the run that calls, if one does
+	Hops       int    `json:"hops"`            // length of the chain of flows that led to this call (S5.6)
+	RunID      string `json:"runId,omitempty"` // calling run, if any
 	Operator   bool   `json:"operator,omitempty"`
-	Attempt    int    `json:"-"` // which attempt at that run; the host's own, and not sent
+	Attempt    int    `json:"-"` // attempt of that run; internal to the host, not sent
 }
 
 var callerMembers = jsonobject.New(
@@ -38,7 +38,7 @@ var callerMembers = jsonobject.New(
 	jsonobject.Optional("operator", flag, func(c *Caller) any { return &c.Operator }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (c *Caller) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return callerMembers.Read(v, c, mode)
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// CreateRequest records the effect that a child session is created, which belongs
-// to the caller's session: the host makes its key, agent:<agentId>:subagent:<id>,
-// and its sessionId, holds it to the sandbox when the caller is held to it, and
-// creates the caller's session too if that is not stored yet.
-// Reply: {"sessionKey": TEXT, "sessionId": TEXT}. Refused with Forbidden when the
-// caller is a child itself, or has MaxActive children at work.
+// CreateRequest records the effect of creating a child of the caller's session. The
+// host generates its key, agent:<agentId>:subagent:<id>, and its sessionId. The child
+// of a sandboxed caller is sandboxed. The host also creates the caller's session if
+// that is not stored yet. Reply: {"sessionKey": TEXT, "sessionId": TEXT}. The host
+// refuses with Forbidden when the caller is itself a child, or has MaxActive active
+// children.
 type CreateRequest struct {
 	AgentID       string
 	Label         string
-	Model         string // that its runs are to use
+	Model         string // model for the child's runs
 	ThinkingLevel string
-	MaxActive     int // children of the caller's session whose first run has not ended; 0: no bound
+	MaxActive     int // most children of the caller's session whose first run has not ended; 0: no limit
 }
 
 var createMembers = jsonobject.New(
@@ -31,7 +31,7 @@ var createMembers = jsonobject.New(
 	jsonobject.Optional("maxActive", between(0, math.MaxInt32), func(r *CreateRequest) any { return &r.MaxActive }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *CreateRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return createMembers.Read(v, r, mode)
 }
@@ -39,10 +39,10 @@ func (r *CreateRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobje
 // AppendJSON appends the request's JSON.
 func (r *CreateRequest) AppendJSON(b []byte) []byte { return createMembers.Append(b, r) }
 
-// ArchiveRequest records the effect that a child session which this flow has
-// created is archived: it leaves the lists, and takes no more messages. Reply: {}.
-// Refused with Conflict while a run of it has not ended, and with NotFound when it
-// is not stored.
+// ArchiveRequest records the effect of archiving a child session that this flow
+// created. An archived session is not listed and accepts no messages. Reply: {}. The
+// host refuses with Conflict while a run of the session has not ended, and with
+// NotFound when the session is not stored.
 type ArchiveRequest struct {
 	SessionKey string
 }
@@ -52,7 +52,7 @@ var archiveMembers = jsonobject.New(
 	jsonobject.Required("sessionKey", name, func(r *ArchiveRequest) any { return &r.SessionKey }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *ArchiveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return archiveMembers.Read(v, r, mode)
 }
@@ -60,9 +60,8 @@ func (r *ArchiveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobj
 // AppendJSON appends the request's JSON.
 func (r *ArchiveRequest) AppendJSON(b []byte) []byte { return archiveMembers.Append(b, r) }
 
-// DeleteRequest records the effect that a child session which this flow has
-// created is deleted, with its transcript. Reply and refusals are those of
-// ArchiveRequest.
+// DeleteRequest records the effect of deleting a child session that this flow created,
+// with its transcript. Its reply and refusals are the same as for ArchiveRequest.
 type DeleteRequest struct {
 	SessionKey string
 }
@@ -72,7 +71,7 @@ var deleteMembers = jsonobject.New(
 	jsonobject.Required("sessionKey", name, func(r *DeleteRequest) any { return &r.SessionKey }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *DeleteRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return deleteMembers.Read(v, r, mode)
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Code says what kind of failure happened. Codes are compared; texts are for
-// people. A Code is itself an error, so that errors.Is(err, abi.NotFound) works
-// on every wrapped *Error.
+// Code is the kind of a failure. Programs compare codes; texts are for people. A Code
+// is itself an error, so that errors.Is(err, abi.NotFound) works on every wrapped
+// *Error.
 type Code string
 
 const (
 	InvalidArgs Code = "invalid_args" // the request is malformed or an argument is wrong
-	NotFound    Code = "not_found"    // what was named does not exist, or not for this caller
+	NotFound    Code = "not_found"    // the named object does not exist, or not for this caller
 	Forbidden   Code = "forbidden"    // a setting or the kind of call forbids it
-	Conflict    Code = "conflict"     // what the step relied on has changed
-	Limit       Code = "limit"        // a limit of the sandbox was reached
-	Unsupported Code = "unsupported"  // this version does not know it
+	Conflict    Code = "conflict"     // state that the step relied on has changed
+	Limit       Code = "limit"        // a limit of the sandbox was exceeded
+	Unsupported Code = "unsupported"  // unknown to this version
 	Internal    Code = "internal"     // everything else; details are in the host's log
 )
 
 func (c Code) Error() string { return string(c) }
 
-// Known reports whether c is one of the codes above. Unknown codes cross the
+// Known reports whether c is one of the codes above. An unknown code crosses the
 // boundary as Internal.
 func (c Code) Known() bool {
 	switch c {
@@ -33,8 +33,8 @@ func (c Code) Known() bool {
 	return false
 }
 
-// Error is a failure with its code and a text for people. It matches its code
-// with errors.Is and unwraps to its cause, which never crosses the boundary.
+// Error is a failure with a code and a text for people. It matches its code with
+// errors.Is and unwraps to its cause. The cause never crosses the boundary.
 type Error struct {
 	Code    Code
 	Message string
@@ -66,7 +66,7 @@ var errorMembers = jsonobject.New(
 	jsonobject.Required("message", text, func(e *Error) any { return &e.Message }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (e *Error) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return errorMembers.Read(v, e, mode)
 }
@@ -74,8 +74,8 @@ func (e *Error) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Probl
 // AppendJSON appends the code and the message.
 func (e *Error) AppendJSON(b []byte) []byte { return errorMembers.Append(b, e) }
 
-// AppendError appends {"error": {code, message}}: a step that failed, or a host
-// function's refusal. Unknown codes become Internal.
+// AppendError appends {"error": {code, message}}, the output of a failed step or the
+// refusal of a host function. An unknown code becomes Internal.
 func AppendError(b []byte, code Code, message string) []byte {
 	if !code.Known() {
 		code = Internal

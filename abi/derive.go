@@ -7,35 +7,35 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Question is the input of the export "derive": what follows from this session under
-// these settings? AppendJSON sends the members of a session that version 1 has and no
-// others, as README.md, section 2, demands of every host.
+// Question is the derive request, the input of the export "derive": a session and the
+// settings, for which the plugin returns the session context. AppendJSON sends only the
+// session members of version 1, as README.md, section 2, requires of every host.
 type Question struct {
 	Session Session
-	Target  *Target // when it is about another one than the session's
-	Config  []byte  // JSON object with all members that the host has
+	Target  *Target // destination to check instead of the session's own; nil: the session's
+	Config  []byte  // JSON object with all settings that the host has
 }
 
 var questionMembers = jsonobject.New(
 	jsonobject.Required("abi", anything, func(*Question) any { return version{} }),
-	jsonobject.Required("session", object, func(q *Question) any { return (*asked)(&q.Session) }),
+	jsonobject.Required("session", object, func(q *Question) any { return (*sessionV1)(&q.Session) }),
 	jsonobject.Optional("target", object, func(q *Question) any { return jsonobject.Maybe(&q.Target) }),
 	jsonobject.Optional("config", anything, func(q *Question) any { return &q.Config }),
 )
 
-// asked is the session in a question, an input of version 1: members that a stored
-// session gets later stand behind transcriptPath in its table, and are no part of it.
-type asked Session
+// sessionV1 is the session of a derive request. Members that stored sessions get after
+// version 1 follow transcriptPath in the table; the request must not have them.
+type sessionV1 Session
 
-var askedMembers = sessionMembers.UpTo("transcriptPath")
+var sessionV1Members = sessionMembers.UpTo("transcriptPath")
 
-func (a *asked) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
-	return askedMembers.Read(v, (*Session)(a), mode)
+func (s *sessionV1) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return sessionV1Members.Read(v, (*Session)(s), mode)
 }
 
-func (a *asked) AppendJSON(b []byte) []byte { return askedMembers.Append(b, (*Session)(a)) }
+func (s *sessionV1) AppendJSON(b []byte) []byte { return sessionV1Members.Append(b, (*Session)(s)) }
 
-// ReadJSON reads what AppendJSON wrote. Config is a part of the document that is read.
+// ReadJSON reads the JSON that AppendJSON writes. Config is a slice of the document.
 func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return questionMembers.Read(v, q, mode)
 }
@@ -43,20 +43,20 @@ func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pr
 // AppendJSON appends the input's JSON.
 func (q *Question) AppendJSON(b []byte) []byte { return questionMembers.Append(b, q) }
 
-// Facts are what follows from a session and the settings: the result of the export
-// "derive".
+// Facts is the session context: everything that the plugin derives from a session and
+// the settings. It is the result of the export "derive".
 type Facts struct {
 	AgentID string
-	Kind    string // with main sessions told apart (S1.6)
-	Hidden  bool   // never listed, never found (S1.2, S1.3)
-	Channel string // that it is shown with, and that rules are asked about (S1.7)
-	Receive error  // why no message may enter it (S8.1); nil: one may
-	Deliver error  // why nothing is delivered for it (S8.3, S9); nil: to Target
-	Target  Target // zero: there is none
-	Caller  Caller // who speaks as it
+	Kind    string // one of the six kinds, main included (S1.6)
+	Hidden  bool   // never listed or found (S1.2, S1.3)
+	Channel string // shown for the session, and matched by policy rules (S1.7)
+	Receive error  // reason why messages may not enter the session (S8.1); nil: they may
+	Deliver error  // reason why nothing is delivered for the session (S8.3, S9); nil: Target is used
+	Target  Target // destination of deliveries; zero: none
+	Caller  Caller // caller of a call that the session makes
 }
 
-// AppendResult appends {"result": facts}, the output of derive.
+// AppendResult appends {"result": context}, the output of derive.
 func (f *Facts) AppendResult(b []byte) []byte {
 	o := jsonappend.Open(b)
 	r := jsonappend.Open(o.Key("result"))
@@ -64,9 +64,9 @@ func (f *Facts) AppendResult(b []byte) []byte {
 	r.String("kind", f.Kind)
 	r.Bool("hidden", f.Hidden)
 	r.String("channel", f.Channel)
-	receive := openVerdict(r.Key("receive"), f.Receive)
+	receive := openDecision(r.Key("receive"), f.Receive)
 	r.Value(receive.Close())
-	deliver := openVerdict(r.Key("deliver"), f.Deliver)
+	deliver := openDecision(r.Key("deliver"), f.Deliver)
 	if !f.Target.IsZero() {
 		deliver.Value(f.Target.AppendJSON(deliver.Key("target")))
 	}
@@ -76,7 +76,7 @@ func (f *Facts) AppendResult(b []byte) []byte {
 	return o.Close()
 }
 
-func openVerdict(b []byte, reason error) jsonappend.Object {
+func openDecision(b []byte, reason error) jsonappend.Object {
 	o := jsonappend.Open(b)
 	o.Bool("allowed", reason == nil)
 	if reason != nil {

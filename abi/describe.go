@@ -13,10 +13,10 @@ type Description struct {
 	ABI          int
 	Name         string
 	Version      string
-	StateVersion int    // version of the states that this plugin writes
-	Resumes      [2]int // oldest and newest state version that it reads
-	// Capabilities are the operations of host functions that it asks for, names of
-	// abi.Capabilities. It gets no others.
+	StateVersion int    // version of the states that the plugin writes
+	Resumes      [2]int // oldest and newest state version that the plugin reads
+	// Capabilities are the operations of host functions that the plugin requires, a
+	// subset of abi.Capabilities. The host forbids all others.
 	Capabilities []string
 	Tools        []Tool
 }
@@ -31,7 +31,7 @@ var descriptionMembers = jsonobject.New(
 	jsonobject.Required("tools", list, func(d *Description) any { return jsonobject.Items(&d.Tools) }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (d *Description) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return descriptionMembers.Read(v, d, mode)
 }
@@ -39,7 +39,7 @@ func (d *Description) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject
 // AppendJSON appends the description's JSON.
 func (d *Description) AppendJSON(b []byte) []byte { return descriptionMembers.Append(b, d) }
 
-// versionPair is the kind of an array of the oldest and the newest version.
+// versionPair is the kind of a member that holds the oldest and the newest version.
 type versionPair struct{}
 
 func (versionPair) String() string { return "an array of two whole numbers" }
@@ -49,7 +49,7 @@ func (versionPair) Check(v gjson.Result) jsonobject.Fault {
 	return jsonobject.WrongUnless(v.IsArray() && len(all) == 2 && whole.Check(all[0]) == 0 && whole.Check(all[1]) == 0)
 }
 
-// versions is a value of versionPair.
+// versions is the value of a versionPair member.
 type versions struct{ to *[2]int }
 
 func (r versions) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem {
@@ -79,7 +79,7 @@ type Tool struct {
 	Description  string
 	InputSchema  []byte // JSON Schema
 	OutputSchema []byte // JSON Schema
-	ReadOnly     bool   // a snapshot and no flow; every write and wait is forbidden
+	ReadOnly     bool   // one step on a snapshot, without a flow; writes and waits are forbidden
 	Needs        []string
 }
 
@@ -92,7 +92,8 @@ var toolMembers = jsonobject.New(
 	jsonobject.Always("needs", texts, func(t *Tool) any { return &t.Needs }),
 )
 
-// ReadJSON reads what AppendJSON wrote. The schemas are parts of the document that is read.
+// ReadJSON reads the JSON that AppendJSON writes. The schemas are slices of the
+// document.
 func (t *Tool) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return toolMembers.Read(v, t, mode)
 }

@@ -15,9 +15,9 @@ type CallInput struct {
 	Now        int64
 	AcceptedAt int64
 	Tool       string
-	Args       []byte // JSON as the caller sent it, checked; empty means {}
+	Args       []byte // JSON from the caller, checked; empty means {}
 	Caller     Caller
-	Config     []byte // JSON object with the members that the tool needs
+	Config     []byte // JSON object with the settings that the tool needs
 }
 
 var callMembers = jsonobject.New(
@@ -28,13 +28,13 @@ var callMembers = jsonobject.New(
 	jsonobject.Always("now", whole, func(c *CallInput) any { return &c.Now }),
 	jsonobject.Always("acceptedAt", whole, func(c *CallInput) any { return &c.AcceptedAt }),
 	jsonobject.Always("tool", text, func(c *CallInput) any { return &c.Tool }),
-	jsonobject.Always("args", anything, func(c *CallInput) any { return settings{&c.Args} }),
+	jsonobject.Always("args", anything, func(c *CallInput) any { return rawObject{&c.Args} }),
 	jsonobject.Always("caller", anything, func(c *CallInput) any { return &c.Caller }),
-	jsonobject.Always("config", anything, func(c *CallInput) any { return settings{&c.Config} }),
+	jsonobject.Always("config", anything, func(c *CallInput) any { return rawObject{&c.Config} }),
 )
 
-// ReadJSON reads what AppendJSON wrote. Args and Config are parts of the document that
-// is read.
+// ReadJSON reads the JSON that AppendJSON writes. Args and Config are slices of the
+// document.
 func (c *CallInput) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return callMembers.Read(v, c, mode)
 }
@@ -42,14 +42,14 @@ func (c *CallInput) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.P
 // AppendJSON appends the input's JSON.
 func (c *CallInput) AppendJSON(b []byte) []byte { return callMembers.Append(b, c) }
 
-// ResumeInput is the input of the export "resume": a further step of a flow
-// that was waiting.
+// ResumeInput is the input of the export "resume": a later step of a flow that was
+// waiting.
 type ResumeInput struct {
 	FlowID       string
 	Step         int
 	Now          int64
 	AcceptedAt   int64
-	State        []byte // JSON, as the step before returned it
+	State        []byte // JSON returned by the previous step
 	StateVersion int
 	Event        *Event
 	Caller       Caller
@@ -66,11 +66,11 @@ var resumeMembers = jsonobject.New(
 	jsonobject.Always("stateVersion", whole, func(r *ResumeInput) any { return &r.StateVersion }),
 	jsonobject.Always("event", anything, func(r *ResumeInput) any { return jsonobject.Maybe(&r.Event) }),
 	jsonobject.Always("caller", anything, func(r *ResumeInput) any { return &r.Caller }),
-	jsonobject.Always("config", anything, func(r *ResumeInput) any { return settings{&r.Config} }),
+	jsonobject.Always("config", anything, func(r *ResumeInput) any { return rawObject{&r.Config} }),
 )
 
-// ReadJSON reads what AppendJSON wrote. State and Config are parts of the document that
-// is read.
+// ReadJSON reads the JSON that AppendJSON writes. State and Config are slices of the
+// document.
 func (r *ResumeInput) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return resumeMembers.Read(v, r, mode)
 }
@@ -80,12 +80,12 @@ func (r *ResumeInput) AppendJSON(b []byte) []byte { return resumeMembers.Append(
 
 // Types of events.
 const (
-	EventRun    = "run"    // the run that was waited for has ended
-	EventTime   = "time"   // the time that was waited for has come
-	EventCancel = "cancel" // the flow is to end
+	EventRun    = "run"    // the awaited run has ended
+	EventTime   = "time"   // the awaited time has come
+	EventCancel = "cancel" // the flow must end
 )
 
-// Event is what woke a flow.
+// Event is the reason why a flow resumes.
 type Event struct {
 	Type string
 	At   int64
@@ -98,7 +98,7 @@ var eventMembers = jsonobject.New(
 	jsonobject.Optional("run", object, func(e *Event) any { return jsonobject.Maybe(&e.Run) }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (e *Event) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return eventMembers.Read(v, e, mode)
 }

@@ -25,33 +25,33 @@ const (
 // between is the kind of a whole number within bounds.
 func between(low, high int64) jsonobject.Kind { return jsonobject.Range{Low: low, High: high} }
 
-// operation is the member "op" of a request. The host has read it before it reads the
-// request.
+// operation is the member "op" of a request. The host reads it before the request, so
+// ReadJSON does nothing.
 type operation string
 
 func (operation) ReadJSON(gjson.Result, jsonobject.Mode) *jsonobject.Problem { return nil }
 
 func (o operation) AppendJSON(b []byte) []byte { return jsonappend.String(b, string(o)) }
 
-// version is the member "abi" of an input. The plugin has read it before it reads the
-// input.
+// version is the member "abi" of an input. The plugin reads it before the input, so
+// ReadJSON does nothing.
 type version struct{}
 
 func (version) ReadJSON(gjson.Result, jsonobject.Mode) *jsonobject.Problem { return nil }
 
 func (version) AppendJSON(b []byte) []byte { return strconv.AppendInt(b, Version, 10) }
 
-// settings is an object as JSON text; no text is an object without members.
-type settings struct{ json *[]byte }
+// rawObject is an object as JSON text. Empty text is written as {}.
+type rawObject struct{ json *[]byte }
 
-func (s settings) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem {
-	*s.json = jsonobject.View(v)
+func (o rawObject) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem {
+	*o.json = jsonobject.View(v)
 	return nil
 }
 
-func (s settings) AppendJSON(b []byte) []byte {
-	if len(*s.json) == 0 {
+func (o rawObject) AppendJSON(b []byte) []byte {
+	if len(*o.json) == 0 {
 		return append(b, "{}"...)
 	}
-	return append(b, *s.json...)
+	return append(b, *o.json...)
 }

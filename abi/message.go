@@ -6,11 +6,11 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Message is one transcript message as a host function gives it to the plugin.
+// Message is one transcript message in a reply of a host function.
 type Message struct {
-	Seq  int64  // position in the session's transcript, growing
-	JSON []byte // the raw message object, less what Cut names
-	Cut  []Cut  // what the host shortened
+	Seq  int64  // position in the session's transcript, ascending
+	JSON []byte // raw message object, truncated as Cut says
+	Cut  []Cut  // strings that the host truncated
 }
 
 var messageMembers = jsonobject.New(
@@ -19,7 +19,7 @@ var messageMembers = jsonobject.New(
 	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Cut) }),
 )
 
-// ReadJSON reads what AppendJSON wrote. JSON is a part of the document that is read.
+// ReadJSON reads the JSON that AppendJSON writes. JSON is a slice of the document.
 func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return messageMembers.Read(v, m, mode)
 }
@@ -27,12 +27,12 @@ func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the message's JSON.
 func (m *Message) AppendJSON(b []byte) []byte { return messageMembers.Append(b, m) }
 
-// Cut says that the JSON string at Path was longer than MaxString and holds only
-// its beginning. A message that stays over MaxMessage is emptied but for its
-// role and timestamp, and its Path is "", the whole document.
+// Cut describes a truncation: the JSON string at Path was longer than MaxString, and
+// the message holds only its beginning. A message that is still longer than MaxMessage
+// is reduced to its role and timestamp, with the Path "", the whole document.
 type Cut struct {
 	Path  string // JSON Pointer (RFC 6901) into the message
-	Bytes int64  // length before the cut: of the decoded string, or of the message
+	Bytes int64  // original length of the decoded string, or of the message
 }
 
 var cutMembers = jsonobject.New(
@@ -40,10 +40,10 @@ var cutMembers = jsonobject.New(
 	jsonobject.Required("bytes", whole, func(c *Cut) any { return &c.Bytes }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (c *Cut) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return cutMembers.Read(v, c, mode)
 }
 
-// AppendJSON appends the cut's JSON.
+// AppendJSON appends the truncation's JSON.
 func (c *Cut) AppendJSON(b []byte) []byte { return cutMembers.Append(b, c) }

@@ -6,24 +6,23 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Run states. All but the first two are final.
+// States of a run. All but the first two are final.
 const (
 	RunQueued  = "queued"
 	RunRunning = "running"
 	RunDone    = "done"
 	RunFailed  = "failed"
 	RunKilled  = "killed"  // aborted by the operator
-	RunTimeout = "timeout" // over its own time limit
+	RunTimeout = "timeout" // exceeded its own time limit
 )
 
-// Run is an agent run as the plugin sees it. Times are milliseconds, 0 until
-// they are known.
+// Run is an agent run as the plugin sees it. Times are milliseconds, 0 while unknown.
 type Run struct {
 	ID        string
 	Status    string // queued, running, done, failed, killed, timeout
 	Reply     string
 	Error     string
-	Model     string // the one that really ran
+	Model     string // model that was used
 	Usage     *Usage
 	StartedAt int64
 	EndedAt   int64
@@ -40,7 +39,7 @@ var runMembers = jsonobject.New(
 	jsonobject.Optional("endedAt", whole, func(r *Run) any { return &r.EndedAt }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *Run) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return runMembers.Read(v, r, mode)
 }
@@ -48,12 +47,12 @@ func (r *Run) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem
 // AppendJSON appends the run's JSON.
 func (r *Run) AppendJSON(b []byte) []byte { return runMembers.Append(b, r) }
 
-// Usage is what a model reported of a run. Absent counts are nil.
+// Usage is the usage that a model reported for a run. Absent counts are nil.
 type Usage struct {
 	Input  *int64   `json:"input,omitempty"`  // tokens
 	Output *int64   `json:"output,omitempty"` // tokens
 	Total  *int64   `json:"total,omitempty"`  // tokens
-	Cost   *float64 `json:"cost,omitempty"`   // dollars, when the host knows prices
+	Cost   *float64 `json:"cost,omitempty"`   // dollars, if the host knows prices
 }
 
 var usageMembers = jsonobject.New(
@@ -63,7 +62,7 @@ var usageMembers = jsonobject.New(
 	jsonobject.Optional("cost", number, func(u *Usage) any { return &u.Cost }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (u *Usage) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return usageMembers.Read(v, u, mode)
 }

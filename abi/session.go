@@ -6,26 +6,26 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Session is a stored session as the plugin sees it: facts, not yet shaped for
-// a caller. Strings are trimmed; absent is empty. Times are milliseconds.
+// Session is a stored session as the plugin sees it, not yet filtered or renamed for a
+// caller. Strings are trimmed; an absent one is empty. Times are milliseconds.
 type Session struct {
 	Key             string // canonical (S1.1)
 	AgentID         string
-	Kind            string // structural kind of the key: group, cron, hook, node, other; "main" depends on settings (S1.6). The plugin goes by the key
+	Kind            string // structural kind of the key: group, cron, hook, node, other; "main" depends on settings (S1.6). The plugin derives the kind from the key
 	SessionID       string
 	UpdatedAt       int64
 	Label           string
 	DisplayName     string
 	Subject         string
 	ChatType        string // direct, group, channel, or empty when unknown
-	Channel         string // recorded on the entry; the tool's rules for showing one are S1.7
+	Channel         string // as stored; S1.7 defines the channel that the tools show
 	DeliveryContext Target
 	LastChannel     string
 	LastTo          string
 	LastAccountID   string
 	LastThreadID    string
-	Model           string // the model that last really ran
-	ModelOverride   string // the model that runs here are to use
+	Model           string // model of the last run
+	ModelOverride   string // model for the session's runs
 	ContextTokens   *int64
 	TotalTokens     *int64
 	ThinkingLevel   string
@@ -34,14 +34,14 @@ type Session struct {
 	AbortedLastRun  *bool
 	SendPolicy      string // the session's own override: allow, deny, or empty
 	SpawnedBy       string // canonical key of the parent
-	Sandboxed       bool   // its runs are held to the sandbox (S7.3), because who spawned it was
+	Sandboxed       bool   // sandboxed because the session that spawned it was (S7.3)
 	Status          string // running, done, failed, killed, timeout, or empty
 	ArchivedAt      int64  // 0 = not archived
 	TranscriptPath  string // best effort, for people
 }
 
-// sessionMembers ends with the members that came after version 1, which replies have and
-// questions do not (README.md, section 10): add them behind transcriptPath.
+// sessionMembers lists the members of version 1 up to transcriptPath. Add later members
+// after it: replies have them, derive requests do not (README.md, section 10).
 var sessionMembers = jsonobject.New(
 	jsonobject.Required("key", text, func(s *Session) any { return &s.Key }),
 	jsonobject.Always("agentId", text, func(s *Session) any { return &s.AgentID }),
@@ -74,7 +74,7 @@ var sessionMembers = jsonobject.New(
 	jsonobject.Optional("transcriptPath", text, func(s *Session) any { return &s.TranscriptPath }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (s *Session) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return sessionMembers.Read(v, s, mode)
 }
@@ -82,12 +82,12 @@ func (s *Session) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the session's JSON.
 func (s *Session) AppendJSON(b []byte) []byte { return sessionMembers.Append(b, s) }
 
-// Target is where a message is delivered (S9).
+// Target is the destination of a delivery (S9).
 type Target struct {
 	Channel   string `json:"channel,omitempty"`
 	To        string `json:"to,omitempty"`
 	AccountID string `json:"accountId,omitempty"`
-	ThreadID  string `json:"threadId,omitempty"` // always a string inside
+	ThreadID  string `json:"threadId,omitempty"` // a string even if the channel's ids are numbers
 }
 
 var targetMembers = jsonobject.New(
@@ -100,7 +100,7 @@ var targetMembers = jsonobject.New(
 // IsZero reports whether the target is empty.
 func (t *Target) IsZero() bool { return *t == Target{} }
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (t *Target) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return targetMembers.Read(v, t, mode)
 }

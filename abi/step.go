@@ -8,13 +8,13 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// StepResult is the output of a step that did not fail. Result answers the
-// caller, once in a flow; without Wait the flow is over.
+// StepResult is the output of a step that did not fail. Result answers the caller, once
+// in a flow. Without Wait the flow ends.
 type StepResult struct {
 	Result []byte // JSON object; empty: no answer in this step
-	Code   Code   // beside a Result that is a tool's failure (S0.1)
+	Code   Code   // set if Result is a tool's failure (S0.1)
 	Wait   *Wait
-	Note   string // how the flow stands, for people; kept until the next one
+	Note   string // status of the flow, for people; kept until the next note
 }
 
 var stepMembers = jsonobject.New(
@@ -24,7 +24,7 @@ var stepMembers = jsonobject.New(
 	jsonobject.Optional("note", text, func(r *StepResult) any { return &r.Note }),
 )
 
-// ReadJSON reads what AppendJSON wrote. Result is a part of the document that is read.
+// ReadJSON reads the JSON that AppendJSON writes. Result is a slice of the document.
 func (r *StepResult) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return stepMembers.Read(v, r, mode)
 }
@@ -38,10 +38,10 @@ func AppendResult(b, result []byte, code Code) []byte {
 	return (&StepResult{Result: result, Code: code}).AppendJSON(b)
 }
 
-// Wait says what wakes a flow next: a run that ends, a point in time, or
-// whichever comes first. State is given back to the step that follows.
+// Wait is the condition on which a flow resumes: the end of a run, a point in time, or
+// whichever comes first. The host passes State to the next step.
 type Wait struct {
-	Run          string // id; empty: none
+	Run          string // id of a run; empty: none
 	Until        int64  // milliseconds; 0: none
 	State        []byte // JSON, at most MaxState bytes
 	StateVersion int
@@ -54,7 +54,7 @@ var waitMembers = jsonobject.New(
 	jsonobject.Required("stateVersion", between(1, math.MaxInt32), func(w *Wait) any { return &w.StateVersion }),
 )
 
-// ReadJSON reads what AppendJSON wrote. State is a part of the document that is read.
+// ReadJSON reads the JSON that AppendJSON writes. State is a slice of the document.
 func (w *Wait) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return waitMembers.Read(v, w, mode)
 }

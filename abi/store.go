@@ -6,10 +6,10 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Scope limits a request to the sessions a caller may see (S7): the union of
-// its members. The zero Scope sees nothing; a nil *Scope, every session.
+// Scope limits a request to the sessions that a caller may see (S7): the union of its
+// members. The zero Scope contains no session; a nil *Scope means every session.
 type Scope struct {
-	Agents    []string // agent ids, with * for any run of characters
+	Agents    []string // agent ids; * matches any sequence of characters
 	Keys      []string // canonical session keys
 	SpawnedBy string   // children of this canonical key
 }
@@ -20,7 +20,7 @@ var scopeMembers = jsonobject.New(
 	jsonobject.Optional("spawnedBy", text, func(s *Scope) any { return &s.SpawnedBy }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (s *Scope) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return scopeMembers.Read(v, s, mode)
 }
@@ -39,7 +39,7 @@ var getMembers = jsonobject.New(
 	jsonobject.Required("sessionKey", name, func(r *GetRequest) any { return &r.SessionKey }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *GetRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return getMembers.Read(v, r, mode)
 }
@@ -47,8 +47,8 @@ func (r *GetRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.
 // AppendJSON appends the request's JSON.
 func (r *GetRequest) AppendJSON(b []byte) []byte { return getMembers.Append(b, r) }
 
-// ResolveRequest asks for the session with a sessionId, within a scope; the
-// newest if several have it. Global is as in ListRequest.
+// ResolveRequest asks for the session with a sessionId within a scope; the newest one if
+// several sessions have it. MainKey and Global are as in ListRequest.
 // Reply: {"session": {…} | null}.
 type ResolveRequest struct {
 	SessionID string
@@ -65,7 +65,7 @@ var resolveMembers = jsonobject.New(
 	jsonobject.Optional("global", text, func(r *ResolveRequest) any { return &r.Global }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *ResolveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return resolveMembers.Read(v, r, mode)
 }
@@ -73,23 +73,23 @@ func (r *ResolveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobj
 // AppendJSON appends the request's JSON.
 func (r *ResolveRequest) AppendJSON(b []byte) []byte { return resolveMembers.Append(b, r) }
 
-// ListRequest asks for sessions, newest first, then by key. Every member
-// narrows; the zero value of a filter does not.
+// ListRequest asks for sessions, newest first, then by key. All filters must match; the
+// zero value of a filter matches every session.
 // Reply: {"rows": [{"session": {…}, "messages": [Message…]}…], "more": bool}.
 type ListRequest struct {
 	Scope           *Scope
 	Kinds           []string // of the six kinds; empty = all
 	MainKey         string   // the <rest> of main sessions; empty = "main"
-	Global          string   // session.scope is "global": the agent to whom the session "global" belongs; others' main sessions are hidden
+	Global          string   // if session.scope is "global": agent to which the session "global" belongs; agents' own main sessions are hidden
 	AgentID         string
 	Label           string
-	Search          string // substring of key, label, displayName, subject; letters of either case
+	Search          string // case-insensitive substring of key, label, displayName or subject
 	ActiveSince     int64  // updatedAt at or after
 	IncludeArchived bool
-	After           *Position // continue behind this row
+	After           *Position // start after this row
 	Limit           int       // 1..MaxListLimit
-	Messages        int       // newest messages per row that are not tool results, oldest first
-	MaxBytes        int       // end the page early when the reply would be longer; at least one row is given
+	Messages        int       // number of newest messages per row, tool results excluded, oldest first
+	MaxBytes        int       // largest reply: the page ends early, but has at least one row
 }
 
 var listMembers = jsonobject.New(
@@ -109,7 +109,7 @@ var listMembers = jsonobject.New(
 	jsonobject.Optional("maxBytes", between(1, DefaultMaxBytes), func(r *ListRequest) any { return &r.MaxBytes }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *ListRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return listMembers.Read(v, r, mode)
 }
@@ -117,7 +117,7 @@ func (r *ListRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject
 // AppendJSON appends the request's JSON.
 func (r *ListRequest) AppendJSON(b []byte) []byte { return listMembers.Append(b, r) }
 
-// Position is a row's place in the order of a list.
+// Position is the position of a row in the order of a list.
 type Position struct {
 	UpdatedAt int64
 	Key       string
@@ -128,7 +128,7 @@ var positionMembers = jsonobject.New(
 	jsonobject.Required("key", name, func(p *Position) any { return &p.Key }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (p *Position) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return positionMembers.Read(v, p, mode)
 }
@@ -141,10 +141,10 @@ func (p *Position) AppendJSON(b []byte) []byte { return positionMembers.Append(b
 type HistoryRequest struct {
 	SessionKey   string
 	Before       int64 // only messages with a smaller seq; 0 = from the newest
-	Skip         int   // messages to pass over first, counted after ExcludeRoles
+	Skip         int   // messages to skip, counted after ExcludeRoles
 	Limit        int   // 1..MaxHistoryLimit
 	ExcludeRoles []string
-	MaxBytes     int // end early when the reply would be longer; at least one message is given
+	MaxBytes     int // largest reply: the page ends early, but has at least one message
 }
 
 var historyMembers = jsonobject.New(
@@ -157,7 +157,7 @@ var historyMembers = jsonobject.New(
 	jsonobject.Optional("maxBytes", between(1, DefaultMaxBytes), func(r *HistoryRequest) any { return &r.MaxBytes }),
 )
 
-// ReadJSON reads what AppendJSON wrote.
+// ReadJSON reads the JSON that AppendJSON writes.
 func (r *HistoryRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return historyMembers.Read(v, r, mode)
 }

@@ -1,6 +1,5 @@
-// Package jsonappend writes JSON by appending to a byte slice. It is what the
-// guest and the host write the ABI's messages with: no reflection, no
-// intermediate values, one growing buffer.
+// Package jsonappend writes JSON by appending to a byte slice. Guest and host write the
+// ABI's messages with it: no reflection, no intermediate values, one growing buffer.
 package jsonappend
 
 import (
@@ -48,14 +47,14 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
 }
 
-// Object appends members to a JSON object. The zero value is not usable: start
-// with Open and end with Close.
+// Object appends members to a JSON object. The zero value is not usable: the caller
+// must start with Open and end with Close.
 //
 //	o := jsonappend.Open(b)
 //	o.String("key", key)
 //	b = o.Close()
 //
-// The Opt methods leave out a zero value, as the ABI does for absent members.
+// The Opt methods omit zero values, as the ABI does for absent members.
 type Object struct {
 	b     []byte
 	comma bool
@@ -67,8 +66,8 @@ func Open(b []byte) Object { return Object{b: append(b, '{')} }
 // Close ends the object and returns the buffer.
 func (o *Object) Close() []byte { return append(o.b, '}') }
 
-// Key appends a member's name; the caller appends the value to the returned
-// buffer and gives it back with Value.
+// Key appends a member's name. The caller must append the value to the returned buffer
+// and pass the buffer to Value.
 func (o *Object) Key(name string) []byte {
 	if o.comma {
 		o.b = append(o.b, ',')
@@ -78,7 +77,7 @@ func (o *Object) Key(name string) []byte {
 	return append(o.b, ':')
 }
 
-// Value takes back the buffer that Key returned, with the value appended.
+// Value sets the buffer, which Key returned, after the caller appended the value.
 func (o *Object) Value(b []byte) { o.b = b }
 
 // String appends a string member.
@@ -90,7 +89,7 @@ func (o *Object) Int(name string, v int64) { o.Value(strconv.AppendInt(o.Key(nam
 // Bool appends a boolean member.
 func (o *Object) Bool(name string, v bool) { o.Value(strconv.AppendBool(o.Key(name), v)) }
 
-// Raw appends a member whose value is JSON text already.
+// Raw appends a member whose value is JSON text.
 func (o *Object) Raw(name string, v []byte) { o.Value(append(o.Key(name), v...)) }
 
 // Strings appends an array of strings; nil is an empty array.
@@ -117,7 +116,7 @@ func (o *Object) OptBool(name string, v bool) {
 	}
 }
 
-// OptRaw appends a member that is JSON text already, unless v is empty.
+// OptRaw appends a member whose value is JSON text, unless v is empty.
 func (o *Object) OptRaw(name string, v []byte) {
 	if len(v) > 0 {
 		o.Raw(name, v)

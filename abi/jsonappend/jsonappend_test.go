@@ -34,8 +34,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// FuzzString compares with the standard library: what is written reads back as
-// the same text, with U+FFFD for every byte that is no UTF-8.
+// FuzzString decodes the output with the standard library, which must return the same
+// text, with U+FFFD for every byte that is not valid UTF-8.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x00\x1f\x7f", "\xff\xc0\xaf", "\u2028<&>", "\xed\xa0\x80", "a\xe2\x82"} {
 		f.Add(s)
@@ -46,7 +46,7 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("%q: %v", s, err)
 		}
 		if want := string([]rune(s)); got != want {
-			t.Fatalf("%q became %q, want %q", s, got, want)
+			t.Fatalf("%q decodes as %q, want %q", s, got, want)
 		}
 	})
 }

@@ -2,20 +2,20 @@ package jsonappend
 
 import "math/bits"
 
-// PlainEnd returns the index of the first byte at or behind i that is not plain ASCII
-// inside a string: a quote, a backslash, a control character, or a byte of 0x80 and
-// above. It is len(text) if there is none.
+// PlainEnd returns the index of the first byte from i on that is not plain ASCII within
+// a JSON string: a quote, a backslash, a control character, or a byte above 0x7F. It
+// returns len(text) if all bytes are plain.
 //
-// Plain text is most of what Parley reads and writes. The function looks at eight
-// bytes at a time, because each round of a loop is counted against a guest's fuel.
+// Most text in messages is plain. The function examines eight bytes at a time, because
+// every iteration of a loop costs the guest fuel.
 func PlainEnd[T []byte | string](text T, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for i+8 <= len(text) {
 		v := Load64(text[i:])
 		quote := v ^ ones*'"'
 		slash := v ^ ones*'\\'
-		// A byte's high bit is set where the byte is one of those sought. Borrows
-		// may set more bits above the first such byte, but none below it.
+		// The high bit of each matching byte is set. Borrows may set more bits above
+		// the first matching byte, but none below it.
 		found := (v | ((v-ones*0x20)|(quote-ones)|(slash-ones))&^v) & highs
 		if found != 0 {
 			return i + bits.TrailingZeros64(found)>>3
@@ -31,7 +31,7 @@ func PlainEnd[T []byte | string](text T, i int) int {
 	return i
 }
 
-// Load64 reads eight bytes, of which the first counts least.
+// Load64 reads eight bytes in little-endian order.
 func Load64[T []byte | string](b T) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

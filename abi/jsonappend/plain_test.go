@@ -7,9 +7,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// TestEnd compares with looking at each byte: every byte at every place, beside
-// every other one, and random texts.
-func TestEnd(t *testing.T) {
+// TestPlainEnd compares PlainEnd with a loop over single bytes: every pair of bytes at
+// every position, and random texts.
+func TestPlainEnd(t *testing.T) {
 	check := func(text []byte, i int) {
 		t.Helper()
 		want := i
@@ -17,10 +17,10 @@ func TestEnd(t *testing.T) {
 			want++
 		}
 		if got := jsonappend.PlainEnd(text, i); got != want {
-			t.Fatalf("%q from %d: %d, want %d", text, i, got, want)
+			t.Fatalf("PlainEnd(%q, %d) = %d, want %d", text, i, got, want)
 		}
 		if got := jsonappend.PlainEnd(string(text), i); got != want {
-			t.Fatalf("%q as a string from %d: %d, want %d", text, i, got, want)
+			t.Fatalf("PlainEnd(string(%q), %d) = %d, want %d", text, i, got, want)
 		}
 	}
 	for at := range 8 {

@@ -71,14 +71,14 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	// The order of the members does not matter.
+	// Members may be in any order.
 	o, p := read(`{"yes":true,"big":2,"text":"t","small":1}`, jsonobject.Strict)
 	if want := (outer{text: "t", small: 1, big: 2, yes: true}); p != nil || !reflect.DeepEqual(*o, want) {
 		t.Errorf("got %+v, %v", o, p)
 	}
 }
 
-// An object of before does not have what came later.
+// TestUpTo checks that an earlier version neither writes nor accepts later members.
 func TestUpTo(t *testing.T) {
 	o, before := &outer{text: "t", big: 1, yes: true}, outerMembers.UpTo("big")
 	if got := before.Append(nil, o); string(got) != `{"text":"t","small":0,"big":1}` {
@@ -123,7 +123,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestOpenAndNullable reads as TestStrict does, but for unknown members and null.
+// TestOpenAndNullable checks the differences from Strict: unknown members and null.
 func TestOpenAndNullable(t *testing.T) {
 	for _, c := range []struct {
 		doc            string
@@ -153,7 +153,7 @@ func TestOpenAndNullable(t *testing.T) {
 	}
 }
 
-// TestNew has a bit for each of 64 members and none for another one.
+// TestNew checks that a table may have 64 members and no more.
 func TestNew(t *testing.T) {
 	members := make([]jsonobject.Member[outer], 65)
 	for i := range members {
@@ -165,13 +165,14 @@ func TestNew(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a table has 65 members")
+			t.Error("New accepted 65 members")
 		}
 	}()
 	jsonobject.New(members...)
 }
 
-// What is of another kind reads as absent; what follows it is read.
+// TestTolerant checks that a value of another kind reads as absent, and that the
+// members after it are read.
 func TestTolerant(t *testing.T) {
 	o, p := read(`{"text":7,"small":"1","big":"2","yes":1,"count":"3","flag":0,"cost":"4","names":"a","one":[],"many":[{"new":1},7,{"id":"z"}],"new":{}}`, jsonobject.Tolerant)
 	if want := (outer{many: []inner{{}, {}, {"z"}}}); p != nil || !reflect.DeepEqual(*o, want) {
@@ -182,6 +183,6 @@ func TestTolerant(t *testing.T) {
 	}
 	rows := make([]inner, 0, 8)
 	if jsonobject.Items(&rows).ReadJSON(gjson.Parse(`[{"id":"x"}]`), jsonobject.Tolerant); len(rows) != 1 || cap(rows) != 8 {
-		t.Errorf("got %d of %d", len(rows), cap(rows))
+		t.Errorf("got length %d, capacity %d; want 1, 8", len(rows), cap(rows))
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Kind is what the value of a member must be. A package may have kinds of its own.
+// Kind is the type and range of a member's value. Packages may define their own kinds.
 type Kind interface {
-	String() string             // completes "must be"
+	String() string             // description for errors; completes "must be"
 	Check(v gjson.Result) Fault // Empty, Wrong, or 0
 }
 

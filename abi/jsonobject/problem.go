@@ -6,31 +6,31 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// Problem is why an object was refused.
+// Problem is the reason why an object was refused.
 type Problem struct {
 	Fault Fault
-	Path  string   // of the object in the document, such as "event.run" or "tools.0"; "" is the document
-	Name  string   // of the member
-	Kind  Kind     // what the value must be; nil when the member is unknown
-	Known []string // the members that the object may have, when this one is unknown
+	Path  string   // path of the object in the document, such as "event.run" or "tools.0"; "": the document
+	Name  string   // name of the member
+	Kind  Kind     // expected kind; nil if the member is unknown
+	Known []string // known members of the object, if this one is unknown
 }
 
-// Fault is what is wrong with a value.
+// Fault is the kind of a problem.
 type Fault uint8
 
 // The faults.
 const (
-	Unknown Fault = iota + 1 // the object may not have the member
+	Unknown Fault = iota + 1 // a member that the table does not have
 	Missing
-	Empty // a Name without a character
+	Empty // an empty Name
 	Wrong // a value of another kind
 )
 
-// Document reports whether the document itself is at fault, because it is not an object.
+// Document reports whether the problem is the document itself, which is not an object.
 func (p *Problem) Document() bool { return p.Path == "" && p.Name == "" && p.Fault != Unknown }
 
-// Error says what is wrong. A side of the ABI that has words of its own makes them of the
-// parts.
+// Error describes the problem. Code that needs other texts can build them from the
+// fields.
 func (p *Problem) Error() string {
 	what := p.Name
 	switch {
@@ -50,7 +50,7 @@ func (p *Problem) Error() string {
 	return what + " must be " + p.Kind.String()
 }
 
-// within says that the value is the member name of another one.
+// within prefixes the problem's path with the member name of the enclosing value.
 func (p *Problem) within(name string) *Problem {
 	switch {
 	case p.Document():

@@ -2,14 +2,14 @@ package jsonobject
 
 import "github.com/tidwall/gjson"
 
-// row is what a table says of a member, less where its value goes.
+// row describes a member, except for the location of its value.
 type row struct {
 	name     string
 	kind     Kind
 	presence presence
 }
 
-// presence says when a member is there.
+// presence determines when a member is written and whether it may be absent.
 type presence uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 
 type rows []row
 
-// read reads an object whose member i goes to at(i).
+// read reads an object and stores member i at at(i).
 func (t rows) read(v gjson.Result, mode Mode, at func(i int) any) (bad *Problem) {
 	if mode != Tolerant && !v.IsObject() {
 		return &Problem{Fault: Wrong, Kind: Object}
@@ -58,8 +58,8 @@ func (t rows) read(v gjson.Result, mode Mode, at func(i int) any) (bad *Problem)
 	return t.missing(seen)
 }
 
-// find returns the index of a member, len(t) if there is none. It begins at next: most
-// objects have their members in the table's order.
+// find returns the index of a member, or len(t) if the table does not have it. The
+// search starts at next, because most objects have their members in the table's order.
 func (t rows) find(name string, next int) int {
 	for i := next; i < len(t); i++ {
 		if t[i].name == name {

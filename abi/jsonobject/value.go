@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// set stores the value v. A value of another type is absent: zero, or nil.
+// set stores the value v. It stores zero or nil for a value of another type.
 func set(at any, v gjson.Result, mode Mode) *Problem {
 	switch to := at.(type) {
 	case *string:
@@ -43,8 +43,8 @@ func set(at any, v gjson.Result, mode Mode) *Problem {
 	return nil
 }
 
-// whole returns a number, less any fraction; any other value, even a string of digits,
-// is 0.
+// whole returns a number without its fraction. It returns 0 for any other value, even a
+// string of digits.
 func whole(v gjson.Result) int64 {
 	if v.Type != gjson.Number {
 		return 0
@@ -52,7 +52,7 @@ func whole(v gjson.Result) int64 {
 	return v.Int()
 }
 
-var yes, no = true, false // what pointer returns; never written
+var yes, no = true, false // results of pointer; never written
 
 func pointer(v gjson.Result) *bool {
 	switch v.Type {
@@ -76,11 +76,12 @@ func texts(v gjson.Result) []string {
 	return all
 }
 
-// View returns the JSON text of v without copying: messages are large, and a guest's
-// collector walks every copy. The bytes must never be written to.
+// View returns the JSON text of v without a copy, because messages are large and the
+// guest's garbage collector would scan every copy. The caller must not write to the
+// bytes.
 func View(v gjson.Result) []byte { return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw)) }
 
-// append appends the member. An optional one that is zero is left out.
+// append appends the member. It omits an optional member that is zero.
 func (r *row) append(b []byte, at any) []byte {
 	name, optional := r.name, r.presence == optional
 	switch v := at.(type) {
@@ -133,7 +134,7 @@ func appendInt(b []byte, name string, optional bool, v int64) []byte {
 	return strconv.AppendInt(key(b, name), v, 10)
 }
 
-// key appends a member's name. The byte before the first one is the object's brace.
+// key appends a member's name, after a comma unless it is the object's first member.
 func key(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -143,14 +144,14 @@ func key(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// Pointer is a pointer to a T that is a Value.
+// Pointer constrains a pointer to T that is a Value.
 type Pointer[T any] interface {
 	*T
 	Value
 }
 
-// Maybe is a nested object that may be absent: *to is nil, and null when it must be
-// written.
+// Maybe returns a nested object that may be absent: *to is then nil, and is written as
+// null if the member is always written.
 func Maybe[T any, P Pointer[T]](to **T) Value { return maybe[T, P]{to} }
 
 type maybe[T any, P Pointer[T]] struct{ to **T }
@@ -172,8 +173,8 @@ func (m maybe[T, P]) AppendJSON(b []byte) []byte {
 	return P(*m.to).AppendJSON(b)
 }
 
-// Items is an array of objects. What is read is appended to *to, less what it holds, so
-// that its capacity is used.
+// Items returns an array of objects. Reading replaces the elements of *to and reuses
+// its capacity.
 func Items[T any, P Pointer[T]](to *[]T) Value { return items[T, P]{to} }
 
 type items[T any, P Pointer[T]] struct{ to *[]T }

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// BenchmarkCheck compares Check with json.Valid, which looks at the grammar
-// alone: neither at UTF-8, surrogates and ranges, nor for duplicates.
+// BenchmarkCheck compares Check with json.Valid, which checks the grammar only: not
+// UTF-8, surrogates, ranges or duplicates.
 func BenchmarkCheck(b *testing.B) {
 	row := `{"key":"agent:main:discord:group:123","agentId":"main","kind":"group","sessionId":"5f0c2f3e-9f0e-4a8e-8a55-6a2d9a1c7f10",` +
 		`"updatedAt":1767225600000,"label":"Release","chatType":"group","channel":"discord","lastChannel":"discord","lastTo":"123",` +
@@ -48,8 +48,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkNormalize compares a document that needs no repair with one whose
-// last text does.
+// BenchmarkNormalize compares a document that needs no repair with one whose last
+// string does.
 func BenchmarkNormalize(b *testing.B) {
 	row := `{"role":"user","content":[{"type":"text","text":"Hello there"}],"timestamp":1767225600000}`
 	for _, c := range []struct{ name, doc string }{
@@ -69,7 +69,7 @@ func BenchmarkNormalize(b *testing.B) {
 	}
 }
 
-// repeat makes an array of about size bytes.
+// repeat returns an array of about size bytes.
 func repeat(element string, size int) string {
 	n := max(1, size/(len(element)+1))
 	return "[" + strings.Repeat(element+",", n-1) + element + "]"

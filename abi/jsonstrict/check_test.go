@@ -33,15 +33,15 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// refused is a document that Check refuses, with the text of its error. fixed is
-// what Normalize makes of it, or "" if it refuses it as well.
+// refused lists documents that Check refuses, with the text of its error. fixed is the
+// output of Normalize, or "" if Normalize refuses the document too.
 var refused = []struct{ name, doc, err, fixed string }{
 	{"empty", "", `byte 0: document is empty`, ""},
 	{"white space", " \n ", `byte 3: document is empty`, ""},
 	{"trailing value", `{} {}`, `byte 3: trailing data after the document`, ""},
 	{"trailing brace", `[]]`, `byte 2: trailing data after the document`, ""},
 	{"trailing NUL", "1\x00", `byte 1: trailing data after the document`, ""},
-	{"no JSON", `hello`, `byte 0: expected a value, found 'h'`, ""},
+	{"not JSON", `hello`, `byte 0: expected a value, found 'h'`, ""},
 	{"NUL", "\x00", `byte 0: expected a value, found byte 0x00`, ""},
 	{"NaN", `[NaN]`, `byte 1: expected a value, found 'N'`, ""},
 	{"wrong literal", `[nul]`, `byte 1: expected null`, ""},
@@ -50,17 +50,17 @@ var refused = []struct{ name, doc, err, fixed string }{
 	{"comment", `[1,/**/2]`, `byte 3: expected a value, found '/'`, ""},
 	{"form feed", "[\f]", `byte 1: expected a value, found byte 0x0c`, ""},
 	{"no-break space", "[\u00a01]", `byte 1: expected a value, found byte 0xc2`, ""},
-	{"open object", `{`, `byte 1: document ends where a member name in quotes was expected`, ""},
-	{"open array", `[1`, `byte 2: document ends where ',' or ']' was expected`, ""},
+	{"unclosed object", `{`, `byte 1: document ends where a member name in quotes was expected`, ""},
+	{"unclosed array", `[1`, `byte 2: document ends where ',' or ']' was expected`, ""},
 	{"no value", `{"a":`, `byte 5: document ends where a value was expected`, ""},
-	{"no colon", `{"a" 1}`, `byte 5: expected ':' behind a member name, found '1'`, ""},
+	{"no colon", `{"a" 1}`, `byte 5: expected ':' after a member name, found '1'`, ""},
 	{"comma at the end", `[1,]`, `byte 3: expected a value, found ']'`, ""},
 	{"comma before a brace", `{"a":1,}`, `byte 7: expected a member name in quotes, found '}'`, ""},
 	{"wrong closer", `[1}`, `byte 2: expected ',' or ']', found '}'`, ""},
 	{"wrong closer of an object", `{"a":1]`, `byte 6: expected ',' or '}', found ']'`, ""},
 	{"wrong closer of an empty array", `[}`, `byte 1: expected a value, found '}'`, ""},
 	{"no comma", `[1 2]`, `byte 3: expected ',' or ']', found '2'`, ""},
-	{"open string", `["abc`, `byte 1: string without an end`, ""},
+	{"unclosed string", `["abc`, `byte 1: string without an end`, ""},
 	{"string that ends in a backslash", `"abc\`, `byte 4: invalid escape in a string`, ""},
 	{"unknown escape", `"ab\x"`, `byte 3: invalid escape in a string`, ""},
 	{"short escape", `"\u12"`, `byte 1: invalid escape in a string`, ""},
@@ -70,13 +70,13 @@ var refused = []struct{ name, doc, err, fixed string }{
 	{"bare minus", `[-]`, `byte 2: number without a digit`, ""},
 	{"leading zero", `[01]`, `byte 1: number with a leading zero`, ""},
 	{"leading point", `.5`, `byte 0: expected a value, found '.'`, ""},
-	{"trailing point", `[1.]`, `byte 3: number without a digit behind the point`, ""},
+	{"trailing point", `[1.]`, `byte 3: number without a digit after the decimal point`, ""},
 	{"empty exponent", `[1e+]`, `byte 4: number without a digit in its exponent`, ""},
 	{"hexadecimal", `0x10`, `byte 1: trailing data after the document`, ""},
 
 	{"byte order mark", "\ufeff{}", `byte 0: byte order mark; JSON starts without one`, `{}`},
 	{"invalid UTF-8", "{\"a\":\"x\xff\xfey\"}", `byte 7: invalid UTF-8`, "{\"a\":\"x\ufffd\ufffdy\"}"},
-	{"cut UTF-8", "\"\xe2\x82\"", `byte 1: invalid UTF-8`, "\"\ufffd\ufffd\""},
+	{"truncated UTF-8", "\"\xe2\x82\"", `byte 1: invalid UTF-8`, "\"\ufffd\ufffd\""},
 	{"overlong UTF-8", "\"\xc0\xaf\"", `byte 1: invalid UTF-8`, "\"\ufffd\ufffd\""},
 	{"surrogate in UTF-8", "\"\xed\xa0\x80\"", `byte 1: invalid UTF-8`, "\"\ufffd\ufffd\ufffd\""},
 	{"high surrogate alone", `"ab\ud800"`, `byte 3: lone surrogate escape; surrogates come in pairs, high before low`, "\"ab\ufffd\""},
@@ -116,7 +116,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", err, c.err)
 			}
 			if !errors.Is(err, abi.InvalidArgs) || errors.Is(err, abi.NotFound) {
-				t.Error("the error must match abi.InvalidArgs, and no other code")
+				t.Error("the error must match abi.InvalidArgs and no other code")
 			}
 		})
 	}
@@ -129,13 +129,13 @@ func TestCheckDepth(t *testing.T) {
 	}{{0, 0, true}, {0, 1, false}, {3, 3, true}, {3, 4, false}, {64, 64, true}, {1000, 64, true}, {1000, 65, false}, {-1, 1, false}} {
 		doc := strings.Repeat("[", c.depth) + "1"[:1-min(c.depth, 1)] + strings.Repeat("]", c.depth)
 		if err := jsonstrict.CheckDepth([]byte(doc), c.levels); (err == nil) != c.ok {
-			t.Errorf("%d levels of %d: %v", c.depth, c.levels, err)
+			t.Errorf("depth %d, %d levels allowed: %v", c.depth, c.levels, err)
 		}
 	}
 }
 
-// TestEveryPosition puts each special byte at each place of a string, because
-// the scanner reads eight bytes at a time.
+// TestEveryPosition puts every byte at every position of a string, because the scanner
+// reads eight bytes at a time.
 func TestEveryPosition(t *testing.T) {
 	for length := range 20 {
 		for at := range length {
@@ -152,8 +152,8 @@ func TestEveryPosition(t *testing.T) {
 	}
 }
 
-// TestManyMembers covers the objects whose names are sorted: n names in random
-// order, unique and with one of them twice.
+// TestManyMembers covers objects large enough to have their names sorted: n names in
+// random order, unique and with one duplicate.
 func TestManyMembers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{2, 31, 32, 33, 34, 65, 1000, 200_000} {
@@ -182,7 +182,7 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// members makes an object of the numbers as names, each followed by pad.
+// members returns an object with the numbers as names, each followed by pad.
 func members(names []int, pad []byte) []byte {
 	doc := []byte{'{'}
 	for i, n := range names {

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-func seed(f *testing.F) {
+func addSeeds(f *testing.F) {
 	for _, doc := range accepted {
 		f.Add([]byte(doc))
 	}
@@ -23,9 +23,9 @@ func seed(f *testing.F) {
 	}
 }
 
-// FuzzCheck compares Check with a slow oracle made of encoding/json.
+// FuzzCheck compares Check with a slow oracle built on encoding/json.
 func FuzzCheck(f *testing.F) {
-	seed(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		err, want := jsonstrict.Check(doc), oracle(doc)
 		if (err == nil) != (want == nil) {
@@ -38,10 +38,10 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzNormalize checks that the output passes Check, is stable, and means the
-// same as the input.
+// FuzzNormalize checks that the output passes Check, is stable, and decodes to the same
+// value as the input.
 func FuzzNormalize(f *testing.F) {
-	seed(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		out, report, err := jsonstrict.Normalize(nil, doc)
 		if err != nil {
@@ -51,24 +51,24 @@ func FuzzNormalize(f *testing.F) {
 			return
 		}
 		if err := jsonstrict.Check(out); err != nil {
-			t.Fatalf("%q became %q: %v", doc, out, err)
+			t.Fatalf("Normalize(%q) = %q: %v", doc, out, err)
 		}
 		again, none, err := jsonstrict.Normalize(nil, out)
 		if err != nil || !none.IsZero() || !bytes.Equal(again, out) {
 			t.Fatalf("%q is not stable: %q, %v, %v", out, again, none, err)
 		}
 		if report.IsZero() != bytes.Equal(doc, out) || report.IsZero() != (jsonstrict.Check(doc) == nil) {
-			t.Fatalf("%q became %q with %v", doc, out, report)
+			t.Fatalf("Normalize(%q) = %q, report %v", doc, out, report)
 		}
 		if before, ok := decode(doc); ok {
 			if after, _ := decode(out); !reflect.DeepEqual(before, after) {
-				t.Fatalf("%q became %q: %v, not %v", doc, out, after, before)
+				t.Fatalf("Normalize(%q) = %q, which decodes to %v, want %v", doc, out, after, before)
 			}
 		}
 	})
 }
 
-// oracle is Check by other means.
+// oracle implements Check independently.
 func oracle(doc []byte) error {
 	switch {
 	case !json.Valid(doc):
@@ -124,7 +124,7 @@ func value(d *json.Decoder) error {
 
 var escapes = regexp.MustCompile(`(?i)\\u([0-9a-f]{4})(?:\\u([0-9a-f]{4}))?|\\.`)
 
-// loneSurrogate reports half a surrogate pair among the escapes of valid JSON.
+// loneSurrogate reports whether valid JSON has an escape that is half a surrogate pair.
 func loneSurrogate(doc []byte) bool {
 	high := regexp.MustCompile(`(?i)^d[89ab]`)
 	low := regexp.MustCompile(`(?i)^d[c-f]`)
@@ -144,7 +144,7 @@ func loneSurrogate(doc []byte) bool {
 					return true
 				}
 			default:
-				next = m[3] // the second escape may start a pair of its own
+				next = m[3] // the second escape may start another pair
 			}
 		}
 		doc = doc[next:]
@@ -152,7 +152,7 @@ func loneSurrogate(doc []byte) bool {
 	return false
 }
 
-// depth counts levels, taking doc for valid JSON.
+// depth returns the nesting depth of doc, which must be valid JSON.
 func depth(doc []byte) int {
 	level, deepest, text := 0, 0, false
 	for i := 0; i < len(doc); i++ {
@@ -172,7 +172,8 @@ func depth(doc []byte) int {
 	return deepest
 }
 
-// outside compares with 2^53 by arithmetic that rounds away from zero.
+// outside reports whether the magnitude of number, rounded away from zero, exceeds
+// 2^53.
 func outside(number string) bool {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	if strings.Trim(mantissa, "-0.") == "" {
@@ -188,8 +189,8 @@ func outside(number string) bool {
 	return v.Abs(v).Cmp(big.NewFloat(1<<53)) > 0
 }
 
-// decode reads doc as encoding/json does, which repairs texts and lets the last
-// duplicate win as Normalize does, and makes strings of numbers out of range.
+// decode decodes doc with encoding/json, which repairs strings and keeps the last
+// duplicate, as Normalize does. It converts numbers out of range to strings.
 func decode(doc []byte) (any, bool) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(doc))
@@ -197,10 +198,10 @@ func decode(doc []byte) (any, bool) {
 	if !json.Valid(doc) || d.Decode(&v) != nil {
 		return nil, false
 	}
-	return restring(v), true
+	return numbersToStrings(v), true
 }
 
-func restring(v any) any {
+func numbersToStrings(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if outside(string(v)) {
@@ -208,11 +209,11 @@ func restring(v any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = restring(v[i])
+			v[i] = numbersToStrings(v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = restring(v[k])
+			v[k] = numbersToStrings(v[k])
 		}
 	}
 	return v

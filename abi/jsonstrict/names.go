@@ -8,32 +8,33 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// smallObject is the number of members up to which each new name is compared
-// with those before. The names of larger objects are sorted at the object's end.
+// smallObject is the largest number of members for which each new name is compared with
+// the earlier ones. The names of larger objects are sorted at the end of the object.
 const smallObject = 32
 
-// name is a member's name: where its raw text is (in the document or, when
-// repairing, in the output), its length unescaped, and a hash of that form.
+// name is a member's name: the span of its raw text (in the document or, when
+// repairing, in the output), the length of its unescaped form, and the hash of that
+// form.
 type name struct {
 	start, end uint32
 	size       uint32
 	hash       uint32
 }
 
-// dropped as a name's size marks a member that a later one of the same name
-// replaces.
+// dropped is the size of a name whose member is replaced by a later one of the same
+// name.
 const dropped = 1<<32 - 1
 
-// named adds the name that has just been read to the innermost object, if it can
-// do so without memory and without comparing texts.
-func (w *walker) named() event {
+// addNew adds the name that has just been read to the innermost object, if that needs
+// no allocation and no comparison of texts. Otherwise it returns nameRead.
+func (w *walker) addNew() event {
 	k := len(w.names)
 	if w.fix != nil || w.escapes || k == cap(w.names) {
 		return nameRead
 	}
 	n := name{start: uint32(w.start + 1), end: uint32(w.i - 1), size: uint32(w.i - w.start - 2)}
 	n.hash = hash(w.doc[n.start:n.end])
-	if w.like(&n) != nil {
+	if w.sameHash(&n) != nil {
 		return nameRead
 	}
 	w.names = w.names[:k+1]
@@ -41,27 +42,27 @@ func (w *walker) named() event {
 	return none
 }
 
-// like returns the innermost object's names from the first that has n's hash, or
-// nil if n is new, or comes so late that the object's names will be sorted.
-func (w *walker) like(n *name) []name {
+// sameHash returns the innermost object's names from the first one that has n's hash.
+// It returns nil if n is new, or if the object's names will be sorted.
+func (w *walker) sameHash(n *name) []name {
 	l := &w.open[w.depth-1]
 	bit := uint64(1) << (n.hash & 63)
 	if l.seen&bit == 0 {
 		l.seen |= bit
 		return nil
 	}
-	if before := w.names[l.first:]; len(before) < smallObject {
-		for i := range before {
-			if before[i].hash == n.hash {
-				return before[i:]
+	if earlier := w.names[l.first:]; len(earlier) < smallObject {
+		for i := range earlier {
+			if earlier[i].hash == n.hash {
+				return earlier[i:]
 			}
 		}
 	}
 	return nil
 }
 
-// addName adds the name that has just been read to the innermost object. Those
-// of an object that is repaired are compared at its end.
+// addName adds the name that has just been read to the innermost object. When
+// repairing, names are compared at the end of the object.
 func (w *walker) addName() *Error {
 	n := name{start: uint32(w.start + 1), end: uint32(w.i - 1)}
 	if w.fix != nil {
@@ -77,7 +78,7 @@ func (w *walker) addName() *Error {
 	n.size = uint32(len(text))
 	n.hash = hash(text)
 	if w.fix == nil {
-		for _, other := range w.like(&n) {
+		for _, other := range w.sameHash(&n) {
 			if w.compare(other, n) == 0 {
 				return w.duplicate(n)
 			}
@@ -90,8 +91,8 @@ func (w *walker) addName() *Error {
 	return nil
 }
 
-// endNames takes the names of the object that ends off the stack, and refuses
-// or repairs duplicates that are not refused yet.
+// endNames removes the names of the object that ends from the stack, and refuses or
+// repairs duplicates that have not been refused yet.
 func (w *walker) endNames() *Error {
 	first := w.open[w.depth-1].first
 	names := w.names[first:]
@@ -117,7 +118,8 @@ func (w *walker) endNames() *Error {
 	return nil
 }
 
-// dropDuplicates marks every name that occurs again later, and returns how many.
+// dropDuplicates sets the size of every name that occurs again later to dropped, and
+// returns their number.
 func (w *walker) dropDuplicates(names []name) int {
 	n := 0
 	if len(names) <= smallObject {
@@ -145,9 +147,10 @@ func (w *walker) dropDuplicates(names []name) int {
 	return n
 }
 
-// sort brings equal names together, in the order of the document: first by the
-// hash's upper bits into about as many buckets as there are names, then within
-// each bucket. Hashes that crowd one bucket cost no more than sorting it.
+// sort groups equal names, in the order of the document. It distributes the names by
+// the upper bits of their hashes into about as many buckets as there are names, then
+// sorts each bucket. If many names fall into one bucket, the cost is at most that of
+// sorting it.
 func (w *walker) sort(names []name) {
 	shift := bits.LeadingZeros32(uint32(len(names)))
 	ends := make([]uint32, 1<<(32-shift))
@@ -180,9 +183,9 @@ func (w *walker) sort(names []name) {
 	}
 }
 
-// compare orders names of one object; 0 means equal once unescaped. Names of
-// different size are never decoded, so that one long name cannot make many
-// comparisons slow.
+// compare orders names of one object; 0 means that their unescaped forms are equal.
+// Names of different size are never decoded, so that one long name cannot slow down
+// many comparisons.
 func (w *walker) compare(a, b name) int {
 	if a.hash != b.hash {
 		return order(a.hash, b.hash)
@@ -203,8 +206,8 @@ func order(a, b uint32) int {
 	return 0
 }
 
-// decoded returns the name unescaped, in one of two buffers if it has escapes;
-// each escape is longer than what it stands for.
+// decoded returns the unescaped name, in one of two buffers if it has escapes. Every
+// escape is longer than its decoded form, so equal lengths mean no escapes.
 func (w *walker) decoded(n name, buffer int) []byte {
 	raw := w.source()[n.start:n.end]
 	if n.size == n.end-n.start {
@@ -214,7 +217,7 @@ func (w *walker) decoded(n name, buffer int) []byte {
 	return w.plain[buffer]
 }
 
-// source is what the offsets of names refer to.
+// source returns the text to which the offsets of names refer.
 func (w *walker) source() []byte {
 	if w.fix != nil {
 		return w.fix.out[w.fix.base:]
@@ -226,17 +229,17 @@ func (w *walker) source() []byte {
 func (w *walker) duplicate(n name) *Error {
 	text := w.decoded(n, 0)
 	more := ""
-	if cut := 64; len(text) > cut {
-		for cut > 0 && text[cut]&0xC0 == 0x80 { // back to the start of a rune
-			cut--
+	if end := 64; len(text) > end {
+		for end > 0 && text[end]&0xC0 == 0x80 { // back to the start of a rune
+			end--
 		}
-		text, more = text[:cut], "…"
+		text, more = text[:end], "…"
 	}
 	return &Error{Offset: int(n.start) - 1, Reason: "duplicate member " + string(jsonappend.String(nil, string(text))) + more}
 }
 
-// hash mixes a name to 32 bits. It is made for speed: names chosen to collide
-// cost comparisons, not quadratic time.
+// hash returns a 32-bit hash of a name. It is fast and not collision-resistant: names
+// chosen to collide cost comparisons, not quadratic time.
 func hash(b []byte) uint32 {
 	h := uint64(len(b)) * seed
 	switch n := len(b); {
@@ -255,7 +258,8 @@ func hash(b []byte) uint32 {
 
 const seed = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio
 
-// mix spreads each bit of v over those above it, and brings the upper half down.
+// mix spreads each bit of v over the bits above it, and folds the upper half into the
+// lower.
 func mix(v uint64) uint64 {
 	v *= 0xD6E8FEB86659FD93
 	return v ^ v>>32

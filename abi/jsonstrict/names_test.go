@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// colliding returns names of 16 letters and signs that share one hash, as an
-// attacker would look for them.
-func colliding(n int) []string {
+// collidingNames returns names of 16 printable characters that have the same hash, as an
+// attacker could construct them.
+func collidingNames(n int) []string {
 	const target = 0x1234567890ABCDEF
 	start := uint64(seed * 16 % (1 << 64))
 	names := make([]string, 0, n)
@@ -46,7 +46,7 @@ func object(names []string) []byte {
 }
 
 func TestCollisions(t *testing.T) {
-	names := colliding(500)
+	names := collidingNames(500)
 	for _, n := range names {
 		if hash([]byte(n)) != hash([]byte(names[0])) {
 			t.Fatalf("%q and %q do not collide", n, names[0])
@@ -77,9 +77,9 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestHashSpreads asserts that names that differ little fall into different
-// buckets: of 4096 in as many, random ones would leave 1507 buckets empty.
-func TestHashSpreads(t *testing.T) {
+// TestHashDistribution checks that similar names fall into different buckets. With
+// random hashes, 4096 names leave 1507 of 4096 buckets empty.
+func TestHashDistribution(t *testing.T) {
 	for _, form := range []func(i int) string{
 		func(i int) string { return string([]byte{byte(i), byte(i >> 8)}) },
 		func(i int) string { return string([]byte{'n', 'a', 'm', 'e', byte(i), byte(i >> 8)}) },
@@ -97,13 +97,14 @@ func TestHashSpreads(t *testing.T) {
 		}
 		for bit, n := range masks {
 			if n > 4096/64*2 {
-				t.Errorf("%d of 4096 names like %q have the bit %d", n, form(77), bit)
+				t.Errorf("%d of 4096 names like %q have bit %d", n, form(77), bit)
 			}
 		}
 	}
 }
 
-// BenchmarkCollisions compares names that share one hash with names that do not.
+// BenchmarkCollisions compares names with the same hash and names with different
+// hashes.
 func BenchmarkCollisions(b *testing.B) {
 	const n = 20_000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -118,7 +119,7 @@ func BenchmarkCollisions(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		doc  []byte
-	}{{"spread", object(spread)}, {"colliding", object(colliding(n))}} {
+	}{{"spread", object(spread)}, {"colliding", object(collidingNames(n))}} {
 		b.Run("names="+c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(c.doc)))
 			for b.Loop() {

@@ -6,14 +6,14 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Report counts what Normalize repaired.
+// Report counts the repairs of Normalize.
 type Report struct {
 	UTF8       int // bytes that were not valid UTF-8, each now U+FFFD
 	Surrogates int // lone surrogate escapes, each now U+FFFD
 	Controls   int // raw control characters in strings, now escaped
 	Numbers    int // numbers beyond ±2^53, now strings with the original text
-	Duplicates int // members dropped because a later one has the same name
-	Marks      int // byte order marks taken away
+	Duplicates int // members removed because a later one has the same name
+	Marks      int // byte order marks removed
 }
 
 // IsZero reports whether nothing was repaired.
@@ -29,8 +29,8 @@ func (r *Report) Add(o Report) {
 	r.Marks += o.Marks
 }
 
-// String lists the repairs for people, such as "2 duplicate members, 1 lone
-// surrogate"; nothing repaired is "none".
+// String lists the repairs for people, such as "2 duplicate members, 1 lone surrogate".
+// It returns "none" if nothing was repaired.
 func (r Report) String() string {
 	var b []byte
 	for _, kind := range [...]struct {
@@ -68,13 +68,13 @@ func (r Report) String() string {
 //   - a byte that is not valid UTF-8 and a lone surrogate escape become U+FFFD;
 //   - a raw control character in a string becomes its escape;
 //   - a number beyond ±2^53 becomes a string with the number's text;
-//   - of several members of one name the last stays, where it stands. Names are
+//   - of several members with one name only the last is kept, at its position. Names are
 //     compared after the repairs above;
-//   - a byte order mark is taken away.
+//   - a byte order mark is removed.
 //
-// Everything else stays byte for byte, and a document that passes Check stays as
-// it is. What cannot be repaired is an *Error: text that is not JSON, trailing
-// data, nesting over abi.MaxDepth. Then dst comes back unchanged.
+// All other bytes are copied unchanged, and so is a document that passes Check.
+// Normalize returns an *Error and the unchanged dst for a document that it cannot
+// repair: text that is not JSON, trailing data, nesting over abi.MaxDepth.
 func Normalize(dst, doc []byte) ([]byte, Report, error) {
 	return NormalizeDepth(dst, doc, abi.MaxDepth)
 }

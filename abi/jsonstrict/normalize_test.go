@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-func TestNormalizeKeeps(t *testing.T) {
+func TestNormalizeUnchanged(t *testing.T) {
 	for _, doc := range accepted {
 		got, report, err := jsonstrict.Normalize([]byte("before"), []byte(doc))
 		if err != nil || !report.IsZero() || string(got) != "before"+doc {
@@ -60,7 +60,7 @@ func TestNormalizeCounts(t *testing.T) {
 		t.Errorf("Add: %+v, want %+v", report, want)
 	}
 	if (jsonstrict.Report{}).String() != "none" {
-		t.Errorf("nothing repaired is %s", jsonstrict.Report{})
+		t.Errorf("the zero Report prints %s, want none", jsonstrict.Report{})
 	}
 }
 
@@ -74,8 +74,8 @@ func TestNormalizeDepth(t *testing.T) {
 	}
 }
 
-// TestNormalizeDeepDuplicates repairs an object within an object within … each
-// of which has a duplicate behind it.
+// TestNormalizeDeepDuplicates repairs 63 nested objects, each of which has a duplicate
+// after the inner one.
 func TestNormalizeDeepDuplicates(t *testing.T) {
 	doc, want := "{}", "{}"
 	for range 63 {
@@ -88,8 +88,7 @@ func TestNormalizeDeepDuplicates(t *testing.T) {
 	}
 }
 
-// TestNormalizeManyDuplicates has many members of few names, so that all but a
-// few go.
+// TestNormalizeManyDuplicates repairs an object with many members and two names.
 func TestNormalizeManyDuplicates(t *testing.T) {
 	const n = 100_000
 	doc := "{" + strings.Repeat(`"a":1,"b":2,`, n/2) + `"a":3}`

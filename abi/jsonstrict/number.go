@@ -18,12 +18,12 @@ func (w *walker) number() event {
 		w.i = first
 		return w.wrong("number with a leading zero")
 	}
-	near := i-first > 15 // every shorter whole part is below 2^53
+	near := i-first > 15 // a shorter integer part is below 2^53
 	if i < len(doc) && doc[i] == '.' {
 		point := i
 		if i = digits(doc, i+1); i == point+1 {
 			w.i = i
-			return w.wrong("number without a digit behind the point")
+			return w.wrong("number without a digit after the decimal point")
 		}
 	}
 	if i < len(doc) && doc[i]|0x20 == 'e' {
@@ -38,14 +38,14 @@ func (w *walker) number() event {
 		}
 	}
 	w.i = i
-	w.state = behindValue
+	w.state = afterValue
 	if near && beyond(doc[first:i]) {
 		return bigNumber
 	}
 	return none
 }
 
-// digits returns the index behind the digits at i.
+// digits returns the index after the digits at i.
 func digits(doc []byte, i int) int {
 	for i < len(doc) && doc[i]-'0' <= 9 {
 		i++
@@ -72,7 +72,7 @@ func beyond(text []byte) bool {
 	if point < 0 {
 		point = len(mantissa)
 	}
-	// The value is 0.d1d2d3… × 10^power, d1 being the first digit that is not 0.
+	// The value is 0.d1d2d3… × 10^power, where d1 is the first digit that is not 0.
 	i := 0
 	for i < len(mantissa) && (mantissa[i] == '0' || mantissa[i] == '.') {
 		i++
@@ -102,11 +102,11 @@ func beyond(text []byte) bool {
 		}
 		k++
 	}
-	return false // equal so far, and what is left of limit is not negative
+	return false // equal so far, and the remaining digits of limit are at least 0
 }
 
-// exponentOf reads the digits of an exponent with its sign. It stops counting
-// where no mantissa within MaxLen could make up for it.
+// exponentOf returns the exponent in text, a sign and digits. It saturates at a value
+// for which no mantissa within MaxLen can compensate.
 func exponentOf(text []byte) int64 {
 	sign := int64(1)
 	switch text[0] {

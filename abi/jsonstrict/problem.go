@@ -2,13 +2,13 @@ package jsonstrict
 
 import "strconv"
 
-// problem makes an error of what next stopped at.
+// problem returns the error for the event at which next stopped.
 func (w *walker) problem(e event) *Error {
 	at, reason := w.i, ""
 	switch e {
 	case unexpected:
 		if w.i < len(w.doc) {
-			reason = "expected " + w.reason + ", found " + show(w.doc[w.i])
+			reason = "expected " + w.reason + ", found " + quoteByte(w.doc[w.i])
 		} else {
 			reason = "document ends where " + w.reason + " was expected"
 		}
@@ -28,8 +28,8 @@ func (w *walker) problem(e event) *Error {
 	return &Error{Offset: at, Reason: reason}
 }
 
-// show returns a byte for people.
-func show(c byte) string {
+// quoteByte formats a byte for an error text.
+func quoteByte(c byte) string {
 	if c <= ' ' || c >= 0x7F {
 		return "byte 0x" + hexByte(c)
 	}

@@ -2,26 +2,26 @@ package jsonstrict
 
 const replacement = "\uFFFD"
 
-// repair is the output of a walk that repairs.
+// repair is the output of a walker that repairs.
 type repair struct {
 	Report
 	out    []byte
 	base   int // the output starts at out[base]
-	copied int // the document before this byte is in out, repaired
-	name   int // where the member name that is being read starts in the output
+	copied int // the document up to this byte is in out, repaired
+	name   int // start in the output of the member name that is being read
 }
 
-// len is the length of the output.
+// len returns the length of the output.
 func (f *repair) len() int { return len(f.out) - f.base }
 
-// copy brings the document up to byte end into the output.
+// copy appends the rest of the document up to byte end to the output.
 func (f *repair) copy(doc []byte, end int) {
 	f.out = append(f.out, doc[f.copied:end]...)
 	f.copied = end
 }
 
-// begin notes where in the output the name starts whose quote is at byte quote,
-// unless a repair within the name has done so.
+// begin records the start in the output of the name whose opening quote is at byte
+// quote, unless a repair within the name has recorded it.
 func (f *repair) begin(doc []byte, quote int) {
 	if f.copied <= quote {
 		f.copy(doc, quote)
@@ -29,16 +29,16 @@ func (f *repair) begin(doc []byte, quote int) {
 	}
 }
 
-// replace puts text into the output in place of the document's [start, end).
+// replace appends text to the output instead of the document's bytes [start, end).
 func (f *repair) replace(doc []byte, start, end int, text string) {
 	f.copy(doc, start)
 	f.out = append(f.out, text...)
 	f.copied = end
 }
 
-// compact takes the dropped members of the object that ends here out of the
-// output. names are all of the object's, in order. A dropped member goes with
-// everything up to the next name: the last member is never dropped.
+// compact removes the dropped members of the object that ends here from the output.
+// names holds all names of the object, in order. A dropped member is removed up to the
+// next name, which exists because the last member is never dropped.
 func (f *repair) compact(names []name) {
 	text := f.out[f.base:]
 	to := names[0].start - 1
@@ -54,7 +54,7 @@ func (f *repair) compact(names []name) {
 	f.out = f.out[:f.base+int(to)]
 }
 
-// repair repairs what next stopped at and reports whether that could be done.
+// repair repairs the problem at which next stopped, and reports whether it could.
 func (w *walker) repair(e event) bool {
 	f, doc := w.fix, w.doc
 	if w.state == inString && w.naming {

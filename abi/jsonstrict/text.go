@@ -16,7 +16,7 @@ func (w *walker) text(naming bool) event {
 	return w.str()
 }
 
-// str reads on in a string.
+// str continues to read a string.
 func (w *walker) str() event {
 	doc := w.doc
 	for i := w.i; ; {
@@ -29,10 +29,10 @@ func (w *walker) str() event {
 		case c == '"':
 			w.i = i + 1
 			if w.naming {
-				w.state = behindName
-				return w.named()
+				w.state = afterName
+				return w.addNew()
 			}
-			w.state = behindValue
+			w.state = afterValue
 			return none
 		case c == '\\':
 			r, end := escape(doc, i)
@@ -60,12 +60,12 @@ func (w *walker) str() event {
 	}
 }
 
-// beyondASCII returns the index behind the valid UTF-8 sequences of two bytes and
-// more that start at i: i itself if the first one is not valid.
+// beyondASCII returns the index after the valid UTF-8 sequences of two or more bytes
+// that start at i, or i if the first one is not valid.
 func beyondASCII(doc []byte, i int) int {
 	for i < len(doc) && doc[i] >= utf8.RuneSelf {
-		// Three bytes, but for the forms that need a closer look, are the bulk of
-		// most texts that are not mainly ASCII.
+		// This branch handles most sequences of three bytes, which dominate texts
+		// that are not mainly ASCII. DecodeRune handles the rest.
 		if d := doc[i:]; len(d) >= 3 && d[0] > 0xE0 && d[0] < 0xF0 && d[0] != 0xED && d[1]&0xC0 == 0x80 && d[2]&0xC0 == 0x80 {
 			i += 3
 			continue
@@ -79,11 +79,12 @@ func beyondASCII(doc []byte, i int) int {
 	return i
 }
 
-// lone is what escape returns for half of a surrogate pair.
+// lone is the result of escape for half of a surrogate pair.
 const lone = -1
 
-// escape reads the escape whose backslash is at i: the rune, or lone, and the
-// index behind it, which is 0 if it is no escape. A surrogate pair is one escape.
+// escape decodes the escape whose backslash is at i. It returns the rune, or lone, and
+// the index after the escape, or 0 if the escape is invalid. A surrogate pair is one
+// escape.
 func escape(doc []byte, i int) (r rune, end int) {
 	if i+1 == len(doc) {
 		return 0, 0
@@ -118,7 +119,7 @@ func escape(doc []byte, i int) (r rune, end int) {
 	return 0, 0
 }
 
-// hex4 returns the value of the \uXXXX at i, or -1 if there is none.
+// hex4 returns the value of the \uXXXX at i, or -1 if there is no such escape.
 func hex4(doc []byte, i int) rune {
 	if i+6 > len(doc) || doc[i] != '\\' || doc[i+1] != 'u' {
 		return -1
@@ -140,8 +141,8 @@ func hex4(doc []byte, i int) rune {
 	return r
 }
 
-// unescape appends the decoded form of a string's raw text, which the walker
-// has read already.
+// unescape appends the decoded form of a string's raw text, which the walker has
+// checked.
 func unescape(b, raw []byte) []byte {
 	start := 0
 	for i := 0; i < len(raw); {

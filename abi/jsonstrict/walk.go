@@ -2,13 +2,13 @@ package jsonstrict
 
 import "github.com/parley-wasm/parley/abi"
 
-// walker reads one document from front to back. With fix set it repairs what it
-// can; without, the first problem ends the walk.
+// walker reads one document from start to end. If fix is set, it repairs problems where
+// possible; otherwise the first problem ends the walk.
 //
-// next does the reading and allocates nothing, nor does anything that it calls:
-// TinyGo's collector makes every function that may allocate keep a list of its
-// pointers, which takes longer than the reading itself. So next stops where
-// memory may be needed, and document does what is to be done there.
+// Neither next nor any function that it calls allocates memory. TinyGo's garbage
+// collector makes every function that may allocate maintain a list of its pointers,
+// which takes longer than reading the document. So next returns an event where memory
+// may be needed, and document handles the event.
 type walker struct {
 	doc    []byte
 	i      int // next byte to read
@@ -16,34 +16,34 @@ type walker struct {
 	levels int // nesting allowed
 	depth  int // arrays and objects that are open
 	open   [abi.MaxDepth]level
-	names  []name // of the members of all open objects, outermost first
+	names  []name // member names of all open objects, outermost first
 	plain  [2][]byte
 	fix    *repair
 
-	start   int    // where the string or number that is being read begins
-	naming  bool   // that string is a member's name
-	escapes bool   // that string has escapes
-	reason  string // of wrong and unexpected
+	start   int    // start of the string or number that is being read
+	naming  bool   // the string is a member's name
+	escapes bool   // the string has escapes
+	reason  string // details of wrong and unexpected
 }
 
-// state is what the walker reads next.
+// state is the syntactic position of the walker.
 type state uint8
 
 const (
 	beforeValue state = iota
 	inString
-	behindName
-	behindValue
+	afterName
+	afterValue
 )
 
-// event is why next stops.
+// event is the reason why next returns.
 type event uint8
 
 const (
 	none       event = iota
 	done             // the document has been read
-	nameRead         // a member's name has been read that needs a closer look
-	objectRead       // the brace at walker.i ends an object whose names need a closer look
+	nameRead         // a member's name has been read and needs a full check
+	objectRead       // the brace at walker.i ends an object whose names need a full check
 
 	// Problems without a repair, at walker.i.
 	wrong
@@ -70,7 +70,7 @@ func (w *walker) document() *Error {
 		return err
 	}
 	w.levels = min(w.levels, abi.MaxDepth)
-	if err := w.mark(); err != nil {
+	if err := w.byteOrderMark(); err != nil {
 		return err
 	}
 	for {
@@ -95,8 +95,8 @@ func (w *walker) document() *Error {
 	}
 }
 
-// checkLen refuses a length whose offsets, or those in a repaired copy of up to
-// six times as many bytes, would not fit the 32 bits of a name's.
+// checkLen refuses a document whose offsets would not fit into the 32 bits of a name's.
+// A repaired copy may be six times as long.
 func checkLen(n int) *Error {
 	if n > MaxLen {
 		return &Error{Offset: MaxLen, Reason: "document is longer than 512 MiB"}
@@ -104,8 +104,8 @@ func checkLen(n int) *Error {
 	return nil
 }
 
-// mark passes over a byte order mark.
-func (w *walker) mark() *Error {
+// byteOrderMark skips a byte order mark, or refuses it if the walker does not repair.
+func (w *walker) byteOrderMark() *Error {
 	if d := w.doc; len(d) < 3 || d[0] != 0xEF || d[1] != 0xBB || d[2] != 0xBF {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (w *walker) mark() *Error {
 	return nil
 }
 
-// next reads on until something happens.
+// next reads until an event occurs.
 func (w *walker) next() event {
 	for {
 		var e event
@@ -127,9 +127,9 @@ func (w *walker) next() event {
 			e = w.value()
 		case inString:
 			e = w.str()
-		case behindName:
+		case afterName:
 			e = w.colon()
-		case behindValue:
+		case afterValue:
 			e = w.after()
 		}
 		if e != none {
@@ -178,8 +178,8 @@ func (w *walker) value() event {
 	return w.unexpected("a value")
 }
 
-// after reads what follows a value: ends of arrays and objects, then a comma, or
-// the end of the document.
+// after reads the tokens after a value: ends of arrays and objects, then a comma or the
+// end of the document.
 func (w *walker) after() event {
 	for {
 		w.space()
@@ -222,7 +222,7 @@ func (w *walker) after() event {
 func (w *walker) close() {
 	w.i++
 	w.depth--
-	w.state = behindValue
+	w.state = afterValue
 }
 
 // name reads a member's name.
@@ -234,11 +234,11 @@ func (w *walker) name() event {
 	return w.text(true)
 }
 
-// colon reads the colon behind a member's name.
+// colon reads the colon after a member's name.
 func (w *walker) colon() event {
 	w.space()
 	if w.i == len(w.doc) || w.doc[w.i] != ':' {
-		return w.unexpected("':' behind a member name")
+		return w.unexpected("':' after a member name")
 	}
 	w.i++
 	w.state = beforeValue
@@ -253,11 +253,11 @@ func (w *walker) literal(word, otherwise string) event {
 		}
 	}
 	w.i += len(word)
-	w.state = behindValue
+	w.state = afterValue
 	return none
 }
 
-// space passes over white space.
+// space skips white space.
 func (w *walker) space() {
 	for w.i < len(w.doc) {
 		if c := w.doc[w.i]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {

@@ -5,7 +5,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Channels that are no chat: nothing is delivered to them.
+// Channels that are not chats. Nothing is delivered to them.
 const (
 	ChannelInternal = "internal"
 	ChannelUnknown  = "unknown"
@@ -33,8 +33,8 @@ func Channel(s *abi.Session, kind string) string {
 	return c
 }
 
-// DeliveryContext is the session's delivery context: where its members are absent, the
-// last* fields stand in, unless those are of another channel.
+// DeliveryContext returns the session's delivery context. The last* fields replace its
+// absent members, unless they belong to another channel.
 func DeliveryContext(s *abi.Session) abi.Target {
 	t := s.DeliveryContext
 	if t.Channel != "" && s.LastChannel != "" && t.Channel != s.LastChannel {

@@ -3,10 +3,10 @@ package policy
 import "strings"
 
 // MatchAny reports whether name matches one of the patterns.
-func MatchAny(patterns []string, name string) bool { return first(patterns, name) >= 0 }
+func MatchAny(patterns []string, name string) bool { return firstMatch(patterns, name) >= 0 }
 
-// first returns the index of the first pattern that name matches, or -1.
-func first(patterns []string, name string) int {
+// firstMatch returns the index of the first pattern that name matches, or -1.
+func firstMatch(patterns []string, name string) int {
 	for i, p := range patterns {
 		if Match(p, name) {
 			return i
@@ -15,9 +15,10 @@ func first(patterns []string, name string) int {
 	return -1
 }
 
-// Match reports whether name is the pattern, in which each * stands for any run of
-// characters, and everything else for itself. Each part between two * may be taken
-// where it first occurs: whatever else would match, matches then too.
+// Match reports whether name matches the pattern, in which each * matches any sequence
+// of characters and every other character matches itself. Each part between two * is
+// matched at its first occurrence, which is sufficient: if a later occurrence leads to
+// a match, the first one does too.
 func Match(pattern, name string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

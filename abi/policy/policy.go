@@ -1,12 +1,14 @@
-// Package policy decides what settings forbid and where a session speaks: the send
-// policy (S8), whether a message may enter a session or leave for a channel; the tool
-// policy (S5.4), whether a run may use a tool; the sandbox mode (S0.3), whose callers
-// are sandboxed; the channel that a session is shown with (S1.7) and the target of
-// what is delivered for it (S9).
+// Package policy evaluates the settings that restrict sessions and select their
+// channels:
 //
-// Plugin and host share it, so that a caller sees the channel to which messages go. A
-// host that does not trust its plugin decides by itself, for every way in and out, so
-// that no plugin gets round it.
+//   - the send policy (S8): whether a message may enter a session or leave for a channel;
+//   - the tool policy (S5.4): whether a run may use a tool;
+//   - the sandbox mode (S0.3): which callers are sandboxed;
+//   - the channel shown for a session (S1.7) and the destination of its deliveries (S9).
+//
+// Plugin and host share it, so that callers see the channel to which messages are
+// delivered. A host that does not trust its plugin evaluates the policy itself on every
+// path in and out, so that no plugin can bypass it.
 package policy
 
 import (
@@ -30,25 +32,25 @@ const (
 	ChatChannel = "channel"
 )
 
-// Send is the send policy, session.sendPolicy (S8.1). The first of these that says
-// something decides: the session's own override, a rule that denies, a rule that
-// allows, the default. Where none does, the way is open.
+// Send is the send policy, session.sendPolicy (S8.1). The first that applies decides:
+// the session's own override, a rule that denies, a rule that allows, the default. If
+// none applies, the message is allowed.
 type Send struct {
 	Rules   []Rule
 	Default string // Allow or Deny; empty: Allow
 }
 
-// Rule is one rule; all members that are set must match.
+// Rule is one rule of the send policy. All its non-empty members must match.
 type Rule struct {
-	Channel   string // in either case
+	Channel   string // case-insensitive
 	ChatType  string // ChatDirect, ChatGroup or ChatChannel
 	KeyPrefix string
 	Action    string // Allow or Deny
 }
 
-// Receive reports whether a message may enter the session: nil, or an *abi.Error
-// with abi.Forbidden that names the setting that decides. It leaves out the key,
-// which is another one for everybody who reads it (S1.2).
+// Receive returns nil if a message may enter the session, else an *abi.Error with
+// abi.Forbidden that names the deciding setting. The text omits the session key,
+// because its displayed form depends on the reader (S1.2).
 func (p *Send) Receive(keys sessionkey.Settings, s *abi.Session) error {
 	reason := p.denied(s, Channel(s, keys.KindOf(s.Key)))
 	if reason == "" {
@@ -57,9 +59,8 @@ func (p *Send) Receive(keys sessionkey.Settings, s *abi.Session) error {
 	return forbidden("the session takes no messages: " + reason)
 }
 
-// Deliver reports whether a text may leave for the target on behalf of the
-// session, as Receive does. The channel that rules are asked about is the
-// target's.
+// Deliver returns nil if a text of the session may be delivered to the target, else an
+// error as Receive does. Rules match the channel of the target.
 func (p *Send) Deliver(keys sessionkey.Settings, s *abi.Session, t abi.Target) error {
 	reason := p.denied(s, t.Channel)
 	if reason == "" {
@@ -70,7 +71,7 @@ func (p *Send) Deliver(keys sessionkey.Settings, s *abi.Session, t abi.Target) e
 
 func forbidden(reason string) error { return abi.NewError(abi.Forbidden, reason) }
 
-// denied returns what closes the way, in words, or "".
+// denied returns the reason why the policy denies the message, or "".
 func (p *Send) denied(s *abi.Session, channel string) string {
 	switch s.SendPolicy {
 	case Allow:
@@ -78,18 +79,18 @@ func (p *Send) denied(s *abi.Session, channel string) string {
 	case Deny:
 		return `the session's own sendPolicy is "deny"`
 	}
-	where := chat{channel, chatType(s), s.Key}
-	if i := where.firstRule(p.Rules, Deny); i >= 0 {
+	c := chat{channel, chatType(s), s.Key}
+	if i := c.firstRule(p.Rules, Deny); i >= 0 {
 		return "session.sendPolicy rule " + strconv.Itoa(i+1) + " denies " + p.Rules[i].String()
 	}
-	if where.firstRule(p.Rules, Allow) < 0 && p.Default == Deny {
+	if c.firstRule(p.Rules, Allow) < 0 && p.Default == Deny {
 		return `session.sendPolicy.default is "deny"`
 	}
 	return ""
 }
 
-// chatType returns the type of chat that the session is: the recorded one, else
-// what the key of a group says, else "", which no rule matches.
+// chatType returns the session's type of chat: the stored one, else the one in the key
+// of a group, else "", which no rule matches.
 func chatType(s *abi.Session) string {
 	if s.ChatType != "" {
 		return s.ChatType
@@ -101,35 +102,34 @@ func chatType(s *abi.Session) string {
 	return ""
 }
 
-// chat is what rules are asked about.
+// chat holds the values that rules match.
 type chat struct {
 	channel, chatType, key string
 }
 
-// firstRule returns the index of the first rule with the action that matches, or
-// -1.
-func (w chat) firstRule(rules []Rule, action string) int {
+// firstRule returns the index of the first matching rule with the action, or -1.
+func (c chat) firstRule(rules []Rule, action string) int {
 	for i := range rules {
-		if r := &rules[i]; r.Action == action && w.matches(r) {
+		if r := &rules[i]; r.Action == action && c.matches(r) {
 			return i
 		}
 	}
 	return -1
 }
 
-func (w chat) matches(r *Rule) bool {
-	return (r.Channel == "" || strings.EqualFold(r.Channel, w.channel)) &&
-		(r.ChatType == "" || strings.EqualFold(r.ChatType, w.chatType)) &&
-		(r.KeyPrefix == "" || w.under(r.KeyPrefix))
+func (c chat) matches(r *Rule) bool {
+	return (r.Channel == "" || strings.EqualFold(r.Channel, c.channel)) &&
+		(r.ChatType == "" || strings.EqualFold(r.ChatType, c.chatType)) &&
+		(r.KeyPrefix == "" || c.under(r.KeyPrefix))
 }
 
-// under reports whether the key, or its <rest>, begins with the prefix.
-func (w chat) under(prefix string) bool {
-	_, rest, _ := sessionkey.Split(w.key)
-	return strings.HasPrefix(w.key, prefix) || strings.HasPrefix(rest, prefix)
+// under reports whether the key or its <rest> begins with the prefix.
+func (c chat) under(prefix string) bool {
+	_, rest, _ := sessionkey.Split(c.key)
+	return strings.HasPrefix(c.key, prefix) || strings.HasPrefix(rest, prefix)
 }
 
-// String says in words what the rule matches.
+// String describes the sessions that the rule matches.
 func (r *Rule) String() string {
 	var parts []string
 	for _, m := range [...]struct{ name, value string }{

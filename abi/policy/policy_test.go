@@ -25,11 +25,11 @@ func send(def string, rules ...policy.Rule) *policy.Send {
 	return &policy.Send{Rules: rules, Default: def}
 }
 
-// keys are the settings of keys that most tests have.
+// keys are the default key settings, used by most tests.
 var keys sessionkey.Settings
 
-// check compares what was decided with the end of the text that a refusal has,
-// or with "" for none.
+// check compares a decision with the expected end of the refusal's text; "" means that
+// the message is allowed.
 func check(t *testing.T, err error, want string) {
 	t.Helper()
 	if want == "" {
@@ -39,13 +39,13 @@ func check(t *testing.T, err error, want string) {
 		return
 	}
 	if !errors.Is(err, abi.Forbidden) || !strings.HasSuffix(err.Error(), ": "+want) {
-		t.Errorf("decided %v, want Forbidden: … %s", err, want)
+		t.Errorf("got %v, want Forbidden: … %s", err, want)
 	}
 }
 
-// All combinations of what may decide, against the order of S8.1 written down as
-// a table of its own.
-func TestOrder(t *testing.T) {
+// TestSendPrecedence covers all combinations of override, default and rules, and checks
+// the precedence of S8.1.
+func TestSendPrecedence(t *testing.T) {
 	match := policy.Rule{Channel: "discord"}
 	miss := policy.Rule{Channel: "slack"}
 	s := abi.Session{Key: "agent:main:discord:group:1", AgentID: "main"}
@@ -89,8 +89,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What a single rule matches, of sessions that receive.
-func TestRule(t *testing.T) {
+// TestRuleMatch checks which receiving sessions a single rule matches.
+func TestRuleMatch(t *testing.T) {
 	group := abi.Session{Key: "agent:main:discord:group:1", AgentID: "main"}
 	channel := abi.Session{Key: "agent:main:slack:channel:C1:thread:2", AgentID: "main"}
 	with := func(s abi.Session, change func(*abi.Session)) abi.Session {
@@ -104,7 +104,7 @@ func TestRule(t *testing.T) {
 		rule    policy.Rule
 		want    bool
 	}{
-		{"nothing given", dm, policy.Rule{}, true},
+		{"empty rule", dm, policy.Rule{}, true},
 
 		{"channel of a group key", group, policy.Rule{Channel: "discord"}, true},
 		{"another channel", group, policy.Rule{Channel: "slack"}, false},
@@ -123,20 +123,20 @@ func TestRule(t *testing.T) {
 
 		{"group by its key", group, policy.Rule{ChatType: "group"}, true},
 		{"channel by its key", channel, policy.Rule{ChatType: "channel"}, true},
-		{"a channel is no group", channel, policy.Rule{ChatType: "group"}, false},
+		{"a channel is not a group", channel, policy.Rule{ChatType: "group"}, false},
 		{"the recorded type wins", with(group, func(s *abi.Session) { s.ChatType = "channel" }), policy.Rule{ChatType: "group"}, false},
 		{"the recorded type counts", with(group, func(s *abi.Session) { s.ChatType = "Channel" }), policy.Rule{ChatType: "channel"}, true},
 		{"recorded direct", with(dm, func(s *abi.Session) { s.ChatType = "direct" }), policy.Rule{ChatType: "direct"}, true},
-		{"direct is not guessed", dm, policy.Rule{ChatType: "direct"}, false},
-		{"main is not direct", abi.Session{Key: "agent:main:main"}, policy.Rule{ChatType: "direct"}, false},
-		{"a job is no group", abi.Session{Key: "agent:main:cron:a:group:1"}, policy.Rule{ChatType: "group"}, false},
+		{"an unknown type is not direct", dm, policy.Rule{ChatType: "direct"}, false},
+		{"a main session is not direct", abi.Session{Key: "agent:main:main"}, policy.Rule{ChatType: "direct"}, false},
+		{"a cron job is not a group", abi.Session{Key: "agent:main:cron:a:group:1"}, policy.Rule{ChatType: "group"}, false},
 
 		{"prefix of the key", dm, policy.Rule{KeyPrefix: "agent:ops:"}, true},
 		{"prefix of the rest", dm, policy.Rule{KeyPrefix: "dm:"}, true},
 		{"the whole key", dm, policy.Rule{KeyPrefix: "agent:ops:dm:7"}, true},
 		{"more than the key", dm, policy.Rule{KeyPrefix: "agent:ops:dm:70"}, false},
 		{"within the key", dm, policy.Rule{KeyPrefix: "ops:"}, false},
-		{"keys have a case", dm, policy.Rule{KeyPrefix: "DM:"}, false},
+		{"keys are case-sensitive", dm, policy.Rule{KeyPrefix: "DM:"}, false},
 		{"the key without a rest", abi.Session{Key: "global"}, policy.Rule{KeyPrefix: "glob"}, true},
 		{"no rest", abi.Session{Key: "global"}, policy.Rule{KeyPrefix: "main"}, false},
 
@@ -147,16 +147,17 @@ func TestRule(t *testing.T) {
 	} {
 		t.Run("S8.1 "+tt.name, func(t *testing.T) {
 			if err := send("allow", deny(tt.rule)).Receive(keys, &tt.session); (err != nil) != tt.want {
-				t.Errorf("a rule that denies: %v", err)
+				t.Errorf("deny rule: %v, want match %v", err, tt.want)
 			}
 			if err := send("deny", allow(tt.rule)).Receive(keys, &tt.session); (err == nil) != tt.want {
-				t.Errorf("a rule that allows: %v", err)
+				t.Errorf("allow rule: %v, want match %v", err, tt.want)
 			}
 		})
 	}
 }
 
-// For a delivery, the channel is the target's; type and key stay the session's.
+// TestDeliver checks that a rule matches the target's channel, and the session's chat
+// type and key.
 func TestDeliver(t *testing.T) {
 	s := abi.Session{Key: "agent:main:discord:group:1", AgentID: "main", LastChannel: "slack"}
 	for _, tt := range []struct {
@@ -174,12 +175,12 @@ func TestDeliver(t *testing.T) {
 	} {
 		err := send("allow", deny(tt.rule)).Deliver(keys, &s, abi.Target{Channel: tt.channel, To: "1"})
 		if (err != nil) != tt.want {
-			t.Errorf("S8.3 to %s with %+v: %v", tt.channel, tt.rule, err)
+			t.Errorf("S8.3 to %s with %+v: %v, want match %v", tt.channel, tt.rule, err, tt.want)
 		}
 	}
 }
 
-func TestTexts(t *testing.T) {
+func TestRefusalTexts(t *testing.T) {
 	everything := policy.Rule{}
 	narrow := policy.Rule{Channel: "discord", ChatType: "group", KeyPrefix: "discord:"}
 	group := &abi.Session{Key: "agent:ops:discord:group:1", AgentID: "ops"}
@@ -198,12 +199,12 @@ func TestTexts(t *testing.T) {
 			`nothing is delivered to channel "telegram" for session "agent:ops:discord:group:1": session.sendPolicy.default is "deny"`},
 	} {
 		if !errors.Is(tt.err, abi.Forbidden) || tt.err.Error() != tt.want {
-			t.Errorf("refused with %v\nwant %s", tt.err, tt.want)
+			t.Errorf("got  %v\nwant %s", tt.err, tt.want)
 		}
 	}
 }
 
-// An override that is neither word is none.
+// TestUnknownOverride checks that an override other than allow and deny is ignored.
 func TestUnknownOverride(t *testing.T) {
 	s := &abi.Session{Key: "agent:main:main", SendPolicy: "inherit"}
 	if err := send("deny").Receive(keys, s); err == nil {

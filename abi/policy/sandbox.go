@@ -5,16 +5,16 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Sandbox modes, agents.defaults.sandbox.mode and agents.list[].sandbox.mode: whose
-// runs are sandboxed callers (S0.3).
+// Sandbox modes, agents.defaults.sandbox.mode and agents.list[].sandbox.mode. They
+// select the sessions whose runs are sandboxed callers (S0.3).
 const (
 	SandboxOff     = "off"
 	SandboxNonMain = "non-main" // every session but the agent's main one
 	SandboxAlways  = "all"
 )
 
-// Sandboxed reports whether a session of the agent is sandboxed under the mode,
-// whoever speaks as it (S7.3).
+// Sandboxed reports whether the mode sandboxes a session of the agent. It applies to
+// runs and connections of the session alike (S7.3).
 func Sandboxed(mode string, keys sessionkey.Settings, agentID, sessionKey string) bool {
 	return mode == SandboxAlways || mode == SandboxNonMain && sessionKey != keys.MainOf(agentID)
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Target returns where what the session says is delivered (S9), and false when
-// there is nowhere.
+// Target returns the destination of the session's deliveries (S9), and false if it has
+// none.
 //
-// The sources are the session's delivery context, its last* fields, and its key
-// if that is a group's. The first one decides that has a channel to which
-// something can be delivered, and who is meant there. Nothing is added to it from
-// the others but an account and a thread, and those only from a source of the
-// same channel. What a group's key names as its channel no other source
-// contradicts: one that does is passed over.
+// The sources are the session's delivery context, its last* fields, and the key of a
+// group, in this order. The first source with a deliverable channel and a recipient
+// decides. Only an account and a thread are added to it, from other sources of the same
+// channel. If the key of a group names a channel, sources of other channels are
+// ignored.
 func Target(s *abi.Session) (abi.Target, bool) {
 	group, isGroup := sessionkey.ParseGroup(s.Key)
 	sources := [...]abi.Target{
@@ -24,11 +23,11 @@ func Target(s *abi.Session) (abi.Target, bool) {
 		{Channel: group.Channel, To: group.ID, ThreadID: group.ThreadID},
 	}
 	for _, t := range sources {
-		if !Deliverable(t) || isGroup && group.Channel != "" && !same(t.Channel, group.Channel) {
+		if !Deliverable(t) || isGroup && group.Channel != "" && !sameChannel(t.Channel, group.Channel) {
 			continue
 		}
 		for _, other := range sources {
-			if same(other.Channel, t.Channel) {
+			if sameChannel(other.Channel, t.Channel) {
 				fill(&t.AccountID, other.AccountID)
 				fill(&t.ThreadID, other.ThreadID)
 			}
@@ -38,12 +37,11 @@ func Target(s *abi.Session) (abi.Target, bool) {
 	return abi.Target{}, false
 }
 
-// Deliverable reports whether something can be delivered to a target: it has a
-// channel that is a chat, and says who is meant there.
+// Deliverable reports whether a target has a recipient and a channel that is a chat.
 func Deliverable(t abi.Target) bool {
-	return t.To != "" && t.Channel != "" && !same(t.Channel, ChannelInternal) && !same(t.Channel, ChannelUnknown)
+	return t.To != "" && t.Channel != "" && !sameChannel(t.Channel, ChannelInternal) && !sameChannel(t.Channel, ChannelUnknown)
 }
 
-// same reports whether two names are of one channel. Sources write them as they
-// like.
-func same(a, b string) bool { return strings.EqualFold(a, b) }
+// sameChannel reports whether two names are of one channel. Sources differ in the case
+// of names.
+func sameChannel(a, b string) bool { return strings.EqualFold(a, b) }

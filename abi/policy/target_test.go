@@ -30,40 +30,40 @@ func TestTarget(t *testing.T) {
 		want abi.Target // zero: none
 	}{
 		{"no source", direct, abi.Session{}, abi.Target{}},
-		{"the recorded channel is no source", direct, abi.Session{Channel: "telegram"}, abi.Target{}},
+		{"the stored channel is not a source", direct, abi.Session{Channel: "telegram"}, abi.Target{}},
 		{"the delivery context comes first", direct,
 			context(abi.Target{Channel: "slack", To: "C1", AccountID: "a", ThreadID: "9"}, last("telegram", "7", "b", "8")),
 			abi.Target{Channel: "slack", To: "C1", AccountID: "a", ThreadID: "9"}},
-		{"what another channel has is not added", direct,
+		{"nothing is added from another channel", direct,
 			context(abi.Target{Channel: "slack", To: "C1"}, last("telegram", "7", "b", "8")),
 			abi.Target{Channel: "slack", To: "C1"}},
-		{"account and thread of the same channel are", direct,
+		{"account and thread are added from the same channel", direct,
 			context(abi.Target{Channel: "slack", To: "C1"}, last("slack", "C2", "b", "8")),
 			abi.Target{Channel: "slack", To: "C1", AccountID: "b", ThreadID: "8"}},
-		{"each of them alone", direct,
+		{"account alone is added", direct,
 			context(abi.Target{Channel: "slack", To: "C1", ThreadID: "9"}, last("Slack", "C2", "b", "8")),
 			abi.Target{Channel: "slack", To: "C1", AccountID: "b", ThreadID: "9"}},
 		{"a context without a recipient", direct,
 			context(abi.Target{Channel: "slack"}, last("slack", "C2", "", "")),
 			abi.Target{Channel: "slack", To: "C2"}},
-		{"gives its account all the same", direct,
+		{"a context without a recipient still adds its account", direct,
 			context(abi.Target{Channel: "slack", AccountID: "a"}, last("slack", "C2", "", "8")),
 			abi.Target{Channel: "slack", To: "C2", AccountID: "a", ThreadID: "8"}},
-		{"but not to another channel", direct,
+		{"but not to a destination on another channel", direct,
 			context(abi.Target{Channel: "slack", AccountID: "a"}, last("telegram", "7", "", "")),
 			abi.Target{Channel: "telegram", To: "7"}},
-		{"a context without a channel gives nothing", direct,
+		{"a context without a channel adds nothing", direct,
 			context(abi.Target{To: "C1", AccountID: "a"}, last("telegram", "7", "", "")),
 			abi.Target{Channel: "telegram", To: "7"}},
 		{"a recipient without a channel", direct, last("", "7", "b", ""), abi.Target{}},
 		{"a channel without a recipient", direct, last("telegram", "", "b", ""), abi.Target{}},
 		{"channel and recipient of two sources", direct,
 			context(abi.Target{Channel: "telegram"}, last("", "7", "", "")), abi.Target{}},
-		{"internal is no chat", direct,
+		{"internal is not a chat", direct,
 			context(abi.Target{Channel: "internal", To: "x"}, last("telegram", "7", "", "")),
 			abi.Target{Channel: "telegram", To: "7"}},
-		{"unknown is none either", direct, last("unknown", "x", "", ""), abi.Target{}},
-		{"in any case", direct,
+		{"unknown is not a chat", direct, last("unknown", "x", "", ""), abi.Target{}},
+		{"internal and unknown in any case", direct,
 			context(abi.Target{Channel: "Internal", To: "x"}, last("UNKNOWN", "x", "", "")), abi.Target{}},
 		{"a cron job with a context", "agent:main:cron:daily",
 			context(abi.Target{Channel: "telegram", To: "7"}, abi.Session{}), abi.Target{Channel: "telegram", To: "7"}},
@@ -76,25 +76,25 @@ func TestTarget(t *testing.T) {
 		{"a topic in the key", group + ":topic:4", abi.Session{}, abi.Target{Channel: "telegram", To: "-100", ThreadID: "4"}},
 		{"an account for the key", group, last("telegram", "", "b", ""),
 			abi.Target{Channel: "telegram", To: "-100", AccountID: "b"}},
-		{"sources of the group's channel come before the key", group,
+		{"sources of the group's channel precede the key", group,
 			context(abi.Target{Channel: "telegram", To: "-200"}, last("telegram", "-300", "", "")),
 			abi.Target{Channel: "telegram", To: "-200"}},
-		{"and take the key's thread", group + ":topic:4", last("TELEGRAM", "-100", "b", ""),
+		{"a source without a thread takes the key's", group + ":topic:4", last("TELEGRAM", "-100", "b", ""),
 			abi.Target{Channel: "TELEGRAM", To: "-100", AccountID: "b", ThreadID: "4"}},
-		{"unless they have one", group + ":topic:4", last("telegram", "-100", "", "5"),
+		{"a source with a thread keeps it", group + ":topic:4", last("telegram", "-100", "", "5"),
 			abi.Target{Channel: "telegram", To: "-100", ThreadID: "5"}},
-		{"a context of another channel is passed over", group,
+		{"a context of another channel is ignored", group,
 			context(abi.Target{Channel: "slack", To: "C1", AccountID: "a", ThreadID: "9"}, last("telegram", "-300", "", "")),
 			abi.Target{Channel: "telegram", To: "-300"}},
-		{"and so are last fields", group, last("webchat", "x", "b", "5"), abi.Target{Channel: "telegram", To: "-100"}},
-		{"the key's channel counts, not the recorded one", group,
+		{"last fields of another channel are ignored", group, last("webchat", "x", "b", "5"), abi.Target{Channel: "telegram", To: "-100"}},
+		{"the key's channel overrides the stored one", group,
 			context(abi.Target{Channel: "slack", To: "C1"}, abi.Session{Channel: "slack"}),
 			abi.Target{Channel: "telegram", To: "-100"}},
-		{"a key without a channel is no source", "agent:main:group:-100", abi.Session{Channel: "telegram"}, abi.Target{}},
-		{"and passes nothing over", "agent:main:group:-100", last("telegram", "-100", "", ""),
+		{"a key without a channel is not a source", "agent:main:group:-100", abi.Session{Channel: "telegram"}, abi.Target{}},
+		{"a key without a channel excludes no source", "agent:main:group:-100", last("telegram", "-100", "", ""),
 			abi.Target{Channel: "telegram", To: "-100"}},
-		{"a group nowhere", "agent:main:internal:group:x", abi.Session{}, abi.Target{}},
-		{"does not speak elsewhere", "agent:main:internal:group:x", last("telegram", "7", "", ""), abi.Target{}},
+		{"a group on the internal channel", "agent:main:internal:group:x", abi.Session{}, abi.Target{}},
+		{"a group on the internal channel with last fields", "agent:main:internal:group:x", last("telegram", "7", "", ""), abi.Target{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.s
@@ -105,7 +105,7 @@ func TestTarget(t *testing.T) {
 				t.Errorf("%+v, %v; want %+v", got, ok, test.want)
 			}
 			if s != before {
-				t.Errorf("the session was changed to %+v", s)
+				t.Errorf("Target changed the session to %+v", s)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestChannel(t *testing.T) {
 		{"cron", "agent:main:cron:daily", sessionkey.KindCron, last("telegram", "7", "", ""), policy.ChannelInternal},
 		{"hook", "agent:main:hook:1", sessionkey.KindHook, abi.Session{}, policy.ChannelInternal},
 		{"node", "agent:main:node-1", sessionkey.KindNode, abi.Session{}, policy.ChannelInternal},
-		{"group, recorded", group, sessionkey.KindGroup, abi.Session{Channel: "signal", LastChannel: "slack"}, "signal"},
+		{"group, stored", group, sessionkey.KindGroup, abi.Session{Channel: "signal", LastChannel: "slack"}, "signal"},
 		{"group, from its key", group, sessionkey.KindGroup, last("slack", "C1", "", ""), "telegram"},
 		{"group without any", "agent:main:group:1", sessionkey.KindGroup, last("slack", "C1", "", ""), policy.ChannelUnknown},
 		{"direct, its context", direct, sessionkey.KindMain, context(abi.Target{Channel: "slack"}, last("telegram", "7", "", "")), "slack"},
@@ -137,7 +137,7 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
+func TestDeliveryContext(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		s    abi.Session
@@ -145,7 +145,7 @@ func TestContext(t *testing.T) {
 	}{
 		{"nothing", abi.Session{}, abi.Target{}},
 		{"last fields alone", last("telegram", "7", "b", "8"), abi.Target{Channel: "telegram", To: "7", AccountID: "b", ThreadID: "8"}},
-		{"they stand in", context(abi.Target{Channel: "telegram", To: "1"}, last("telegram", "7", "b", "8")),
+		{"last fields replace absent members", context(abi.Target{Channel: "telegram", To: "1"}, last("telegram", "7", "b", "8")),
 			abi.Target{Channel: "telegram", To: "1", AccountID: "b", ThreadID: "8"}},
 		{"not from another channel", context(abi.Target{Channel: "slack"}, last("telegram", "7", "b", "8")), abi.Target{Channel: "slack"}},
 	} {

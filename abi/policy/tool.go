@@ -7,22 +7,22 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// withheld are the tools that children have only if the settings give them back.
-var withheld = []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents}
+// deniedByDefault are the tools that children may use only if Tools.Allow has them.
+var deniedByDefault = []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents}
 
-// Tools is the tool policy of children, tools.subagents.tools: it gives tools back
-// and takes them away; Deny wins. Both are names, with * for any run of characters.
+// Tools is the tool policy of children, tools.subagents.tools. Allow permits tools that
+// are denied by default, Deny forbids tools and takes precedence. Both hold tool names,
+// in which * matches any sequence of characters.
 type Tools struct {
 	Allow []string
 	Deny  []string
 }
 
-// Check reports whether the caller may use a tool: nil, or an *abi.Error with
-// abi.Forbidden that names the setting that decides. The runs of child sessions are
-// restricted (S5.4) to every tool there is but those that show and reach other
-// sessions. Allow gives these back, Deny takes away whatever it matches. Who speaks
-// as a child over a connection of its own has what the operator meant by that; but
-// nothing lets a child spawn.
+// Check returns nil if the caller may use a tool, else an *abi.Error with abi.Forbidden
+// that names the deciding setting. Runs of child sessions may use every tool except
+// those that show and reach other sessions (S5.4), subject to Allow and Deny. A client
+// that connects as a child session is not restricted, because the operator granted that
+// connection. No child may spawn, by any path.
 func (p *Tools) Check(caller *abi.Caller, tool string) error {
 	if caller.Depth == 0 {
 		return nil
@@ -33,10 +33,10 @@ func (p *Tools) Check(caller *abi.Caller, tool string) error {
 	case caller.RunID == "":
 		return nil
 	}
-	if i := first(p.Deny, tool); i >= 0 {
+	if i := firstMatch(p.Deny, tool); i >= 0 {
 		return forbidden(tool + " is not for child sessions: tools.subagents.tools.deny has " + strconv.Quote(p.Deny[i]) + "; do without it, or ask the operator to change the setting")
 	}
-	if slices.Contains(withheld, tool) && !MatchAny(p.Allow, tool) {
+	if slices.Contains(deniedByDefault, tool) && !MatchAny(p.Allow, tool) {
 		return forbidden(tool + " is not for child sessions unless tools.subagents.tools.allow has it; do without it, or ask the operator to change the setting")
 	}
 	return nil

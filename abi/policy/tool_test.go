@@ -11,32 +11,32 @@ import (
 
 var child = abi.Caller{SessionKey: "agent:main:subagent:1", AgentID: "main", RunID: "r", Depth: 1}
 
-// The tools of children under settings, against S5.4.
-func TestTool(t *testing.T) {
+// TestChildTools checks the tools of children under settings (S5.4).
+func TestChildTools(t *testing.T) {
 	const (
-		withheld = "tools.subagents.tools.allow"
-		spawn    = "no setting allows it"
+		allowMissing = "tools.subagents.tools.allow"
+		spawn        = "no setting allows it"
 	)
 	denied := func(pattern string) string { return `tools.subagents.tools.deny has "` + pattern + `"` }
 	for _, tt := range []struct {
 		allow, deny []string
-		want        map[string]string // of each tool, what a refusal names; "" is none
+		want        map[string]string // by tool: a part of the refusal's text; "" means allowed
 	}{
 		{nil, nil, map[string]string{
-			"sessions_list": withheld, "sessions_history": withheld, "sessions_send": withheld, "agents_list": withheld, "sessions_spawn": spawn,
+			"sessions_list": allowMissing, "sessions_history": allowMissing, "sessions_send": allowMissing, "agents_list": allowMissing, "sessions_spawn": spawn,
 			"exec": "", "sessions_lists": "", "sessions_": "", "Sessions_List": "",
 		}},
-		{[]string{"sessions_list"}, nil, map[string]string{"sessions_list": "", "sessions_history": withheld, "exec": ""}},
-		{[]string{"sessions_*"}, nil, map[string]string{"sessions_list": "", "sessions_send": "", "agents_list": withheld, "sessions_spawn": spawn}},
-		{[]string{"exec"}, nil, map[string]string{"exec": "", "read": "", "sessions_list": withheld}},
+		{[]string{"sessions_list"}, nil, map[string]string{"sessions_list": "", "sessions_history": allowMissing, "exec": ""}},
+		{[]string{"sessions_*"}, nil, map[string]string{"sessions_list": "", "sessions_send": "", "agents_list": allowMissing, "sessions_spawn": spawn}},
+		{[]string{"exec"}, nil, map[string]string{"exec": "", "read": "", "sessions_list": allowMissing}},
 		{[]string{"*"}, nil, map[string]string{"sessions_list": "", "agents_list": "", "exec": "", "sessions_spawn": spawn}},
 		{[]string{"sessions_spawn"}, nil, map[string]string{"sessions_spawn": spawn}},
-		{nil, []string{"exec"}, map[string]string{"exec": denied("exec"), "read": "", "sessions_list": withheld}},
+		{nil, []string{"exec"}, map[string]string{"exec": denied("exec"), "read": "", "sessions_list": allowMissing}},
 		{nil, []string{"*"}, map[string]string{"exec": denied("*"), "read": denied("*"), "sessions_list": denied("*"), "sessions_spawn": spawn}},
 		{[]string{"*"}, []string{"sessions_send"}, map[string]string{"sessions_send": denied("sessions_send"), "sessions_list": ""}},
 		{[]string{"sessions_send"}, []string{"read", "*_send"}, map[string]string{"sessions_send": denied("*_send"), "read": denied("read")}},
 		{[]string{"*"}, []string{"*"}, map[string]string{"sessions_list": denied("*"), "exec": denied("*")}},
-		{[]string{""}, []string{""}, map[string]string{"exec": "", "sessions_list": withheld}},
+		{[]string{""}, []string{""}, map[string]string{"exec": "", "sessions_list": allowMissing}},
 	} {
 		p := policy.Tools{Allow: tt.allow, Deny: tt.deny}
 		for tool, want := range tt.want {
@@ -51,8 +51,9 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// Nobody but the runs of children is restricted.
-func TestToolOfOthers(t *testing.T) {
+// TestUnrestrictedCallers checks that only runs of children are restricted, and that no
+// child may spawn.
+func TestUnrestrictedCallers(t *testing.T) {
 	p := policy.Tools{Deny: []string{"*"}}
 	for name, caller := range map[string]abi.Caller{
 		"the operator":         {Operator: true},
@@ -63,7 +64,7 @@ func TestToolOfOthers(t *testing.T) {
 		for _, tool := range []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolSpawn, abi.ToolAgents, "exec"} {
 			err := p.Check(&caller, tool)
 			if never := caller.Depth > 0 && tool == abi.ToolSpawn; (err != nil) != never {
-				t.Errorf("%s: %s: %v", name, tool, err)
+				t.Errorf("%s: %s: %v, want forbidden %v", name, tool, err, never)
 			}
 		}
 	}

@@ -4,9 +4,10 @@ package schema
 
 import _ "embed" // the schema is a file
 
-// Messages is the JSON Schema of the messages of the ABI: in its $defs each message
-// that crosses the boundary, by name. It does have a $schema and references, for it
-// is read by the tests of hosts and not by MCP clients. No plugin contains it.
+// Messages is the JSON Schema of the ABI's messages. Its $defs hold every message that
+// crosses the boundary, by name. Unlike the schemas of tools it has a $schema and
+// references, because it is read by the tests of hosts and not by MCP clients. No
+// plugin contains it.
 //
 //go:embed messages.json
 var Messages []byte

@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// TestMessages validates what hosts and plugin said in every recording, and what
-// the encoders write of values with every member; together they meet all of the schema.
+// TestMessages validates the messages of every recording, and the encoded form of
+// values with every member. Together they must cover the whole schema.
 func TestMessages(t *testing.T) {
 	m := loadMessages(t)
 	recordings, err := recordingtest.Load("../../testdata/recordings")
@@ -40,20 +40,20 @@ func TestMessages(t *testing.T) {
 	}
 	for _, capability := range abi.Capabilities {
 		for _, side := range []string{".request", ".reply"} {
-			if !m.met["/$defs/"+capability+side] {
-				t.Errorf("%s%s is not defined, or there is no such message", capability, side)
+			if !m.covered["/$defs/"+capability+side] {
+				t.Errorf("%s%s is not defined, or no message covers it", capability, side)
 			}
 		}
 	}
-	missing := m.unmet("", m.doc)
+	missing := m.uncovered("", m.doc)
 	slices.Sort(missing)
 	for _, pointer := range missing {
-		t.Errorf("%s: no valid message has it", pointer)
+		t.Errorf("%s: no valid message covers it", pointer)
 	}
 }
 
-// exchange validates the messages of one. Its input may be wrong if the plugin has
-// refused it, and nothing else may be.
+// exchange validates the messages of one exchange. Only the input may be invalid, and
+// only if the plugin refused it.
 func (m *messages) exchange(x *recordingtest.Exchange) error {
 	output := "step"
 	if x.Export == abi.ExportDerive {
@@ -74,7 +74,7 @@ func (m *messages) exchange(x *recordingtest.Exchange) error {
 	return errors.Join(problems...)
 }
 
-// refused reports whether an output says that the input was wrong.
+// refused reports whether an output is the refusal of an invalid input.
 func refused(output []byte) bool {
 	var out struct{ Error struct{ Code abi.Code } }
 	return json.Unmarshal(output, &out) == nil && slices.Contains([]abi.Code{abi.InvalidArgs, abi.Unsupported, abi.Internal}, out.Error.Code)
@@ -88,7 +88,7 @@ type message struct {
 
 type encoder interface{ AppendJSON([]byte) []byte }
 
-// encoded returns what the encoders write of values without a zero member.
+// encoded returns the encoded form of messages in which no member is zero.
 func encoded(t *testing.T) (all []message) {
 	n, yes, cost := int64(1), true, 0.5
 	run := abi.Run{ID: "r", Status: abi.RunDone, Reply: "x", Error: "x", Model: "m", StartedAt: 1, EndedAt: 2,
@@ -107,7 +107,7 @@ func encoded(t *testing.T) (all []message) {
 
 	add := func(name string, value any, doc []byte) {
 		t.Helper()
-		for _, field := range zeros(name, reflect.ValueOf(value)) {
+		for _, field := range zeroFields(name, reflect.ValueOf(value)) {
 			t.Errorf("%s is zero", field)
 		}
 		all = append(all, message{name, doc})
@@ -158,33 +158,33 @@ func encoded(t *testing.T) (all []message) {
 	return all
 }
 
-// zeros returns the fields of a message's value that are not set: the encoder
-// of a new one would go untested.
-func zeros(path string, v reflect.Value) (unset []string) {
+// zeroFields returns the fields of a message that are not set. Without it the encoder
+// of a new field would not be tested.
+func zeroFields(path string, v reflect.Value) (unset []string) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		return zeros(path, v.Elem())
+		return zeroFields(path, v.Elem())
 	case reflect.Slice:
 		if v.Len() > 0 {
-			return zeros(path, v.Index(0))
+			return zeroFields(path, v.Index(0))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			switch {
-			case v.Type() == reflect.TypeFor[abi.Caller]() && (f.Name == "Operator" || f.Name == "Attempt"): // no session is; not sent
+			case v.Type() == reflect.TypeFor[abi.Caller]() && (f.Name == "Operator" || f.Name == "Attempt"): // not set for a session; not sent
 			case v.Field(i).IsZero():
 				unset = append(unset, path+"."+f.Name)
 			case f.Type.Kind() != reflect.Interface:
-				unset = append(unset, zeros(path+"."+f.Name, v.Field(i))...)
+				unset = append(unset, zeroFields(path+"."+f.Name, v.Field(i))...)
 			}
 		}
 	}
 	return unset
 }
 
-// TestWrongMessages changes valid messages in one place.
-func TestWrongMessages(t *testing.T) {
+// TestInvalidMessages makes one change to a valid message, which must make it invalid.
+func TestInvalidMessages(t *testing.T) {
 	m := loadMessages(t)
 	const session = `{"key":"agent:main:main","agentId":"main","kind":"other","sessionId":"s","updatedAt":1,"chatType":"group"}`
 	const caller = `"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false,"depth":0,"hops":0}`
@@ -294,7 +294,7 @@ func TestMessageBounds(t *testing.T) {
 		}
 	}
 	if limit != json.Number(strconv.Itoa(abi.MaxHistoryLimit)) {
-		t.Errorf("lists and histories have different limits; one definition is not enough")
+		t.Errorf("list and history have different limits: the schema needs two definitions")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
 		if text, _ := m.object("/$defs/" + name)["description"].(string); text == "" {

@@ -1,11 +1,11 @@
-// Package schema holds the JSON Schemas of the tools: one of the arguments and
-// one of the results per tool (S2 to S6).
+// Package schema holds the JSON Schemas of the tools: one for the arguments and one for
+// the results of each tool (S2 to S6).
 //
-// They are draft 2020-12, and keep to keywords that mean the same in draft 7.
-// They name no $schema and use no references, because validators in MCP clients
-// differ in the drafts that they know by name. Input schemas state types and
-// required members, not bounds: a number out of its range is clamped, not
-// refused (S0.2). Output schemas also allow the failure {status, error} (S0.1).
+// The schemas are draft 2020-12 and use only keywords that mean the same in draft 7.
+// They have no $schema and no references, because validators in MCP clients support
+// different drafts by name. Input schemas state types and required members, not bounds:
+// a tool clamps a number out of range instead of refusing it (S0.2). Output schemas
+// also allow the failure {status, error} (S0.1).
 package schema
 
 import _ "embed" // the schemas are files

@@ -2,7 +2,7 @@ package sessionkey
 
 import "strings"
 
-// Group is what the key of a group chat says (S1.1, S9).
+// Group holds the parts of the key of a group chat (S1.1, S9).
 type Group struct {
 	Channel  string // empty when the key names none
 	ChatType string // group or channel
@@ -10,15 +10,15 @@ type Group struct {
 	ThreadID string // from a :thread: or :topic: suffix
 }
 
-// ParseGroup reads the key of a group chat: one whose <rest> holds :group: or
-// :channel: with an id behind it (S1.6). The channel is the first word of the
-// rest, so that forms with an account between channel and type are understood.
+// ParseGroup parses the key of a group chat: its <rest> contains :group: or :channel:
+// followed by an id (S1.6). The channel is the first word of the rest, so that forms
+// with an account between channel and type are parsed too.
 func ParseGroup(key string) (Group, bool) {
 	_, rest, ok := Split(key)
 	if !ok {
 		return Group{}, false
 	}
-	before, chatType, id := cutChatType(rest)
+	before, chatType, id := splitChatType(rest)
 	if id == "" {
 		return Group{}, false
 	}
@@ -33,9 +33,9 @@ func ParseGroup(key string) (Group, bool) {
 	return g, true
 }
 
-// cutChatType cuts rest around its first word that is group or channel and has
-// something behind it.
-func cutChatType(rest string) (before, chatType, id string) {
+// splitChatType splits rest at its first word that is group or channel and is followed
+// by a colon.
+func splitChatType(rest string) (before, chatType, id string) {
 	for start := 0; ; {
 		end := strings.IndexByte(rest[start:], ':')
 		if end < 0 {

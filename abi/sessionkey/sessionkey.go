@@ -1,8 +1,9 @@
-// Package sessionkey is the grammar of session keys (S1): canonical keys,
-// aliases, kinds and agent ids. Guest and host share it, because a key that one
-// of them stores must be the key that the other asks for.
+// Package sessionkey implements the grammar of session keys (S1): canonical keys,
+// aliases, kinds and agent ids. A canonical key is agent:<agentId>:<rest>, or the
+// single word global.
 //
-// A canonical key is agent:<agentId>:<rest>, or the single word global.
+// Guest and host share the package, because the plugin must ask for a session by the
+// key under which the host stores it.
 package sessionkey
 
 import (
@@ -14,16 +15,16 @@ import (
 
 // Reserved words and defaults (S1.2, S1.3).
 const (
-	Main    = "main"    // the caller's own agent's main session
+	Main    = "main"    // main session of the caller's agent
 	Current = "current" // the calling session
-	Global  = "global"  // the one session of session.scope "global"; a stored key of its own
-	Unknown = "unknown" // never a session
+	Global  = "global"  // single session of session.scope "global"; also its stored key
+	Unknown = "unknown" // never names a session
 
 	DefaultMainKey = "main"
 	DefaultAgent   = "main"
 )
 
-// Kinds of session (S1.6). All but KindMain follow from the key alone.
+// Kinds of session (S1.6). All but KindMain depend on the key alone.
 const (
 	KindMain  = "main"
 	KindGroup = "group"
@@ -36,8 +37,7 @@ const (
 // Kinds lists every kind, in the order of S1.6.
 var Kinds = []string{KindMain, KindGroup, KindCron, KindHook, KindNode, KindOther}
 
-// Settings are the settings that keys depend on. The zero value means the
-// defaults.
+// Settings are the settings on which keys depend. The zero value holds the defaults.
 type Settings struct {
 	MainKey      string // session.mainKey; empty = "main"
 	GlobalScope  bool   // session.scope is "global"
@@ -59,8 +59,8 @@ func (s Settings) Agent() string {
 	return s.DefaultAgent
 }
 
-// MainOf returns the canonical key of agentID's main session; of the default
-// agent's when agentID is empty.
+// MainOf returns the canonical key of the main session of agentID, or of the default
+// agent if agentID is empty.
 func (s Settings) MainOf(agentID string) string {
 	if s.GlobalScope {
 		return Global
@@ -71,7 +71,7 @@ func (s Settings) MainOf(agentID string) string {
 	return Join(agentID, s.mainKey())
 }
 
-// IsMain reports whether the canonical key is some agent's main session.
+// IsMain reports whether the canonical key is the main session of an agent.
 func (s Settings) IsMain(key string) bool {
 	if s.GlobalScope {
 		return key == Global
@@ -88,9 +88,9 @@ func (s Settings) KindOf(key string) string {
 	return Kind(key)
 }
 
-// Display returns the key as the tools show it to a caller of agentID: "main"
-// for the own agent's main session, every other key as it is (S1.2). Under the
-// global scope every agent's main session is the one session (S1.3).
+// Display returns the key as the tools show it to a caller of agentID: "main" for the
+// main session of that agent, every other key unchanged (S1.2). Under the global scope
+// all agents share one main session (S1.3).
 func (s Settings) Display(key, agentID string) string {
 	if s.GlobalScope && key == Global {
 		return Main
@@ -105,9 +105,8 @@ func (s Settings) Display(key, agentID string) string {
 	return key
 }
 
-// Hidden reports whether a stored session is never listed and never answered,
-// because its key is a reserved word or, under these settings, an alias of
-// another session (S1.2, S1.3).
+// Hidden reports whether a stored session is never listed or found, because its key is
+// a reserved word or, under these settings, an alias of another session (S1.2, S1.3).
 func (s Settings) Hidden(key string) bool {
 	if key == Global {
 		return !s.GlobalScope
@@ -120,11 +119,11 @@ func (s Settings) Hidden(key string) bool {
 	return alias || rest == Global || rest == Unknown
 }
 
-// Canonical resolves a key-shaped text for a caller of agentID (S1.1–S1.4):
-// "main", a canonical key or alias, or a bare form, which means the caller's own
-// agent (the default agent when agentID is empty). Any other text is taken as the
-// <rest> of a key of that agent. It fails with abi.InvalidArgs for texts that can
-// be no key. "current" is the caller's business and reserved words are no keys.
+// Canonical resolves a text in the form of a key for a caller of agentID (S1.1–S1.4):
+// "main", a canonical key or alias, or a bare form, which belongs to the caller's agent
+// (the default agent if agentID is empty). Any other text is the <rest> of a key of
+// that agent. Canonical returns abi.InvalidArgs for texts that cannot be keys, and for
+// reserved words. The caller must resolve "current" itself.
 func (s Settings) Canonical(text, agentID string) (string, error) {
 	if err := Check(text); err != nil {
 		return "", err
@@ -163,8 +162,8 @@ func (s Settings) Canonical(text, agentID string) (string, error) {
 	return key, nil
 }
 
-// Shaped reports whether a reference has the form of a key, and is therefore
-// never looked up as a sessionId (S1.5).
+// Shaped reports whether a reference has the form of a key. Such a reference is never
+// looked up as a sessionId (S1.5).
 func Shaped(text string) bool {
 	if text == Main || text == Current {
 		return true
@@ -177,8 +176,8 @@ func Shaped(text string) bool {
 	return strings.Contains(text, ":group:") || strings.Contains(text, ":channel:")
 }
 
-// Check reports as abi.InvalidArgs a text that can be neither key nor session
-// id: empty, too long, not UTF-8, or with control characters.
+// Check returns abi.InvalidArgs for a text that can be neither a key nor a session id:
+// it is empty, too long, not UTF-8, or contains control characters.
 func Check(text string) error {
 	switch {
 	case text == "":
@@ -196,8 +195,8 @@ func Check(text string) error {
 	return nil
 }
 
-// Split cuts a canonical key into agent and rest. It reports false for "global"
-// and for texts that are no canonical key.
+// Split splits a canonical key into agent and rest. It returns false for "global" and
+// for texts that are not canonical keys.
 func Split(key string) (agentID, rest string, ok bool) {
 	after, ok := strings.CutPrefix(key, "agent:")
 	if !ok {
@@ -207,11 +206,11 @@ func Split(key string) (agentID, rest string, ok bool) {
 	return agentID, rest, ok && agentID != "" && rest != ""
 }
 
-// Join makes a canonical key.
+// Join returns the canonical key of an agent and a rest.
 func Join(agentID, rest string) string { return "agent:" + agentID + ":" + rest }
 
-// Kind returns the structural kind of a canonical key; KindMain is
-// Settings.KindOf's to tell.
+// Kind returns the structural kind of a canonical key. It never returns KindMain, which
+// depends on settings: see Settings.KindOf.
 func Kind(key string) string {
 	_, rest, ok := Split(key)
 	switch {
@@ -235,15 +234,15 @@ func Kind(key string) string {
 // ChildOf returns the key of a spawned child under an agent.
 func ChildOf(agentID, id string) string { return Join(agentID, "subagent:"+id) }
 
-// IsChild reports whether the key is that of a spawned child.
+// IsChild reports whether the key belongs to a spawned child.
 func IsChild(key string) bool {
 	_, rest, ok := Split(key)
 	return ok && strings.HasPrefix(rest, "subagent:")
 }
 
 // AgentID lower-cases the ASCII letters of text and checks it against
-// [a-z0-9][a-z0-9_-]{0,63}; it is never mangled to fit, so letters whose Unicode
-// lower case is ASCII (the Kelvin sign) are refused (S1.4).
+// [a-z0-9][a-z0-9_-]{0,63}. It changes nothing else, so letters whose Unicode lower
+// case is ASCII (the Kelvin sign) are refused (S1.4).
 func AgentID(text string) (string, error) {
 	id := lowerASCII(text)
 	if !validAgentID(id) {

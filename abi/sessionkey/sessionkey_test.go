@@ -23,8 +23,8 @@ func TestCanonical(t *testing.T) {
 		agent    string
 		want     string // "" = abi.InvalidArgs
 	}{
-		{"S1.2 main is the own agent's", plain, "main", "ops", "agent:ops:main"},
-		{"S1.2 main whatever mainKey is", home, "main", "ops", "agent:ops:home"},
+		{"S1.2 main of the caller's agent", plain, "main", "ops", "agent:ops:main"},
+		{"S1.2 main with another mainKey", home, "main", "ops", "agent:ops:home"},
 		{"S1.2 agent:<id>:main is an alias", home, "agent:dev:main", "ops", "agent:dev:home"},
 		{"S1.2 the main key itself", home, "home", "dev", "agent:dev:home"},
 		{"S1.3 main under the global scope", global, "main", "ops", "global"},
@@ -33,7 +33,7 @@ func TestCanonical(t *testing.T) {
 		{"S1.3 global is not addressable by agent", plain, "agent:main:global", "main", ""},
 		{"S1.3 unknown is not addressable", plain, "unknown", "main", ""},
 		{"S1.3 unknown by agent", plain, "agent:main:unknown", "main", ""},
-		{"current is no key", plain, "current", "main", ""},
+		{"current is not a key", plain, "current", "main", ""},
 		{"S1.1 canonical", plain, "agent:ops:cron:daily", "main", "agent:ops:cron:daily"},
 		{"S1.1 bare cron", plain, "cron:daily", "ops", "agent:ops:cron:daily"},
 		{"S1.1 bare hook", plain, "hook:1", "ops", "agent:ops:hook:1"},
@@ -42,11 +42,11 @@ func TestCanonical(t *testing.T) {
 		{"S1.1 bare group", plain, "discord:group:1", "ops", "agent:ops:discord:group:1"},
 		{"S1.1 anything else", plain, "telegram:dm:7", "ops", "agent:ops:telegram:dm:7"},
 		{"S1.4 lower-cased", plain, "agent:OPS:Cron", "main", "agent:ops:Cron"},
-		{"S1.4 never mangled", plain, "agent:o ps:x", "main", ""},
+		{"S1.4 spaces are not replaced", plain, "agent:o ps:x", "main", ""},
 		{"S1.4 dots", plain, "agent:..:x", "main", ""},
-		{"S1.4 Kelvin sign is no k", plain, "agent:\u212Aim:x", "main", ""},
+		{"S1.4 Kelvin sign is not k", plain, "agent:\u212Aim:x", "main", ""},
 		{"S1.4 too long", plain, "agent:" + strings.Repeat("a", 65) + ":x", "main", ""},
-		{"S1.4 no agent is the default one", home, "cron:x", "", "agent:ops:cron:x"},
+		{"S1.4 no agent means the default agent", home, "cron:x", "", "agent:ops:cron:x"},
 		{"S1.4 main of the default agent", home, "main", "", "agent:ops:home"},
 		{"no rest", plain, "agent:ops:", "main", ""},
 		{"no second colon", plain, "agent:ops", "main", ""},
@@ -80,13 +80,13 @@ func TestDisplay(t *testing.T) {
 		want     string
 	}{
 		{"S1.2 own main", plain, "agent:ops:main", "ops", "main"},
-		{"S1.2 own main by another name", home, "agent:ops:home", "ops", "main"},
+		{"S1.2 own main with another mainKey", home, "agent:ops:home", "ops", "main"},
 		{"S1.2 other agent's main", plain, "agent:ops:main", "main", "agent:ops:main"},
 		{"S1.2 any other key", plain, "agent:ops:cron:x", "ops", "agent:ops:cron:x"},
 		{"default agent's main", home, "agent:ops:home", "", "main"},
 		{"S1.3 global", global, "global", "ops", "main"},
 		{"S1.3 alias of global", global, "agent:dev:main", "ops", "main"},
-		{"no scope, no alias", plain, "global", "ops", "global"},
+		{"global without the global scope", plain, "global", "ops", "global"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestShaped(t *testing.T) {
 	}
 }
 
-// A canonical key is canonical for every caller, holds no alias and stays within
-// its bounds.
+// FuzzCanonical checks that a canonical key is canonical for every caller, is not an
+// alias and does not exceed its bounds.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{"main", "agent:A:main", "cron:x", "agent:a:b:c", "discord:group:1:topic:2", "agent:", "home", "global"} {
 		f.Add(s, "ops", "home", false)

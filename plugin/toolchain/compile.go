@@ -15,7 +15,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
-// compile compiles the plugin of the tree at root and finishes the module.
+// compile compiles the plugin in the tree at root and finishes the module. cache is the
+// compiler's cache directory; empty means the user's.
 func (c *compiler) compile(ctx context.Context, root, cache string) ([]byte, error) {
 	temp, err := os.MkdirTemp("", "parley-wasm")
 	if err != nil {
@@ -43,11 +44,11 @@ func (c *compiler) compile(ctx context.Context, root, cache string) ([]byte, err
 	return finish(wasm)
 }
 
-// finish makes of TinyGo's module one that every host can use, and checks it.
+// finish converts TinyGo's module into one that every host can use, and checks it.
 func finish(wasm []byte) ([]byte, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
-		return nil, fmt.Errorf("tinygo's module is malformed %w", err)
+		return nil, fmt.Errorf("parse the module from TinyGo: %w", err)
 	}
 	if err := m.StartFromExport("_initialize"); err != nil {
 		return nil, err
@@ -63,18 +64,17 @@ func finish(wasm []byte) ([]byte, error) {
 			errs = append(errs, fmt.Errorf("the module does not export %s", name))
 		}
 	}
-	// TinyGo exports a few functions of its runtime, which nobody may call.
+	// TinyGo also exports functions of its runtime, which hosts must not call.
 	m.KeepExports(abi.ExportDescribe, abi.ExportDerive, abi.ExportCall, abi.ExportResume, abi.ExportInput, "memory")
 	return m.Encode(), errors.Join(errs...)
 }
 
-// asWasmOpt marks a run of this program in the place of wasm-opt.
+// asWasmOpt is the environment variable with which this program acts as wasm-opt.
 const asWasmOpt = "PARLEY_TOOLCHAIN_AS_WASM_OPT"
 
-// wasmOpt stands in for Binaryen's wasm-opt, which TinyGo insists on running, and
-// passes the module through. Its version would decide over the bytes, and every
-// distribution has another one; after LLVM's own passes it saves a tenth of the
-// size and no time.
+// wasmOpt replaces Binaryen's wasm-opt, which TinyGo always runs, and copies the module
+// unchanged. The output of the real one depends on its version, which differs between
+// distributions. After LLVM's own passes it saves a tenth of the size and no time.
 func wasmOpt(args []string) error {
 	if slices.Contains(args, "--version") {
 		fmt.Println("wasm-opt version 102")
@@ -82,7 +82,7 @@ func wasmOpt(args []string) error {
 	}
 	at := slices.Index(args, "--output")
 	if at < 1 || at+1 >= len(args) {
-		return fmt.Errorf("cannot tell input and output of wasm-opt in %q", args)
+		return fmt.Errorf("wasm-opt: no input and output file in the arguments %q", args)
 	}
 	in, err := os.Open(args[at-1])
 	if err != nil {

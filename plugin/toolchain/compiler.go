@@ -14,26 +14,26 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
-// llvm is the version of LLVM that the plugin is compiled with. TinyGo supports
-// several; the bytes of the module depend on it.
+// llvm is the LLVM version that compiles the plugin. TinyGo supports several versions,
+// and the bytes of the module depend on it.
 const llvm = "19"
 
 const packages = "llvm-19-dev libclang-19-dev lld-19 clang-19"
 
-// compiler is a TinyGo that can run.
+// compiler is an executable TinyGo.
 type compiler struct {
 	path     string
-	root     string // TINYGOROOT; empty: its own
+	root     string // TINYGOROOT; empty: TinyGo's default
 	versions lock.Toolchain
 }
 
-// findCompiler returns the pinned TinyGo, and builds it if need be.
+// findCompiler returns the pinned TinyGo, and builds it if necessary.
 func findCompiler(ctx context.Context, root string) (*compiler, error) {
 	want, err := pins(root)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Setenv("GOTOOLCHAIN", "go"+want.Go); err != nil { // for every go command from here on
+	if err := os.Setenv("GOTOOLCHAIN", "go"+want.Go); err != nil { // for every go command that follows
 		return nil, err
 	}
 	if path, err := exec.LookPath("tinygo"); err == nil {
@@ -41,7 +41,7 @@ func findCompiler(ctx context.Context, root string) (*compiler, error) {
 		if err := c.check(ctx, want); err == nil {
 			return c, nil
 		} else {
-			progress("passing over %s: %v", path, err)
+			progress("not using %s: %v", path, err)
 		}
 	}
 	if err := checkPackages(ctx); err != nil {
@@ -59,7 +59,7 @@ func findCompiler(ctx context.Context, root string) (*compiler, error) {
 		}
 	}
 	if err := c.check(ctx, want); err != nil {
-		return nil, fmt.Errorf("%s is not usable, remove the folder %s and try again: %w", c.path, dir, err)
+		return nil, fmt.Errorf("%s is not usable; remove the folder %s and try again: %w", c.path, dir, err)
 	}
 	return c, nil
 }
@@ -74,7 +74,7 @@ func pins(root string) (lock.Toolchain, error) {
 	tinygo := regexp.MustCompile(`(?m)github\.com/tinygo-org/tinygo v(\S+)`).FindSubmatch(text)
 	golang := regexp.MustCompile(`(?m)^toolchain go(\S+)$`).FindSubmatch(text)
 	if tinygo == nil || golang == nil {
-		return lock.Toolchain{}, fmt.Errorf("%s: a toolchain line and a version of github.com/tinygo-org/tinygo are needed", path)
+		return lock.Toolchain{}, fmt.Errorf("%s: no toolchain line, or no version of github.com/tinygo-org/tinygo", path)
 	}
 	return lock.Toolchain{TinyGo: string(tinygo[1]), Go: string(golang[1])}, nil
 }
@@ -93,12 +93,13 @@ func (c *compiler) check(ctx context.Context, want lock.Toolchain) error {
 	}
 	c.versions = lock.Toolchain{TinyGo: string(m[1]), Go: string(m[2]), LLVM: string(m[3])}
 	if c.versions.TinyGo != want.TinyGo || c.versions.Go != want.Go || !strings.HasPrefix(c.versions.LLVM, llvm+".") {
-		return fmt.Errorf("it is %+v; wanted are TinyGo %s, Go %s, LLVM %s", c.versions, want.TinyGo, want.Go, llvm)
+		return fmt.Errorf("version is %+v, want TinyGo %s, Go %s, LLVM %s", c.versions, want.TinyGo, want.Go, llvm)
 	}
 	return nil
 }
 
-// checkPackages says what must be installed before TinyGo can be built and run.
+// checkPackages returns an error that lists missing tools that TinyGo needs to be built
+// and to run.
 func checkPackages(ctx context.Context) error {
 	cxx, err := exec.CommandContext(ctx, "go", "env", "CXX").Output()
 	if err != nil {
@@ -113,12 +114,12 @@ func checkPackages(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("building TinyGo needs LLVM %s and a C++ compiler; %s cannot be found. On Debian and Ubuntu:\n  apt-get install %s g++",
+	return fmt.Errorf("building TinyGo needs LLVM %s and a C++ compiler; not found: %s. On Debian and Ubuntu:\n  apt-get install %s g++",
 		llvm, strings.Join(missing, ", "), packages)
 }
 
-// install builds TinyGo from its Go module into dir: the program, and a copy of
-// its own sources, which it compiles into every program.
+// install builds TinyGo from its Go module into dir: the program, and a copy of the
+// sources of its runtime, which TinyGo compiles into every program.
 func install(ctx context.Context, root, dir, version string) error {
 	progress("building TinyGo %s with LLVM %s, once; this takes about half a minute", version, llvm)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -143,14 +144,14 @@ func install(ctx context.Context, root, dir, version string) error {
 		return out, nil
 	}
 	if _, err := run("build", "-tags", "llvm"+llvm, "-o", filepath.Join(temp, "tinygo"), module); err != nil {
-		return fmt.Errorf("building TinyGo: %w\nIf a header or library is missing, on Debian and Ubuntu:\n  apt-get install %s g++", err, packages)
+		return fmt.Errorf("build TinyGo: %w\nIf a header or library is missing, on Debian and Ubuntu:\n  apt-get install %s g++", err, packages)
 	}
 	source, err := run("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		return err
 	}
-	// The module's own directory is read-only, and TinyGo looks for src/net, which
-	// is a submodule and not in the module: an empty one lets it use Go's.
+	// The module's directory is read-only. It lacks src/net, which is a Git submodule;
+	// with an empty src/net TinyGo uses Go's package.
 	tree := filepath.Join(temp, "root")
 	if err := os.CopyFS(tree, os.DirFS(strings.TrimSpace(string(source)))); err != nil {
 		return err
@@ -160,14 +161,15 @@ func install(ctx context.Context, root, dir, version string) error {
 	}
 	if err := os.Rename(temp, dir); err != nil {
 		if _, other := os.Stat(dir); other == nil {
-			return nil // somebody else was faster
+			return nil // another process installed it first
 		}
 		return err
 	}
 	return nil
 }
 
-// command runs the compiler, with a cache directory of its own if one is given.
+// command returns a command that runs the compiler, with the cache directory cache
+// unless it is empty.
 func (c *compiler) command(ctx context.Context, cache string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
@@ -175,7 +177,7 @@ func (c *compiler) command(ctx context.Context, cache string, args ...string) *e
 		cmd.Env = append(cmd.Env, "TINYGOROOT="+c.root)
 	}
 	if cache != "" {
-		// Where the system has it (Linux, BSD); elsewhere the user's cache serves.
+		// Systems other than Linux and BSD ignore it and use the user's cache.
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+cache)
 	}
 	return cmd

@@ -3,11 +3,11 @@
 //	go run ./plugin/toolchain build    plugin/ to plugin/wasm/parley.wasm, with its lock file
 //	go run ./plugin/toolchain repro    compile twice in different directories and compare
 //
-// The compiler is the TinyGo that tinygo/go.mod pins: the one on PATH if it is of
-// that version and of LLVM 19, else one that is built from its Go module, once,
-// and kept in the user's cache directory. Its result is finished here: the
-// reactor's _initialize becomes the module's start function, because hosts
-// without WASI do not call it, and the imports are checked.
+// The compiler is the TinyGo version that tinygo/go.mod pins. The command uses the
+// TinyGo on PATH if it is of that version and of LLVM 19. Otherwise it builds TinyGo
+// once from its Go module and keeps it in the user's cache directory. It then finishes
+// the module: it makes the reactor's _initialize the start function, because hosts
+// without WASI do not call it, and checks the imports.
 package main
 
 import (
@@ -53,8 +53,8 @@ func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "toolchain: "+format+"\n", args...)
 }
 
-// findRoot returns the repository: the nearest folder upwards that has the
-// target.
+// findRoot returns the repository's root: the nearest parent folder that contains the
+// TinyGo target.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -65,12 +65,12 @@ func findRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is in no folder from here upwards; run this in the repository", lock.Target)
+			return "", fmt.Errorf("no %s in this folder or its parents; run this in the repository", lock.Target)
 		}
 	}
 }
 
-// build compiles the plugin and writes module and lock file.
+// build compiles the plugin and writes the module and its lock file.
 func build(ctx context.Context, root string) error {
 	sources, err := lock.Sources(root)
 	if err != nil {

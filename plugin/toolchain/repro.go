@@ -13,14 +13,14 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/lock"
 )
 
-// repro compiles the plugin twice, in directories of different names and depth
-// with caches of their own, and compares with the committed module. The
-// directories hold nothing but the sources that the lock file counts, so that a
-// file it forgets is noticed too.
+// repro compiles the plugin twice and compares the results with the committed module.
+// The two directories differ in name and depth and have separate caches. They contain
+// only the sources that the lock file lists, so that the compilation fails if the list
+// lacks a file.
 func repro(ctx context.Context, root string) error {
 	committed, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(lock.Module)))
 	if err != nil {
-		return fmt.Errorf("%w; run ./build.sh wasm", err)
+		return fmt.Errorf("read the committed module: %w; run ./build.sh wasm", err)
 	}
 	l, err := lock.Read(root)
 	if err != nil {
@@ -57,9 +57,9 @@ func repro(ctx context.Context, root string) error {
 		same = same && bytes.Equal(wasm, committed)
 	}
 	if !same {
-		return fmt.Errorf("the rebuilt modules are not the committed one.\n  The lock file says   %+v\n  and this machine has %+v.\n  With the same versions this is a bug in the build", l.Toolchain, c.versions)
+		return fmt.Errorf("the rebuilt modules differ from the committed one.\n  lock file:    %+v\n  this machine: %+v\n  If the versions are equal, this is a bug in the build", l.Toolchain, c.versions)
 	}
-	fmt.Println("all three are the same")
+	fmt.Println("all three modules are identical")
 	return nil
 }
 
@@ -70,7 +70,7 @@ func show(what string, wasm []byte) {
 func copySources(dst, root string, sources map[string]string) error {
 	files := []string{"go.mod", "go.sum"}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		if strings.Contains(name, "/") && !strings.Contains(name, " ") { // neither a module nor "go"
+		if strings.Contains(name, "/") && !strings.Contains(name, " ") { // neither a Go module nor "go"
 			files = append(files, name)
 		}
 	}

@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// Fields reads the members of an object, each by its exact name and type, and
-// reports what is left over. A member that is absent leaves its target as it is.
+// Fields reads the members of an object by exact name and type, and reports members
+// that were not read. An absent member leaves its target unchanged.
 type Fields struct {
 	Object map[string]any
-	What   string // what errors call the object
-	Err    error  // the first problem
+	What   string // name of the object in errors
+	Err    error  // first problem
 	known  []string
 }
 
-// Take returns a member of any type.
+// Take returns a member of any type and marks it as read.
 func (f *Fields) Take(name string) any {
 	f.known = append(f.known, name)
 	return f.Object[name]
 }
 
-// Fail records a problem, unless there is one already.
+// Fail records a problem unless one is recorded already.
 func (f *Fields) Fail(err error) {
 	if f.Err == nil && err != nil {
 		f.Err = fmt.Errorf("%s: %w", f.What, err)
 	}
 }
 
-// Wrong records that a member is not what is wanted.
+// Wrong records that a member is not of the wanted type.
 func (f *Fields) Wrong(name, want string) {
 	f.Fail(fmt.Errorf("%s: want %s, got %s", name, want, Brief(f.Object[name])))
 }
 
-// Done returns the first problem, which may be a member that nobody has taken.
+// Done returns the first problem. A member that was not read is a problem.
 func (f *Fields) Done() error {
 	if f.Object == nil {
 		f.Fail(fmt.Errorf("want an object"))
@@ -91,7 +91,7 @@ func (f *Fields) Flag(name string, to *bool) {
 	}
 }
 
-// OptFlag reads true or false into a new variable; absent makes none.
+// OptFlag reads true or false into a new variable. An absent member leaves *to nil.
 func (f *Fields) OptFlag(name string, to **bool) {
 	if Has(f.Object, name) {
 		*to = new(bool)
@@ -116,7 +116,7 @@ func (f *Fields) Int64(name string, to *int64) {
 	*to = int64(n)
 }
 
-// OptInt reads a whole number into a new variable; absent makes none.
+// OptInt reads a whole number into a new variable. An absent member leaves *to nil.
 func (f *Fields) OptInt(name string, to **int64) {
 	if Has(f.Object, name) {
 		*to = new(int64)
@@ -126,23 +126,24 @@ func (f *Fields) OptInt(name string, to **int64) {
 	}
 }
 
-// Required reads a text that must be there and not empty.
+// Required reads a text that must be present and not empty.
 func (f *Fields) Required(name string, to *string) {
 	if f.Text(name, to); *to == "" {
 		f.Fail(fmt.Errorf("%s is missing or empty", name))
 	}
 }
 
-// Bounded returns a whole number between bounds.
+// Bounded returns a whole number from low to high, and absent if the member is absent.
+// absent may be out of range, which makes the member required.
 func (f *Fields) Bounded(name string, low, high, absent int) int {
 	n := absent
 	if f.Int(name, &n); n < low || n > high {
-		f.Fail(fmt.Errorf("%s must be there, and from %d to %d", name, low, high))
+		f.Fail(fmt.Errorf("%s must be present and from %d to %d", name, low, high))
 	}
 	return n
 }
 
-// Nested reads an object member with fn; absent is not read.
+// Nested reads an object member with fn. It does not call fn if the member is absent.
 func (f *Fields) Nested(name string, fn func(*Fields)) {
 	v := f.Take(name)
 	if !Has(f.Object, name) {

@@ -1,7 +1,7 @@
-// Package jsonvalue holds JSON documents as plain Go values, to be looked into
-// without knowing their shape: objects are map[string]any, arrays []any, numbers
-// json.Number, so that no digit is lost. It is made for clarity and for people's
-// error messages; what must be fast reads JSON another way.
+// Package jsonvalue represents JSON documents as plain Go values, for code that does
+// not know their structure: objects are map[string]any, arrays []any, and numbers
+// json.Number, so that no digit is lost. It is written for clarity and for readable
+// error messages, not for speed.
 package jsonvalue
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Parse reads one JSON document into map[string]any, []any, string,
-// json.Number, bool and nil. It refuses duplicate members and trailing data,
-// which encoding/json alone lets pass, and more nesting than a stack holds.
+// json.Number, bool and nil. It refuses duplicate members and trailing data, which
+// encoding/json alone accepts, and nesting that would overflow the stack.
 func Parse(doc []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -29,7 +29,7 @@ func Parse(doc []byte) (any, error) {
 	return v, nil
 }
 
-// maxDepth is that of encoding/json for whole documents.
+// maxDepth is the limit of encoding/json for whole documents.
 const maxDepth = 10_000
 
 func parseValue(d *json.Decoder, levels int) (any, error) {
@@ -73,8 +73,8 @@ func parseValue(d *json.Decoder, levels int) (any, error) {
 	return t, nil
 }
 
-// Compact encodes a parsed value without white space and without escapes that
-// JSON does not ask for; members come in alphabetical order.
+// Compact encodes a parsed value without white space and without escapes that JSON does
+// not require. Members are in alphabetical order.
 func Compact(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -112,7 +112,7 @@ func Lookup(v any, pointer string) (any, bool) {
 }
 
 // SameNumber compares numbers by their exact decimal value: 1, 1.0 and 10e-1
-// are one number, 2^53 and 2^53+1 are two.
+// are the same number, 2^53 and 2^53+1 are not.
 func SameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
@@ -122,8 +122,8 @@ func SameNumber(a, b json.Number) bool {
 	return ad == bd && (ad == "" || an == bn && ae == be)
 }
 
-// decimal splits a JSON number into sign, digits without zeros at the ends
-// (none for zero) and the exponent of the last digit.
+// decimal splits a JSON number into its sign, its digits without leading and trailing
+// zeros (none for zero) and the exponent of the last digit.
 func decimal(text string) (negative bool, digits string, exponent int) {
 	text, negative = strings.CutPrefix(text, "-")
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
@@ -137,5 +137,5 @@ func decimal(text string) (negative bool, digits string, exponent int) {
 	return negative, trimmed, exponent + len(digits) - len(trimmed)
 }
 
-// Number is a parsed whole number.
+// Number returns n as a parsed whole number.
 func Number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }

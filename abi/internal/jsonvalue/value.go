@@ -14,7 +14,7 @@ func Has(o map[string]any, name string) bool {
 	return ok
 }
 
-// Only fails on members besides the allowed ones.
+// Only returns an error if the object has other members than the allowed ones.
 func Only(o map[string]any, allowed ...string) error {
 	for _, name := range Names(o) {
 		known := false
@@ -28,7 +28,7 @@ func Only(o map[string]any, allowed ...string) error {
 	return nil
 }
 
-// Integer returns a member that is a whole number, or absent.
+// Integer returns a member that is a whole number, or absent if o lacks the member.
 func Integer(o map[string]any, name string, absent int) (int, error) {
 	v, ok := o[name]
 	if !ok {
@@ -70,12 +70,12 @@ func Names(objects ...map[string]any) []string {
 	return all
 }
 
-// Join adds a member to a JSON Pointer.
+// Join appends a member name to a JSON Pointer.
 func Join(path, name string) string {
 	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// Brief is a value's JSON, shortened for a message.
+// Brief returns a value's JSON, truncated for a message.
 func Brief(v any) string {
 	const most = 160
 	text := []rune(string(Compact(v)))
@@ -85,7 +85,7 @@ func Brief(v any) string {
 	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
 }
 
-// Text returns a text itself, and the JSON of anything else.
+// Text returns a string itself, and the JSON of any other value.
 func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -93,7 +93,7 @@ func Text(v any) string {
 	return string(Compact(v))
 }
 
-// List returns an array, or one of the value alone.
+// List returns an array, or an array that holds only v if v is not an array.
 func List(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

@@ -1,4 +1,4 @@
-// The linters, kept out of the project's own dependencies.
+// The linters, separate from the project's own dependencies.
 module github.com/parley-wasm/parley/plugin/toolchain/lint
 
 go 1.26.0

@@ -1,6 +1,5 @@
-// The compiler of the plugin, kept out of the project's own dependencies. The
-// toolchain line is the Go release whose standard library the plugin is built
-// from.
+// The plugin's compiler, separate from the project's own dependencies. The toolchain
+// line is the Go release whose standard library the plugin is compiled with.
 module github.com/parley-wasm/parley/plugin/toolchain/tinygo
 
 go 1.26.0
