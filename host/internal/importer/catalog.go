@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// catalog is every session of a state directory, one entry for each canonical
-// key, in the order found.
+// catalog lists the sessions of a state directory: one entry for each canonical key,
+// in the order found.
 type catalog struct {
 	settings sessionkey.Settings
 	report   *Report
@@ -22,8 +22,8 @@ func newCatalog(s sessionkey.Settings, r *Report) *catalog {
 	return &catalog{settings: s, report: r, byKey: map[string]int{}}
 }
 
-// addStore adds the entries of an agent's sessions.json. What the file's text
-// cannot say is reported; the transcripts beside a broken file are orphans.
+// addStore adds the entries of an agent's sessions.json and reports invalid ones. If
+// the file cannot be parsed, the transcripts in its directory become orphans.
 func (c *catalog) addStore(a *agentDir, text []byte) {
 	doc, bad := parseLenient(text)
 	if bad != nil {
@@ -32,18 +32,19 @@ func (c *catalog) addStore(a *agentDir, text []byte) {
 	}
 	if !doc.utf8 {
 		c.report.Repairs[repairUTF8]++
-		c.report.problem(a.store(), 0, Repaired, "the file is not valid UTF-8; each wrong sequence became U+FFFD")
+		c.report.problem(a.store(), 0, Repaired, "the file is not valid UTF-8; each invalid sequence was replaced by U+FFFD")
 	}
 	lines := doc.locator()
 	object := members(doc.json, func(spelling string, raw []byte, end int) {
 		c.add(a, spelling, raw, lines.at(end, spelling))
 	})
 	if !object {
-		c.report.problem(a.store(), 1, BadStore, "is no JSON object of sessions; its sessions are skipped")
+		c.report.problem(a.store(), 1, BadStore, "is not a JSON object of sessions; its sessions are skipped")
 	}
 }
 
-// add maps one entry and adds it, unless it is no use or there is a better one.
+// add maps one entry and adds it, unless it is invalid or another entry of the same
+// session is used.
 func (c *catalog) add(a *agentDir, spelling string, raw []byte, line int) {
 	skip := func(kind, text string) {
 		c.report.Sessions.Skipped++
@@ -77,17 +78,18 @@ func (c *catalog) add(a *agentDir, spelling string, raw []byte, line int) {
 		return
 	}
 	if e.Session.UpdatedAt == 0 && !obj.Get("updatedAt").Exists() {
-		e.problem(c.report, BadField, "updatedAt is missing; the session counts as the oldest")
+		e.problem(c.report, BadField, "updatedAt is missing; the session sorts as the oldest")
 	}
 	fixed.report(c.report, e.Store, line, quote(key)+": ")
 	if e.Session.AgentID != a.Agent && key != sessionkey.Global {
-		e.problem(c.report, OtherAgent, fmt.Sprintf("the key names agent %s, the directory %s; the key counts", e.Session.AgentID, a.Agent))
+		e.problem(c.report, OtherAgent, fmt.Sprintf("the key names agent %s, the directory %s; the key's agent is used", e.Session.AgentID, a.Agent))
 	}
-	c.keep(e)
+	c.insert(e)
 }
 
-// keep adds the entry or settles which of two spellings counts.
-func (c *catalog) keep(e *entry) {
+// insert adds the entry. If there already is an entry with the same key, insert keeps
+// one of the two and reports the other.
+func (c *catalog) insert(e *entry) {
 	i, ok := c.byKey[e.Session.Key]
 	if !ok {
 		c.byKey[e.Session.Key] = len(c.entries)
@@ -97,7 +99,7 @@ func (c *catalog) keep(e *entry) {
 	old := c.entries[i]
 	c.report.Sessions.Skipped++
 	if old.Store == e.Store && old.Spelling == e.Spelling {
-		c.report.problem(old.Store, old.Line, DuplicateKey, fmt.Sprintf("%s is there again in line %d; the last one counts", quote(e.Spelling), e.Line))
+		c.report.problem(old.Store, old.Line, DuplicateKey, fmt.Sprintf("%s occurs again in line %d; the last entry is used", quote(e.Spelling), e.Line))
 		c.entries[i] = e
 		return
 	}
@@ -106,7 +108,7 @@ func (c *catalog) keep(e *entry) {
 		winner, loser = e, old
 	}
 	c.entries[i] = winner
-	c.report.problem(loser.Store, loser.Line, DuplicateSession, fmt.Sprintf("%s is the same session as %s in %s:%d, which is as new or newer and counts",
+	c.report.problem(loser.Store, loser.Line, DuplicateSession, fmt.Sprintf("%s is the same session as %s in %s:%d, which is at least as new and is used",
 		quote(loser.Spelling), quote(winner.Spelling), winner.Store, winner.Line))
 }
 
@@ -125,5 +127,5 @@ func agentOf(key string, settings sessionkey.Settings) string {
 	return settings.Agent()
 }
 
-// quote shows a key in a report.
+// quote returns a key, truncated and in quotes, for a report.
 func quote(key string) string { return `"` + clip(key, 120) + `"` }

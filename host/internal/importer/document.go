@@ -15,17 +15,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A document is the text of a JSON or JSON5 file as strict JSON, still with its
-// duplicates and big numbers, and what is needed to say where in the file
-// something stands.
+// A document is a JSON or JSON5 file converted to JSON, with the original text to
+// locate members in the file. Duplicate members and large numbers are unchanged.
 type document struct {
-	text  []byte // as found
-	json  []byte // text itself when it was JSON
+	text  []byte // of the file
+	json  []byte // the same as text if that is JSON
 	json5 bool
-	utf8  bool // false = invalid sequences of text became U+FFFD in json
+	utf8  bool // false = invalid sequences of text are U+FFFD in json
 }
 
-// syntaxError is a text that is neither JSON nor JSON5.
+// syntaxError describes why a text is neither JSON nor JSON5.
 type syntaxError struct {
 	Line   int
 	Reason string
@@ -33,7 +32,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.Reason }
 
-// parseLenient reads text as JSON, else as JSON5.
+// parseLenient parses text as JSON, and if that fails as JSON5.
 func parseLenient(text []byte) (*document, *syntaxError) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
@@ -44,10 +43,10 @@ func parseLenient(text []byte) (*document, *syntaxError) {
 	}
 	var raw json.RawMessage
 	err := json5.Unmarshal(text, &raw)
-	if err == nil && !json.Valid(raw) { // a word as a value passes until it is read as one
+	if err == nil && !json.Valid(raw) { // RawMessage accepts any word as a value; decode to check it
 		var v any
 		if err = json5.Unmarshal(text, &v); err == nil {
-			err = errors.New("there is a number that JSON cannot express")
+			err = errors.New("a number cannot be expressed in JSON")
 		}
 	}
 	if err != nil {
@@ -59,8 +58,8 @@ func parseLenient(text []byte) (*document, *syntaxError) {
 	return &document{text: text, json: raw, json5: true, utf8: utf8.Valid(text)}, nil
 }
 
-// plainReason prefers the standard library's words, which name the character,
-// where it got as far as the JSON5 reader.
+// plainReason returns the standard library's error, which names the character, if it
+// is not before the position of the JSON5 parser's error.
 func plainReason(text []byte, offset int, err error) string {
 	var strict *json.SyntaxError
 	if e := json.Unmarshal(text, new(json.RawMessage)); errors.As(e, &strict) && strict.Offset >= int64(offset) {
@@ -72,18 +71,18 @@ func plainReason(text []byte, offset int, err error) string {
 // lineAt returns the 1-based line of an offset.
 func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
-// locator finds lines for offsets into a document's json that only grow.
+// locator converts increasing offsets in a document's json to line numbers.
 type locator struct {
 	doc  *document
-	from int // everything before has been counted
-	line int
+	from int // offset in text up to which lines have been counted
+	line int // at from
 }
 
 func (d *document) locator() *locator { return &locator{doc: d, line: 1} }
 
-// at returns the line of the member name whose text ends at offset in the
-// document's json. JSON5 is read through a conversion that has no positions:
-// there it is the line of the next mention of the name, or 0.
+// at returns the line of the member name that ends at offset in the document's json.
+// The conversion from JSON5 loses positions; for JSON5, at returns the line of the
+// next mention of the name, or 0.
 func (l *locator) at(offset int, name string) int {
 	text := l.doc.text
 	if l.doc.json5 {
@@ -99,8 +98,8 @@ func (l *locator) at(offset int, name string) int {
 	return l.line
 }
 
-// mention returns the offset behind the first mention of a member name, quoted
-// ones first.
+// mention returns the offset after the first mention of a member name, or -1. It
+// prefers quoted mentions.
 func mention(text []byte, name string) int {
 	for _, quoted := range [...]string{`"` + name + `"`, `'` + name + `'`, name} {
 		if i := bytes.Index(text, []byte(quoted)); i >= 0 {
@@ -110,11 +109,11 @@ func mention(text []byte, name string) int {
 	return -1
 }
 
-// members calls fn for each member of the object in doc, which is valid JSON,
-// in order; duplicates are duplicates. Values are parts of doc, however long they
-// are. end is the offset behind the name. It reports false if doc is no object.
+// members calls fn for each member of the object in doc, which must be valid JSON, in
+// order and including duplicates. Values are slices of doc and are not copied. end is
+// the offset after the name. members returns false if doc is not an object.
 func members(doc []byte, fn func(name string, value []byte, end int)) bool {
-	// The string shares the memory of doc, which nobody changes meanwhile.
+	// The string shares the memory of doc, which does not change during the call.
 	object := gjson.Parse(unsafe.String(unsafe.SliceData(doc), len(doc)))
 	if !object.IsObject() {
 		return false
@@ -126,8 +125,8 @@ func members(doc []byte, fn func(name string, value []byte, end int)) bool {
 	return true
 }
 
-// unquote decodes a member name. Bytes that are not UTF-8 stay in one without
-// escapes, so that whoever checks the name sees them.
+// unquote decodes a member name. A name without escapes keeps bytes that are not
+// UTF-8, so that the check of the name finds them.
 func unquote(quoted string) (name string) {
 	if strings.Contains(quoted, `\`) && json.Unmarshal([]byte(quoted), &name) == nil {
 		return name
@@ -135,11 +134,11 @@ func unquote(quoted string) (name string) {
 	return strings.Clone(quoted[1 : len(quoted)-1])
 }
 
-// maxDocument bounds a file that is read whole: sessions.json, runs.json,
-// openclaw.json.
+// maxDocument is the size limit of files that are read whole: sessions.json,
+// runs.json, openclaw.json.
 const maxDocument = 512 << 20
 
-// readFile reads a regular file below root that is not too large.
+// readFile reads a regular file below root of at most maxDocument bytes.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	f, size, err := open(root, name)
 	if err != nil {
@@ -147,12 +146,12 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	if size > maxDocument {
-		return nil, fmt.Errorf("has %d bytes; at most %d are read at once", size, maxDocument)
+		return nil, fmt.Errorf("has %d bytes; the limit is %d", size, maxDocument)
 	}
 	text := make([]byte, size)
 	n, err := io.ReadFull(f, text)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil // it shrank meanwhile
+		err = nil // the file shrank after Stat
 	}
 	return text[:n], err
 }

@@ -15,25 +15,25 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// entry is one session as a sessions.json has it.
+// entry is one session of a sessions.json.
 type entry struct {
 	Store    string // path of the sessions.json
 	Line     int
-	Spelling string // the key as it stands there
+	Spelling string // the key as written in the file
 	Dir      *agentDir
 
 	Session     abi.Session
-	Extra       []byte // JSON object of members that abi.Session does not know; empty = none
-	SessionFile string // the entry's own word on where its transcript is
-	Transcript  string // path of the transcript below the state directory; empty = none may be read
+	Extra       []byte // JSON object of the members that abi.Session lacks; empty = none
+	SessionFile string // the transcript's path according to the entry
+	Transcript  string // path of the transcript below the state directory; empty = not read
 	Size        int64  // of the transcript; -1 = missing
 }
 
-// errReserved is for keys that are words of their own (S1.3).
-var errReserved = errors.New("is a reserved word; no session has that name")
+// errReserved is the error for keys that are reserved words (S1.3).
+var errReserved = errors.New("is a reserved word, not a session key")
 
-// canonicalKey returns the stored key of a spelling found in the directory of
-// agent. "global" is the one reserved word under which a session is stored.
+// canonicalKey returns the stored key for a spelling found in the directory of agent.
+// "global" is the only reserved word that is a session's key.
 func canonicalKey(settings sessionkey.Settings, spelling, agent string) (string, error) {
 	spelling = strings.TrimSpace(spelling)
 	switch spelling {
@@ -45,7 +45,7 @@ func canonicalKey(settings sessionkey.Settings, spelling, agent string) (string,
 	if _, rest, ok := sessionkey.Split(spelling); ok && reserved(rest) {
 		return "", errReserved
 	}
-	if climbs(spelling) {
+	if hasParentPart(spelling) {
 		return "", errors.New(`contains ".." as a part`)
 	}
 	key, err := settings.Canonical(spelling, agent)
@@ -55,9 +55,9 @@ func canonicalKey(settings sessionkey.Settings, spelling, agent string) (string,
 	return key, err
 }
 
-// climbs reports whether some part of a key or id is "..", as in a path that
-// leaves its directory.
-func climbs(s string) bool {
+// hasParentPart reports whether a part of a key or id is "..", as in a path to a parent
+// directory.
+func hasParentPart(s string) bool {
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ':' || r == '/' || r == '\\' }) {
 		if part == ".." {
 			return true
@@ -66,7 +66,7 @@ func climbs(s string) bool {
 	return false
 }
 
-// checkSessionID reports why a text cannot name a transcript.
+// checkSessionID returns an error if a transcript cannot be named after id.
 func checkSessionID(id string) error {
 	if err := sessionkey.Check(id); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (e *entry) problem(r *Report, kind, text string) {
 	r.problem(e.Store, e.Line, kind, quote(e.Session.Key)+": "+text)
 }
 
-// fill maps an entry's JSON, which is normalised, to a session (S2.3). The key
-// and agent are set by the caller.
+// fill maps an entry's normalised JSON to a session (S2.3). The caller must set the key
+// and the agent.
 func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) error {
 	s, f := &e.Session, &fields{e, r}
 	var origin struct{ channel, chatType string }
@@ -91,7 +91,7 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) 
 	extra := jsonappend.Open(nil)
 	obj.ForEach(func(k, v gjson.Result) bool {
 		switch name := k.Str; name {
-		case "skillsSnapshot", "systemPromptReport": // large, and rebuilt by OpenClaw when needed
+		case "skillsSnapshot", "systemPromptReport": // large; OpenClaw rebuilds them when needed
 		case "sessionId":
 			s.SessionID = f.name(name, v)
 		case "sessionFile":
@@ -171,8 +171,7 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) 
 	return nil
 }
 
-// compact is a member's JSON without the white space of a file that was written
-// for people.
+// compact returns a member's JSON without insignificant white space.
 func compact(raw string) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(raw)) != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-func addOne(settings sessionkey.Settings, agent, key, text string) (*entry, *Report) {
+// addEntry adds one entry to a new catalog, and returns it unless it was rejected.
+func addEntry(settings sessionkey.Settings, agent, key, text string) (*entry, *Report) {
 	r := newReport("")
 	c := newCatalog(settings, r)
 	c.add(&agentDir{Agent: agent, Path: "agents/" + agent + "/sessions"}, key, []byte(text), 1)
@@ -28,7 +29,7 @@ func TestKeys(t *testing.T) {
 	tests := []struct {
 		settings         sessionkey.Settings
 		dir, spelling    string
-		key, agent, kind string // empty key = refused
+		key, agent, kind string // empty key = rejected
 	}{
 		{sessionkey.Settings{}, "main", "main", "agent:main:main", "main", "other"},
 		{sessionkey.Settings{}, "ops", "main", "agent:ops:main", "ops", "other"},
@@ -51,10 +52,10 @@ func TestKeys(t *testing.T) {
 		{sessionkey.Settings{}, "ops", strings.Repeat("k", abi.MaxSessionKey), "", "", ""},
 	}
 	for _, tt := range tests {
-		e, r := addOne(tt.settings, tt.dir, tt.spelling, `{"sessionId":"s","updatedAt":1}`)
+		e, r := addEntry(tt.settings, tt.dir, tt.spelling, `{"sessionId":"s","updatedAt":1}`)
 		if e == nil {
 			if tt.key != "" || r.Sessions.Skipped != 1 || len(r.Problems) != 1 {
-				t.Errorf("%q in %s is refused: %+v", tt.spelling, tt.dir, r.Problems)
+				t.Errorf("%q in %s was rejected: %+v", tt.spelling, tt.dir, r.Problems)
 			}
 			continue
 		}
@@ -65,7 +66,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestEntry(t *testing.T) {
-	e, r := addOne(sessionkey.Settings{}, "ops", "discord:channel:1:thread:2", `{
+	e, r := addEntry(sessionkey.Settings{}, "ops", "discord:channel:1:thread:2", `{
 		"sessionId": " s1 ", "updatedAt": 1770714000000.75, "label": " L ", "displayName": "D", "subject": "S",
 		"chatType": "Room", "deliveryContext": {"channel": " Discord ", "to": 77, "threadId": 12, "accountId": "  "},
 		"lastChannel": "DISCORD", "lastTo": "channel:1", "lastAccountId": null, "lastThreadId": 12345678901234567890,
@@ -94,7 +95,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("extra %s, want %s", e.Extra, extra)
 	}
 	if r.Repairs[repairNumbers] != 1 || len(r.Problems) != 1 {
-		t.Errorf("the big number is the one repair: %+v", r.Problems)
+		t.Errorf("want one repair, of the large number: %+v", r.Problems)
 	}
 }
 
@@ -170,8 +171,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// FuzzStore maps any sessions.json: it never panics, what comes out is strict
-// and addressable, and every entry is taken or reported.
+// FuzzStore parses any text as a sessions.json. The sessions must be strict JSON with
+// valid keys, and every entry must be imported or reported.
 func FuzzStore(f *testing.F) {
 	f.Add([]byte(`{"main":{"sessionId":"s","updatedAt":1,"deliveryContext":{"threadId":1e3}},"a":null}`))
 	f.Add([]byte("// x\n{'cron:x': {sessionId: 's', label: 'l', origin: {provider: 'x'},},}"))
@@ -183,7 +184,7 @@ func FuzzStore(f *testing.F) {
 		for _, e := range c.entries {
 			s := &e.Session
 			if sessionkey.Check(s.Key) != nil || checkSessionID(s.SessionID) != nil {
-				t.Errorf("a session of key %q, id %q", s.Key, s.SessionID)
+				t.Errorf("invalid session: key %q, id %q", s.Key, s.SessionID)
 			}
 			if err := jsonstrict.Check(s.AppendJSON(nil)); err != nil {
 				t.Errorf("session: %v", err)
@@ -195,7 +196,7 @@ func FuzzStore(f *testing.F) {
 		if doc, err := parseLenient(text); err == nil {
 			n := 0
 			if members(doc.json, func(string, []byte, int) { n++ }) && n != len(c.entries)+r.Sessions.Skipped {
-				t.Errorf("%d entries: %d taken, %d reported", n, len(c.entries), r.Sessions.Skipped)
+				t.Errorf("%d entries: %d imported, %d reported", n, len(c.entries), r.Sessions.Skipped)
 			}
 		} else if r.Totals[BadStore] != 1 {
 			t.Errorf("not reported: %v", err)
@@ -208,7 +209,7 @@ func FuzzStore(f *testing.F) {
 	})
 }
 
-// FuzzMembers compares with encoding/json on whatever that takes for an object.
+// FuzzMembers compares members with encoding/json.
 func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b\n":[{"x":"]}\\\""}],"a":{},"c":-1.5e3 ,"":"é"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -219,7 +220,7 @@ func FuzzMembers(f *testing.F) {
 		isObject := json.Unmarshal(text, &want) == nil && want != nil
 		got := map[string]json.RawMessage{}
 		if members(text, func(name string, value []byte, end int) { got[name] = value }) != isObject {
-			t.Fatalf("object: %v", !isObject)
+			t.Fatalf("is an object: %v, want %v", !isObject, isObject)
 		}
 		if isObject && !cmp.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)

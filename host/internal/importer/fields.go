@@ -13,46 +13,46 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Longest texts taken from an entry, in bytes: names for people are cut, texts
-// that address something are left out.
+// Length limits of an entry's strings, in bytes. Longer display names are truncated;
+// longer addresses are omitted.
 const (
 	maxName    = 4096
 	maxAddress = abi.MaxSessionKey
 )
 
-// fields reads members of an entry, and says of each that is no use why. Null
-// is the same as absent.
+// fields reads members of an entry and reports those that it cannot use. Null is the
+// same as absent.
 type fields struct {
 	entry  *entry
 	report *Report
 }
 
-// bad reports a member that is left out.
-func (f *fields) bad(text string) { f.entry.problem(f.report, BadField, text) }
+// omitted reports a member that is not imported.
+func (f *fields) omitted(text string) { f.entry.problem(f.report, BadField, text) }
 
-func (f *fields) wrong(name string, v gjson.Result, want string) {
-	f.bad(fmt.Sprintf("%s is %s, not %s; left out", name, kindOf(v), want))
+func (f *fields) wrongType(name string, v gjson.Result, want string) {
+	f.omitted(fmt.Sprintf("%s is %s, not %s; omitted", name, kindOf(v), want))
 }
 
-// name reads a text for people.
+// name reads a string for display.
 func (f *fields) name(member string, v gjson.Result) string {
 	if v.Type != gjson.String {
 		if v.Type != gjson.Null {
-			f.wrong(member, v, "a text")
+			f.wrongType(member, v, "a string")
 		}
 		return ""
 	}
 	s := strings.TrimSpace(v.Str)
 	if len(s) > maxName {
-		f.report.Repairs[repairCut]++
-		f.entry.problem(f.report, Repaired, fmt.Sprintf("%s has %d bytes; cut to %d", member, len(s), maxName))
+		f.report.Repairs[repairTruncated]++
+		f.entry.problem(f.report, Repaired, fmt.Sprintf("%s has %d bytes; truncated to %d", member, len(s), maxName))
 		s = clip(s, maxName)
 	}
 	return s
 }
 
-// address reads a text or whole number that addresses something: a channel, a
-// peer, an account, a thread.
+// address reads a string or integer that identifies a channel, a peer, an account or
+// a thread.
 func (f *fields) address(member string, v gjson.Result) string {
 	var s string
 	switch v.Type {
@@ -63,11 +63,11 @@ func (f *fields) address(member string, v gjson.Result) string {
 	case gjson.Number:
 		s = wholeText(v)
 	default:
-		f.wrong(member, v, "a text or number")
+		f.wrongType(member, v, "a string or number")
 		return ""
 	}
 	if len(s) > maxAddress {
-		f.bad(fmt.Sprintf("%s has %d bytes, more than %d; left out", member, len(s), maxAddress))
+		f.omitted(fmt.Sprintf("%s has %d bytes, more than %d; omitted", member, len(s), maxAddress))
 		return ""
 	}
 	return s
@@ -77,17 +77,17 @@ func (f *fields) channel(member string, v gjson.Result) string {
 	return strings.ToLower(f.address(member, v))
 }
 
-// oneOf reads a text that is one of a few, in any case.
+// oneOf reads a string that is one of the allowed ones, ignoring case.
 func (f *fields) oneOf(member string, v gjson.Result, allowed ...string) string {
 	s := strings.ToLower(f.name(member, v))
 	if s == "" || slices.Contains(allowed, s) {
 		return s
 	}
-	f.bad(fmt.Sprintf("%s is %q, not one of %s; left out", member, clip(s, 40), strings.Join(allowed, ", ")))
+	f.omitted(fmt.Sprintf("%s is %q, not one of %s; omitted", member, clip(s, 40), strings.Join(allowed, ", ")))
 	return ""
 }
 
-// chatType reads direct, group or channel, also under their older names.
+// chatType reads direct, group or channel, or one of their older names.
 func (f *fields) chatType(member string, v gjson.Result) string {
 	switch s := f.oneOf(member, v, "direct", "group", "channel", "dm", "room"); s {
 	case "dm":
@@ -99,20 +99,20 @@ func (f *fields) chatType(member string, v gjson.Result) string {
 	}
 }
 
-// count reads a number that is not negative, floored.
+// count reads a non-negative number and rounds it down.
 func (f *fields) count(member string, v gjson.Result) *int64 {
 	if v.Type == gjson.Null {
 		return nil
 	}
 	n, ok := whole(v)
 	if !ok {
-		f.wrong(member, v, "a number from 0 to 2^53")
+		f.wrongType(member, v, "a number from 0 to 2^53")
 		return nil
 	}
 	return &n
 }
 
-// millis reads a time in milliseconds, 0 when it is none.
+// millis reads a time in milliseconds. It returns 0 for any other value.
 func (f *fields) millis(member string, v gjson.Result) int64 {
 	if n := f.count(member, v); n != nil {
 		return *n
@@ -127,12 +127,12 @@ func (f *fields) flag(member string, v gjson.Result) *bool {
 		b := v.Bool()
 		return &b
 	default:
-		f.wrong(member, v, "true or false")
+		f.wrongType(member, v, "true or false")
 	}
 	return nil
 }
 
-// parent reads the key of the session that spawned this one, canonical.
+// parent reads the key of the session that spawned this one and makes it canonical.
 func (f *fields) parent(member string, v gjson.Result, settings sessionkey.Settings) string {
 	spelling := f.address(member, v)
 	if spelling == "" {
@@ -140,7 +140,7 @@ func (f *fields) parent(member string, v gjson.Result, settings sessionkey.Setti
 	}
 	key, err := canonicalKey(settings, spelling, f.entry.Dir.Agent)
 	if err != nil {
-		f.bad("spawnedBy " + err.Error() + "; left out")
+		f.omitted("spawnedBy " + err.Error() + "; omitted")
 		return ""
 	}
 	return key
@@ -150,7 +150,7 @@ func (f *fields) parent(member string, v gjson.Result, settings sessionkey.Setti
 func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
 	if !v.IsObject() {
 		if v.Type != gjson.Null {
-			f.wrong(member, v, "an object")
+			f.wrongType(member, v, "an object")
 		}
 		return t
 	}
@@ -170,7 +170,7 @@ func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
 	return t
 }
 
-// whole floors a number from 0 to 2^53.
+// whole rounds a number from 0 to 2^53 down.
 func whole(v gjson.Result) (int64, bool) {
 	if v.Type != gjson.Number || !(v.Num >= 0 && v.Num <= abi.MaxSafeInteger) {
 		return 0, false
@@ -190,13 +190,13 @@ func kindOf(v gjson.Result) string {
 	case v.Type == gjson.Null:
 		return "null"
 	case v.Type == gjson.String:
-		return "a text"
+		return "a string"
 	case v.Type == gjson.Number:
 		return "the number " + clip(v.Raw, 30)
 	case v.IsBool():
 		return v.Raw
 	case v.IsArray():
-		return "a list"
+		return "an array"
 	}
 	return "an object"
 }

@@ -15,21 +15,21 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options are what an import may be told. The zero value, and nil, are fine.
+// Options configure an import. nil is the same as the zero value.
 type Options struct {
-	// Keys are the settings that session keys depend on. Nil = as the state
-	// directory's openclaw.json says, see Settings.
+	// Keys are the settings that session keys depend on. Nil = those of the state
+	// directory's openclaw.json; see Settings.
 	Keys *sessionkey.Settings
-	// Progress is called at most ten times a second, and once at the end, from
-	// the goroutine of Import.
+	// Progress is called at most ten times a second, and once at the end, on the
+	// goroutine that called Import.
 	Progress func(Progress)
 	// Logger gets one line per import and agent. Nil = none.
 	Logger *slog.Logger
 
-	progressEvery time.Duration // of tests; 0 = progressEvery, negative = always
+	progressInterval time.Duration // set by tests; 0 = progressInterval, negative = report every change
 }
 
-// importer is one import under way.
+// importer is the state of a running import.
 type importer struct {
 	root    *os.Root
 	into    store.Loader
@@ -38,12 +38,12 @@ type importer struct {
 	writer  *writer
 	log     *slog.Logger
 	maxLine int
-	view    store.Snapshot // what was stored before; reopened now and then
-	seen    int            // sessions looked up in view
+	view    store.Snapshot // of the store before the import; reopened periodically
+	lookups int            // of sessions in view
 }
 
-// Import reads the state directory dir into the store. The report is never nil
-// once the directory was opened: with an error it says what had been done.
+// Import reads the state directory dir into the store. Once the directory has been
+// opened the report is never nil; with an error it covers the committed work.
 func Import(ctx context.Context, dir string, into store.Loader, o *Options) (*Report, error) {
 	return importDir(ctx, dir, into, o, MaxLine)
 }
@@ -59,7 +59,7 @@ func importDir(ctx context.Context, dir string, into store.Loader, o *Options, m
 	defer root.Close()
 	r := newReport(dir)
 	im := &importer{root: root, into: into, report: r, maxLine: maxLine, log: o.Logger}
-	im.meter = &meter{report: o.Progress, every: cmp.Or(o.progressEvery, progressEvery), now: time.Now}
+	im.meter = &meter{report: o.Progress, interval: cmp.Or(o.progressInterval, progressInterval), now: time.Now}
 	im.writer = &writer{into: into, report: r, meter: im.meter}
 	if im.log == nil {
 		im.log = slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func importDir(ctx context.Context, dir string, into store.Loader, o *Options, m
 	defer im.closeView()
 	err = im.run(ctx, dir, im.settings(o))
 	im.meter.finish()
-	im.log.Info("openclaw import", "dir", dir, "sessions", r.Sessions.String(), "messages", r.Messages.String(), "problems", r.known(), "err", err)
+	im.log.Info("openclaw import", "dir", dir, "sessions", r.Sessions.String(), "messages", r.Messages.String(), "problems", r.total(), "err", err)
 	return r, err
 }
 
@@ -133,11 +133,11 @@ func (im *importer) countAgents(all *catalog) {
 	slices.Sort(im.report.Agents)
 }
 
-// locate finds every entry's transcript, and the transcripts without an entry.
+// locate finds every entry's transcript, and reports the transcripts without an entry.
 func (im *importer) locate(dir string, dirs []*agentDir, all *catalog) error {
 	f, err := newFinder(im.root, dir, im.report)
 	if err != nil {
-		return fmt.Errorf("importer: name the state directory: %w", err)
+		return fmt.Errorf("importer: resolve the path of the state directory: %w", err)
 	}
 	for _, e := range all.entries {
 		f.find(e)
@@ -146,7 +146,7 @@ func (im *importer) locate(dir string, dirs []*agentDir, all *catalog) error {
 	for _, a := range dirs {
 		for _, name := range slices.Sorted(maps.Keys(a.Transcripts)) {
 			if file := path.Join(a.Path, name); !f.used[file] {
-				im.report.problem(file, 0, Orphan, fmt.Sprintf("no entry names it; its %d bytes are not imported", a.Transcripts[name]))
+				im.report.problem(file, 0, Orphan, fmt.Sprintf("no session entry refers to it; its %d bytes are not imported", a.Transcripts[name]))
 			}
 		}
 	}

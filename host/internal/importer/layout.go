@@ -23,28 +23,28 @@ const (
 
 // agentDir is one agent's sessions directory.
 type agentDir struct {
-	Agent       string // canonical id
-	Path        string // agents/<name>/sessions
-	Store       bool   // it has a sessions.json
-	Transcripts map[string]int64
+	Agent       string           // canonical id
+	Path        string           // agents/<name>/sessions
+	Store       bool             // has a sessions.json
+	Transcripts map[string]int64 // sizes by file name
 }
 
 func (a *agentDir) store() string { return path.Join(a.Path, storeFile) }
 
-// openState opens the state directory. Nothing outside it can be opened through
-// the root, whatever symbolic links say.
+// openState opens the state directory. The root cannot open a file outside it, not
+// even through a symbolic link.
 func openState(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("importer: open the state directory: %w", err)
 	}
-	if has(root, "") {
+	if hasStore(root, "") {
 		return root, nil
 	}
 	defer root.Close()
-	hint := "give the directory that holds agents/, usually ~/.openclaw"
+	hint := "give the directory that contains agents/, usually ~/.openclaw"
 	for _, below := range [...]string{".openclaw", "openclaw", ".clawdbot"} {
-		if has(root, below) {
+		if hasStore(root, below) {
 			hint = "did you mean " + filepath.Join(dir, below) + "?"
 		}
 	}
@@ -53,15 +53,15 @@ func openState(dir string) (*os.Root, error) {
 		abs = dir
 	}
 	for up, n := abs, 0; n < 3; n++ {
-		if up = filepath.Dir(up); hasAt(up) {
+		if up = filepath.Dir(up); hasStoreAt(up) {
 			hint = "did you mean " + up + "?"
 			break
 		}
 	}
-	return nil, fmt.Errorf("importer: %s is no OpenClaw state directory: there is no agents/*/sessions/sessions.json in it; %s", dir, hint)
+	return nil, fmt.Errorf("importer: %s is not an OpenClaw state directory: it has no agents/*/sessions/sessions.json; %s", dir, hint)
 }
 
-func hasAt(dir string) bool {
+func hasStoreAt(dir string) bool {
 	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), agentsDir, "*", sessionsDir, storeFile))
 	return err == nil && len(found) > 0
 }
@@ -70,8 +70,8 @@ func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// has reports whether there is a session store below the folder.
-func has(root *os.Root, folder string) bool {
+// hasStore reports whether the folder contains a session store.
+func hasStore(root *os.Root, folder string) bool {
 	agents, err := fs.ReadDir(root.FS(), path.Join(folder, agentsDir))
 	if err != nil {
 		return false
@@ -82,8 +82,8 @@ func has(root *os.Root, folder string) bool {
 	})
 }
 
-// layout lists the agents' sessions directories, in order of their names, and
-// reports what lies there that is no session.
+// layout lists the agents' sessions directories, sorted by name. It counts old
+// copies, and reports directories that cannot be used.
 func layout(root *os.Root, r *Report) ([]*agentDir, error) {
 	entries, err := fs.ReadDir(root.FS(), agentsDir)
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *agentDir) read(root *os.Root, files []fs.DirEntry, r *Report) {
 	}
 }
 
-// oldCopy returns the suffix that marks a file as an old copy of a transcript or
-// store: deleted, bak or reset.
+// oldCopy returns the suffix (deleted, bak or reset) of an old copy of a transcript
+// or store, or "" for any other file.
 func oldCopy(name string) string {
 	for _, suffix := range [...]string{"deleted", "bak", "reset"} {
 		if strings.Contains(name, "."+suffix+".") || strings.HasSuffix(name, "."+suffix) {
@@ -143,15 +143,15 @@ func isDir(root *os.Root, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// open opens a regular file for reading and returns its size. Anything else
-// (a directory, a pipe that would block) is refused before it is opened.
+// open opens a regular file for reading and returns its size. It refuses anything
+// else (a directory, a pipe that would block) without opening it.
 func open(root *os.Root, name string) (*os.File, int64, error) {
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, errors.New("is no regular file")
+		return nil, 0, errors.New("is not a regular file")
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -164,7 +164,7 @@ func open(root *os.Root, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// reason is an error's text without the path that the report has already.
+// reason returns an error's text without its path, which the report already has.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

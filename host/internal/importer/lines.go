@@ -6,30 +6,29 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line that is read, in bytes. Longer ones are passed
-// over and reported.
+// MaxLine is the length of the longest line that is read, in bytes. Longer lines are
+// skipped and reported.
 const MaxLine = 256 << 20
 
-// A buffer that grew beyond keepBuffer for one long line is not kept for the
-// next.
-const keepBuffer = 1 << 20
+// maxReusedBuffer is the capacity up to which the buffer of a line is reused.
+const maxReusedBuffer = 1 << 20
 
-// lineReader gives the lines of a transcript, one at a time. Its memory is that
-// of the longest line.
+// lineReader reads a transcript line by line. Its memory is bounded by the longest
+// line.
 type lineReader struct {
 	r   *bufio.Reader
 	max int
 	buf []byte
-	n   int   // lines given
+	n   int   // lines read
 	pos int64 // bytes read
 }
 
-// line is one line without its end. Text is valid until the next call.
+// line is one line without its line ending. Text is valid until the next call.
 type line struct {
 	Text    []byte
 	Number  int   // 1-based
-	Bytes   int64 // read for it, its end included
-	Ended   bool  // a newline followed; only the last line may lack one
+	Bytes   int64 // in the file, including the line ending
+	Ended   bool  // has a newline; only the last line may lack one
 	TooLong bool  // Text is empty
 }
 
@@ -37,9 +36,9 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), max: max}
 }
 
-// next returns the next line, or io.EOF behind the last one.
+// next returns the next line, or io.EOF after the last one.
 func (l *lineReader) next() (line, error) {
-	if cap(l.buf) > keepBuffer {
+	if cap(l.buf) > maxReusedBuffer {
 		l.buf = nil
 	}
 	l.buf = l.buf[:0]

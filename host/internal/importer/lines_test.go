@@ -10,10 +10,10 @@ import (
 )
 
 func TestLines(t *testing.T) {
-	long := strings.Repeat("x", 600<<10) // over the reader's own buffer
+	long := strings.Repeat("x", 600<<10) // longer than the reader's buffer
 	tests := []struct {
 		name, text string
-		want       []string // "!" = too long, "…" behind = not ended
+		want       []string // "!" = too long; "…" at the end = no newline
 	}{
 		{"none", "", nil},
 		{"one", "a\n", []string{"a"}},
@@ -70,7 +70,7 @@ func readLines(t *testing.T, r io.Reader, max int) (got []string, bytes int64) {
 	}
 }
 
-// FuzzLines compares with splitting at newlines.
+// FuzzLines compares the reader with splitting at newlines.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\nccccc"), 3)
 	f.Add([]byte("\n"), 1)

@@ -12,13 +12,12 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// finder says where an entry's transcript is, if it is inside the state
-// directory.
+// finder locates the transcripts of entries inside the state directory.
 type finder struct {
 	root   *os.Root
-	dirs   []string // the state directory's names: as given and resolved, absolute
+	dirs   []string // absolute paths of the state directory: as given, and with links resolved
 	report *Report
-	used   map[string]bool // transcripts that some entry names
+	used   map[string]bool // transcripts to which an entry refers
 }
 
 func newFinder(root *os.Root, dir string, r *Report) (*finder, error) {
@@ -33,7 +32,7 @@ func newFinder(root *os.Root, dir string, r *Report) (*finder, error) {
 	return f, nil
 }
 
-// find sets the entry's Transcript, Size and the path that people see.
+// find sets the entry's Transcript and Size, and its session's TranscriptPath.
 func (f *finder) find(e *entry) {
 	e.Size = -1
 	name := f.name(e)
@@ -47,37 +46,38 @@ func (f *finder) find(e *entry) {
 		e.Transcript, e.Size = name, info.Size()
 		f.used[name] = true
 	case err == nil:
-		e.problem(f.report, Unreadable, name+" is no regular file; not read")
+		e.problem(f.report, Unreadable, name+" is not a regular file; not read")
 	case errors.Is(err, fs.ErrNotExist):
 		f.report.Transcripts.Missing++
-		e.problem(f.report, MissingTranscript, name+" is not there; the history is empty")
-	case f.leaves(name):
-		e.problem(f.report, Outside, name+" leads out of the state directory; not read")
+		e.problem(f.report, MissingTranscript, name+" does not exist; the history is empty")
+	case f.linksOutside(name):
+		e.problem(f.report, Outside, name+" links to a file outside the state directory; not read")
 	default:
 		e.problem(f.report, Unreadable, name+": "+reason(err))
 	}
 }
 
-// leaves reports whether a name that cannot be opened is a link to elsewhere.
-func (f *finder) leaves(name string) bool {
+// linksOutside reports whether a name that cannot be opened through the root is a
+// link to a file outside the state directory.
+func (f *finder) linksOutside(name string) bool {
 	_, err := os.Stat(filepath.Join(f.dirs[0], filepath.FromSlash(name)))
 	return err == nil
 }
 
-// name returns the transcript's path below the state directory, or "" after
-// having reported why there is none that may be read.
+// name returns the transcript's path below the state directory. If the entry names
+// no file that may be read, it reports the reason and returns "".
 func (f *finder) name(e *entry) string {
 	if e.SessionFile == "" {
-		return f.byDefault(e)
+		return f.defaultName(e)
 	}
 	file := strings.ReplaceAll(e.SessionFile, `\`, "/")
 	name := file
-	if !path.IsAbs(file) && !strings.HasPrefix(file, "~") && !drive(file) {
+	if !path.IsAbs(file) && !strings.HasPrefix(file, "~") && !hasDrive(file) {
 		name = path.Join(e.Dir.Path, file)
 	} else if inside, ok := f.below(file); ok {
 		name = inside
 	} else if moved, ok := f.moved(file); ok {
-		e.problem(f.report, Moved, "sessionFile names another place; read from "+moved)
+		e.problem(f.report, Moved, "sessionFile names another directory; read from "+moved)
 		name = moved
 	} else {
 		e.problem(f.report, Outside, "sessionFile is outside the state directory; not read")
@@ -88,14 +88,15 @@ func (f *finder) name(e *entry) string {
 		return ""
 	}
 	if !strings.Contains(path.Base(name), transcript) {
-		e.problem(f.report, BadField, "sessionFile is no .jsonl file; not read")
+		e.problem(f.report, BadField, "sessionFile is not a .jsonl file; not read")
 		return ""
 	}
 	return name
 }
 
-// byDefault is <sessionId>.jsonl beside the store, or the topic's own file.
-func (f *finder) byDefault(e *entry) string {
+// defaultName returns <sessionId>.jsonl in the store's directory, or the topic's own
+// file if it exists.
+func (f *finder) defaultName(e *entry) string {
 	plain := path.Join(e.Dir.Path, e.Session.SessionID+transcript)
 	if topic := topicOf(e.Session.Key); topic != "" {
 		own := path.Join(e.Dir.Path, e.Session.SessionID+"-topic-"+escapeTopic(topic)+transcript)
@@ -106,7 +107,8 @@ func (f *finder) byDefault(e *entry) string {
 	return plain
 }
 
-// below cuts the state directory off an absolute path.
+// below makes an absolute path relative to the state directory. It returns false for
+// a path outside it.
 func (f *finder) below(file string) (string, bool) {
 	for _, dir := range f.dirs {
 		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
@@ -116,8 +118,8 @@ func (f *finder) below(file string) (string, bool) {
 	return "", false
 }
 
-// moved finds the file of a state directory that was copied from elsewhere: the
-// same agents/<id>/sessions/<file>, here.
+// moved maps an absolute path to the same agents/<id>/sessions/<file> in this state
+// directory, which may be a copy. It returns false if there is no such file.
 func (f *finder) moved(file string) (string, bool) {
 	i := strings.LastIndex(file, "/"+agentsDir+"/")
 	if i < 0 {
@@ -131,10 +133,10 @@ func (f *finder) moved(file string) (string, bool) {
 	return name, err == nil && info.Mode().IsRegular()
 }
 
-// drive reports whether a path starts as Windows' absolute ones do.
-func drive(file string) bool { return len(file) > 2 && file[1] == ':' && file[2] == '/' }
+// hasDrive reports whether a path is absolute on Windows, with a drive letter.
+func hasDrive(file string) bool { return len(file) > 2 && file[1] == ':' && file[2] == '/' }
 
-// topicOf returns the id behind a key's last :topic: or :thread:.
+// topicOf returns the id after a key's last :topic: or :thread:.
 func topicOf(key string) string {
 	if g, ok := sessionkey.ParseGroup(key); ok {
 		return g.ThreadID
@@ -147,9 +149,10 @@ func topicOf(key string) string {
 	return ""
 }
 
-// unescaped are the characters that a component of a URL may have, and a query not.
+// unescaped restores the characters that a URL component may contain but a query
+// escapes.
 var unescaped = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// escapeTopic writes a topic id as it stands in a file name: as a component of a
-// URL.
+// escapeTopic returns a topic id as OpenClaw writes it in a file name: escaped as a
+// URL component.
 func escapeTopic(id string) string { return unescaped.Replace(url.QueryEscape(id)) }

@@ -1,172 +1,149 @@
 package importer
 
 import (
-	"bytes"
+	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"testing"
 
-	"github.com/parley-wasm/parley/abi"
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// memory is a store.Loader that keeps what an import gives it, and can fail,
-// count and forget.
-type memory struct {
-	sessions map[string]*stored
-	marks    map[string]string
-	loads    int
-	forget   bool              // keep no message, only its size
-	bytes    int64             // of messages
-	onLoad   func(n int)       // before the n-th commit, counted from 1
-	fail     func(n int) error // the n-th commit fails so
+// measureHeap imports the directory into a store that discards messages, and returns
+// the maximum growth of the heap, measured at commits and at progress reports.
+func measureHeap(t *testing.T, dir string) (peak uint64, m *memory, r *Report) {
+	t.Helper()
+	m = newMemory()
+	m.discard = true
+	runtime.GC()
+	var start, now runtime.MemStats
+	runtime.ReadMemStats(&start)
+	measure := func() {
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapAlloc-min(now.HeapAlloc, start.HeapAlloc))
+	}
+	m.onLoad = func(int) { measure() }
+	r, err := Import(context.Background(), dir, m, &Options{Progress: func(Progress) { measure() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peak, m, r
 }
 
-type stored struct {
-	abi.Session
-	Extra    string
-	Messages []store.Message
-	bySource map[string]int
+// writeTranscript writes a state directory with one session and its transcript.
+func writeTranscript(t *testing.T, write func(w *bufio.Writer)) string {
+	t.Helper()
+	dir := build(t, oneSession())
+	f, err := os.Create(filepath.Join(dir, "agents/main/sessions/s1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	if _, err := w.WriteString(header("s1")); err != nil {
+		t.Fatal(err)
+	}
+	write(w)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
-var _ store.Loader = (*memory)(nil)
+const largeSize = 100 << 20
 
-func newMemory() *memory {
-	return &memory{sessions: map[string]*stored{}, marks: map[string]string{}}
-}
-
-func (m *memory) Snapshot(context.Context) (store.Snapshot, error) { return memoryView{m}, nil }
-
-func (m *memory) Mark(_ context.Context, name string) (string, error) { return m.marks[name], nil }
-
-func (m *memory) Load(ctx context.Context, fn func(store.Batch) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// TestMemoryOfLongLine: a line of 100 MB is imported completely; memory grows by a few
+// times its size.
+func TestMemoryOfLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Log("with -short the line has 20 MB")
 	}
-	m.loads++
-	if m.onLoad != nil {
-		m.onLoad(m.loads)
+	size := largeSize
+	if testing.Short() {
+		size = 20 << 20
 	}
-	b := &memoryBatch{m: m, marks: map[string]string{}, sessions: map[string]*stored{}}
-	if err := fn(b); err != nil {
-		return err
-	}
-	if m.fail != nil {
-		if err := m.fail(m.loads); err != nil {
-			return err
+	chunk := strings.Repeat("0123456789abcdef", 4096)
+	dir := writeTranscript(t, func(w *bufio.Writer) {
+		fmt.Fprint(w, `{"type":"message","id":"big","message":{"role":"toolResult","content":"`)
+		for n := 0; n < size; n += len(chunk) {
+			fmt.Fprint(w, chunk)
 		}
+		fmt.Fprint(w, "\"}}\n", messageLine("small", "user", "after it"))
+	})
+	peak, m, r := measureHeap(t, dir)
+	if r.Messages.Inserted != 2 || m.bytes < int64(size) {
+		t.Fatalf("%v, %d bytes: %+v", r.Messages, m.bytes, r.Problems)
 	}
-	maps.Copy(m.sessions, b.sessions)
-	maps.Copy(m.marks, b.marks)
-	m.bytes += b.bytes
-	return nil
+	if peak > 5*uint64(size) {
+		t.Errorf("the heap grew by %d MB for a line of %d MB", peak>>20, size>>20)
+	}
+	t.Logf("heap +%d MB for a line of %d MB", peak>>20, size>>20)
 }
 
-// memoryBatch works on copies, which replace the originals when it is committed.
-type memoryBatch struct {
-	m        *memory
-	sessions map[string]*stored
-	marks    map[string]string
-	bytes    int64
-}
-
-func (b *memoryBatch) get(key string) *stored {
-	if s, ok := b.sessions[key]; ok {
-		return s
+// TestMemoryOfLongTranscript: a transcript of 100 MB needs no more memory than a few
+// batches.
+func TestMemoryOfLongTranscript(t *testing.T) {
+	text := strings.Repeat("All work and no play. ", 100)
+	n := largeSize / len(text)
+	if testing.Short() {
+		n /= 5
 	}
-	s, ok := b.m.sessions[key]
-	if !ok {
-		return nil
-	}
-	c := *s
-	c.Messages, c.bySource = slices.Clone(s.Messages), maps.Clone(s.bySource)
-	b.sessions[key] = &c
-	return &c
-}
-
-func (b *memoryBatch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
-	old := b.get(s.Key)
-	if old == nil {
-		b.sessions[s.Key] = &stored{Session: *s, Extra: string(extra), bySource: map[string]int{}}
-		return store.Inserted, nil
-	}
-	if bytes.Equal(old.AppendJSON(nil), s.AppendJSON(nil)) && old.Extra == string(extra) {
-		return store.Unchanged, nil
-	}
-	if old.SessionID != s.SessionID {
-		old.Messages, old.bySource = nil, map[string]int{}
-	}
-	old.Session, old.Extra = *s, string(extra)
-	return store.Updated, nil
-}
-
-func (b *memoryBatch) PutMessage(key string, msg *store.Message) (store.Change, error) {
-	s := b.get(key)
-	if s == nil {
-		return 0, fmt.Errorf("no session %q", key)
-	}
-	b.bytes += int64(len(msg.JSON))
-	c := *msg
-	if c.JSON = bytes.Clone(msg.JSON); b.m.forget {
-		c = store.Message{}
-	}
-	if i, ok := s.bySource[msg.SourceID]; ok && !b.m.forget {
-		if bytes.Equal(s.Messages[i].JSON, msg.JSON) {
-			return store.Unchanged, nil
+	dir := writeTranscript(t, func(w *bufio.Writer) {
+		for i := range n {
+			fmt.Fprint(w, messageLine(fmt.Sprint("m", i), "user", text))
 		}
-		s.Messages[i] = c
-		return store.Updated, nil
+	})
+	peak, m, r := measureHeap(t, dir)
+	if r.Messages.Inserted != n {
+		t.Fatalf("%v, want %d", r.Messages, n)
 	}
-	if !b.m.forget {
-		s.bySource[msg.SourceID] = len(s.Messages)
-		s.Messages = append(s.Messages, c)
+	if limit := uint64(8 * maxBatchBytes); peak > limit {
+		t.Errorf("the heap grew by %d MB, more than %d MB", peak>>20, limit>>20)
 	}
-	return store.Inserted, nil
+	t.Logf("heap +%d MB for %d MB in %d commits", peak>>20, m.bytes>>20, m.loads)
 }
 
-func (b *memoryBatch) SetMark(name, value string) error {
-	b.marks[name] = value
-	return nil
-}
-
-// memoryView answers the one question that an importer asks.
-type memoryView struct{ m *memory }
-
-func (v memoryView) Get(_ context.Context, key string) (*abi.Session, error) {
-	if s := v.m.sessions[key]; s != nil {
-		return &s.Session, nil
-	}
-	return nil, nil
-}
-
-var errNotAsked = errors.New("an importer does not ask that")
-
-func (v memoryView) Resolve(context.Context, *abi.ResolveRequest) (*abi.Session, error) {
-	return nil, errNotAsked
-}
-
-func (v memoryView) List(context.Context, *abi.ListRequest) (*abi.ListPage, error) {
-	return nil, errNotAsked
-}
-
-func (v memoryView) History(context.Context, *abi.HistoryRequest) (*abi.HistoryPage, error) {
-	return nil, errNotAsked
-}
-
-func (v memoryView) Close() error { return nil }
-
-// dump is the store as text: one line for each session, then its messages.
-func (m *memory) dump(stateDir string) string {
-	var b bytes.Buffer
-	for _, key := range slices.Sorted(maps.Keys(m.sessions)) {
-		s := m.sessions[key]
-		fmt.Fprintf(&b, "%s\n  extra %s\n", s.AppendJSON(nil), s.Extra)
-		for _, msg := range s.Messages {
-			fmt.Fprintf(&b, "  %s %s %d %s\n", msg.SourceID, msg.Role, msg.At, clip(string(msg.JSON), 100))
+// BenchmarkImport compares the first import of a store with many sessions with a
+// repeated import of the unchanged store.
+func BenchmarkImport(b *testing.B) {
+	const sessions, messages = 1000, 20
+	f := files{}
+	var entries []string
+	text := strings.Repeat("some words to say ", 30)
+	for i := range sessions {
+		id := fmt.Sprintf("s%d", i)
+		entries = append(entries, fmt.Sprintf(`"agent:main:cron:%s":{"sessionId":"%s","updatedAt":%d,"skillsSnapshot":{"prompt":"%s"}}`, id, id, i+1, text))
+		var lines strings.Builder
+		for j := range messages {
+			lines.WriteString(messageLine(fmt.Sprint(j), "user", text))
 		}
+		f["agents/main/sessions/"+id+".jsonl"] = header(id) + lines.String()
 	}
-	return strings.ReplaceAll(b.String(), stateDir, "STATE")
+	f[mainStore] = "{" + strings.Join(entries, ",\n") + "}"
+	dir := build(b, f)
+	run := func(b *testing.B, into store.Loader) {
+		r, err := Import(context.Background(), dir, into, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(r.Bytes)
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			run(b, newMemory())
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		m := newMemory()
+		run(b, m)
+		for b.Loop() {
+			run(b, m)
+		}
+	})
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// holdBytes is from when on a message is not copied out of the line's buffer but
-// committed before the next line is read.
-const holdBytes = 1 << 20
+// maxCopied is the size of the largest message that is copied from the line's buffer. A
+// larger one is committed before the next line is read.
+const maxCopied = 1 << 20
 
-// message takes the message of a line, whose text is normalised.
+// message passes the message of a line with normalised text to the writer. It returns
+// true if the writer refers to the line's buffer.
 func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held bool) {
 	if len(body) == 0 || body[0] != '{' {
 		r.problem(l.Number, BadMessage, "has no message object; skipped")
@@ -30,7 +31,7 @@ func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held boo
 	fixed.Add(more)
 	m := store.Message{Role: message.Role(doc), At: message.Timestamp(doc), JSON: doc}
 	if m.Role == "" {
-		r.problem(l.Number, BadMessage, "has no role, or no usable one; skipped")
+		r.problem(l.Number, BadMessage, "has no valid role; skipped")
 		return false
 	}
 	if m.At == 0 {
@@ -38,7 +39,7 @@ func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held boo
 	}
 	m.SourceID = r.sourceID(l.Number, id, body)
 	fixed.report(r.im.report, r.file, l.Number, "")
-	if held = len(doc) > holdBytes; !held {
+	if held = len(doc) > maxCopied; !held {
 		m.JSON = bytes.Clone(doc)
 	}
 	r.im.writer.message(r.entry.Session.Key, m)
@@ -46,8 +47,8 @@ func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held boo
 	return held
 }
 
-// sourceID is what a message is known by when it is imported again: its line's
-// id, or a digest of its content with how often that was there before.
+// sourceID returns the id that identifies a message in repeated imports: its line's
+// id, or a digest of its content. Later lines with the same id or content get a number.
 func (r *reader) sourceID(line int, id, body []byte) string {
 	v := gjson.ParseBytes(id)
 	named := v.Type == gjson.String && v.Str != ""
@@ -67,7 +68,7 @@ func (r *reader) sourceID(line int, id, body []byte) string {
 	if n > 1 {
 		source += "#" + strconv.Itoa(n)
 		if named {
-			r.problem(line, DuplicateLine, "the id "+quote(v.Str)+" was there before; both are kept")
+			r.problem(line, DuplicateLine, "the id "+quote(v.Str)+" occurred before; both messages are kept")
 		}
 	}
 	return source

@@ -2,24 +2,24 @@ package importer
 
 import "time"
 
-// Progress is how far an import is. Total is what the stores and transcripts
-// weigh that entries name; files that are not read again count as done.
+// Progress is the progress of an import. Total is the size of the stores and of the
+// transcripts to which entries refer; Done includes unchanged files.
 type Progress struct {
 	Done, Total int64 // bytes
-	Sessions    int   // stored so far
-	Messages    int   // stored or met again so far
+	Sessions    int   // stored or unchanged so far
+	Messages    int   // stored or unchanged so far
 	File        string
 }
 
-const progressEvery = 100 * time.Millisecond
+const progressInterval = 100 * time.Millisecond
 
-// meter passes progress on, at most once in every, and once at the end.
+// meter reports progress at most once per interval, and once at the end.
 type meter struct {
 	Progress
-	report func(Progress)
-	every  time.Duration
-	now    func() time.Time
-	last   time.Time
+	report   func(Progress)
+	interval time.Duration
+	now      func() time.Time
+	last     time.Time
 }
 
 func (m *meter) add(bytes int64) {
@@ -27,7 +27,7 @@ func (m *meter) add(bytes int64) {
 	if m.report == nil {
 		return
 	}
-	if now := m.now(); now.Sub(m.last) >= m.every {
+	if now := m.now(); now.Sub(m.last) >= m.interval {
 		m.last = now
 		m.report(m.Progress)
 	}

@@ -4,19 +4,19 @@ import "github.com/parley-wasm/parley/abi/jsonstrict"
 
 // Kinds of repair that a Report counts.
 const (
-	repairUTF8       = "utf8"
-	repairSurrogates = "surrogates"
-	repairControls   = "controls"
-	repairNumbers    = "numbers"
-	repairDuplicates = "duplicates"
-	repairMarks      = "marks"
-	repairCut        = "cut" // a name for people that was too long
+	repairUTF8           = "utf8"
+	repairSurrogates     = "surrogates"
+	repairControls       = "controls"
+	repairNumbers        = "numbers"
+	repairDuplicates     = "duplicates"
+	repairByteOrderMarks = "marks"
+	repairTruncated      = "cut" // a display name that was too long
 )
 
-// repairs is what was normalised in one record.
+// repairs counts the normalised parts of one record.
 type repairs struct{ jsonstrict.Report }
 
-// normalizeJSON returns raw as strict JSON, and what had to be repaired.
+// normalizeJSON returns raw as strict JSON, and the repairs that this took.
 func normalizeJSON(raw []byte) ([]byte, repairs, error) {
 	if jsonstrict.Check(raw) == nil {
 		return raw, repairs{}, nil
@@ -25,14 +25,14 @@ func normalizeJSON(raw []byte) ([]byte, repairs, error) {
 	return clean, repairs{r}, err
 }
 
-// report counts the repairs and lists them under the record's place.
+// report counts the repairs and lists them with the record's file and line.
 func (f repairs) report(r *Report, file string, line int, prefix string) {
 	if f.IsZero() {
 		return
 	}
 	for kind, n := range map[string]int{
 		repairUTF8: f.UTF8, repairSurrogates: f.Surrogates, repairControls: f.Controls,
-		repairNumbers: f.Numbers, repairDuplicates: f.Duplicates, repairMarks: f.Marks,
+		repairNumbers: f.Numbers, repairDuplicates: f.Duplicates, repairByteOrderMarks: f.Marks,
 	} {
 		if n > 0 {
 			r.Repairs[kind] += n

@@ -5,37 +5,37 @@ import (
 	"unicode/utf8"
 )
 
-// Kinds of Problem. The first group was not taken as it is; the second is worth
-// knowing but lost nothing.
+// Kinds of Problem. In the first group data was skipped or changed; problems in the
+// second group are notes, without loss of data.
 const (
-	BadConfig        = "bad-config"        // openclaw.json could not be read; defaults hold
-	BadAgent         = "bad-agent"         // a directory under agents/ whose name is no agent id
+	BadConfig        = "bad-config"        // openclaw.json could not be read or used; defaults apply
+	BadAgent         = "bad-agent"         // a directory under agents/ whose name is not an agent id
 	BadStore         = "bad-store"         // a sessions.json could not be read
-	BadKey           = "bad-key"           // an entry whose key can be no session key
-	ReservedKey      = "reserved-key"      // an entry under a reserved word (S1.3)
-	BadEntry         = "bad-entry"         // an entry that is no object or names no transcript
-	BadField         = "bad-field"         // a member of a wrong type or value; left out
-	DuplicateKey     = "duplicate-key"     // a key that is twice in a file; the last one counts
-	DuplicateSession = "duplicate-session" // another spelling of a session; the newer one counts
+	BadKey           = "bad-key"           // an entry whose key is not a valid session key
+	ReservedKey      = "reserved-key"      // an entry whose key is a reserved word (S1.3)
+	BadEntry         = "bad-entry"         // an entry that is not an object or has no usable sessionId
+	BadField         = "bad-field"         // a member with a wrong type or value; omitted
+	DuplicateKey     = "duplicate-key"     // a key that occurs twice in a file; the last entry is used
+	DuplicateSession = "duplicate-session" // another spelling of a session's key; the newer entry is used
 	Outside          = "outside"           // a file outside the state directory; not read
-	Unreadable       = "unreadable"        // a file that is no regular file or cannot be opened
-	BrokenLine       = "broken-line"       // a line that is no JSON object
-	LongLine         = "long-line"         // a line over MaxLine
-	BadMessage       = "bad-message"       // a message entry without a message in it
-	BadRun           = "bad-run"           // a record of the run registry that says nothing usable
+	Unreadable       = "unreadable"        // a file that is not regular or cannot be opened
+	BrokenLine       = "broken-line"       // a line that is not a JSON object
+	LongLine         = "long-line"         // a line longer than MaxLine
+	BadMessage       = "bad-message"       // a message line without a usable message
+	BadRun           = "bad-run"           // an unusable record of the run registry
 
-	Repaired          = "repaired"           // text that was normalised on its way in
-	OtherAgent        = "other-agent"        // an entry whose key names another agent than its directory
-	Moved             = "moved"              // a transcript found here though its entry names it elsewhere
-	MissingTranscript = "missing-transcript" // an entry without a transcript; its history is empty
+	Repaired          = "repaired"           // text that was normalised
+	OtherAgent        = "other-agent"        // an entry whose key and directory name different agents
+	Moved             = "moved"              // a transcript found here, although its entry names another directory
+	MissingTranscript = "missing-transcript" // an entry whose transcript does not exist; its history is empty
 	NoHeader          = "no-header"          // a transcript that does not start with a session line
 	HeaderMismatch    = "header-mismatch"    // a transcript whose header names another session or a newer version
-	DuplicateLine     = "duplicate-line"     // a line whose id was there before; both are kept
+	DuplicateLine     = "duplicate-line"     // a line with the id of an earlier line; both are kept
 	Unfinished        = "unfinished"         // a half-written last line
-	UnknownType       = "unknown-type"       // a line of a type that is not documented
-	Orphan            = "orphan"             // a transcript that no entry names
-	RunOrphan         = "run-orphan"         // a run whose child session is not here
-	RunUnfinished     = "run-unfinished"     // a run that had not ended; nothing runs after an import
+	UnknownType       = "unknown-type"       // a line of an undocumented type
+	Orphan            = "orphan"             // a transcript to which no entry refers
+	RunOrphan         = "run-orphan"         // a run whose child session does not exist
+	RunUnfinished     = "run-unfinished"     // a run that had not ended; the import does not resume it
 )
 
 var notes = map[string]bool{
@@ -43,11 +43,11 @@ var notes = map[string]bool{
 	DuplicateLine: true, Unfinished: true, UnknownType: true, Orphan: true, RunOrphan: true, RunUnfinished: true,
 }
 
-// IsNote reports whether problems of this kind lost nothing.
+// IsNote reports whether problems of this kind are notes, without loss of data.
 func IsNote(kind string) bool { return notes[kind] }
 
-// MaxListed is how many problems of one kind a Report lists. Its totals count
-// them all.
+// MaxListed is the maximum number of problems of one kind that a Report lists. Its
+// totals count all of them.
 const MaxListed = 1000
 
 const (
@@ -56,22 +56,22 @@ const (
 	otherTypes   = "(other)"
 )
 
-// Report says what an import did. It is JSON-marshalable; maps are never nil.
+// Report is the result of an import. It is JSON-marshalable; its maps are never nil.
 type Report struct {
 	Dir         string         `json:"dir"`
 	Agents      []string       `json:"agents"`
 	Sessions    Counts         `json:"sessions"`
 	Messages    Counts         `json:"messages"`
 	Transcripts Transcripts    `json:"transcripts"`
-	Lines       map[string]int `json:"skippedLines"` // by entry type: lines that are no messages
-	Ignored     map[string]int `json:"ignoredFiles"` // by suffix: deleted, bak, reset
+	Lines       map[string]int `json:"skippedLines"` // lines other than messages, by type
+	Ignored     map[string]int `json:"ignoredFiles"` // old copies by suffix: deleted, bak, reset
 	Repairs     map[string]int `json:"repairs"`      // by kind of repair
-	Bytes       int64          `json:"bytes"`        // of stores and transcripts
-	Totals      map[string]int `json:"totals"`       // by kind, of Problems and those beyond MaxListed
+	Bytes       int64          `json:"bytes"`        // size of the stores and transcripts
+	Totals      map[string]int `json:"totals"`       // problems by kind, including those beyond MaxListed
 	Problems    []Problem      `json:"problems"`     // in the order found
 }
 
-// Counts says what happened to records of one sort.
+// Counts are the results for sessions or messages.
 type Counts struct {
 	Inserted  int `json:"inserted"`
 	Updated   int `json:"updated"`
@@ -79,15 +79,15 @@ type Counts struct {
 	Skipped   int `json:"skipped"`
 }
 
-// Transcripts says what happened to transcript files.
+// Transcripts counts transcript files.
 type Transcripts struct {
 	Read      int `json:"read"`
-	Unchanged int `json:"unchanged"` // known from an earlier import; not read again
-	Known     int `json:"known"`     // problems that were reported when those were read
+	Unchanged int `json:"unchanged"` // since an earlier import; not read again
+	Known     int `json:"known"`     // problems reported when the unchanged files were read
 	Missing   int `json:"missing"`
 }
 
-// Problem is something that was skipped, normalised or worth a note.
+// Problem describes a skipped or normalised record, or a note.
 type Problem struct {
 	File string `json:"file"`           // relative to the state directory, with slashes
 	Line int    `json:"line,omitempty"` // 1-based; 0 = the whole file
@@ -109,8 +109,8 @@ func (r *Report) problem(file string, line int, kind, text string) {
 	}
 }
 
-// known says how many problems there are so far, of all kinds.
-func (r *Report) known() (n int) {
+// total returns the number of problems so far, of all kinds.
+func (r *Report) total() (n int) {
 	for _, c := range r.Totals {
 		n += c
 	}
@@ -124,8 +124,8 @@ func (r *Report) skipLine(kind string) {
 	r.Lines[kind]++
 }
 
-// printable keeps a text to one line of bounded length that a terminal shows as
-// it is: what is quoted in a report was written by anybody.
+// printable reduces s to one line of bounded length and escapes unprintable
+// characters: reports quote untrusted input, and terminals show them.
 func printable(s string) string {
 	var b []byte
 	for s = clip(s, maxText); s != ""; {
@@ -141,7 +141,7 @@ func printable(s string) string {
 	return string(b)
 }
 
-// clip cuts s to n bytes on a code-point boundary.
+// clip truncates s to at most n bytes, at a code-point boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

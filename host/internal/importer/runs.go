@@ -10,21 +10,20 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// run is what the spawn registry says of a child session.
+// run is the spawn registry's record of a child session.
 type run struct {
 	line      int
 	createdAt int64
-	requester string // key as it stands there
+	requester string // key as written in the registry
 	label     string
-	status    string // done, failed, killed, timeout; empty when it had not ended
+	status    string // done, failed, killed, timeout; empty if the run had not ended
 	ended     bool
-	known     bool // the outcome is one that is known
+	known     bool // outcome is a known one
 	outcome   string
 }
 
-// addRuns reads the run registry and completes the children's sessions from it:
-// parent, label and status, where their entries do not say. Of several runs of a
-// child the newest counts.
+// addRuns reads the run registry and sets the parent, label and status of child
+// sessions whose entries lack them. If a child has several runs, the newest is used.
 func (c *catalog) addRuns(root *os.Root) {
 	text, err := readFile(root, runsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,12 +35,12 @@ func (c *catalog) addRuns(root *os.Root) {
 	}
 	doc, bad := parseLenient(text)
 	if bad != nil {
-		c.report.problem(runsFile, bad.Line, BadRun, bad.Reason+"; no run is taken")
+		c.report.problem(runsFile, bad.Line, BadRun, bad.Reason+"; no run is imported")
 		return
 	}
 	registry := gjson.GetBytes(doc.json, "runs")
 	if v := gjson.GetBytes(doc.json, "version"); !registry.IsObject() || v.Num != 1 && v.Num != 2 {
-		c.report.problem(runsFile, 1, BadRun, "is no registry of version 1 or 2, {version, runs}; no run is taken")
+		c.report.problem(runsFile, 1, BadRun, "is not a run registry {version, runs} of version 1 or 2; no run is imported")
 		return
 	}
 	lines := doc.locator()
@@ -52,7 +51,7 @@ func (c *catalog) addRuns(root *os.Root) {
 		clean, fixed, err := normalizeJSON(raw)
 		record := gjson.ParseBytes(clean)
 		if err != nil || !record.IsObject() {
-			c.report.problem(runsFile, line, BadRun, quote(id)+" is no object; skipped")
+			c.report.problem(runsFile, line, BadRun, quote(id)+" is not an object; skipped")
 			return
 		}
 		fixed.report(c.report, runsFile, line, quote(id)+": ")
@@ -101,17 +100,17 @@ func parseRun(record gjson.Result, line int) *run {
 	return r
 }
 
-// apply completes a child's session.
+// apply adds a run's data to the child's session.
 func (c *catalog) apply(child string, r *run) {
 	e := c.get(child)
 	switch {
 	case e == nil:
-		c.report.problem(runsFile, r.line, RunOrphan, quote(child)+" has a run but no session here")
+		c.report.problem(runsFile, r.line, RunOrphan, quote(child)+" has a run but no session")
 		return
 	case !r.known:
-		c.report.problem(runsFile, r.line, BadRun, quote(child)+": outcome "+quote(r.outcome)+" is not known; no status is taken")
+		c.report.problem(runsFile, r.line, BadRun, quote(child)+": unknown outcome "+quote(r.outcome)+"; no status is imported")
 	case !r.ended:
-		c.report.problem(runsFile, r.line, RunUnfinished, quote(child)+": the run had not ended; nothing runs after an import")
+		c.report.problem(runsFile, r.line, RunUnfinished, quote(child)+": the run had not ended; the import does not resume it")
 	}
 	s := &e.Session
 	s.Label = cmp.Or(s.Label, r.label)
@@ -121,7 +120,7 @@ func (c *catalog) apply(child string, r *run) {
 	}
 	parent, err := canonicalKey(c.settings, r.requester, c.settings.Agent())
 	if err != nil {
-		c.report.problem(runsFile, r.line, BadRun, quote(child)+": requesterSessionKey "+err.Error()+"; no parent is taken")
+		c.report.problem(runsFile, r.line, BadRun, quote(child)+": requesterSessionKey "+err.Error()+"; no parent is imported")
 		return
 	}
 	s.SpawnedBy = parent

@@ -14,10 +14,10 @@ import (
 
 const configFile = "openclaw.json"
 
-// Settings reads from the state directory's openclaw.json what session keys
-// depend on: session.mainKey, session.scope and the default agent (S1.2–S1.4).
-// Without that file the defaults hold. An error says what could not be used and
-// comes with the settings that could.
+// Settings reads the settings that session keys depend on from the state directory's
+// openclaw.json: session.mainKey, session.scope and the default agent (S1.2–S1.4).
+// Without that file it returns the defaults. An error describes the unusable values;
+// the returned settings contain the others.
 func Settings(dir string) (sessionkey.Settings, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func Settings(dir string) (sessionkey.Settings, error) {
 	return s, err
 }
 
-// readSettings also returns the line that an error is about.
+// readSettings also returns the line of an error, or 0.
 func readSettings(root *os.Root) (sessionkey.Settings, int, error) {
 	text, err := readFile(root, configFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func settingsOf(config gjson.Result) (sessionkey.Settings, error) {
 	if v := config.Get("session.mainKey"); v.Exists() {
 		key := strings.TrimSpace(v.String())
 		if v.Type != gjson.String || sessionkey.Check(key) != nil || strings.Contains(key, ":") || reserved(key) {
-			errs = append(errs, errors.New("session.mainKey is no usable name; main is used"))
+			errs = append(errs, errors.New("session.mainKey is not a usable name; main is used"))
 		} else {
 			s.MainKey = key
 		}
@@ -68,12 +68,12 @@ func settingsOf(config gjson.Result) (sessionkey.Settings, error) {
 	return s, errors.Join(append(errs, err)...)
 }
 
-// defaultAgent is the one marked so, else the first (S1.4).
+// defaultAgent returns the first agent with default: true, else the first agent (S1.4).
 func defaultAgent(list gjson.Result) (string, error) {
 	if !list.IsArray() {
 		return "", nil
 	}
-	var first, marked string
+	var first, chosen string
 	var errs []error
 	for i, a := range list.Array() {
 		id, err := sessionkey.AgentID(strings.TrimSpace(a.Get("id").String()))
@@ -84,14 +84,14 @@ func defaultAgent(list gjson.Result) (string, error) {
 		if first == "" {
 			first = id
 		}
-		if marked == "" && a.Get("default").Type == gjson.True {
-			marked = id
+		if chosen == "" && a.Get("default").Type == gjson.True {
+			chosen = id
 		}
 	}
-	if marked == "" {
-		marked = first
+	if chosen == "" {
+		chosen = first
 	}
-	return marked, errors.Join(errs...)
+	return chosen, errors.Join(errs...)
 }
 
 func reserved(key string) bool {

@@ -31,8 +31,8 @@ func openDB(t *testing.T) *sqlite.DB {
 	return db
 }
 
-// contents is what a snapshot of the database shows of these sessions, as JSON:
-// each with its messages, oldest first.
+// contents reads these sessions from the database, as JSON: each with its messages,
+// oldest first.
 func contents(t *testing.T, db *sqlite.DB, keys []string) map[string]string {
 	t.Helper()
 	ctx := context.Background()
@@ -61,7 +61,7 @@ func contents(t *testing.T, db *sqlite.DB, keys []string) map[string]string {
 	return all
 }
 
-// expected is the same of what was given to a memory.
+// expected returns the sessions of a memory in the same form.
 func expected(m *memory) map[string]string {
 	all := map[string]string{}
 	for key, s := range m.sessions {
@@ -75,8 +75,8 @@ func expected(m *memory) map[string]string {
 	return all
 }
 
-// TestSQLite imports the demo into the real store, again unchanged, again after
-// an edit, and after an import that was cut off.
+// TestSQLite imports the demo into SQLite twice, and compares the contents with those of
+// a memory.
 func TestSQLite(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory()
@@ -109,11 +109,11 @@ func TestSQLite(t *testing.T) {
 func TestSQLiteUpdates(t *testing.T) {
 	ctx := context.Background()
 	db := openDB(t)
-	dir := build(t, one(messageLine("a", "user", "one"), messageLine("b", "assistant", "two")))
+	dir := build(t, oneSession(messageLine("a", "user", "one"), messageLine("b", "assistant", "two")))
 	if _, err := Import(ctx, dir, db, nil); err != nil {
 		t.Fatal(err)
 	}
-	place(t, dir, "agents/main/sessions/s1.jsonl", header("s1")+messageLine("a", "user", "ONE!")+messageLine("b", "assistant", "two")+messageLine("c", "user", "three"))
+	write(t, dir, "agents/main/sessions/s1.jsonl", header("s1")+messageLine("a", "user", "ONE!")+messageLine("b", "assistant", "two")+messageLine("c", "user", "three"))
 	r, err := Import(ctx, dir, db, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -144,13 +144,13 @@ func TestSQLiteInterrupted(t *testing.T) {
 	db := openDB(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	// The first report of progress after a commit ends the import.
+	// The first progress report after a commit cancels the import.
 	stop := func(p Progress) {
 		if p.Messages > 0 {
 			cancel()
 		}
 	}
-	im := &Options{Progress: stop, progressEvery: -1}
+	im := &Options{Progress: stop, progressInterval: -1}
 	if _, err := Import(ctx, dir, db, im); !errors.Is(err, context.Canceled) {
 		t.Fatalf("err %v", err)
 	}
@@ -160,13 +160,13 @@ func TestSQLiteInterrupted(t *testing.T) {
 	}
 	total := 8 * maxBatchPuts / 4
 	if n := r.Messages.Inserted + r.Messages.Unchanged; n != total || r.Messages.Unchanged == 0 || r.Messages.Inserted == 0 || r.Transcripts.Unchanged == 0 {
-		t.Errorf("going on: messages %v of %d, transcripts %+v", r.Messages, total, r.Transcripts)
+		t.Errorf("second import: messages %v of %d, transcripts %+v", r.Messages, total, r.Transcripts)
 	}
 }
 
-// TestAcceptance is the list that the import is for: cron sessions, newest
-// first, with kind cron; the main sessions are main.
-func TestAcceptance(t *testing.T) {
+// TestListKinds lists imported sessions by kind: cron sessions, newest first, and main
+// sessions.
+func TestListKinds(t *testing.T) {
 	ctx := context.Background()
 	db := openDB(t)
 	if _, err := Import(ctx, demo, db, nil); err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WriteSummary writes the report for people: what came in, what did not, and
-// the first few problems of each kind. At most perKind are shown; 0 shows none.
+// WriteSummary writes the report as text: the counts, and at most perKind problems of
+// each kind.
 func (r *Report) WriteSummary(w io.Writer, perKind int) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "Imported %s\n", r.Dir)
@@ -22,14 +22,14 @@ func (r *Report) WriteSummary(w io.Writer, perKind int) error {
 	writeCounts(b, "old copies", r.Ignored)
 	writeCounts(b, "repairs", r.Repairs)
 	if r.Transcripts.Known > 0 {
-		fmt.Fprintf(b, "  known        %d problems of unchanged transcripts, reported when they were read\n", r.Transcripts.Known)
+		fmt.Fprintf(b, "  known        %d problems in unchanged transcripts, reported when they were read\n", r.Transcripts.Known)
 	}
 	for _, note := range []bool{false, true} {
 		kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Totals)), func(k string) bool { return IsNote(k) != note })
 		if len(kinds) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n", map[bool]string{false: "Not taken as it is:", true: "Notes:"}[note])
+		fmt.Fprintf(b, "\n%s\n", map[bool]string{false: "Skipped or changed:", true: "Notes:"}[note])
 		for _, kind := range kinds {
 			r.writeKind(b, kind, perKind)
 		}
@@ -55,7 +55,7 @@ func (r *Report) writeKind(w io.Writer, kind string, perKind int) {
 	}
 }
 
-// Place returns the problem's file and line as editors understand them.
+// Place returns the problem's position as file:line, or the file alone.
 func (p Problem) Place() string {
 	if p.Line == 0 {
 		return p.File
@@ -63,7 +63,7 @@ func (p Problem) Place() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// String returns the counts in words.
+// String returns the counts as text.
 func (c Counts) String() string {
 	s := fmt.Sprintf("%d new, %d updated, %d unchanged", c.Inserted, c.Updated, c.Unchanged)
 	if c.Skipped > 0 {

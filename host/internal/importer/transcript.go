@@ -17,27 +17,26 @@ const (
 	typeBlank   = "(blank)"
 	typeNone    = "(none)" // an object without a type
 
-	headerVersion = 3 // newest version of the transcript format that is known
+	headerVersion = 3 // newest supported version of the transcript format
 )
 
-// otherLines are the documented types that are no messages.
+// otherLines are the documented types of lines other than messages.
 var otherLines = map[string]bool{
 	typeSession: true, "model_change": true, "thinking_level_change": true, "compaction": true, "branch_summary": true,
 	"custom": true, "custom_message": true, "label": true, "session_info": true,
 }
 
-// reader takes one transcript's messages to the writer.
+// reader passes one transcript's messages to the writer.
 type reader struct {
 	im    *importer
 	file  string
 	entry *entry
-	ids   map[[16]byte]int // how often an id or an id-less content was there
+	ids   map[[16]byte]int // number of lines by id, or by content if they have no id
 	taken int              // messages
 }
 
-// readTranscript reads the entry's transcript into the store, unless a bookmark
-// says that it is there already. Only the store's and the context's errors are
-// returned.
+// readTranscript reads the entry's transcript into the store, unless its bookmark
+// shows that it is unchanged. It returns only errors of the store and the context.
 func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 	f, size, err := open(im.root, e.Transcript)
 	if err != nil {
@@ -52,12 +51,12 @@ func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 		im.meter.add(e.Size)
 		return nil
 	}
-	old, err := im.bookmark(ctx, e)
+	old, err := im.storedBookmark(ctx, e)
 	if err != nil {
 		return err
 	}
 	im.report.Bytes += size
-	if old.same(now) {
+	if old.sameFile(now) {
 		im.report.Transcripts.Unchanged++
 		im.report.Transcripts.Known += old.Problems
 		im.report.Messages.Unchanged += old.Messages
@@ -66,20 +65,20 @@ func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 		return nil
 	}
 	im.report.Transcripts.Read++
-	before := im.report.known()
+	before := im.report.total()
 	r := &reader{im: im, file: e.Transcript, entry: e, ids: map[[16]byte]int{}}
-	// What is appended from here on is for the next import, as the bookmark is.
+	// Like the bookmark, the reader ignores lines appended from here on; the next
+	// import reads them.
 	whole, err := r.read(ctx, newLineReader(io.LimitReader(f, size), im.maxLine))
 	if err != nil || !whole {
 		return err
 	}
-	now.Messages, now.Problems = r.taken, im.report.known()-before
-	im.writer.mark(markName(e), now.String())
+	now.Messages, now.Problems = r.taken, im.report.total()-before
+	im.writer.bookmark(bookmarkName(e), now.String())
 	return nil
 }
 
-// read reads all lines. It reports false if the file could not be read to its
-// end.
+// read reads all lines. It returns false if a read failed before the end of the file.
 func (r *reader) read(ctx context.Context, lines *lineReader) (bool, error) {
 	for {
 		l, err := lines.next()
@@ -100,7 +99,7 @@ func (r *reader) read(ctx context.Context, lines *lineReader) (bool, error) {
 				return false, err
 			}
 		}
-		if l.Number%256 == 0 || len(l.Text) > holdBytes {
+		if l.Number%256 == 0 || len(l.Text) > maxCopied {
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
@@ -112,8 +111,7 @@ func (r *reader) problem(line int, kind, text string) {
 	r.im.report.problem(r.file, line, kind, text)
 }
 
-// line takes one line. It reports true if the writer holds a part of the line's
-// buffer.
+// line handles one line. It returns true if the writer refers to the line's buffer.
 func (r *reader) line(l line) (held bool) {
 	if l.TooLong {
 		r.problem(l.Number, LongLine, fmt.Sprintf("has %d bytes, more than %d; skipped", l.Bytes, r.im.maxLine))
@@ -125,7 +123,7 @@ func (r *reader) line(l line) (held bool) {
 	}
 	text, fixed, err := normalizeJSON(l.Text)
 	if err != nil && !l.Ended {
-		r.problem(l.Number, Unfinished, fmt.Sprintf("the last line ends after %d bytes; it is taken when it is complete", l.Bytes))
+		r.problem(l.Number, Unfinished, fmt.Sprintf("the last line is incomplete after %d bytes; it is imported once it is complete", l.Bytes))
 		return false
 	}
 	if err != nil {
@@ -144,12 +142,12 @@ func (r *reader) line(l line) (held bool) {
 		}
 	})
 	if !object {
-		r.problem(l.Number, BrokenLine, "is no JSON object; skipped")
+		r.problem(l.Number, BrokenLine, "is not a JSON object; skipped")
 		return false
 	}
 	kind := clip(gjson.ParseBytes(typ).Str, 64)
 	if l.Number == 1 && kind != typeSession {
-		r.problem(1, NoHeader, "the first line is no session line; the lines are taken as they are")
+		r.problem(1, NoHeader, "the first line is not a session line; the transcript is imported without a header")
 	}
 	switch {
 	case kind == typeMessage:
@@ -162,7 +160,7 @@ func (r *reader) line(l line) (held bool) {
 	default:
 		r.im.report.skipLine(printable(kind))
 		if !otherLines[kind] {
-			r.problem(l.Number, UnknownType, quote(kind)+" is not known; skipped")
+			r.problem(l.Number, UnknownType, quote(kind)+" is not a known type; skipped")
 		}
 	}
 	return false
@@ -170,9 +168,9 @@ func (r *reader) line(l line) (held bool) {
 
 func (r *reader) header(text, id []byte) {
 	if v := gjson.ParseBytes(id); v.Type == gjson.String && v.Str != r.entry.Session.SessionID {
-		r.problem(1, HeaderMismatch, "is of session "+quote(v.Str)+", not "+quote(r.entry.Session.SessionID))
+		r.problem(1, HeaderMismatch, "belongs to session "+quote(v.Str)+", not "+quote(r.entry.Session.SessionID))
 	}
 	if v := gjson.GetBytes(text, "version"); v.Num > headerVersion {
-		r.problem(1, HeaderMismatch, fmt.Sprintf("has version %s; the newest that is known is %d", clip(v.Raw, 20), headerVersion))
+		r.problem(1, HeaderMismatch, fmt.Sprintf("has version %s; the newest supported version is %d", clip(v.Raw, 20), headerVersion))
 	}
 }

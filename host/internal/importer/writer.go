@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// A batch is committed when it holds this much. Reading goes on only after that,
-// so a batch is also what is held in memory.
+// Limits of a batch. The importer reads no further until a full batch is committed, so
+// they also bound the messages in memory.
 const (
 	maxBatchPuts  = 4000
 	maxBatchBytes = 8 << 20
@@ -23,7 +23,7 @@ type writer struct {
 	bytes  int
 }
 
-// put is one change to the store. It counts what became of it.
+// put is one change to the store. It adds its result to the counts.
 type put func(b store.Batch, sessions, messages *Counts) error
 
 func (w *writer) session(e *entry) {
@@ -48,8 +48,9 @@ func (w *writer) message(key string, m store.Message) {
 	})
 }
 
-// mark leaves a bookmark with everything put before it, or later.
-func (w *writer) mark(name, value string) {
+// bookmark stores a bookmark, in the same commit as the puts before it or in a later
+// one.
+func (w *writer) bookmark(name, value string) {
 	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetMark(name, value) })
 }
 
@@ -58,10 +59,10 @@ func (w *writer) add(size int, p put) {
 	w.bytes += size
 }
 
-// full reports whether it is time to flush.
+// full reports whether the batch must be flushed.
 func (w *writer) full() bool { return len(w.puts) >= maxBatchPuts || w.bytes >= maxBatchBytes }
 
-// flush commits what was put. The report counts only what is committed.
+// flush commits the batch, and then adds its results to the report.
 func (w *writer) flush(ctx context.Context) error {
 	if len(w.puts) == 0 {
 		return nil
@@ -83,7 +84,7 @@ func (w *writer) flush(ctx context.Context) error {
 	w.report.Messages.add(messages)
 	w.meter.Sessions += sessions.total()
 	w.meter.Messages += messages.total()
-	clear(w.puts) // let go of the messages
+	clear(w.puts) // release the messages
 	w.puts, w.bytes = w.puts[:0], 0
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-func TestAgainUnchanged(t *testing.T) {
+func TestReimportUnchanged(t *testing.T) {
 	m := newMemory()
 	first := mustImport(t, demo, m)
 	before := m.dump("")
@@ -30,16 +30,15 @@ func TestAgainUnchanged(t *testing.T) {
 		t.Errorf("transcripts read again: %+v", again.Transcripts)
 	}
 	if again.Transcripts.Known == 0 {
-		t.Error("the second report does not say that the unchanged transcripts had problems")
+		t.Error("the second report does not count the problems of unchanged transcripts")
 	}
 	if diff := cmp.Diff(before, m.dump("")); diff != "" {
 		t.Errorf("the store changed:\n%s", diff)
 	}
 }
 
-// TestAgainChanged changes a source in the ways that sources change, and imports
-// again.
-func TestAgainChanged(t *testing.T) {
+// TestReimportChanged changes a source and imports it again.
+func TestReimportChanged(t *testing.T) {
 	const file = "agents/main/sessions/s1.jsonl"
 	a, b, c := messageLine("a", "user", "one"), messageLine("b", "assistant", "two"), messageLine("c", "user", "three")
 	tests := []struct {
@@ -47,23 +46,23 @@ func TestAgainChanged(t *testing.T) {
 		second   files
 		sessions Counts
 		messages Counts
-		text     string // ids in the store's order
+		ids      string // in the store's order
 	}{
-		{"nothing", one(a, b), Counts{Unchanged: 1}, Counts{Unchanged: 2}, "a b"},
-		{"appended", one(a, b, c), Counts{Unchanged: 1}, Counts{Inserted: 1, Unchanged: 2}, "a b c"},
-		{"edited", one(messageLine("a", "user", "ONE"), b), Counts{Unchanged: 1}, Counts{Updated: 1, Unchanged: 1}, "a b"},
-		{"shortened", one(b), Counts{Unchanged: 1}, Counts{Unchanged: 1}, "a b"},
+		{"nothing", oneSession(a, b), Counts{Unchanged: 1}, Counts{Unchanged: 2}, "a b"},
+		{"appended", oneSession(a, b, c), Counts{Unchanged: 1}, Counts{Inserted: 1, Unchanged: 2}, "a b c"},
+		{"edited", oneSession(messageLine("a", "user", "ONE"), b), Counts{Unchanged: 1}, Counts{Updated: 1, Unchanged: 1}, "a b"},
+		{"shortened", oneSession(b), Counts{Unchanged: 1}, Counts{Unchanged: 1}, "a b"},
 		{"entry", files{mainStore: `{"main":{"sessionId":"s1","updatedAt":1770714000001,"label":"x"}}`, file: header("s1") + a + b}, Counts{Updated: 1}, Counts{Unchanged: 2}, "a b"},
 		{"reset", files{mainStore: `{"main":{"sessionId":"s2","updatedAt":1770714000001}}`, "agents/main/sessions/s2.jsonl": header("s2") + c}, Counts{Updated: 1}, Counts{Inserted: 1}, "c"},
-		{"half a line", one(a, b, c[:40]), Counts{Unchanged: 1}, Counts{Unchanged: 2}, "a b"},
+		{"half a line", oneSession(a, b, c[:40]), Counts{Unchanged: 1}, Counts{Unchanged: 2}, "a b"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMemory()
-			dir := build(t, one(a, b))
+			dir := build(t, oneSession(a, b))
 			mustImport(t, dir, m)
 			for name, text := range tt.second {
-				place(t, dir, name, text)
+				write(t, dir, name, text)
 			}
 			r := mustImport(t, dir, m)
 			if r.Sessions != tt.sessions || r.Messages != tt.messages {
@@ -73,19 +72,19 @@ func TestAgainChanged(t *testing.T) {
 			for _, msg := range m.sessions["agent:main:main"].Messages {
 				ids = append(ids, msg.SourceID)
 			}
-			if got := strings.Join(ids, " "); got != tt.text {
-				t.Errorf("messages %q, want %q", got, tt.text)
+			if got := strings.Join(ids, " "); got != tt.ids {
+				t.Errorf("messages %q, want %q", got, tt.ids)
 			}
 		})
 	}
 }
 
-// TestAgainCompleted: the half-written last line of a live transcript is taken
-// once it is whole, and lines without ids are not taken twice.
-func TestAgainCompleted(t *testing.T) {
-	nameless := `{"type":"message","message":{"role":"user","content":"same"}}` + "\n"
+// TestReimportAppended: the half-written last line of a live transcript is imported
+// once it is complete, and lines without ids are not imported twice.
+func TestReimportAppended(t *testing.T) {
+	noID := `{"type":"message","message":{"role":"user","content":"same"}}` + "\n"
 	whole := messageLine("c", "user", "three")
-	dir := build(t, one(nameless, nameless, whole[:len(whole)/2]))
+	dir := build(t, oneSession(noID, noID, whole[:len(whole)/2]))
 	m := newMemory()
 	r := mustImport(t, dir, m)
 	if r.Messages.Inserted != 2 || r.Totals[Unfinished] != 1 || r.Totals[BrokenLine] != 0 {
@@ -95,7 +94,7 @@ func TestAgainCompleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(whole[len(whole)/2:] + nameless); err != nil {
+	if _, err := f.WriteString(whole[len(whole)/2:] + noID); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -107,15 +106,15 @@ func TestAgainCompleted(t *testing.T) {
 	}
 }
 
-// TestAgainDeleted: a session that the store lost is read again, whatever its
-// bookmark says.
-func TestAgainDeleted(t *testing.T) {
-	dir := build(t, one(messageLine("a", "user", "one")))
+// TestReimportDeleted: the transcript of a session that was deleted from the store is
+// read again, although its bookmark is unchanged.
+func TestReimportDeleted(t *testing.T) {
+	dir := build(t, oneSession(messageLine("a", "user", "one")))
 	m := newMemory()
 	mustImport(t, dir, m)
 	delete(m.sessions, "agent:main:main")
 	if r := mustImport(t, dir, m); r.Messages.Inserted != 1 {
-		t.Errorf("messages %v, want the one again", r.Messages)
+		t.Errorf("messages %v, want one inserted", r.Messages)
 	}
 }
 
@@ -135,7 +134,7 @@ func TestInterrupted(t *testing.T) {
 	want := newMemory()
 	mustImport(t, dir, want)
 	if want.loads < 3 {
-		t.Fatalf("%d commits; the test needs more", want.loads)
+		t.Fatalf("%d commits; the test needs at least 3", want.loads)
 	}
 	broken := errors.New("disk full")
 	for _, how := range []string{"cancelled", "failed"} {
@@ -168,15 +167,15 @@ func TestInterrupted(t *testing.T) {
 				stored += len(s.Messages)
 			}
 			if r.Messages.Inserted != stored {
-				t.Errorf("the report says %d messages, the store has %d", r.Messages.Inserted, stored)
+				t.Errorf("the report counts %d messages, the store has %d", r.Messages.Inserted, stored)
 			}
 			m.onLoad, m.fail = nil, nil
 			r = mustImport(t, dir, m)
 			if diff := cmp.Diff(want.dump(""), m.dump("")); diff != "" {
-				t.Errorf("after going on the store differs from one import (-want +got):\n%s", diff)
+				t.Errorf("after the second import the store differs from that of a single import (-want +got):\n%s", diff)
 			}
 			if r.Transcripts.Unchanged == 0 {
-				t.Error("what was committed was read again")
+				t.Error("committed transcripts were read again")
 			}
 		})
 	}
@@ -190,14 +189,14 @@ func TestProgress(t *testing.T) {
 	}
 	last := all[len(all)-1]
 	if last.Done != last.Total || last.Total == 0 || last.Sessions == 0 || last.Messages == 0 {
-		t.Errorf("the last report is not complete: %+v", last)
+		t.Errorf("the last progress report is incomplete: %+v", last)
 	}
 }
 
 func TestMeter(t *testing.T) {
 	now := time.UnixMilli(0)
 	calls := 0
-	m := &meter{report: func(Progress) { calls++ }, every: progressEvery, now: func() time.Time { return now }, last: now}
+	m := &meter{report: func(Progress) { calls++ }, interval: progressInterval, now: func() time.Time { return now }, last: now}
 	for range 1000 {
 		now = now.Add(time.Millisecond)
 		m.add(1)
@@ -214,6 +213,6 @@ func TestKeysOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := m.sessions["global"]; s == nil || s.AgentID != "ops" || m.sessions["agent:main:main"] != nil {
-		t.Errorf("under global scope every main session is the global one; got %+v", s)
+		t.Errorf("under global scope every main session must become the global session; got %+v", s)
 	}
 }

@@ -1,9 +1,7 @@
 package importer
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,38 +13,8 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-const demo = "../../../testdata/openclaw"
-
-func golden(t *testing.T, name string, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; if that is meant, run go test -update (-want +got):\n%s", file, diff)
-	}
-}
-
-func mustImport(t *testing.T, dir string, into *memory) *Report {
-	t.Helper()
-	r, err := Import(context.Background(), dir, into, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// TestDemo imports testdata/openclaw, which has a bit of everything, and pins
-// what comes in and what is reported.
+// TestDemo imports testdata/openclaw, which has an example of most problems, and
+// compares the stored records and the report with golden files.
 func TestDemo(t *testing.T) {
 	abs, err := filepath.Abs(demo)
 	if err != nil {
@@ -77,9 +45,9 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestSourceUntouched imports from a directory that cannot be written and
-// compares all of it, times included, before and after.
-func TestSourceUntouched(t *testing.T) {
+// TestSourceUnchanged imports from a read-only directory and compares its contents,
+// including file times, before and after.
+func TestSourceUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(demo)); err != nil {
 		t.Fatal(err)
@@ -136,7 +104,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestDemoReadme: the demo's README says what every file is there for.
+// TestDemoReadme checks that the demo's README mentions every file.
 func TestDemoReadme(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(demo, "README.md"))
 	if err != nil {
