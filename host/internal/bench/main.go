@@ -1,7 +1,7 @@
-// Command bench measures a gateway as its clients see it: over HTTP, against stores of
-// different sizes, in one run. It compares two gateways request by request, so that a
-// disturbance meets both, and prints medians and their ratio; it asserts no time. At last
-// it measures sends and spawns in hosts of its own process.
+// Command bench measures gateways over HTTP, with a small and a big store. It alternates
+// requests to the two gateways, so that external load affects both, and prints medians and
+// their ratio. It does not check times against limits. At the end it measures sends and
+// spawns in hosts in its own process.
 package main
 
 import (
@@ -24,7 +24,7 @@ var (
 	sessions = flag.Int("sessions", 10_000, "sessions of the big store; the small one has 100")
 	long     = flag.Int("long", 200_000, "messages of the big store's longest session; the small one's has 100")
 	large    = flag.Int("large", 100, "MB of the big store's largest session")
-	requests = flag.Int("requests", 300, "requests per row and store")
+	requests = flag.Int("requests", 300, "requests per row and per store")
 )
 
 func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {
@@ -63,8 +63,8 @@ func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {
 	return errors.Join(measureSends(ctx, dir), measureSpawns(ctx, dir))
 }
 
-// configuration lets the caller see everything, which is the hardest case: the store
-// cannot leave anything out.
+// configuration makes all sessions visible to the caller. This is the slowest case, because
+// the store cannot exclude rows.
 const configuration = `{ tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } } }`
 
 func generate(ctx context.Context, file, name string, o *storegen.Options) error {

@@ -18,22 +18,22 @@ import (
 
 const (
 	connections = 8               // of the throughput measurement
-	warmUp      = 30              // requests before a row counts
-	saturation  = 3 * time.Second // per throughput row
+	warmUp      = 30              // requests before the measurement of a row
+	saturation  = 3 * time.Second // duration of a throughput measurement
 )
 
-// question is one call, put to both stores.
-type question struct {
+// query is a call that is sent to both gateways.
+type query struct {
 	name string
 	tool string
-	args [2]string // small, big
+	args [2]string // for the small and the big store
 }
 
-func same(name, tool, args string) question { return question{name, tool, [2]string{args, args}} }
+func same(name, tool, args string) query { return query{name, tool, [2]string{args, args}} }
 
 func history(key string) string { return fmt.Sprintf(`{"sessionKey": %q, "limit": 50}`, key) }
 
-var questions = []question{
+var queries = []query{
 	same("sessions_list limit 50", abi.ToolList, `{"limit": 50}`),
 	same("sessions_list limit 50, messageLimit 5", abi.ToolList, `{"limit": 50, "messageLimit": 5}`),
 	same("sessions_list, 5 match the kind", abi.ToolList, `{"kinds": ["cron"]}`),
@@ -45,7 +45,8 @@ var questions = []question{
 	same("agents_list", abi.ToolAgents, `{}`),
 }
 
-// table prints rows whose columns are aligned. The caller must call Flush.
+// table returns a writer that aligns columns, after it has printed their titles. The caller
+// must call Flush.
 func table(columns string) *tabwriter.Writer {
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -53,10 +54,10 @@ func table(columns string) *tabwriter.Writer {
 	return w
 }
 
-// compare puts every question to both gateways in turn.
+// compare measures every query, alternating between the gateways.
 func compare(ctx context.Context, gateways [2]*e2e.Gateway, n int) error {
 	w := table("median of requests, ms\tsmall\tbig\tbig/small\trows\tKB\t")
-	for _, q := range questions {
+	for _, q := range queries {
 		var times [2][]time.Duration
 		var rows, size [2]int
 		for i := range warmUp + n {
@@ -83,19 +84,19 @@ func compare(ctx context.Context, gateways [2]*e2e.Gateway, n int) error {
 	return w.Flush()
 }
 
-// countRows returns how many sessions or messages an answer has.
+// countRows returns the number of sessions or messages in a reply.
 func countRows(body []byte) (int, error) {
 	details := gjson.GetBytes(body, "result.details")
 	if details.Get("status").Exists() {
-		return 0, fmt.Errorf("answered %.400s", body)
+		return 0, fmt.Errorf("unexpected reply: %.400s", body)
 	}
 	return len(details.Get("sessions").Array()) + len(details.Get("messages").Array()), nil
 }
 
-// saturate asks as fast as the connections allow.
+// saturate measures the maximum throughput of the connections.
 func saturate(ctx context.Context, gateways [2]*e2e.Gateway) error {
 	w := table(fmt.Sprintf("requests per second, %d connections\tsmall\tbig\t", connections))
-	for _, q := range []question{questions[0], questions[5]} {
+	for _, q := range []query{queries[0], queries[5]} {
 		var rates [2]float64
 		for k, g := range gateways {
 			var answered atomic.Int64
@@ -105,7 +106,7 @@ func saturate(ctx context.Context, gateways [2]*e2e.Gateway) error {
 				answered.Add(1)
 				return err
 			})
-			_ = e2e.Sleep(load.Context(), saturation) // or a call failed, which Stop returns
+			_ = e2e.Sleep(load.Context(), saturation) // fails if a call failed; Stop returns its error
 			if err := load.Stop(); err != nil {
 				return err
 			}
@@ -120,7 +121,7 @@ func saturate(ctx context.Context, gateways [2]*e2e.Gateway) error {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "resident memory after all that, MB\t%.0f\t%.0f\t\n", mb[0], mb[1])
+	fmt.Fprintf(w, "resident memory at the end, MB\t%.0f\t%.0f\t\n", mb[0], mb[1])
 	return w.Flush()
 }
 

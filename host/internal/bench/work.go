@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	waiting  = 1000                  // sends that wait at once
-	thinking = 3 * time.Second       // of each agent meanwhile
-	alone    = 200                   // sends one after the other
-	quick    = 20 * time.Millisecond // of each agent then
+	sequentialSends = 200                   // one after the other
+	shortReply      = 20 * time.Millisecond // time of the agent in sequential sends
+	concurrentSends = 1000                  // that wait at the same time
+	longReply       = 3 * time.Second       // time of each agent in concurrent sends
 
-	siblings = 5         // children of a parent, which is what one may have at work
-	spawners = 8         // parents that spawn at once
-	horizon  = time.Hour // of the work that drain waits for
+	siblings = 5         // children of a parent: the maximum number of active children
+	spawners = 8         // parents that spawn concurrently
+	horizon  = time.Hour // of e2e.Drain
 )
 
-// agent answers by a function.
+// agent is a runner that calls a function.
 type agent func(ctx context.Context) (text string, err error)
 
 var _ runner.Runner = agent(nil)
@@ -75,30 +75,30 @@ func keys(format string, n int) (all []string) {
 	return all
 }
 
-// measureSends measures sessions_send: how much longer it takes than its agent, and what
-// a waiting one costs.
+// measureSends measures sessions_send: its duration without the agent's own time, and the
+// memory per waiting send.
 func measureSends(ctx context.Context, dir string) error {
-	think := quick
+	latency := shortReply
 	slow := func(ctx context.Context) (string, error) {
 		begin := time.Now()
-		err := e2e.Sleep(ctx, think)
+		err := e2e.Sleep(ctx, latency)
 		return fmt.Sprint(time.Since(begin).Nanoseconds()), err
 	}
-	targets := keys("agent:main:subagent:%d", waiting)
+	targets := keys("agent:main:subagent:%d", concurrentSends)
 	return withHost(ctx, filepath.Join(dir, "sends.db"), append(targets, "agent:main:main"), slow, func(db *sqlite.DB, h *host.Host) error {
-		w := table("sessions_send, beyond its agent's own time\tp50 ms\tp99 ms\t")
-		over := make([]time.Duration, alone)
+		w := table("sessions_send, without the agent's own time\tp50 ms\tp99 ms\t")
+		over := make([]time.Duration, sequentialSends)
 		for i := range over {
 			var err error
 			if over[i], err = send(ctx, h, targets[i]); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(w, "%d one after the other\t%.1f\t%.1f\t\n", alone, percentile(over, 50), percentile(over, 99))
+		fmt.Fprintf(w, "%d one after the other\t%.1f\t%.1f\t\n", sequentialSends, percentile(over, 50), percentile(over, 99))
 
-		think = thinking
+		latency = longReply
 		before := memoryInUse()
-		over = make([]time.Duration, waiting)
+		over = make([]time.Duration, concurrentSends)
 		group, sending := errgroup.WithContext(ctx)
 		for i := range over {
 			group.Go(func() (err error) {
@@ -107,20 +107,20 @@ func measureSends(ctx context.Context, dir string) error {
 			})
 		}
 		during := make(chan float64, 1)
-		time.AfterFunc(thinking*2/3, func() { during <- memoryInUse() }) // all are waiting
+		time.AfterFunc(longReply*2/3, func() { during <- memoryInUse() }) // while all sends are waiting
 		if err := group.Wait(); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%d at once, in as many sessions\t%.1f\t%.1f\t\n", waiting, percentile(over, 50), percentile(over, 99))
+		fmt.Fprintf(w, "%d concurrent, each to its own session\t%.1f\t%.1f\t\n", concurrentSends, percentile(over, 50), percentile(over, 99))
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		fmt.Printf("memory per waiting send: %.1f KB\n", (<-during-before)/waiting/1024)
+		fmt.Printf("memory per waiting send: %.1f KB\n", (<-during-before)/concurrentSends/1024)
 		return e2e.Drain(ctx, db, horizon)
 	})
 }
 
-// send sends one message and returns by how much it took longer than its agent.
+// send sends one message and returns its duration without the agent's own time.
 func send(ctx context.Context, h *host.Host, target string) (time.Duration, error) {
 	begin := time.Now()
 	a, err := h.Call(ctx, &host.Call{
@@ -132,12 +132,12 @@ func send(ctx context.Context, h *host.Host, target string) (time.Duration, erro
 		return 0, err
 	}
 	if s := gjson.GetBytes(a.Result, "status").Str; s != "ok" {
-		return 0, fmt.Errorf("a send was answered %s", a.Result)
+		return 0, fmt.Errorf("unexpected answer to a send: %s", a.Result)
 	}
 	return took - time.Duration(gjson.GetBytes(a.Result, "reply").Int()), nil
 }
 
-// memoryInUse returns the bytes that are reachable, and stacks.
+// memoryInUse returns the bytes of reachable objects and of stacks.
 func memoryInUse() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -145,14 +145,14 @@ func memoryInUse() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// measureSpawns measures sessions_spawn: what a spawn takes, what a child costs that is
-// queued behind the few that run at once, and how long all take to report. With ten times
-// as many children, each costs the same.
+// measureSpawns measures sessions_spawn: the duration of a spawn, the memory of a child that
+// is queued until a running one ends, and the rate of reports. It uses two numbers of
+// children, of which the second is ten times the first: the cost per child should be equal.
 func measureSpawns(ctx context.Context, dir string) error {
-	w := table("sessions_spawn, 8 children run at once\tspawn p50 ms\tp99 ms\tKB per queued child\treports per second\t")
+	w := table("sessions_spawn, 8 children run concurrently\tspawn p50 ms\tp99 ms\tKB per queued child\treports per second\t")
 	for _, n := range []int{40, 400} {
 		start := make(chan struct{})
-		held := func(ctx context.Context) (string, error) {
+		blocked := func(ctx context.Context) (string, error) {
 			select {
 			case <-start:
 				return "Result: done", nil
@@ -161,7 +161,7 @@ func measureSpawns(ctx context.Context, dir string) error {
 			}
 		}
 		parents := keys("agent:main:parent-%d", n)
-		err := withHost(ctx, filepath.Join(dir, fmt.Sprint("children-", n, ".db")), parents, held, func(_ *sqlite.DB, h *host.Host) error {
+		err := withHost(ctx, filepath.Join(dir, fmt.Sprint("children-", n, ".db")), parents, blocked, func(_ *sqlite.DB, h *host.Host) error {
 			return measureChildren(ctx, w, h, parents, start)
 		})
 		if err != nil {
@@ -171,10 +171,11 @@ func measureSpawns(ctx context.Context, dir string) error {
 	return w.Flush()
 }
 
-// measureChildren lets the parents spawn as many children as they may, then starts the
-// children, which all report.
+// measureChildren lets each parent spawn the maximum number of children, then unblocks the
+// children and waits for all reports.
 func measureChildren(ctx context.Context, w *tabwriter.Writer, h *host.Host, parents []string, start chan<- struct{}) error {
-	// As many refused spawns at once make the memory of all sandboxes exist already.
+	// The same number of refused concurrent spawns allocates the memory of all sandboxes
+	// before the measurement.
 	refused, refusing := errgroup.WithContext(ctx)
 	for range spawners {
 		refused.Go(func() error {
@@ -207,8 +208,8 @@ func measureChildren(ctx context.Context, w *tabwriter.Writer, h *host.Host, par
 	return nil
 }
 
-// spawnAll lets every parent spawn its children, and returns their flows and how long each
-// call took.
+// spawnAll lets every parent spawn its children. It returns the flows and the duration of
+// each call.
 func spawnAll(ctx context.Context, h *host.Host, parents []string) (flows []string, took []time.Duration, err error) {
 	flows, took = make([]string, len(parents)*siblings), make([]time.Duration, len(parents)*siblings)
 	group, ctx := errgroup.WithContext(ctx)
@@ -223,7 +224,7 @@ func spawnAll(ctx context.Context, h *host.Host, parents []string) (flows []stri
 					return err
 				}
 				if gjson.GetBytes(a.Result, "status").Str != "accepted" {
-					return fmt.Errorf("a spawn was answered %s", a.Result)
+					return fmt.Errorf("unexpected answer to a spawn: %s", a.Result)
 				}
 				flows[i] = a.FlowID
 			}

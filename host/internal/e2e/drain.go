@@ -14,24 +14,23 @@ const (
 	stallLimit = time.Minute            // without progress
 )
 
-// Drain blocks until the store has nothing scheduled within the horizon: no run, no
-// delivery, and no flow's step. It waits for as long as the number of these falls, and
-// fails when that has not reached a new minimum for a minute.
+// Drain blocks until no run, delivery or flow is scheduled within the horizon. It fails
+// if their number has not reached a new minimum for a minute.
 func Drain(ctx context.Context, db store.Durable, horizon time.Duration) error {
 	return drain(ctx, func() (int, error) { return countDue(ctx, db, time.Now().Add(horizon)) })
 }
 
 func drain(ctx context.Context, count func() (int, error)) error {
-	least, since := -1, time.Now()
+	minimum, since := -1, time.Now()
 	for {
 		open, err := count()
 		switch {
 		case err != nil || open == 0:
 			return err
-		case least < 0 || open < least:
-			least, since = open, time.Now()
+		case minimum < 0 || open < minimum:
+			minimum, since = open, time.Now()
 		case time.Since(since) > stallLimit:
-			return fmt.Errorf("%d flows, runs or deliveries are still open, and there were never fewer than %d in %s", open, least, stallLimit)
+			return fmt.Errorf("%d flows, runs or deliveries are still open; the minimum of %d has not decreased for %s", open, minimum, stallLimit)
 		}
 		if err := Sleep(ctx, interval); err != nil {
 			return err
@@ -57,10 +56,10 @@ func countDue(ctx context.Context, db store.Durable, before time.Time) (sum int,
 
 var kinds = []string{store.KindFlow, store.KindRun, store.KindDelivery}
 
-// Pause waits for the time between two looks at something that another process does.
+// Pause waits for the polling interval of state that another process changes.
 func Pause(ctx context.Context) error { return Sleep(ctx, 5*time.Millisecond) }
 
-// Sleep waits, or fails when ctx ends before.
+// Sleep waits for d. It fails if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

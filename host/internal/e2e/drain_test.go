@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Drain waits as long as the number of open work falls, however long that takes, and no
-// longer than the limit when it does not.
+// Drain waits without limit while the number of open items decreases, and fails at the
+// limit when it does not.
 func TestDrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		open   func(after time.Duration) int
-		took   time.Duration // at least
+		took   time.Duration
 		stalls bool
 	}{
 		"nothing open": {open: func(time.Duration) int { return 0 }},

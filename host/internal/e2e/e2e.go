@@ -1,12 +1,11 @@
 // Package e2e is the harness of the programs below it, which kill, stop, swap and
 // load gateways for minutes or hours and check that no work is lost or repeated.
 //
-// It starts gateways in processes of their own (Process, Gateway), calls them over HTTP
-// as clients do (Load, Gateway.Insist), plays the model and the channels that they talk
-// to (Peers), waits until their work has ended (Drain), and reads everything that
-// they have stored (Rows). A Report adds up what a program has counted and what
-// was wrong. The scenarios are in the programs: crash, swaps and soak, which fail, and
-// ../bench, which only measures.
+// It starts gateways in separate processes (Process, Gateway), calls them over HTTP
+// like clients (Load, Gateway.CallUntilAnswered), simulates their model and channels
+// (Peers), waits until their work has ended (Drain), and reads all stored rows (Rows).
+// A Report collects a program's counts and problems. The programs contain the scenarios:
+// crash, swaps and soak fail on a problem; ../bench only measures.
 package e2e
 
 import (
@@ -20,9 +19,9 @@ import (
 	"sync"
 )
 
-// Main parses the flags, runs a program in a temporary folder until it returns or is
-// interrupted, and prints its problems and, as one line, its counts. It exits with 1 when
-// the program failed or found a problem.
+// Main parses the flags and runs a program in a temporary folder until it returns or is
+// interrupted. It prints the program's problems, and its counts in one line. It exits
+// with 1 if the program failed or found a problem.
 func Main(name string, program func(ctx context.Context, dir string, r *Report) error) {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -48,8 +47,8 @@ func Main(name string, program func(ctx context.Context, dir string, r *Report) 
 	}
 }
 
-// Report is what a program, or a part of it, has counted, and what was wrong. The zero
-// value is empty. It is safe for concurrent use.
+// Report is the counts and problems of a program or a part of it. The zero value is
+// empty. It is safe for concurrent use.
 type Report struct {
 	mu       sync.Mutex
 	counts   map[string]int
@@ -66,7 +65,7 @@ func (r *Report) Count(name string, n int) {
 	r.counts[name] += n
 }
 
-// Counted returns a count.
+// Counted returns the count with this name.
 func (r *Report) Counted(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,14 +79,14 @@ func (r *Report) Fail(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// Problems returns everything that was wrong.
+// Problems returns all problems.
 func (r *Report) Problems() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.problems
 }
 
-// Add adds the report of a part, and puts the part's name before its problems.
+// Add adds the report of a part, and prefixes its problems with the part's name.
 func (r *Report) Add(part string, of *Report) {
 	for name, n := range of.counts {
 		r.Count(name, n)
@@ -99,6 +98,6 @@ func (r *Report) Add(part string, of *Report) {
 
 // Summary returns the counts as a JSON object, sorted by name.
 func (r *Report) Summary() string {
-	text, _ := json.Marshal(r.counts) // numbers by name
+	text, _ := json.Marshal(r.counts) // a map of numbers can always be encoded
 	return string(text)
 }

@@ -18,27 +18,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Token is the operator's, which every Gateway accepts.
+// Token is the operator's token, which every Gateway accepts.
 const Token = "e2e-token"
 
-// Gateway is `parley serve` in a process of its own, which may be started again when it
-// was killed or stopped. Calls may be made at any time, concurrently.
+// Gateway is `parley serve` in a separate process. It can be started again after it was
+// killed or stopped. The call methods are safe for concurrent use, also while the process
+// is down.
 type Gateway struct {
-	Program  string // as Build made it
+	Program  string // from Build
 	Database string
 	Config   string
 	Cache    string    // the folder of compiled modules
-	Log      io.Writer // nil: the log is part of the error when the gateway does not start
+	Log      io.Writer // nil: the log is added to the error if the gateway does not start
 
 	mu  sync.Mutex
 	url string
 	cmd *exec.Cmd
 }
 
-// client keeps as many connections as there are clients in any program.
+// client keeps an idle connection for each client of the largest load.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// Build compiles the program that serves into a folder.
+// Build compiles the parley command into a folder.
 func Build(ctx context.Context, dir string) (program string, err error) {
 	program = filepath.Join(dir, "parley")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/parley-wasm/parley/host/cmd/parley")
@@ -49,7 +50,7 @@ func Build(ctx context.Context, dir string) (program string, err error) {
 	return program, nil
 }
 
-// Start starts the gateway, and returns when it serves.
+// Start starts the gateway and returns when it is ready to serve.
 func (g *Gateway) Start(ctx context.Context) error {
 	var log bytes.Buffer
 	cmd := exec.CommandContext(ctx, g.Program, "serve", "--json", "--listen", "127.0.0.1:0", "--db", g.Database, "--config", g.Config)
@@ -70,7 +71,7 @@ func (g *Gateway) Start(ctx context.Context) error {
 		err = json.Unmarshal(line, &ready)
 	}
 	if err != nil {
-		_ = cmd.Process.Kill() // if it has not ended by itself
+		_ = cmd.Process.Kill() // fails if the process has already ended
 		return errors.Join(fmt.Errorf("serve printed no ready line: %w", err), cmd.Wait(), errors.New(log.String()))
 	}
 	g.mu.Lock()
@@ -79,7 +80,7 @@ func (g *Gateway) Start(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the gateway by SIGKILL, if it runs.
+// Kill ends the gateway with SIGKILL if it is running.
 func (g *Gateway) Kill() error {
 	if g.cmd == nil || g.cmd.ProcessState != nil {
 		return nil
@@ -87,23 +88,23 @@ func (g *Gateway) Kill() error {
 	if err := g.cmd.Process.Kill(); err != nil {
 		return err
 	}
-	_ = g.cmd.Wait() // it was killed
+	_ = g.cmd.Wait() // always fails after SIGKILL
 	return nil
 }
 
-// Stop lets the gateway end by itself.
+// Stop shuts the gateway down with SIGTERM and waits for its end.
 func (g *Gateway) Stop() error {
 	return errors.Join(g.cmd.Process.Signal(syscall.SIGTERM), g.cmd.Wait())
 }
 
-// Resident returns how many MB of the gateway are in memory.
+// Resident returns the gateway's resident memory in MB.
 func (g *Gateway) Resident() (mb float64, err error) {
 	n, err := Resident(g.cmd.Process.Pid)
 	return float64(n) / (1 << 20), err
 }
 
-// Post sends a body as the operator. id, unless it is empty, is the call's idempotency
-// key.
+// Post sends a request as the operator. Unless id is empty, it is the request's
+// idempotency key.
 func (g *Gateway) Post(ctx context.Context, path, kind, id string, body []byte) (status int, answer []byte, err error) {
 	g.mu.Lock()
 	url := g.url + path
@@ -125,16 +126,17 @@ func (g *Gateway) Post(ctx context.Context, path, kind, id string, body []byte) 
 	return resp.StatusCode, answer, errors.Join(err, resp.Body.Close())
 }
 
-// Request is a tool call by HTTP.
+// Request is a tool call over HTTP.
 type Request struct {
 	Tool       string          `json:"tool"`
-	SessionKey string          `json:"sessionKey,omitempty"` // the caller's; empty: the operator calls
+	SessionKey string          `json:"sessionKey,omitempty"` // the caller's; empty: the operator is the caller
 	Args       json.RawMessage `json:"args"`
 }
 
 const invoke = "/tools/invoke"
 
-// Call makes one tool call and returns the answer's body, whose status is 200.
+// Call makes one tool call and returns the body of its reply. It fails unless the status
+// is 200.
 func (g *Gateway) Call(ctx context.Context, tool, args string) ([]byte, error) {
 	body, err := json.Marshal(&Request{Tool: tool, Args: json.RawMessage(args)})
 	if err != nil {
@@ -150,10 +152,10 @@ func (g *Gateway) Call(ctx context.Context, tool, args string) ([]byte, error) {
 	return answer, nil
 }
 
-// Insist makes a tool call, again and again with the same id, until a gateway answers
-// it, and returns the tool's result. A gateway that is down, about to end or still
-// at work for the same id has not answered.
-func (g *Gateway) Insist(ctx context.Context, id string, r *Request) (gjson.Result, error) {
+// CallUntilAnswered makes a tool call and returns the tool's result. It repeats the call
+// with the same id while the gateway is down, shutting down or still processing a call
+// with this id.
+func (g *Gateway) CallUntilAnswered(ctx context.Context, id string, r *Request) (gjson.Result, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return gjson.Result{}, err
@@ -166,7 +168,7 @@ func (g *Gateway) Insist(ctx context.Context, id string, r *Request) (gjson.Resu
 				return gjson.Result{}, err
 			}
 		case status != http.StatusOK:
-			return gjson.Result{}, fmt.Errorf("%s: %s was answered %d: %s", id, body, status, answer)
+			return gjson.Result{}, fmt.Errorf("%s: %s: status %d: %s", id, body, status, answer)
 		default:
 			return gjson.GetBytes(answer, "result.details"), nil
 		}

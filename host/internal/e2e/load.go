@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Load is clients that make one call after the other, all at the same time, until they
-// are stopped or a call fails.
+// Load is a number of concurrent clients. Each makes one call after the other until the
+// load is stopped or a call fails.
 type Load struct {
 	ctx      context.Context
 	fail     context.CancelCauseFunc
@@ -15,7 +15,7 @@ type Load struct {
 	clients  sync.WaitGroup
 }
 
-// StartLoad starts clients. call makes a client's nth call.
+// StartLoad starts the clients. call makes the nth call of a client.
 func StartLoad(ctx context.Context, clients int, call func(l *Load, client, n int) error) *Load {
 	l := &Load{stopping: make(chan struct{})}
 	l.ctx, l.fail = context.WithCancelCause(ctx)
@@ -34,7 +34,7 @@ func StartLoad(ctx context.Context, clients int, call func(l *Load, client, n in
 // Context ends when a call fails.
 func (l *Load) Context() context.Context { return l.ctx }
 
-// Stopping reports whether no more calls are to be made.
+// Stopping reports whether Stop was called.
 func (l *Load) Stopping() bool {
 	select {
 	case <-l.stopping:
@@ -44,7 +44,7 @@ func (l *Load) Stopping() bool {
 	}
 }
 
-// Stop waits until the calls under way have ended, and returns the first failure.
+// Stop lets the current calls end, waits for them, and returns the first failure.
 func (l *Load) Stop() error {
 	close(l.stopping)
 	l.clients.Wait()

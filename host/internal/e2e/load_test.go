@@ -10,17 +10,17 @@ import (
 
 func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var calls, under atomic.Int64
+		var calls, active atomic.Int64
 		call := func(l *Load, client, n int) error {
-			under.Add(1)
-			defer under.Add(-1)
+			active.Add(1)
+			defer active.Add(-1)
 			calls.Add(1)
 			return Sleep(l.Context(), 10*time.Second)
 		}
 		l := StartLoad(t.Context(), 3, call)
 		time.Sleep(25 * time.Second)
-		if err := l.Stop(); err != nil || calls.Load() != 9 || under.Load() != 0 {
-			t.Errorf("%v after %d calls, %d of them under way; want 9 and none", err, calls.Load(), under.Load())
+		if err := l.Stop(); err != nil || calls.Load() != 9 || active.Load() != 0 {
+			t.Errorf("%v after %d calls, %d of them active; want 9 and 0", err, calls.Load(), active.Load())
 		}
 
 		failure := errors.New("no answer")

@@ -12,44 +12,45 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What the script of the model may answer instead of a text.
+// Replies of a Script that make the model fail or hang.
 const (
 	ModelFails = "<the model fails>"
 	ModelHangs = "<the model does not answer>"
 )
 
-// ModelFailure is the error text of a model that fails.
+// ModelFailure is the error text of a failing model.
 const ModelFailure = "the model is out of order"
 
-// Peers is what a gateway talks to, and what outlives its crashes: a model's endpoint, which
-// answers by a script, and a channel of each kind, which records what is posted to it.
+// Peers are the services that a gateway uses, and that keep running when it crashes: a
+// model, which replies according to a script, and a channel of each kind, which records
+// its posts.
 type Peers struct {
-	Think  time.Duration               // how long the model takes
-	Hold   chan struct{}               // unless nil, the model answers when this is closed
-	Script func(message string) string // the model's answer to a message
+	Latency time.Duration               // of the model
+	Hold    chan struct{}               // unless nil, the model waits until this is closed
+	Script  func(message string) string // returns the model's reply to a message
 
-	server *httptest.Server
-	mu     sync.Mutex
-	asked  int
-	posts  map[post]*posted
-	keys   map[string]bool
+	server   *httptest.Server
+	mu       sync.Mutex
+	requests int
+	posts    map[post]*posted
+	keys     map[string]bool
 }
 
-// post is a text at a channel.
+// post is a text posted to a channel.
 type post struct{ channel, text string }
 
-// posted is how often a text was posted to a channel.
+// posted counts the posts of a text to a channel.
 type posted struct {
 	arrived  int
-	accepted int  // of these, the messages that a reader sees
-	expected bool // Posts was asked for it
+	accepted int  // posts that a reader sees, without those that the channel dropped
+	expected bool // Posts was called for it
 }
 
-// channels are the kinds of channels. A channel with a key drops a message whose key
-// it has seen, as the real service does.
+// channels are the kinds of channels. A channel with a key drops a message with a key
+// that it has received before, like the real service.
 var channels = []struct {
 	name, path string
-	text       string // where the text is in the body
+	text       string // path of the text in the body
 	key        func(h http.Header, body gjson.Result) string
 	answer     string
 }{
@@ -59,7 +60,8 @@ var channels = []struct {
 	{"slack", "/slack/", "text", nil, `{"ok":true,"ts":"1.1"}`},
 }
 
-// DropsRepeats reports whether a channel drops a message whose key it has seen.
+// DropsRepeats reports whether a channel drops a message with a key that it has received
+// before.
 func DropsRepeats(channel string) bool {
 	for _, c := range channels {
 		if c.name == channel {
@@ -69,12 +71,12 @@ func DropsRepeats(channel string) bool {
 	return false
 }
 
-// NewPeers returns peers whose server is not started yet.
+// NewPeers returns peers. The caller must call Start.
 func NewPeers(script func(message string) string) *Peers {
 	return &Peers{Script: script, posts: map[post]*posted{}, keys: map[string]bool{}}
 }
 
-// Start starts their server. The caller must call Close.
+// Start starts the server of all peers. The caller must call Close.
 func (p *Peers) Start() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", p.model)
@@ -84,7 +86,7 @@ func (p *Peers) Start() {
 			if c.key != nil {
 				key = c.key(r.Header, body)
 			}
-			p.Take(c.name, body.Get(c.text).Str, key)
+			p.Receive(c.name, body.Get(c.text).Str, key)
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, c.answer)
 		})
@@ -92,15 +94,15 @@ func (p *Peers) Start() {
 	p.server = httptest.NewServer(mux)
 }
 
-// Close ends the server.
+// Close stops the server.
 func (p *Peers) Close() { p.server.Close() }
 
-// Model is the configuration of a runner that asks the model.
+// Model returns the configuration of a runner that uses the model.
 func (p *Peers) Model() map[string]any {
 	return map[string]any{"kind": "openai", "baseUrl": p.server.URL + "/v1", "apiKey": "none", "model": "test"}
 }
 
-// Channels is the configuration of all channels.
+// Channels returns the configuration of all channels.
 func (p *Peers) Channels() map[string]any {
 	url := p.server.URL
 	return map[string]any{
@@ -119,8 +121,8 @@ func read(r *http.Request) gjson.Result {
 	return gjson.ParseBytes(body)
 }
 
-// Take records a post; key is empty for channels that have none.
-func (p *Peers) Take(channel, text, key string) {
+// Receive records a post. key must be empty for channels without keys.
+func (p *Peers) Receive(channel, text, key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	to := post{channel, text}
@@ -138,6 +140,7 @@ func (p *Peers) Take(channel, text, key string) {
 }
 
 // Posts returns how often a text arrived at a channel, and how often a reader sees it.
+// The text counts as expected from then on.
 func (p *Peers) Posts(channel, text string) (arrived, accepted int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,34 +152,34 @@ func (p *Peers) Posts(channel, text string) (arrived, accepted int) {
 	return to.arrived, to.accepted
 }
 
-// FailUnexpected fails for each post that Posts was not asked for.
-func (p *Peers) FailUnexpected(r *Report) {
+// CheckUnexpected adds a problem for each post for which Posts was not called.
+func (p *Peers) CheckUnexpected(r *Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for to, was := range p.posts {
-		if !was.expected {
+	for to, n := range p.posts {
+		if !n.expected {
 			r.Fail("unexpected post to %s: %q", to.channel, to.text)
 		}
 	}
 }
 
-// Counts returns how often the model was asked, and how many posts arrived.
-func (p *Peers) Counts() (asked, posts int) {
+// Counts returns the number of requests to the model, and of posts that arrived.
+func (p *Peers) Counts() (requests, posts int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, to := range p.posts {
 		posts += to.arrived
 	}
-	return p.asked, posts
+	return p.requests, posts
 }
 
-// model answers a chat completion, as a stream.
+// model serves a chat completion, as a stream.
 func (p *Peers) model(w http.ResponseWriter, r *http.Request) {
 	body := read(r)
 	p.mu.Lock()
-	p.asked++
+	p.requests++
 	p.mu.Unlock()
-	if Sleep(r.Context(), p.Think) != nil {
+	if Sleep(r.Context(), p.Latency) != nil {
 		return
 	}
 	if p.Hold != nil {
@@ -185,7 +188,7 @@ func (p *Peers) model(w http.ResponseWriter, r *http.Request) {
 	text := p.Script(lastMessage(body))
 	switch text {
 	case ModelFails:
-		w.Header().Set("Retry-After", "3600") // so that the runner does not try again
+		w.Header().Set("Retry-After", "3600") // so that the runner does not retry
 		http.Error(w, ModelFailure, http.StatusInternalServerError)
 		return
 	case ModelHangs:

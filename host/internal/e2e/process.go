@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Process is a program that was started, and that its starter may kill, stop and
-// continue. One goroutine at a time may wait for it.
+// Process is a started program, which can be killed, stopped and continued. Only one
+// goroutine at a time may wait for it.
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
-	ended  bool         // it was waited for
+	ended  bool         // was waited for
 	log    bytes.Buffer // complete when the process has ended
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// StartProcess starts a program. A process that has not ended after the limit is
-// killed, and Wait fails.
+// StartProcess starts a program. If the process has not ended after the limit, it is
+// killed and Wait fails.
 func StartProcess(ctx context.Context, name string, limit time.Duration, program string, args ...string) (*Process, error) {
 	p := &Process{name: name}
 	p.ctx, p.cancel = context.WithTimeout(ctx, limit)
@@ -35,7 +35,7 @@ func StartProcess(ctx context.Context, name string, limit time.Duration, program
 }
 
 // Wait blocks until the process has ended, and reports whether SIGKILL ended it. It
-// fails when anything else but success did.
+// fails if the process ended in any other way without success.
 func (p *Process) Wait() (killed bool, err error) {
 	defer p.cancel()
 	err = p.reap()
@@ -49,7 +49,7 @@ func (p *Process) Wait() (killed bool, err error) {
 	return false, p.failure(err)
 }
 
-// Finish waits for a process that must not be killed.
+// Finish waits until the process has ended. It fails if the process was killed.
 func (p *Process) Finish() error {
 	killed, err := p.Wait()
 	if killed {
@@ -70,7 +70,8 @@ func (p *Process) reap() error {
 	return p.cmd.Wait()
 }
 
-// Kill kills the process, unless it has ended, and waits for its end.
+// Kill kills the process and waits for its end. It does nothing if the process has
+// ended.
 func (p *Process) Kill() error {
 	if p.ended {
 		return nil
@@ -80,7 +81,7 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Signal sends a signal, unless the process has ended.
+// Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -88,8 +89,8 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return nil
 }
 
-// Stopped blocks until the process is stopped by SIGSTOP. It returns false when the
-// process ended successfully without.
+// Stopped blocks until SIGSTOP has stopped the process. It returns false if the process
+// ended successfully instead.
 func (p *Process) Stopped() (bool, error) {
 	for {
 		var status syscall.WaitStatus
@@ -103,16 +104,15 @@ func (p *Process) Stopped() (bool, error) {
 			return true, nil
 		}
 		defer p.cancel()
-		_ = p.reap() // for the log; the status is known
+		_ = p.reap() // completes the log; the status is known
 		if status.Exited() && status.ExitStatus() == 0 {
 			return false, nil
 		}
-		return false, p.failure(fmt.Errorf("ended with %#x", int(status)))
+		return false, p.failure(fmt.Errorf("wait status %#x", int(status)))
 	}
 }
 
-// Resident returns how many bytes of a process are in memory, as the kernel counts
-// them.
+// Resident returns the resident memory of a process in bytes.
 func Resident(pid int) (int, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -121,7 +121,7 @@ func Resident(pid int) (int, error) {
 	_, after, _ := strings.Cut(string(text), "VmRSS:")
 	size, _, ok := strings.Cut(after, " kB")
 	if !ok {
-		return 0, errors.New("/proc has no VmRSS")
+		return 0, errors.New("no VmRSS in /proc")
 	}
 	kib, err := strconv.Atoi(strings.TrimSpace(size))
 	return kib << 10, err

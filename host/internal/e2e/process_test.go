@@ -17,7 +17,7 @@ func startShell(t *testing.T, limit time.Duration, script string) *Process {
 	return p
 }
 
-func TestProcessEnds(t *testing.T) {
+func TestProcessWait(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit  time.Duration
 		script string
@@ -36,8 +36,9 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// A process that is stopped is noticed, continues, and may be killed in the end, twice.
-func TestProcessStops(t *testing.T) {
+// Stopped reports a stopped process and, after SIGCONT, its end. Kill may be called
+// twice.
+func TestProcessStopped(t *testing.T) {
 	p := startShell(t, time.Minute, "kill -STOP $$; exit 0")
 	for _, want := range []bool{true, false} {
 		stopped, err := p.Stopped()
@@ -54,6 +55,6 @@ func TestProcessStops(t *testing.T) {
 		}
 	}
 	if _, err := startShell(t, time.Minute, "exit 3").Stopped(); err == nil {
-		t.Error("a process that failed instead of stopping is no error")
+		t.Error("no error for a process that failed instead of stopping")
 	}
 }

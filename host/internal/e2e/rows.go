@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// PutSessions makes the database if there is none, and stores sessions.
+// PutSessions stores sessions. It creates the database if it does not exist.
 func PutSessions(ctx context.Context, file string, sessions ...*abi.Session) error {
 	return WithStore(ctx, file, func(db *sqlite.DB) error {
 		return db.Load(ctx, func(b store.Batch) (err error) {
@@ -37,18 +37,18 @@ func WithStore(ctx context.Context, file string, fn func(db *sqlite.DB) error) e
 	return errors.Join(fn(db), db.Close())
 }
 
-// Rows are all that a store holds: the sessions, and the work.
+// Rows are all rows of a store.
 type Rows struct {
 	Sessions   map[string]*abi.Session // by key
 	Flows      []*store.Flow
-	Runs       []*store.Run        // in the order in which they were accepted
+	Runs       []*store.Run        // in order of acceptance
 	Messages   map[string][]string // by run
 	Deliveries []*store.Delivery
 	Due        []store.Due
 }
 
-// ReadRows reads everything that a database holds, as of one moment. A gateway may
-// use the database meanwhile.
+// ReadRows reads all rows of a database in one snapshot. A gateway may use the database
+// at the same time.
 func ReadRows(ctx context.Context, file string) (r *Rows, err error) {
 	err = WithStore(ctx, file, func(db *sqlite.DB) error {
 		view, err := db.View(ctx)
@@ -110,19 +110,19 @@ func (r *Rows) readSessions(ctx context.Context, view store.View) error {
 	}
 }
 
-// Story is what is stored of one flow.
-type Story struct {
+// FlowRows are the rows of one flow.
+type FlowRows struct {
 	All        *Rows
 	Flow       *store.Flow
 	Runs       []*store.Run
 	Deliveries []*store.Delivery
 }
 
-// Stories sorts the rows by the flows that they belong to.
-func (r *Rows) Stories() (all []*Story) {
-	of := map[string]*Story{}
+// ByFlow groups the rows by flow.
+func (r *Rows) ByFlow() (all []*FlowRows) {
+	of := map[string]*FlowRows{}
 	for _, f := range r.Flows {
-		of[f.ID] = &Story{All: r, Flow: f}
+		of[f.ID] = &FlowRows{All: r, Flow: f}
 		all = append(all, of[f.ID])
 	}
 	for _, run := range r.Runs {
@@ -138,8 +138,8 @@ func (r *Rows) Stories() (all []*Story) {
 	return all
 }
 
-// Messages returns how many messages of a role a run has stored.
-func (s *Story) Messages(run *store.Run, role string) (n int) {
+// Messages returns the number of stored messages of a run with this role.
+func (s *FlowRows) Messages(run *store.Run, role string) (n int) {
 	for _, m := range s.All.Messages[run.ID] {
 		if gjson.Get(m, "role").Str == role {
 			n++
@@ -151,7 +151,7 @@ func (s *Story) Messages(run *store.Run, role string) (n int) {
 // Lines returns each row as a line of text.
 func (r *Rows) Lines() (lines []string) {
 	add := func(kind string, row any) {
-		text, _ := json.Marshal(row) // these all can be
+		text, _ := json.Marshal(row) // a row can always be encoded
 		lines = append(lines, fmt.Sprintf("%s %s", kind, text))
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Sessions)) {
@@ -173,16 +173,16 @@ func (r *Rows) Lines() (lines []string) {
 	return lines
 }
 
-// FailUnended fails for each flow, run and delivery that has not ended, for work that
-// is scheduled though nothing is left to do, and for runs and deliveries of no flow.
-func (r *Rows) FailUnended(t *Report) {
+// CheckEnded adds a problem for each flow, run and delivery that has not ended, for each
+// one that is still scheduled, and for each run and delivery without a flow.
+func (r *Rows) CheckEnded(t *Report) {
 	flows := map[string]bool{}
 	check := func(kind, id, flow, status string, ended bool) {
 		if !ended {
 			t.Fail("%s %s is %s", kind, id, status)
 		}
 		if !flows[flow] {
-			t.Fail("%s %s is of no flow", kind, id)
+			t.Fail("%s %s has no flow", kind, id)
 		}
 	}
 	for _, f := range r.Flows {
@@ -196,19 +196,19 @@ func (r *Rows) FailUnended(t *Report) {
 		check("delivery", d.ID, d.FlowID, d.Status, d.Ended())
 	}
 	for _, d := range r.Due {
-		t.Fail("%s %s has ended, and is still scheduled", d.Kind, d.ID)
+		t.Fail("%s %s is still scheduled", d.Kind, d.ID)
 	}
 }
 
-// FailUnspawned fails for each child that no flow has spawned.
-func (r *Rows) FailUnspawned(t *Report) {
+// CheckSpawned adds a problem for each child session that no flow has spawned.
+func (r *Rows) CheckSpawned(t *Report) {
 	spawned := map[string]bool{}
 	for _, f := range r.Flows {
 		spawned[gjson.GetBytes(f.Answer, "childSessionKey").Str] = true
 	}
 	for key, s := range r.Sessions {
 		if s.SpawnedBy != "" && !spawned[key] {
-			t.Fail("session %s is the child of no spawn", key)
+			t.Fail("no flow has spawned the child session %s", key)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func TestFail(t *testing.T) {
+func TestRowChecks(t *testing.T) {
 	answer := []byte(`{"childSessionKey":"agent:ops:subagent:1"}`)
 	ended := &Rows{
 		Sessions:   map[string]*abi.Session{"agent:main:main": {}, "agent:ops:subagent:1": {SpawnedBy: "agent:main:main"}},
@@ -21,7 +21,7 @@ func TestFail(t *testing.T) {
 		Deliveries: []*store.Delivery{{FlowID: "f", Status: store.DeliveryPending}},
 		Due:        []store.Due{{Kind: store.KindRun}, {Kind: store.KindFlow}},
 	}
-	strange := &Rows{
+	unrelated := &Rows{
 		Sessions:   map[string]*abi.Session{"agent:ops:subagent:2": {SpawnedBy: "agent:main:main"}},
 		Flows:      []*store.Flow{{ID: "f", Status: store.FlowDone, Answer: answer}},
 		Runs:       []*store.Run{{Status: abi.RunDone, EndedAt: 1}},
@@ -30,10 +30,10 @@ func TestFail(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows *Rows
 		want int
-	}{"ended": {ended, 0}, "open": {open, 5}, "strange": {strange, 3}} {
+	}{"ended": {ended, 0}, "open": {open, 5}, "unrelated": {unrelated, 3}} {
 		var found Report
-		test.rows.FailUnended(&found)
-		if test.rows.FailUnspawned(&found); len(found.Problems()) != test.want {
+		test.rows.CheckEnded(&found)
+		if test.rows.CheckSpawned(&found); len(found.Problems()) != test.want {
 			t.Errorf("%s: %q, want %d problems", name, found.Problems(), test.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// How a stage ends.
+// Outcomes of a stage.
 const (
 	passed = "passed"
 	failed = "failed"
@@ -22,7 +22,7 @@ type entry struct {
 	Date     string           `json:"date"`
 	Revision string           `json:"revision"`
 	Stage    string           `json:"stage"`
-	Seed     *uint64          `json:"seed,omitempty"` // nil: the stage chooses nothing at random
+	Seed     *uint64          `json:"seed,omitempty"` // nil: the stage has no random choices
 	Outcome  string           `json:"outcome"`
 	Counts   map[string]int64 `json:"counts"`
 	Seconds  float64          `json:"seconds"`
@@ -60,8 +60,8 @@ func load(log string) (all []*entry, err error) {
 	return all, lines.Err()
 }
 
-// totals adds up a revision's entries, one line for each stage. Only runs that
-// passed are counted.
+// totals returns the totals of a revision, one line for each stage. Only runs that
+// passed contribute to the counts.
 func totals(all []*entry, revision string) string {
 	var b strings.Builder
 	for _, verb := range names() {

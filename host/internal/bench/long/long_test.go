@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A command that fails has counted all the same.
+// The counts of a command that fails are added too.
 func TestCount(t *testing.T) {
 	counts := map[string]int64{}
 	err := count(exec.Command("bash", "-c", `echo 'summary {"a":1,"b":2}'; echo text; echo 'summary {"a":3}'; exit 1`), counts)
@@ -38,7 +38,7 @@ func TestCount(t *testing.T) {
 		t.Errorf("%v, %v; want %v", counts, err, want)
 	}
 	if err := count(exec.Command("echo", "summary nothing"), counts); err == nil {
-		t.Error("a summary without numbers is none")
+		t.Error("no error for a summary without numbers")
 	}
 }
 

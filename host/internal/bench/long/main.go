@@ -1,10 +1,10 @@
 // Command long runs the long tests with their full numbers, one stage after the
-// other, and appends to a log what each has counted; so the totals of a revision
-// may come from several runs, on several days.
+// other, and appends the counts of each stage to a log. The totals of a revision
+// can come from several runs on several days.
 //
-// A stage is a verb of build.sh. It prints what it counts as lines of the form
-// "summary {NAME:NUMBER,…}", whose numbers are added up. A stage that fails does
-// not keep the others from running, and has a line in the log too.
+// A stage is a verb of build.sh. It prints its counts in lines of the form
+// "summary {NAME:NUMBER,…}", whose numbers are added up. After a stage has failed,
+// the others still run. A failed stage has a line in the log too.
 //
 //	./build.sh long [STAGE...] [-seed N]
 package main
@@ -74,13 +74,13 @@ func run(ctx context.Context, args []string) error {
 	return ctx.Err()
 }
 
-// parse returns the seed and the stages that the arguments choose, which is all
-// stages when they name none. Flags may follow names.
+// parse returns the seed and the stages that the arguments name, or all stages if they
+// name none. Flags may follow names.
 func parse(args []string) (seed uint64, chosen []stage, err error) {
 	flags := flag.NewFlagSet("long", flag.ContinueOnError)
 	flags.Uint64Var(&seed, "seed", uint64(time.Now().Unix()), "`seed` of random choices")
 	flags.Usage = func() {
-		fmt.Fprintf(os.Stderr, "usage: ./build.sh long [STAGE...] [-seed N]\nstages: %s; all of them when none is named\n", strings.Join(names(), ", "))
+		fmt.Fprintf(os.Stderr, "usage: ./build.sh long [STAGE...] [-seed N]\nstages: %s; default: all\n", strings.Join(names(), ", "))
 		flags.PrintDefaults()
 	}
 	for {
@@ -102,7 +102,7 @@ func parse(args []string) (seed uint64, chosen []stage, err error) {
 	return seed, chosen, nil
 }
 
-// logFile returns the log's path, and makes its folder.
+// logFile returns the log's path after it has created its folder.
 func logFile() (string, error) {
 	path := os.Getenv("PARLEY_LONG_LOG")
 	if path == "" {
@@ -115,8 +115,7 @@ func logFile() (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// describe returns the revision, with -dirty after it when the checkout differs from
-// it.
+// describe returns the revision, followed by -dirty if the checkout differs from it.
 func describe(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
 	if err != nil {

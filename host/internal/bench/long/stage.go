@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// stage is a verb of build.sh, with the arguments that make its numbers full.
+// stage is a verb of build.sh, with the arguments for its full numbers.
 type stage struct {
 	verb   string
 	args   []string
-	seeded bool // it takes -seed
+	seeded bool // the verb has the flag -seed
 }
 
 var stages = []stage{
@@ -57,7 +57,7 @@ func (s stage) run(ctx context.Context, seed uint64) *entry {
 	return e
 }
 
-// count runs a command, passes on what it prints, and adds up its summaries.
+// count runs a command, prints its output, and adds up its summaries.
 func count(cmd *exec.Cmd, counts map[string]int64) error {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -75,8 +75,8 @@ func count(cmd *exec.Cmd, counts map[string]int64) error {
 	return cmd.Wait()
 }
 
-// addSummaries copies text to the standard output, and adds the numbers of its
-// summary lines to the counts.
+// addSummaries copies text to the standard output, and adds the numbers in its summary
+// lines to counts.
 func addSummaries(counts map[string]int64, text io.Reader) error {
 	for lines := bufio.NewReader(text); ; {
 		line, err := lines.ReadString('\n')

@@ -1,14 +1,14 @@
-// Command step measures what a step costs on each way into the plugin: its code as
-// plain Go, the engine's direct way, the engine over the Extism environment, and
-// the official Extism SDK for Go. All have the same recorded inputs and replies of
-// host functions, and the same module, and each is checked against the record
-// before it is measured.
+// Command step measures the cost of a step in four variants: the plugin's code as native
+// Go, the engine with direct memory, the engine with kernel calls, and the official Extism
+// SDK for Go. All variants use the same recorded inputs and replies of host functions, and
+// all but native Go the same module. Each variant is checked against the recording before
+// it is measured.
 //
 //	go -C host/internal/bench/step run . [-rounds N]
 //
-// The engine gives each step an instance as it was after its start, and bounds it
-// by fuel and time. The SDK, as programs use it, keeps one instance for all steps,
-// puts nothing back and bounds nothing: what it saves by that is in its numbers.
+// The engine resets the instance before each step, and limits the step's fuel and time.
+// The SDK, as programs use it, runs all steps in one instance without a reset and without
+// limits. Its numbers include this advantage.
 package main
 
 import (
@@ -26,26 +26,26 @@ import (
 
 const recordings = "testdata/recordings"
 
-// steps are what is measured. Those with a recording take its last step.
+// steps are the measured steps. A step with a recording replays its last exchange.
 var steps = []*step{
 	{
-		// The least that a plugin can be asked: an input without a version, which it
-		// refuses at once.
-		name: "no-op (an input that is refused at once)", aim: aimSDK,
+		// The smallest possible request: an input without a version, which the plugin
+		// rejects immediately.
+		name: "no-op (an input that is rejected immediately)", target: targetSDK,
 		exchange: &recordingtest.Exchange{
 			Export: abi.ExportCall, Input: []byte(`{}`),
 			Output: []byte(`{"error":{"code":"unsupported","message":"the host speaks another ABI version; this plugin speaks version 1"}}`),
 		},
 	},
-	{name: "sessions_list, 50 rows", aim: aimNative, recording: "S2.3/fifty-rows"},
-	{name: "sessions_history, 50 messages", aim: aimNative, recording: "S3.1/fifty-messages"},
+	{name: "sessions_list, 50 rows", target: targetNative, recording: "S2.3/fifty-rows"},
+	{name: "sessions_history, 50 messages", target: targetNative, recording: "S3.1/fifty-messages"},
 	{name: "a host call with a reply of 10 KB", recording: "S3.1/ten-kilobytes"},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	rounds := flag.Int("rounds", 40, "how often each way is measured, in turns; at least 1")
+	rounds := flag.Int("rounds", 40, "number of measurements of each variant, at least 1")
 	root := flag.String("root", "../../../..", "the repository")
 	flag.Parse()
 	if *rounds < 1 {
@@ -69,22 +69,22 @@ func run(ctx context.Context, root string, rounds int) (err error) {
 		}
 		s.exchange = &t.Exchanges[len(t.Exchanges)-1]
 	}
-	ways, shut, err := open(ctx)
+	variants, closeAll, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
+	defer func() { err = errors.Join(err, closeAll()) }()
 	for _, s := range steps {
-		for i := range ways {
-			if err := check(ctx, &ways[i], s); err != nil {
+		for i := range variants {
+			if err := check(ctx, &variants[i], s); err != nil {
 				return err
 			}
 		}
-		costs, err := measure(ctx, ways, s, rounds)
+		costs, err := measure(ctx, variants, s, rounds)
 		if err != nil {
 			return err
 		}
-		if err := print(os.Stdout, ways, s, costs); err != nil {
+		if err := print(os.Stdout, variants, s, costs); err != nil {
 			return err
 		}
 	}

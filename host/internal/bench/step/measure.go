@@ -13,76 +13,75 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/recordingtest"
 )
 
-// step is one call of an export, with what was recorded of it.
+// step is one call of an export, with its recording.
 type step struct {
 	name      string
-	aim       aim
-	recording string                  // its id; empty: exchange is given
-	exchange  *recordingtest.Exchange // read from the recording
+	target    target
+	recording string                  // id; empty: exchange is set
+	exchange  *recordingtest.Exchange // the last of the recording
 }
 
-// answers gives the recorded replies and does not look at the requests, so that
-// what is measured is the plugin and its way.
-type answers struct {
+// replies returns the recorded replies without a check of the requests, so that the
+// measurement covers only the plugin and its variant.
+type replies struct {
 	calls []recordingtest.HostCall
 	next  int
 }
 
-func (a *answers) Call(string, []byte) []byte {
-	reply := a.calls[a.next].Reply
-	a.next++
+func (r *replies) Call(string, []byte) []byte {
+	reply := r.calls[r.next].Reply
+	r.next++
 	return reply
 }
 
-// check runs a step once and compares everything with the record.
-func check(ctx context.Context, w *way, s *step) error {
+// check runs a step once and compares its host calls and output with the recording.
+func check(ctx context.Context, v *variant, s *step) error {
 	r := s.exchange.Replay()
-	output, err := w.run(ctx, s.exchange.Export, s.exchange.Input, r)
+	output, err := v.run(ctx, s.exchange.Export, s.exchange.Input, r)
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", s.name, w.name, err)
+		return fmt.Errorf("%s: %s: %w", s.name, v.name, err)
 	}
 	if problems := r.Finish(output); len(problems) > 0 {
-		return fmt.Errorf("%s: %s: not what was recorded:\n  %s", s.name, w.name, strings.Join(problems, "\n  "))
+		return fmt.Errorf("%s: %s: differs from the recording:\n  %s", s.name, v.name, strings.Join(problems, "\n  "))
 	}
 	return nil
 }
 
-// cost is what one step takes. Times and ratios are medians of the rounds; a ratio
-// is of times of the same round.
+// cost is the cost of one step. Times and ratios are medians over the rounds; the two times
+// of a ratio are from the same round.
 type cost struct {
 	time     time.Duration
-	ofNative float64 // how many times the native time
-	ofSDK    float64 // how many times as fast as the SDK
+	ofNative float64 // divided by the time of native Go
+	ofSDK    float64 // the SDK's time divided by this time
 	allocs   float64
 	bytes    float64
 }
 
-// slice is how long a way runs in one round.
-const slice = 25 * time.Millisecond
+// roundTime is the duration of a variant's measurement in one round.
+const roundTime = 25 * time.Millisecond
 
-// measure lets the ways run in turns, so that what disturbs one disturbs the
-// others.
-func measure(ctx context.Context, ways []way, s *step, rounds int) ([]cost, error) {
-	times := make([][]time.Duration, len(ways))
-	costs := make([]cost, len(ways))
-	steps := make([]int, len(ways)) // in a round
-	host := answers{calls: s.exchange.Calls}
+// measure alternates between the variants, so that external load affects all of them.
+func measure(ctx context.Context, variants []variant, s *step, rounds int) ([]cost, error) {
+	times := make([][]time.Duration, len(variants))
+	costs := make([]cost, len(variants))
+	steps := make([]int, len(variants)) // per round
+	host := replies{calls: s.exchange.Calls}
 	for round := -1; round < rounds; round++ {
-		for _, i := range rand.Perm(len(ways)) {
-			n := max(steps[i], 100) // the first round is for finding out
+		for _, i := range rand.Perm(len(variants)) {
+			n := max(steps[i], 100) // the first round determines the number
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			begin := time.Now()
 			for range n {
 				host.next = 0
-				if _, err := ways[i].run(ctx, s.exchange.Export, s.exchange.Input, &host); err != nil {
-					return nil, fmt.Errorf("%s: %s: %w", s.name, ways[i].name, err)
+				if _, err := variants[i].run(ctx, s.exchange.Export, s.exchange.Input, &host); err != nil {
+					return nil, fmt.Errorf("%s: %s: %w", s.name, variants[i].name, err)
 				}
 			}
 			each := time.Since(begin) / time.Duration(n)
 			runtime.ReadMemStats(&after)
 			if round < 0 {
-				steps[i] = int(slice / max(each, 1))
+				steps[i] = int(roundTime / max(each, 1))
 				continue
 			}
 			times[i] = append(times[i], each)
@@ -93,7 +92,7 @@ func measure(ctx context.Context, ways []way, s *step, rounds int) ([]cost, erro
 	for i := range costs {
 		ofNative, ofSDK := make([]float64, rounds), make([]float64, rounds)
 		for r := range rounds {
-			ofNative[r], ofSDK[r] = ratio(times[i][r], times[native][r]), ratio(times[sdk][r], times[i][r])
+			ofNative[r], ofSDK[r] = ratio(times[i][r], times[nativeGo][r]), ratio(times[sdk][r], times[i][r])
 		}
 		costs[i].ofNative, costs[i].ofSDK = median(ofNative), median(ofSDK)
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// aim is what the direct way aims at in a step.
-type aim int
+// target is the target of a step in the engine with direct memory.
+type target int
 
 const (
-	aimNone   aim = iota
-	aimNative     // at most maxOfNative times the native time: tools that are used most
-	aimSDK        // at least minOfSDK times as fast as the SDK: there is little to do
+	targetNone   target = iota
+	targetNative        // at most maxOfNative times native Go: the most used tools
+	targetSDK           // at least minOfSDK times as fast as the SDK: steps with little work
 )
 
 const (
@@ -21,41 +21,41 @@ const (
 	minOfSDK    = 10
 )
 
-// print shows what a step costs on each way, the ratios, and whether the direct
-// way is where it aims to be.
-func print(out io.Writer, ways []way, s *step, costs []cost) error {
+// print prints the cost of a step in each variant, the ratios, and whether the engine with
+// direct memory meets the target.
+func print(out io.Writer, variants []variant, s *step, costs []cost) error {
 	in, replies := len(s.exchange.Input), 0
 	for _, c := range s.exchange.Calls {
 		replies += len(c.Reply)
 	}
 	fmt.Fprintf(out, "\n%s: input %d B, %d host calls with %d B of replies, output %d B\n", s.name, in, len(s.exchange.Calls), replies, len(s.exchange.Output))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "way\tµs a step\tof native\tSDK takes\tallocations\tbytes\taim\t")
-	for i := range ways {
+	fmt.Fprintln(w, "variant\tµs per step\tx native Go\tSDK / this\tallocations\tbytes\ttarget\t")
+	for i := range variants {
 		c := costs[i]
-		aim := ""
-		if i == direct {
-			aim = s.aim.judge(c.ofNative, c.ofSDK)
+		target := ""
+		if i == directMemory {
+			target = s.target.check(c.ofNative, c.ofSDK)
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.1f x\t%.1f x\t%.0f\t%.0f\t%s\t\n", ways[i].name, float64(c.time)/float64(time.Microsecond), c.ofNative, c.ofSDK, c.allocs, c.bytes, aim)
+		fmt.Fprintf(w, "%s\t%.2f\t%.1f x\t%.1f x\t%.0f\t%.0f\t%s\t\n", variants[i].name, float64(c.time)/float64(time.Microsecond), c.ofNative, c.ofSDK, c.allocs, c.bytes, target)
 	}
 	return w.Flush()
 }
 
-// judge says whether what was measured is what is aimed at.
-func (a aim) judge(ofNative, ofSDK float64) string {
-	switch a {
-	case aimNative:
-		return met(fmt.Sprintf("at most %d x native", maxOfNative), ofNative <= maxOfNative)
-	case aimSDK:
-		return met(fmt.Sprintf("SDK at least %d x", minOfSDK), ofSDK >= minOfSDK)
+// check returns the target and whether the measured ratios meet it.
+func (t target) check(ofNative, ofSDK float64) string {
+	switch t {
+	case targetNative:
+		return met(fmt.Sprintf("at most %d x native Go", maxOfNative), ofNative <= maxOfNative)
+	case targetSDK:
+		return met(fmt.Sprintf("SDK / this at least %d x", minOfSDK), ofSDK >= minOfSDK)
 	}
 	return ""
 }
 
-func met(aim string, yes bool) string {
+func met(target string, yes bool) string {
 	if yes {
-		return aim + ": met"
+		return target + ": met"
 	}
-	return aim + ": not met"
+	return target + ": not met"
 }

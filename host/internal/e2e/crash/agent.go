@@ -17,29 +17,29 @@ import (
 	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-// How a process of the command agent behaves.
+// Behaviours of a process of the command agent.
 const (
 	agentAnswers    = "answers"
-	agentHangs      = "hangs"      // the first of an exchange never ends, the others answer
-	agentDescendant = "descendant" // of one that hangs
+	agentHangs      = "hangs"      // the first process of a trial never ends, the others answer
+	agentDescendant = "descendant" // of a process that hangs
 )
 
-// hangingProcesses is how many processes an agent that hangs has, itself included.
+// hangingProcesses is the number of processes of an agent that hangs, including itself.
 const hangingProcesses = 3
 
-// commandAgent is the agent of the kind command. It leaves its process id and its token in
-// a folder, and the names of earlier agents' processes that are still alive, and answers.
+// commandAgent is the command of an agent. It records its process id and token in a folder,
+// together with the ids of earlier agents' processes that are still alive, and replies.
 func commandAgent(behaviour, folder string) error {
 	if behaviour == agentDescendant {
 		return hang(folder)
 	}
-	met, err := alive(folder)
+	others, err := alive(folder)
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(folder, fmt.Sprint(os.Getpid()))
-	if len(met) > 0 {
-		err = os.WriteFile(name+".met", fmt.Appendf(nil, "attempt %s met %v", os.Getenv("PARLEY_ATTEMPT"), met), 0o600)
+	if len(others) > 0 {
+		err = os.WriteFile(name+".overlap", fmt.Appendf(nil, "attempt %s started while processes %v of earlier attempts were alive", os.Getenv("PARLEY_ATTEMPT"), others), 0o600)
 	}
 	if err := errors.Join(err, os.WriteFile(name+".token", []byte(os.Getenv("PARLEY_TOKEN")), 0o600)); err != nil {
 		return err
@@ -50,7 +50,7 @@ func commandAgent(behaviour, folder string) error {
 		}
 		return hang(folder)
 	}
-	if err := announce(folder); err != nil {
+	if err := recordPID(folder); err != nil {
 		return err
 	}
 	prompt, err := io.ReadAll(os.Stdin)
@@ -63,47 +63,46 @@ func commandAgent(behaviour, folder string) error {
 			message = message[i+len(end):]
 		}
 	}
-	fmt.Println(answer(message))
+	fmt.Println(reply(message))
 	return nil
 }
 
-// firstToHang reports whether no other process of this exchange has hung before.
+// firstToHang reports whether this is the first process of the trial to call it.
 func firstToHang(folder string) bool {
 	f, err := os.OpenFile(filepath.Join(folder, agentHangs), os.O_CREATE|os.O_EXCL, 0o600)
 	return err == nil && f.Close() == nil
 }
 
-// startDescendants starts a process in this one's process group, and one in another
-// session.
+// startDescendants starts a process in the own process group, and one in a new session.
 func startDescendants(folder string) error {
 	self, err := os.Executable()
-	for _, apart := range []bool{false, true} {
+	for _, newSession := range []bool{false, true} {
 		cmd := exec.Command(self, roleAgent, agentDescendant, folder)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: apart}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: newSession}
 		err = errors.Join(err, cmd.Start())
 	}
 	return err
 }
 
-// hang never returns, and ignores every signal that can be ignored.
+// hang never returns. It ignores the signals that usually end a process.
 func hang(folder string) error {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	if err := announce(folder); err != nil {
+	if err := recordPID(folder); err != nil {
 		return err
 	}
 	never := make(chan os.Signal, 1)
-	signal.Notify(never, syscall.SIGUSR2) // or the runtime reports a deadlock
+	signal.Notify(never, syscall.SIGUSR2) // otherwise the runtime reports a deadlock
 	<-never
 	return nil
 }
 
-// announce leaves the process id in the folder.
-func announce(folder string) error {
+// recordPID records the process id in the folder.
+func recordPID(folder string) error {
 	return os.WriteFile(filepath.Join(folder, fmt.Sprint(os.Getpid())+".pid"), nil, 0o600)
 }
 
-// alive returns the processes that left their ids in a folder and are alive. Another
-// process that has got such an id since does not count.
+// alive returns the recorded processes of a folder that are alive. It ignores other
+// processes to which the system has assigned a recorded id since.
 func alive(folder string) (pids []int, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.pid"))
 	if err != nil {
@@ -122,21 +121,21 @@ func alive(folder string) (pids []int, err error) {
 	return pids, nil
 }
 
-// agentLimit is how long the agents of a killed gateway may take to end. Their supervisor
-// gives them two seconds before it kills them.
+// agentLimit is the time in which the agents of a killed gateway must end. Their supervisor
+// kills them after two seconds.
 const agentLimit = 20 * time.Second
 
-// agentsGone waits until no process of the command agent is alive. It is a problem when
-// one stays.
-func (e *exchange) agentsGone(ctx context.Context) error {
+// waitForAgentExit waits until no process of the command agent is alive. It adds a problem
+// if one is still alive after agentLimit.
+func (t *trial) waitForAgentExit(ctx context.Context) error {
 	deadline := time.Now().Add(agentLimit)
 	for {
-		pids, err := alive(e.agents())
+		pids, err := alive(t.agents())
 		if err != nil || len(pids) == 0 {
 			return err
 		}
 		if time.Now().After(deadline) {
-			e.Fail("processes %v of an attempt that has ended are still alive", pids)
+			t.Fail("processes %v of an ended attempt are still alive", pids)
 			return nil
 		}
 		if err := e2e.Pause(ctx); err != nil {
@@ -145,24 +144,25 @@ func (e *exchange) agentsGone(ctx context.Context) error {
 	}
 }
 
-// killAgents kills the processes that a problem has left.
-func (e *exchange) killAgents() error {
-	pids, err := alive(e.agents())
+// killAgents kills the agent processes that are still alive.
+func (t *trial) killAgents() error {
+	pids, err := alive(t.agents())
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // unless it has just ended
+		_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has just ended
 	}
 	return err
 }
 
-// agentsNeverMet fails when an agent began while one of an earlier attempt was alive.
-func (e *exchange) agentsNeverMet() error {
-	files, err := filepath.Glob(filepath.Join(e.agents(), "*.met"))
+// checkOverlap adds a problem for each agent that started while one of an earlier attempt
+// was alive.
+func (t *trial) checkOverlap() error {
+	files, err := filepath.Glob(filepath.Join(t.agents(), "*.overlap"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		e.Fail("%s, alive when it began", text)
+		t.Fail("%s", text)
 	}
 	return err
 }

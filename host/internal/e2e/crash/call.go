@@ -11,13 +11,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// call is a tool call that begins an exchange: a send or a spawn.
+// call is the tool call of a trial: a send or a spawn.
 type call interface {
 	request() *e2e.Request
-	// accepted reports whether an answer says that the call was accepted. If not, and
-	// without an error, the call may be made again later.
+	// accepted reports whether the call was accepted according to the answer. If it
+	// returns false without an error, the call may be repeated later.
 	accepted(answer gjson.Result) (bool, error)
-	// verify checks what followed from the call. Its flow is done.
+	// verify checks the results of the call. Its flow must be done.
 	verify(v *verification)
 }
 
@@ -26,26 +26,25 @@ const (
 	countKills       = "kills"
 	countStops       = "stops"
 	countRandomKills = "randomKills"
-	countExchanges   = "exchanges"
+	countVerified    = "verifiedCalls"
 	countRefused     = "refusedForNow"
 	countBetween     = "haltedBetweenPostAndRecord"
 	countRetries     = "furtherAttempts"
 	countInterrupted = "interruptedRuns"
 	countReposts     = "repeatedPosts"    // posts of a text beyond the first
-	countRepeats     = "repeatedMessages" // messages that a reader sees beyond the first
+	countRepeats     = "repeatedMessages" // posts of a text beyond the first that a reader sees
 )
 
-// verification compares what is stored and what was posted of one exchange with what
-// must have followed from its call.
+// verification compares the stored rows and the posts of one call with the expected ones.
 type verification struct {
 	*e2e.Report
-	*e2e.Story
+	*e2e.FlowRows
 	peers    *e2e.Peers
-	attempts int // that a run may have
+	attempts int // maximum of a run
 }
 
 func (v *verification) check(c call) {
-	v.Count(countExchanges, 1)
+	v.Count(countVerified, 1)
 	if f := v.Flow; f.Status != store.FlowDone {
 		v.Fail("the flow is %s at step %d: %s %s", f.Status, f.Step, f.Note, f.Error)
 		return
@@ -53,7 +52,7 @@ func (v *verification) check(c call) {
 	c.verify(v)
 }
 
-// run returns a run of the exchange by its number, or an empty one.
+// run returns the nth run of the call, or an empty one.
 func (v *verification) run(n int) *store.Run {
 	if n < len(v.Runs) {
 		return v.Runs[n]
@@ -61,7 +60,7 @@ func (v *verification) run(n int) *store.Run {
 	return &store.Run{}
 }
 
-// expectedRun is a run as it must be. An empty text is not compared.
+// expectedRun is the expected content of a run.
 type expectedRun struct {
 	session, group string
 	noTools        bool
@@ -69,12 +68,12 @@ type expectedRun struct {
 	status, reply  string
 }
 
-// expectation is what must have followed from a call.
+// expectation is the expected result of a call.
 type expectation struct {
 	runs     []expectedRun
-	steps    int            // besides the first and one for each run
-	note     string         // part of the flow's note
-	delivery *regexp.Regexp // the text of the only delivery; nil: there is none
+	steps    int            // in addition to the first and one for each run
+	note     string         // contained in the flow's note
+	delivery *regexp.Regexp // the text of the only delivery; nil: no delivery
 	from     string         // the delivery's session
 	channel  string
 }
@@ -83,9 +82,9 @@ func exactly(text string) *regexp.Regexp {
 	return regexp.MustCompile("^" + regexp.QuoteMeta(text) + "$")
 }
 
-// match compares the exchange with the expectation. Each step but the first follows the
-// end of a run, unless steps says otherwise, so the number of steps shows that no step was
-// taken twice.
+// match compares the rows and posts of the call with the expectation. Each step after the
+// first follows the end of a run, except for want.steps more, so the number of steps shows
+// that no step ran twice.
 func (v *verification) match(want *expectation) {
 	for i := range want.runs {
 		v.matchRun(v.run(i), &want.runs[i])
@@ -111,27 +110,27 @@ func (v *verification) match(want *expectation) {
 	}
 	d := v.Deliveries[0]
 	if d.Status != store.DeliveryDelivered || d.SessionKey != want.from || !want.delivery.MatchString(d.Text) {
-		v.Fail("delivery %s of %s is %s with %q, want it delivered of %s with %s: %s", d.ID, d.SessionKey, d.Status, d.Text, want.from, want.delivery, d.Error)
+		v.Fail("delivery %s of %s is %s with %q, want a delivered one of %s with %s: %s", d.ID, d.SessionKey, d.Status, d.Text, want.from, want.delivery, d.Error)
 	}
-	v.arrived(want.channel, d.Text)
+	v.checkPosts(want.channel, d.Text)
 }
 
 func (v *verification) matchRun(r *store.Run, want *expectedRun) {
-	if !v.ended(r, want.status) {
+	if !v.checkEnd(r, want.status) {
 		return
 	}
 	if r.SessionKey != want.session || r.Group != want.group || r.NoTools != want.noTools ||
 		want.message != nil && !want.message.MatchString(r.Message) || r.Status == abi.RunDone && r.Reply != want.reply {
-		v.Fail("run %s in %s, of group %s, without tools %v, to %q, has the reply %q, want %+v", r.ID, r.SessionKey, r.Group, r.NoTools, r.Message, r.Reply, *want)
+		v.Fail("run %s in %s: group %s, no tools %v, message %q, reply %q; want %+v", r.ID, r.SessionKey, r.Group, r.NoTools, r.Message, r.Reply, *want)
 	}
 }
 
-// interrupted begins the error of a run whose last attempt was interrupted.
+// interrupted is the prefix of the error of a run whose last attempt was interrupted.
 const interrupted = "interrupted"
 
-// ended checks a run that must have ended with a status, once, or as interrupted with
-// all its attempts used. It reports whether the run is as it must be.
-func (v *verification) ended(r *store.Run, status string) bool {
+// checkEnd checks that a run has ended once, with this status or, if it has no attempts
+// left, as interrupted. It returns false after it has added a problem.
+func (v *verification) checkEnd(r *store.Run, status string) bool {
 	if r.Attempt > 1 {
 		v.Count(countRetries, 1)
 	}
@@ -140,16 +139,16 @@ func (v *verification) ended(r *store.Run, status string) bool {
 	if r.Status == abi.RunDone {
 		wantAnswers = 1
 	}
-	if v.All.Sessions[r.SessionKey] == nil { // its transcript was deleted with it
+	if v.All.Sessions[r.SessionKey] == nil { // the transcript was deleted with the session
 		wantUsers, wantAnswers = 0, 0
 	}
-	cut := r.Status == abi.RunFailed && strings.HasPrefix(r.Error, interrupted)
+	wasInterrupted := r.Status == abi.RunFailed && strings.HasPrefix(r.Error, interrupted)
 	switch {
 	case r.Attempt < 1 || r.Attempt > v.attempts, users != wantUsers, answers != wantAnswers:
-	case cut && r.Attempt == v.attempts:
+	case wasInterrupted && r.Attempt == v.attempts:
 		v.Count(countInterrupted, 1)
 		return true
-	case !cut && r.Status == status:
+	case !wasInterrupted && r.Status == status:
 		return true
 	}
 	v.Fail("run %q in %s is %q after %d attempts with %d user and %d assistant messages, want %s, %d and %d: %s",
@@ -157,11 +156,11 @@ func (v *verification) ended(r *store.Run, status string) bool {
 	return false
 }
 
-// arrived checks that a text was posted, and counts how often.
-func (v *verification) arrived(channel, text string) {
+// checkPosts checks that a text was posted, and counts repeated posts.
+func (v *verification) checkPosts(channel, text string) {
 	arrived, accepted := v.peers.Posts(channel, text)
 	if accepted == 0 {
-		v.Fail("never arrived at %s: %q", channel, text)
+		v.Fail("not posted to %s: %q", channel, text)
 	}
 	v.Count(countReposts, max(arrived-1, 0))
 	v.Count(countRepeats, max(accepted-1, 0))

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-func TestAnswer(t *testing.T) {
+func TestReply(t *testing.T) {
 	for message, want := range map[string]string{
 		"m #x#":                         "r1 #x#",
 		"r1 #x#":                        "r2 #x#",
@@ -17,22 +17,22 @@ func TestAnswer(t *testing.T) {
 		"r3 #x#":                        "r4 #x#",
 		"the request m #x# got: r1 #x#": "a #x#",
 		"do #x#":                        "done #x#",
-		"mute #x#":                      silence,
+		"skip #x#":                      announceSkip,
 		"fail #x#":                      e2e.ModelFails,
-		"Your task\n\nTask:\nhush #x#\n\nResult:\ndone #x#":                 silence,
-		"Your task\n\nTask:\nmute #x#\n\nResult:\n-":                        strings.ReplaceAll(reportText, "#", "#x#"),
-		"Status: success\nResult: r #x#\n\nsession agent:ops:subagent:1a-2": heard("agent:ops:subagent:1a-2"),
+		"Your task\n\nTask:\nskip-announce #x#\n\nResult:\ndone #x#":        announceSkip,
+		"Your task\n\nTask:\nskip #x#\n\nResult:\n-":                        strings.ReplaceAll(reportText, "#", "#x#"),
+		"Status: success\nResult: r #x#\n\nsession agent:ops:subagent:1a-2": replyToReport("agent:ops:subagent:1a-2"),
 		"m":      "no tag",
 		"r9 #x#": "no script",
 	} {
-		if got := answer(message); got != want {
+		if got := reply(message); got != want {
 			t.Errorf("to %q: %q, want %q", message, got, want)
 		}
 	}
 }
 
-// A process halts once, at the point that it was given.
-func TestNumber(t *testing.T) {
+// A process halts once, at the point of its halt.
+func TestPointNumbers(t *testing.T) {
 	passes := []string{pointCommit, pointCommit, pointAgent, pointCommit, pointAgent}
 	for at, want := range map[string]int{"": -1, "1": 0, "4": 3, pointAgent: 2, pointPost: -1, "9": -1} {
 		p := &points{halt: halt{At: at}, trace: io.Discard}
@@ -68,10 +68,10 @@ func TestHalts(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestStateCheck(t *testing.T) {
 	early := state{}
 	claimed := state{claimed: true, running: 1}
-	between := state{claimed: true, posted: true}
+	unrecorded := state{claimed: true, posted: true}
 	recorded := state{claimed: true, posted: true, recorded: true}
 	const drops, unaware = true, true
 	for name, test := range map[string]struct {
@@ -81,31 +81,31 @@ func TestJudge(t *testing.T) {
 		drops, unaware             bool
 		want                       int
 	}{
-		"nothing":              {state: early},
-		"again for nothing":    {state: early, reposts: 1, drops: drops, want: 1},
-		"after the record":     {state: recorded, reposts: 1, drops: drops, want: 1},
-		"between":              {state: between, reposts: 1, repeats: 1},
-		"between, dropped":     {state: between, reposts: 1, drops: drops},
-		"between, no drop":     {state: between, reposts: 1, repeats: 1, drops: drops, want: 1},
-		"between, never":       {state: between, want: 1},
-		"between, unaware":     {state: between, reposts: 2, repeats: 2, unaware: unaware, want: 1},
-		"second attempt":       {state: claimed, attempts: 1},
-		"no second attempt":    {state: claimed, want: 1},
-		"none was left":        {state: claimed, interrupted: 1},
-		"both":                 {state: claimed, attempts: 1, interrupted: 1, want: 1},
-		"attempts for nothing": {state: early, attempts: 1, want: 1},
-		"aware":                {state: claimed, attempts: 1, reposts: 1, repeats: 1, want: 1},
-		"unaware":              {state: claimed, attempts: 1, reposts: 1, repeats: 1, unaware: unaware},
-		"unaware, in time":     {state: claimed, attempts: 1, unaware: unaware},
-		"unaware, too often":   {state: claimed, attempts: 1, reposts: 2, repeats: 2, unaware: unaware, want: 1},
-		"unaware, unclaimed":   {state: early, reposts: 1, repeats: 1, unaware: unaware, want: 1},
+		"no post":                           {state: early},
+		"repeated without a post":           {state: early, reposts: 1, drops: drops, want: 1},
+		"repeated after the record":         {state: recorded, reposts: 1, drops: drops, want: 1},
+		"repeated":                          {state: unrecorded, reposts: 1, repeats: 1},
+		"repeated, dropped":                 {state: unrecorded, reposts: 1, drops: drops},
+		"repeated, not dropped":             {state: unrecorded, reposts: 1, repeats: 1, drops: drops, want: 1},
+		"not repeated":                      {state: unrecorded, want: 1},
+		"repeated twice, unaware":           {state: unrecorded, reposts: 2, repeats: 2, unaware: unaware, want: 1},
+		"second attempt":                    {state: claimed, attempts: 1},
+		"no second attempt":                 {state: claimed, want: 1},
+		"no attempt left":                   {state: claimed, interrupted: 1},
+		"second attempt and interrupted":    {state: claimed, attempts: 1, interrupted: 1, want: 1},
+		"attempt without an interruption":   {state: early, attempts: 1, want: 1},
+		"repeated, not unaware":             {state: claimed, attempts: 1, reposts: 1, repeats: 1, want: 1},
+		"repeated, unaware":                 {state: claimed, attempts: 1, reposts: 1, repeats: 1, unaware: unaware},
+		"not repeated, unaware":             {state: claimed, attempts: 1, unaware: unaware},
+		"repeated too often, unaware":       {state: claimed, attempts: 1, reposts: 2, repeats: 2, unaware: unaware, want: 1},
+		"repeated without a claim, unaware": {state: early, reposts: 1, repeats: 1, unaware: unaware, want: 1},
 	} {
 		found := &e2e.Report{}
 		found.Count(countReposts, test.reposts)
 		found.Count(countRepeats, test.repeats)
 		found.Count(countRetries, test.attempts)
 		found.Count(countInterrupted, test.interrupted)
-		if test.state.judge(found, test.drops, test.unaware); len(found.Problems()) != test.want {
+		if test.state.check(found, test.drops, test.unaware); len(found.Problems()) != test.want {
 			t.Errorf("%s: %q, want %d problems", name, found.Problems(), test.want)
 		}
 	}

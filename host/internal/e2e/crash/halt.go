@@ -26,12 +26,12 @@ const (
 	pointAgent  = "agent"
 )
 
-// halt says where a process halts, and how. The zero value halts nowhere.
+// halt defines where and how a process halts. With the zero value it does not halt.
 type halt struct {
-	At        string // a point's number, or a kind of points for the first of that kind
-	After     bool   // after the point; else before it
-	Stop      bool   // by SIGSTOP, until it is continued; else by SIGKILL
-	PastLease bool   // it is continued when its lease has ended
+	At        string // a point's number, or a kind for the first point of that kind
+	After     bool   // after the point; otherwise before it
+	Stop      bool   // by SIGSTOP, until it is continued; otherwise by SIGKILL
+	PastLease bool   // it is continued after its lease has ended
 }
 
 func (h *halt) String() string {
@@ -42,24 +42,26 @@ func (h *halt) String() string {
 	return side + " point " + h.At
 }
 
-// points numbers the points of a process, and halts it at one of them.
+// points numbers the points of a process and halts it at one of them.
 type points struct {
 	halt
-	trace io.Writer // gets a line for each point
+	trace io.Writer // receives a line for each point
 
-	mu     sync.Mutex // of the trace, and what follows
+	mu     sync.Mutex // protects trace, count, halted and agents
 	count  int
 	halted bool
-	turns  []context.Context // of the agents that it has executed
-	// stopped is set before the process stops past its lease, and continued after:
-	// what the stop has interrupted may fail before the process notices that it was
-	// continued.
+	agents []context.Context // of the executed agents
+	// stopped is set before the process stops past its lease, and continued after it.
+	// There are two flags because interrupted operations may fail before the process
+	// handles SIGCONT.
 	stopped, continued atomic.Bool
-	// committing is read-locked by commits: a process that stopped within one would keep
-	// others from the database.
+	// Commits hold committing for reading: a process that stopped during a commit would
+	// block the database for others.
 	committing sync.RWMutex
 }
 
+// pass runs do, which is a point of this kind, and halts the process before or after it if
+// the point is the halt's.
 func (p *points) pass(kind string, do func() error) error {
 	here := p.number(kind)
 	if here && !p.After {
@@ -92,7 +94,7 @@ func (p *points) stopOrDie() {
 	select {}
 }
 
-// stop stops the process between two commits, and returns when it is continued.
+// stop stops the process between two commits. It returns when the process is continued.
 func (p *points) stop() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -105,12 +107,13 @@ func (p *points) stop() {
 	p.continued.Store(p.PastLease)
 }
 
-// noticeLimit is how long a process may take to notice that it has lost its claims.
+// noticeLimit is the time in which a process must detect that it has lost its claims.
 const noticeLimit = 5 * time.Second
 
-// notice gives a process that was stopped past its lease the time to see that ctx has
-// ended. It cannot see that if it stops after it has looked for the last time.
-func (p *points) notice(ctx context.Context) {
+// awaitLoss lets a process that was stopped past its lease detect the loss of its claims,
+// which ends ctx, before the effect. Without this delay, a process that stopped after its
+// last check of ctx could not detect it.
+func (p *points) awaitLoss(ctx context.Context) {
 	if p.continued.Load() {
 		select {
 		case <-ctx.Done():
@@ -119,18 +122,18 @@ func (p *points) notice(ctx context.Context) {
 	}
 }
 
-// execute notes the context of an agent that the process executes.
-func (p *points) execute(ctx context.Context) {
+// addAgent records the context of an agent that the process executes.
+func (p *points) addAgent(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.turns = append(p.turns, ctx)
+	p.agents = append(p.agents, ctx)
 }
 
-// executed returns the contexts of the agents that the process has executed.
-func (p *points) executed() []context.Context {
+// agentContexts returns the contexts of the agents that the process has executed.
+func (p *points) agentContexts() []context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.turns)
+	return slices.Clone(p.agents)
 }
 
 // countedStore numbers the commits, countedSink the posts, countedAgent the executions.
@@ -161,22 +164,22 @@ func (s *countedStore) Update(ctx context.Context, fn func(store.Tx) error) erro
 
 func (s *countedSink) Post(ctx context.Context, m *sink.Message) error {
 	return s.points.pass(pointPost, func() error {
-		s.points.notice(ctx)
+		s.points.awaitLoss(ctx)
 		return s.Sink.Post(ctx, m)
 	})
 }
 
 func (a *countedAgent) Run(ctx context.Context, t *runner.Turn) (o *runner.Outcome, err error) {
-	a.points.execute(ctx)
+	a.points.addAgent(ctx)
 	err = a.points.pass(pointAgent, func() (err error) {
-		a.points.notice(ctx)
+		a.points.awaitLoss(ctx)
 		o, err = a.Runner.Run(ctx, t)
 		return err
 	})
 	return o, err
 }
 
-// Reap passes on to a runner that leaves processes behind.
+// Reap calls the runner's Reap if it has one.
 func (a *countedAgent) Reap(ctx context.Context, left json.RawMessage) error {
 	if r, ok := a.Runner.(runner.Reaper); ok {
 		return r.Reap(ctx, left)

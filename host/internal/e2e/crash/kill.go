@@ -7,13 +7,13 @@ import (
 	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-// kill runs an exchange for each of the points, whose process is killed before and after
-// it, and which another process finishes.
+// kill runs two trials for each point. The first process is killed before or after the
+// point; a second process completes the work.
 func (s *scenario) kill(ctx context.Context, points []string, r *e2e.Report) (want int, err error) {
 	for _, h := range s.halts(points) {
 		want++
-		err := s.disturb(ctx, r, "kill", "killed "+h.String(), false, func(e *exchange) (bool, error) {
-			first, err := e.start(ctx, "first", *h)
+		err := s.retry(ctx, r, "kill", "killed "+h.String(), false, func(t *trial) (bool, error) {
+			first, err := t.start(ctx, "first", *h)
 			if err != nil {
 				return false, err
 			}
@@ -21,7 +21,7 @@ func (s *scenario) kill(ctx context.Context, points []string, r *e2e.Report) (wa
 			if err != nil || !killed {
 				return false, err
 			}
-			return true, e.recover(ctx)
+			return true, t.recover(ctx)
 		})
 		if err != nil {
 			return want, err
@@ -30,10 +30,10 @@ func (s *scenario) kill(ctx context.Context, points []string, r *e2e.Report) (wa
 	if s.agent != "cmd" {
 		return want, nil
 	}
-	for _, waits := range []bool{false, true} {
+	for _, wait := range []bool{false, true} {
 		want++
-		err := s.disturb(ctx, r, "working", "killed while the command was at work", true, func(e *exchange) (bool, error) {
-			return true, e.killAtWork(ctx, waits)
+		err := s.retry(ctx, r, "running", "killed while the command was running", true, func(t *trial) (bool, error) {
+			return true, t.killDuringCommand(ctx, wait)
 		})
 		if err != nil {
 			return want, err
@@ -42,35 +42,36 @@ func (s *scenario) kill(ctx context.Context, points []string, r *e2e.Report) (wa
 	return want, nil
 }
 
-// killAtWork kills a gateway whose command hangs. With waits, the next one begins when the
-// command has ended by itself: a command does not outlive its gateway. Without, the next
-// gateway must end the command.
-func (e *exchange) killAtWork(ctx context.Context, waits bool) error {
-	first, err := e.start(ctx, "first", halt{})
+// killDuringCommand kills a gateway whose command hangs. With wait, the next gateway starts
+// only after the command's supervisor has ended the command. Without, the next gateway must
+// end the command.
+func (t *trial) killDuringCommand(ctx context.Context, wait bool) error {
+	first, err := t.start(ctx, "first", halt{})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(e.agentAtWork(ctx, first), first.Kill()); err != nil {
+	if err := errors.Join(t.waitForAgent(ctx, first), first.Kill()); err != nil {
 		return err
 	}
-	if waits {
-		if err := e.agentsGone(ctx); err != nil {
+	if wait {
+		if err := t.waitForAgentExit(ctx); err != nil {
 			return err
 		}
 	}
-	return e.recover(ctx)
+	return t.recover(ctx)
 }
 
-// recover lets a second process finish what a killed one left, and verifies it. The caller
-// comes again with its call id, like a client that lost its connection.
-func (e *exchange) recover(ctx context.Context) error {
-	e.Count(countKills, 1)
-	before, err := e.state(ctx)
+// recover runs a second process that completes the work of a killed one, and verifies the
+// result. The second process repeats the call with the same id, like a client that lost its
+// connection.
+func (t *trial) recover(ctx context.Context) error {
+	t.Count(countKills, 1)
+	before, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.finish(ctx, "second"); err != nil {
+	if err := t.finish(ctx, "second"); err != nil {
 		return err
 	}
-	return e.verify(ctx, before, false)
+	return t.verify(ctx, before, false)
 }

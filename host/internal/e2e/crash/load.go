@@ -9,35 +9,35 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// load is what clients call while their gateway is killed again and again.
+// load defines the calls of clients whose gateway is killed repeatedly.
 type load struct {
-	name     string // of what is accepted, in the plural
+	name     string // of the accepted calls, in the plural
 	kills    int
-	sessions []*abi.Session // stored at first
-	next     func(tag string, choose *rand.Rand) call
-	bounded  bool // calls are refused while a session has enough children
+	sessions []*abi.Session // stored before the first call
+	next     func(tag string, rng *rand.Rand) call
+	bounded  bool // a call is refused while its session has the maximum number of children
 }
 
 const targets = 40
 
-// sends are sends of one session to many others.
+// sends returns a load of sends from one session to many others.
 func sends(kills int) *load {
 	l := &load{name: "messages", kills: kills, sessions: []*abi.Session{session(requester, "", 0)}}
 	target := func(i int) string { return fmt.Sprintf("agent:ops:t%d", i) }
 	for i := range targets {
 		l.sessions = append(l.sessions, session(target(i), "webhook", i))
 	}
-	l.next = func(tag string, choose *rand.Rand) call {
-		return &send{tag: tag, from: requester, to: target(choose.IntN(targets)), channel: "webhook"}
+	l.next = func(tag string, rng *rand.Rand) call {
+		return &send{tag: tag, from: requester, to: target(rng.IntN(targets)), channel: "webhook"}
 	}
 	return l
 }
 
-// parents are how many sessions spawn.
+// parents is the number of sessions that spawn.
 const parents = 8
 
-// spawns are spawns by several sessions, every fourth of which has no channel. Half of
-// the children simply do their task.
+// spawns returns a load of spawns by several sessions, every fourth of which has no channel.
+// At least half of the children have the task "do".
 func spawns(kills int) *load {
 	l := &load{name: "spawns", kills: kills, bounded: true}
 	for i := range parents {
@@ -51,14 +51,14 @@ func spawns(kills int) *load {
 	for _, word := range slices.Sorted(maps.Keys(tasks)) {
 		words = append(words, word, "do")
 	}
-	announces := []string{toChannel, toChannel, toParent, toParent, toNobody}
-	l.next = func(tag string, choose *rand.Rand) call {
-		parent := l.sessions[choose.IntN(parents)]
+	announces := []string{announceChannel, announceChannel, announceParent, announceParent, announceNone}
+	l.next = func(tag string, rng *rand.Rand) call {
+		parent := l.sessions[rng.IntN(parents)]
 		c := &spawn{
 			tag: tag, from: parent.Key, channel: parent.DeliveryContext.Channel, agent: "ops",
-			task: words[choose.IntN(len(words))], announce: announces[choose.IntN(len(announces))],
+			task: words[rng.IntN(len(words))], announce: announces[rng.IntN(len(announces))],
 		}
-		c.deletes = c.announce != toNobody && choose.IntN(2) == 0
+		c.deletes = c.announce != announceNone && rng.IntN(2) == 0
 		return c
 	}
 	return l

@@ -1,32 +1,42 @@
-// Command crash kills and stops Parley at every commit and outside effect, and at random
+// Command crash kills and stops Parley at every commit and external effect, and at random
 // moments under load, and checks that the next process recovers.
 //
-// An exchange is one call and all that follows from it: a sessions_send with two reply
-// turns and an announce, or a sessions_spawn with a child's run, its announce, the delivery,
-// and the end of the child's session. A scenario says what is called and where it is
-// disturbed (scenario.go); a call knows what must follow from it (send.go, spawn.go).
+// A scenario (scenario.go) defines a call and the points at which its process is halted. A
+// trial (trial.go) is one execution of a scenario: the call and all work that results from
+// it. For a sessions_send that is two reply turns and an announce; for a sessions_spawn, a
+// child's run, its announce, the delivery, and the archiving or deletion of the child's
+// session. The calls (send.go, spawn.go) define the expected result.
 //
-// First an undisturbed exchange numbers its points: its commits and outside effects, which
-// are posts to a channel and executions of an agent. Then the exchange runs again for each
-// point, with a SIGKILL before it and after it, and a second process finishes it (kill.go).
-// So for a channel of each kind, and for an agent that is a program of its own. Some
-// scenarios run once more with SIGSTOP: the first process is continued while the second
-// is at work, or when it is done (stop.go). A process whose flow only waits for a time
-// restarts its host with a clock set to that time, so that the archiving of a child has
-// points too. At last `parley serve` is killed at random moments under load, first of
-// sends, then of spawns of all kinds (random.go).
+// The first trial of a scenario runs without faults and numbers its points: its commits and
+// its external effects, which are posts to a channel and executions of an agent. One more
+// trial for each point kills the process with SIGKILL before the point, another one after
+// it, and a second process completes the work (kill.go). There are scenarios for each kind
+// of channel, and for an agent that is a separate program. Some scenarios also use SIGSTOP:
+// the first process is continued while the second one works, or after it has ended
+// (stop.go). A process whose flow waits only for a time restarts its host with the clock set
+// to that time, so the archiving of a child has points too. Finally, `parley serve` is
+// killed at random moments under load, first of sends, then of spawns of all kinds
+// (random.go).
 //
-// Checked is: every point was reached; every accepted message, turn, child and announce
-// is in its right final state, once, and nothing stays scheduled; no step was taken
-// twice; exactly those runs had a second attempt that were under way, or ended as
-// interrupted if no attempt was left; every report has the status of its child's run, and
-// the reason if that failed; silence was respected; children are archived not before their
-// time, or deleted, and never more of them at work than allowed; exactly those posts were
-// repeated that had been made and not recorded, channels that drop repeated keys showed
-// them once, and nothing else was posted; a process that was continued changed nothing;
-// no process of an attempt that has ended was alive when the next one began, and its token is
-// refused. SIGKILL cannot show that a commit survives the end of the machine: that is
-// the database's setting, and tested as such.
+// The program checks that
+//   - every point was reached;
+//   - every accepted message, turn, child and announce is in the expected final state
+//     exactly once, and nothing remains scheduled;
+//   - no step ran twice;
+//   - the runs with a second attempt are exactly those that were interrupted; a run without
+//     attempts left ended as interrupted;
+//   - every report has the status of its child's run, and the reason if the run failed;
+//   - no report follows an ANNOUNCE_SKIP;
+//   - children are archived, not before their time, or deleted, and no session has more
+//     active children than allowed;
+//   - the repeated posts are exactly those that were made but not recorded; channels that
+//     drop repeated keys show them once; nothing else was posted;
+//   - a continued process changed nothing;
+//   - no process of an ended attempt was alive when the next attempt started, and its token
+//     is rejected.
+//
+// SIGKILL cannot show that a commit survives a crash of the machine: that depends on the
+// database's settings, which have their own tests.
 package main
 
 import (
@@ -42,7 +52,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
-// Roles in which the program starts itself.
+// Roles of the processes that the program starts from its own executable.
 const (
 	roleGateway    = "gateway"
 	roleAgent      = "agent"
@@ -68,13 +78,13 @@ func main() {
 }
 
 var (
-	sendKills  = flag.Int("kills", 500, "kill a gateway at random under load of sends this often")
-	spawnKills = flag.Int("spawn-kills", 300, "kill a gateway at random under load of spawns this often")
-	only       = flag.String("only", "", "run only the parts whose name contains this text, such as telegram or random")
-	seed       = flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the random calls and kills; by default the time")
+	sendKills  = flag.Int("kills", 500, "number of random kills of a gateway under a load of sends")
+	spawnKills = flag.Int("spawn-kills", 300, "number of random kills of a gateway under a load of spawns")
+	only       = flag.String("only", "", "run only the parts with a name that contains this text, such as telegram or random")
+	seed       = flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the random calls and kills; default: the time")
 )
 
-// part is a scenario, or random kills under a load.
+// part is a scenario, or the random kills under one load.
 type part struct {
 	name string
 	run  func(ctx context.Context, dir string, r *e2e.Report) error

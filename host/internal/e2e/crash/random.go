@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	concurrent   = 8                     // clients
-	manyAttempts = 10                    // of a run that is killed again and again
-	lifetime     = 60 * time.Millisecond // of a gateway, on average
-	boundsEvery  = 10                    // kills, the number of children is checked
-	reportEvery  = 50                    // kills
+	concurrency  = 8                     // number of clients
+	manyAttempts = 10                    // of a run, which several kills may interrupt
+	meanLifetime = 60 * time.Millisecond // of a gateway
+	boundsEvery  = 10                    // kills between checks of the number of children
+	reportEvery  = 50                    // kills between progress lines
 )
 
-// run kills a gateway under load at random moments, and checks what became of all calls
-// that were accepted. The seed decides what is called and how long a gateway lives.
+// run kills a gateway under load at random moments, and checks the results of all accepted
+// calls. The seed determines the calls and the lifetimes of the gateway processes.
 func (l *load) run(ctx context.Context, dir string, seed uint64, r *e2e.Report) error {
 	if l.kills == 0 {
 		return nil
 	}
-	k := &killing{Report: &e2e.Report{}, load: l, accepted: map[string]call{}}
-	k.peers = e2e.NewPeers(answer)
-	k.peers.Think = 15 * time.Millisecond
+	k := &killTest{Report: &e2e.Report{}, load: l, accepted: map[string]call{}}
+	k.peers = e2e.NewPeers(reply)
+	k.peers.Latency = 15 * time.Millisecond
 	k.peers.Start()
 	defer k.peers.Close()
 	k.workspace = &workspace{dir: filepath.Join(dir, "random", l.name), sessions: l.sessions, attempts: manyAttempts}
@@ -51,8 +51,8 @@ func (l *load) run(ctx context.Context, dir string, seed uint64, r *e2e.Report) 
 	return err
 }
 
-// killing is a load and its gateway, with what was found.
-type killing struct {
+// killTest is a load, its gateway and the report.
+type killTest struct {
 	*e2e.Report
 	*workspace
 	load    *load
@@ -63,8 +63,8 @@ type killing struct {
 	accepted map[string]call // by id
 }
 
-func (k *killing) run(ctx context.Context, seed uint64) error {
-	if err := k.kill(ctx, seed); err != nil {
+func (k *killTest) run(ctx context.Context, seed uint64) error {
+	if err := k.killUnderLoad(ctx, seed); err != nil {
 		return errors.Join(err, k.gateway.Kill())
 	}
 	err := e2e.WithStore(ctx, k.database(), func(db *sqlite.DB) error { return e2e.Drain(ctx, db, archiveAfter/2) })
@@ -78,44 +78,44 @@ func (k *killing) run(ctx context.Context, seed uint64) error {
 		return err
 	}
 	if n := k.Counted(countRepeats); n > 0 {
-		k.Fail("%d messages were seen twice", n)
+		k.Fail("%d repeated messages", n)
 	}
 	if k.load.kills >= 50 && k.Counted(countRetries) == 0 {
 		k.Fail("none of %d kills interrupted a run", k.load.kills)
 	}
 	if k.load.kills >= 50 && k.load.bounded && k.Counted(countRefused) == 0 {
-		k.Fail("no call was refused because a session had enough children")
+		k.Fail("no call was refused because of a session's number of children")
 	}
 	return nil
 }
 
-// kill starts and kills the gateway while clients call. At the end the gateway is up, and
-// no client calls any more.
-func (k *killing) kill(ctx context.Context, seed uint64) error {
+// killUnderLoad starts and kills the gateway while clients call. When it returns, the
+// gateway is running and the clients have stopped.
+func (k *killTest) killUnderLoad(ctx context.Context, seed uint64) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
-	choose := make([]*rand.Rand, concurrent+1)
-	for i := range choose {
-		choose[i] = rand.New(rand.NewPCG(seed, uint64(i)))
+	rng := make([]*rand.Rand, concurrency+1)
+	for i := range rng {
+		rng[i] = rand.New(rand.NewPCG(seed, uint64(i)))
 	}
-	load := e2e.StartLoad(calling, concurrent, func(l *e2e.Load, client, n int) error {
+	load := e2e.StartLoad(calling, concurrency, func(l *e2e.Load, client, n int) error {
 		id := fmt.Sprintf("c%d-%d", client, n)
-		return k.call(l, id, k.load.next("#"+id+"#", choose[client]))
+		return k.call(l, id, k.load.next("#"+id+"#", rng[client]))
 	})
-	err := k.killWhile(ctx, load, choose[concurrent])
+	err := k.killRepeatedly(ctx, load, rng[concurrency])
 	if err != nil {
-		cancel() // without a gateway the clients would insist for ever
+		cancel() // without a gateway the clients would repeat their calls for ever
 	}
 	return errors.Join(err, load.Stop())
 }
 
-func (k *killing) killWhile(ctx context.Context, load *e2e.Load, choose *rand.Rand) error {
+func (k *killTest) killRepeatedly(ctx context.Context, load *e2e.Load, rng *rand.Rand) error {
 	start := time.Now()
 	for n := 1; n <= k.load.kills; n++ {
 		if err := k.gateway.Start(ctx); err != nil {
 			return err
 		}
-		failed := e2e.Sleep(load.Context(), time.Duration(choose.ExpFloat64()*float64(lifetime)))
+		failed := e2e.Sleep(load.Context(), time.Duration(rng.ExpFloat64()*float64(meanLifetime)))
 		if err := errors.Join(failed, k.gateway.Kill()); err != nil {
 			return err
 		}
@@ -132,10 +132,11 @@ func (k *killing) killWhile(ctx context.Context, load *e2e.Load, choose *rand.Ra
 	return k.gateway.Start(ctx)
 }
 
-// call makes a call until it is accepted, or refused when no more calls are wanted.
-func (k *killing) call(l *e2e.Load, id string, c call) error {
+// call makes a call and repeats it until it is accepted, or refused after the load was
+// stopped.
+func (k *killTest) call(l *e2e.Load, id string, c call) error {
 	for {
-		result, err := k.gateway.Insist(l.Context(), id, c.request())
+		result, err := k.gateway.CallUntilAnswered(l.Context(), id, c.request())
 		if err != nil {
 			return err
 		}
@@ -160,8 +161,8 @@ func (k *killing) call(l *e2e.Load, id string, c call) error {
 	}
 }
 
-// checkBounds fails when a session has more children at work than it may.
-func (k *killing) checkBounds(ctx context.Context) error {
+// checkBounds adds a problem for each session with too many active children.
+func (k *killTest) checkBounds(ctx context.Context) error {
 	return e2e.WithStore(ctx, k.database(), func(db *sqlite.DB) error {
 		view, err := db.View(ctx)
 		if err != nil {
@@ -170,15 +171,15 @@ func (k *killing) checkBounds(ctx context.Context) error {
 		for _, s := range k.sessions {
 			n, failed := view.ActiveChildren(ctx, s.Key)
 			if err = errors.Join(err, failed); n > maxChildren {
-				k.Fail("%s has %d children at work, and may have %d", s.Key, n, maxChildren)
+				k.Fail("%s has %d active children, more than %d", s.Key, n, maxChildren)
 			}
 		}
 		return errors.Join(err, view.Close())
 	})
 }
 
-// archive runs a host whose clock is ahead, until every child that was to be archived is.
-func (k *killing) archive(ctx context.Context) error {
+// archive runs a host with its clock ahead until every scheduled archiving is done.
+func (k *killTest) archive(ctx context.Context) error {
 	return e2e.WithStore(ctx, k.database(), func(db *sqlite.DB) error {
 		uncounted := &countedStore{db, &points{trace: io.Discard}}
 		h, err := newHost(ctx, k.workspace, uncounted, func() time.Time { return time.Now().Add(2 * archiveAfter) })
@@ -192,30 +193,29 @@ func (k *killing) archive(ctx context.Context) error {
 	})
 }
 
-// verify verifies every call that was accepted, and that there is no other. A client may
-// have been interrupted in its last call, never in an accepted one.
-func (k *killing) verify(ctx context.Context) error {
+// verify verifies every accepted call, and that there are no flows of other calls.
+func (k *killTest) verify(ctx context.Context) error {
 	rows, err := e2e.ReadRows(ctx, k.database())
 	if err != nil {
 		return err
 	}
-	rows.FailUnended(k.Report)
-	rows.FailUnspawned(k.Report)
-	for _, s := range rows.Stories() {
+	rows.CheckEnded(k.Report)
+	rows.CheckSpawned(k.Report)
+	for _, s := range rows.ByFlow() {
 		k.verifyCall(s)
 	}
 	for id := range k.accepted {
-		k.Fail("%s was accepted, and is lost", id)
+		k.Fail("%s was accepted, but has no flow", id)
 	}
-	k.peers.FailUnexpected(k.Report)
+	k.peers.CheckUnexpected(k.Report)
 	return nil
 }
 
-func (k *killing) verifyCall(s *e2e.Story) {
+func (k *killTest) verifyCall(s *e2e.FlowRows) {
 	id := s.Flow.Call.ID
 	c := k.accepted[id]
 	if c == nil {
-		k.Fail("%s: there is a flow of a call that was never answered", id)
+		k.Fail("%s: flow of a call that was not accepted", id)
 		return
 	}
 	delete(k.accepted, id)

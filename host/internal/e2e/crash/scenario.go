@@ -12,15 +12,15 @@ import (
 
 const requester = "agent:main:main"
 
-// scenario is exchanges of one kind: one call, and all that follows from it.
+// scenario defines the call of a trial and the points at which its processes are halted.
 type scenario struct {
 	channel  string
-	agent    string // at work first: "ops" asks the model, "cmd" runs a command
+	agent    string // that runs first: "ops" uses the model, "cmd" runs a command
 	announce string // of a spawn; empty: the call is a send
-	deletes  bool   // the child of a spawn, at the end
-	once     bool   // runs have one attempt: they end when they are interrupted
-	only     string // the kind of points to halt at; empty: all. Another scenario has the others
-	stops    bool   // processes are stopped too
+	deletes  bool   // the child of a spawn is deleted at the end
+	once     bool   // runs have one attempt, so an interrupted run ends
+	only     string // kind of the points to halt at; empty: all. Other scenarios cover the others
+	stops    bool   // processes are also stopped
 
 	dir string
 }
@@ -32,12 +32,12 @@ func scenarios() []*scenario {
 		{channel: "discord", agent: "ops", only: pointPost, stops: true},
 		{channel: "telegram", agent: "ops", only: pointPost, stops: true},
 		{channel: "slack", agent: "ops", only: pointPost, stops: true},
-		{channel: "webhook", agent: "ops", announce: toChannel, stops: true},
-		{channel: "webhook", agent: "cmd", announce: toChannel},
-		{channel: "webhook", agent: "ops", announce: toParent},
-		{channel: "webhook", agent: "ops", announce: toChannel, deletes: true},
-		{channel: "webhook", agent: "ops", announce: toChannel, only: pointAgent, once: true},
-		{channel: "telegram", agent: "ops", announce: toChannel, only: pointPost},
+		{channel: "webhook", agent: "ops", announce: announceChannel, stops: true},
+		{channel: "webhook", agent: "cmd", announce: announceChannel},
+		{channel: "webhook", agent: "ops", announce: announceParent},
+		{channel: "webhook", agent: "ops", announce: announceChannel, deletes: true},
+		{channel: "webhook", agent: "ops", announce: announceChannel, only: pointAgent, once: true},
+		{channel: "telegram", agent: "ops", announce: announceChannel, only: pointPost},
 	}
 }
 
@@ -49,7 +49,7 @@ func (s *scenario) String() string {
 	for _, w := range []struct {
 		word string
 		is   bool
-	}{{"parent", s.announce == toParent}, {"delete", s.deletes}, {"once", s.once}} {
+	}{{"parent", s.announce == announceParent}, {"delete", s.deletes}, {"once", s.once}} {
 		if w.is {
 			words = append(words, w.word)
 		}
@@ -57,7 +57,7 @@ func (s *scenario) String() string {
 	return strings.Join(words, " ")
 }
 
-// call returns the call, and the sessions that are stored before it.
+// call returns the call, and the sessions that must be stored before it.
 func (s *scenario) call() (call, []*abi.Session) {
 	if s.announce != "" {
 		c := &spawn{tag: "#x#", from: requester, channel: s.channel, agent: s.agent, task: "do", announce: s.announce, deletes: s.deletes}
@@ -67,7 +67,7 @@ func (s *scenario) call() (call, []*abi.Session) {
 	return c, []*abi.Session{session(c.from, "", 0), session(c.to, s.channel, 0)}
 }
 
-// attempts is how many attempts a run may have.
+// attempts returns the maximum number of attempts of a run.
 func (s *scenario) attempts() int {
 	if s.once {
 		return 1
@@ -75,7 +75,7 @@ func (s *scenario) attempts() int {
 	return 2
 }
 
-// halts returns where the processes of a scenario halt: before and after each point.
+// halts returns the halts of the scenario's trials: before and after each point.
 func (s *scenario) halts(points []string) (all []*halt) {
 	for i, kind := range points {
 		if s.only != "" && s.only != kind {
@@ -88,24 +88,24 @@ func (s *scenario) halts(points []string) (all []*halt) {
 	return all
 }
 
-// run runs all exchanges of a scenario.
+// run runs all trials of the scenario.
 func (s *scenario) run(ctx context.Context, r *e2e.Report) error {
 	points, err := s.points(ctx)
 	if err != nil {
 		return err
 	}
-	ways := map[string]func(context.Context, []string, *e2e.Report) (want int, err error){countKills: s.kill}
+	modes := map[string]func(context.Context, []string, *e2e.Report) (want int, err error){countKills: s.kill}
 	if s.stops {
-		ways[countStops] = s.stop
+		modes[countStops] = s.stop
 	}
-	for _, how := range []string{countKills, countStops} {
-		if ways[how] == nil {
+	for _, mode := range []string{countKills, countStops} {
+		if modes[mode] == nil {
 			continue
 		}
 		found := &e2e.Report{}
-		want, err := ways[how](ctx, points, found)
+		want, err := modes[mode](ctx, points, found)
 		if err == nil {
-			s.judge(found, len(points), how, want)
+			s.checkHalts(found, len(points), mode, want)
 		}
 		r.Add(s.String(), found)
 		if err != nil {
@@ -115,16 +115,16 @@ func (s *scenario) run(ctx context.Context, r *e2e.Report) error {
 	return nil
 }
 
-// judge prints what was found, and fails when not every process was halted, or none
-// between a post and its record: where posts are points a process halts after them, and in most
-// scenarios before their record too.
-func (s *scenario) judge(r *e2e.Report, points int, how string, want int) {
-	if n := r.Counted(how); n != want {
-		r.Fail("%d %s, want %d", n, how, want)
+// checkHalts prints the report. It adds a problem if a process was not halted, or if too
+// few were halted between a post and its record: a process halts after each post, and in
+// scenarios without only also before the commit of the record.
+func (s *scenario) checkHalts(r *e2e.Report, points int, mode string, want int) {
+	if n := r.Counted(mode); n != want {
+		r.Fail("%d %s, want %d", n, mode, want)
 	}
-	least := map[string]int{"": 2, pointPost: 1}[s.only]
-	if n := r.Counted(countBetween); n < least {
-		r.Fail("%d processes were halted between the post and its record, want %d", n, least)
+	minimum := map[string]int{"": 2, pointPost: 1}[s.only]
+	if n := r.Counted(countBetween); n < minimum {
+		r.Fail("%d processes were halted between the post and its record, want at least %d", n, minimum)
 	}
-	fmt.Printf("%-26v %3d points, %3d %s, %d problems, %s\n", s, points, r.Counted(how), how, len(r.Problems()), r.Summary())
+	fmt.Printf("%-26v %3d points, %3d %s, %d problems, %s\n", s, points, r.Counted(mode), mode, len(r.Problems()), r.Summary())
 }

@@ -8,48 +8,47 @@ import (
 	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-// tagged finds a call's tag, which every text of the call carries.
+// tagged matches a call's tag, which every text of the call contains.
 var tagged = regexp.MustCompile(`#[a-z0-9-]+#`)
 
-// childKey is in every report.
+// childKey matches the child's key, which every report contains.
 var childKey = regexp.MustCompile(`agent:[a-z]+:subagent:[0-9a-f-]+`)
 
-// heard is what a requester answers to the report of a child.
-func heard(child string) string { return "heard of " + child }
+// replyToReport returns the requester's reply to the report of a child.
+func replyToReport(child string) string { return "received the report of " + child }
 
-// silence is the answer for which nothing is posted (S5.5).
-const silence = "ANNOUNCE_SKIP"
+// announceSkip is the reply after which nothing is posted (S5.5).
+const announceSkip = "ANNOUNCE_SKIP"
 
-// task is what a child's agent answers. In its answers # is the tag.
+// task defines the replies of a child's agent, in which # is the tag.
 type task struct {
-	work     string // to the task
-	announce string // to the request for an announce
-	seconds  int    // that the child's run may take; 0: any time
+	work     string // reply to the task
+	announce string // reply to the announce request
+	seconds  int    // time limit of the child's run; 0: none
 }
 
-// What a child reports. Its words on status and statistics must be dropped.
+// A child's report and its parts. The plugin must replace its status and statistics.
 const (
 	resultText = "result #"
 	notesText  = "notes #"
 	reportText = "Status: killed\nResult: " + resultText + "\nNotes: " + notesText + "\nStats: runtime 9h"
 )
 
-// tasks are the kinds of tasks, by the word that a task begins with. A child that answers
-// with silence and was interrupted is asked for an announce.
+// tasks are the kinds of tasks, by the first word of the task. The task skip has an announce
+// too: an interrupted child receives an announce request.
 var tasks = map[string]task{
-	"do":    {work: "done #", announce: reportText},
-	"mute":  {work: silence, announce: reportText},
-	"hush":  {work: "done #", announce: silence},
-	"bare":  {work: "done #", announce: e2e.ModelFails},
-	"fail":  {work: e2e.ModelFails, announce: reportText},
-	"worse": {work: e2e.ModelFails, announce: e2e.ModelFails},
-	"slow":  {work: e2e.ModelHangs, announce: reportText, seconds: 1},
+	"do":            {work: "done #", announce: reportText},
+	"skip":          {work: announceSkip, announce: reportText},
+	"skip-announce": {work: "done #", announce: announceSkip},
+	"fail-announce": {work: "done #", announce: e2e.ModelFails},
+	"fail":          {work: e2e.ModelFails, announce: reportText},
+	"fail-both":     {work: e2e.ModelFails, announce: e2e.ModelFails},
+	"slow":          {work: e2e.ModelHangs, announce: reportText, seconds: 1},
 }
 
-// statusAfter is the status of a run that was not interrupted, by what its agent
-// answers.
-func statusAfter(answer string) string {
-	switch answer {
+// statusAfter returns the status of an uninterrupted run after its agent's reply.
+func statusAfter(reply string) string {
+	switch reply {
 	case e2e.ModelFails:
 		return abi.RunFailed
 	case e2e.ModelHangs:
@@ -58,12 +57,12 @@ func statusAfter(answer string) string {
 	return abi.RunDone
 }
 
-// answer is what every agent answers to a message. The model alone can fail or hang.
-func answer(message string) string {
+// reply returns every agent's reply to a message. Only the model can fail or hang.
+func reply(message string) string {
 	tag := tagged.FindString(message)
 	switch {
 	case strings.HasPrefix(message, "Status: "):
-		return heard(childKey.FindString(message))
+		return replyToReport(childKey.FindString(message))
 	case tag == "":
 		return "no tag"
 	}
@@ -75,19 +74,19 @@ func answer(message string) string {
 			return strings.ReplaceAll(task.announce, "#", tag)
 		}
 	}
-	return answerToSend(message, tag)
+	return replyToSend(message, tag)
 }
 
-// answerToSend answers what follows from a send: "m" with "r1", that with "r2" and so on,
-// and the request for an announce, which contains several of them, with "a".
-func answerToSend(message, tag string) string {
+// replyToSend returns the replies to the messages of a send: "r1" to "m", "r2" to "r1" and
+// so on. The announce request contains several of these; the reply to it is "a".
+func replyToSend(message, tag string) string {
 	has := func(word string) bool { return strings.Contains(message, word+" "+tag) }
 	if has("m") && has("r1") {
 		return "a " + tag
 	}
-	for _, turn := range []struct{ heard, say string }{{"m", "r1"}, {"r1", "r2"}, {"r2", "r3"}, {"r3", "r4"}} {
-		if has(turn.heard) {
-			return turn.say + " " + tag
+	for _, turn := range []struct{ message, reply string }{{"m", "r1"}, {"r1", "r2"}, {"r2", "r3"}, {"r3", "r4"}} {
+		if has(turn.message) {
+			return turn.reply + " " + tag
 		}
 	}
 	return "no script"

@@ -17,7 +17,7 @@ type send struct {
 	tag     string
 	from    string
 	to      string
-	channel string // of the session that it goes to
+	channel string // of the session to
 }
 
 var _ call = (*send)(nil)
@@ -32,15 +32,15 @@ func (c *send) accepted(answer gjson.Result) (bool, error) {
 	case "ok", "timeout", "error":
 		return true, nil
 	}
-	return false, fmt.Errorf("answered %s", answer.Raw)
+	return false, fmt.Errorf("unexpected answer: %s", answer.Raw)
 }
 
-// verify checks that every message, turn and announce is in its right final state, once.
+// verify checks that every message, turn and announce is in its final state exactly once.
 func (c *send) verify(v *verification) {
 	if slices.ContainsFunc(v.Runs, func(r *store.Run) bool { return r.Status != abi.RunDone }) {
-		// What follows depends on the run that was interrupted.
+		// The further runs depend on the one that was interrupted.
 		for _, r := range v.Runs {
-			v.ended(r, abi.RunDone)
+			v.checkEnd(r, abi.RunDone)
 		}
 		for _, d := range v.Deliveries {
 			v.peers.Posts(c.channel, d.Text)

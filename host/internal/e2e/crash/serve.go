@@ -26,17 +26,17 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// job is what a gateway process is to do: make a call, or pick up its answer, and end when
-// everything that follows has ended.
+// job is the task of a gateway process: to make a call or receive its answer, and to end
+// when all resulting work has ended.
 type job struct {
 	Dir   string // of the workspace
-	Trace string // name of the trace
+	Trace string // name of its trace
 	Call  *e2e.Request
 	Halt  halt
 }
 
-// server is a gateway process that does a job. It takes the database over from the process
-// that had it, ends early at SIGTERM, and stops itself at SIGUSR1.
+// server is a gateway process that executes a job. It takes over the database from its
+// previous owner, ends early on SIGTERM, and stops itself on SIGUSR1.
 type server struct {
 	*workspace
 	call *host.Call
@@ -70,8 +70,8 @@ func serve(ctx context.Context, text string) error {
 	})
 }
 
-// run starts one host after the other until everything that follows from the call has
-// ended. Where a flow only waits for a time, the next host's clock is set to it.
+// run starts one host after the other until all work that results from the call has ended.
+// If the flow waits only for a time, the next host's clock is set to that time.
 func (s *server) run(ctx context.Context) error {
 	for ahead := time.Duration(0); ; {
 		f, err := s.host(ctx, func() time.Time { return time.Now().Add(ahead) })
@@ -82,30 +82,30 @@ func (s *server) run(ctx context.Context) error {
 	}
 }
 
-// host runs a host until it has nothing left to do, and returns the flow; or nil when
-// SIGTERM ended it, or it was stopped past its lease.
+// host runs a host until it has no work left, and returns the flow. It returns nil if
+// SIGTERM ended the host, or if the process was stopped past its lease.
 func (s *server) host(ctx context.Context, now func() time.Time) (*store.Flow, error) {
 	h, err := newHost(ctx, s.workspace, s.db, now)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, nil // SIGTERM came between two hosts
+		return nil, nil // SIGTERM arrived between two hosts
 	case err != nil:
 		return nil, err
 	}
-	accepted := make(chan error, 1)
+	refused := make(chan error, 1)
 	if s.db.points.PastLease {
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
 		defer signal.Stop(continued)
 		go func() {
 			<-continued
-			accepted <- s.tokensRefused(h)
+			refused <- s.tokensRefused(h)
 		}()
 	}
 	f, err := s.follow(ctx, h)
 	select {
-	case late := <-accepted:
-		err = errors.Join(err, late)
+	case failed := <-refused:
+		err = errors.Join(err, failed)
 	default:
 	}
 	closing, end := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
@@ -113,7 +113,7 @@ func (s *server) host(ctx context.Context, now func() time.Time) (*store.Flow, e
 	return f, errors.Join(err, h.Close(closing))
 }
 
-// newHost returns a host like the gateway's, whose points are counted.
+// newHost returns a host like the gateway's, with counted points.
 func newHost(ctx context.Context, w *workspace, db *countedStore, now func() time.Time) (*host.Host, error) {
 	settings, err := config.Load(w.config())
 	if err != nil {
@@ -136,13 +136,13 @@ func newHost(ctx context.Context, w *workspace, db *countedStore, now func() tim
 			s, err := sinks.Sink(channel)
 			return &countedSink{s, db.points}, err
 		},
-		URL: func() string { return "http://127.0.0.1:9" }, // unused; without it agents get no token
+		URL: func() string { return "http://127.0.0.1:9" }, // never called, but without a URL agents receive no token
 	})
 }
 
-// follow makes the call and returns the flow when all has ended that follows from it for
-// now, and fails when the token of an agent is still accepted then. So when SIGTERM
-// ended it, or the process was stopped past its lease, and has lost all its claims.
+// follow makes the call and returns its flow when no resulting work is running. It returns
+// nil if SIGTERM ended the host, or if the process was stopped past its lease and has lost
+// all its claims. In both cases it fails if the token of an agent is still accepted.
 func (s *server) follow(ctx context.Context, h *host.Host) (f *store.Flow, err error) {
 	err = h.Start(ctx)
 	var answer *host.Answer
@@ -161,20 +161,20 @@ func (s *server) follow(ctx context.Context, h *host.Host) (f *store.Flow, err e
 	if ctx.Err() == nil && !s.db.points.stopped.Load() {
 		return nil, err
 	}
-	// Other processes end its runs. It notices that soon: its agents' contexts end, and with
-	// them the tokens.
+	// Other processes end the runs of this one. Once it detects that, the contexts of its
+	// agents end, and their tokens become invalid.
 	noticing, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeLimit)
 	defer cancel()
-	for _, turn := range s.db.points.executed() {
+	for _, agent := range s.db.points.agentContexts() {
 		select {
-		case <-turn.Done():
+		case <-agent.Done():
 		case <-noticing.Done():
 		}
 	}
 	return nil, s.tokensRefused(h)
 }
 
-// tokensRefused fails when the token of an attempt that has ended is still accepted.
+// tokensRefused fails if the token of an ended attempt is still accepted.
 func (s *server) tokensRefused(h *host.Host) error {
 	files, err := filepath.Glob(filepath.Join(s.agents(), "*.token"))
 	for _, file := range files {

@@ -14,22 +14,22 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Where the result of a spawn is announced (S5.6).
+// Destinations of the announce of a spawn (S5.6).
 const (
-	toChannel = "channel"
-	toParent  = "parent"
-	toNobody  = "none"
+	announceChannel = "channel"
+	announceParent  = "parent"
+	announceNone    = "none"
 )
 
-// spawn is a sessions_spawn: a child's run, and its announce.
+// spawn is a sessions_spawn: a child's run and its announce.
 type spawn struct {
 	tag      string
 	from     string
-	channel  string // of the requester; empty: it has none
+	channel  string // of the requester; empty: none
 	agent    string
-	task     string // a word of tasks
+	task     string // a key of tasks
 	announce string
-	deletes  bool // the child's session, at the end
+	deletes  bool // the child's session is deleted at the end
 }
 
 var _ call = (*spawn)(nil)
@@ -48,8 +48,8 @@ func (c *spawn) request() *e2e.Request {
 	return &e2e.Request{Tool: abi.ToolSpawn, SessionKey: c.from, Args: args}
 }
 
-// accepted distinguishes the refusal of a requester that has enough children, which ends
-// when one of them does, from all others.
+// accepted returns no error for a requester that has the maximum number of children: the
+// call can succeed after one of them has ended.
 func (c *spawn) accepted(answer gjson.Result) (bool, error) {
 	switch status := answer.Get("status").Str; {
 	case status == "accepted":
@@ -57,17 +57,17 @@ func (c *spawn) accepted(answer gjson.Result) (bool, error) {
 	case status == "forbidden" && strings.Contains(answer.Get("error").Str, "maxChildrenPerAgent"):
 		return false, nil
 	}
-	return false, errors.New("answered " + answer.Raw)
+	return false, errors.New("unexpected answer: " + answer.Raw)
 }
 
-// says returns an agent's text in this spawn.
-func (c *spawn) says(text string) string { return strings.ReplaceAll(text, "#", c.tag) }
+// fill replaces # by the tag of this spawn.
+func (c *spawn) fill(text string) string { return strings.ReplaceAll(text, "#", c.tag) }
 
 func (c *spawn) verify(v *verification) {
 	answer, work := gjson.ParseBytes(v.Flow.Answer), v.run(0)
 	child := answer.Get("childSessionKey").Str
 	if answer.Get("status").Str != "accepted" || answer.Get("runId").Str != work.ID || !childKey.MatchString(child) {
-		v.Fail("the answer is %s, and the child's run %s", answer.Raw, work.ID)
+		v.Fail("the answer is %s, the child's run %s", answer.Raw, work.ID)
 	}
 	want, outcome := c.expect(v, child)
 	if !c.deletes {
@@ -78,48 +78,48 @@ func (c *spawn) verify(v *verification) {
 	c.verifyChild(v, child, work)
 }
 
-// expect returns what must have followed, which depends on the runs that were interrupted,
-// and a name for how the result was reported.
+// expect returns the expected result, which depends on the runs that were interrupted, and
+// the name of its count.
 func (c *spawn) expect(v *verification, child string) (want *expectation, outcome string) {
-	task, work, announce, told := tasks[c.task], v.run(0), v.run(1), v.run(2)
+	task, work, announce, parent := tasks[c.task], v.run(0), v.run(1), v.run(2)
 	want = &expectation{from: c.from, channel: c.channel}
-	expect := func(r expectedRun, answer string) {
-		r.status, r.reply = statusAfter(answer), c.says(answer)
+	expect := func(r expectedRun, reply string) {
+		r.status, r.reply = statusAfter(reply), c.fill(reply)
 		want.runs = append(want.runs, r)
 	}
 	expect(expectedRun{session: child, group: abi.GroupSubagent, message: exactly(c.message())}, task.work)
 	switch {
-	case c.announce == toNobody:
+	case c.announce == announceNone:
 		want.note = "stored only"
 		return want, want.note
-	case work.Reply == silence:
+	case work.Reply == announceSkip:
 		want.note = "silent"
 		return want, want.note
 	}
 	expect(expectedRun{session: child, group: abi.GroupNested, noTools: true}, task.announce)
-	if announce.Reply == silence {
+	if announce.Reply == announceSkip {
 		want.note = "silent"
 		return want, want.note
 	}
 	report := c.report(v, child, work, announce)
-	if c.announce == toChannel && c.channel != "" {
+	if c.announce == announceChannel && c.channel != "" {
 		want.delivery = report
 		return want, "announced " + statuses[work.Status]
 	}
-	expect(expectedRun{session: c.from, group: abi.GroupNested, message: report}, heard(child))
-	if told.Status == abi.RunDone && c.channel != "" {
-		want.delivery = exactly(heard(child))
+	expect(expectedRun{session: c.from, group: abi.GroupNested, message: report}, replyToReport(child))
+	if parent.Status == abi.RunDone && c.channel != "" {
+		want.delivery = exactly(replyToReport(child))
 	}
 	return want, "reported " + statuses[work.Status]
 }
 
-// statuses are the words for how a run ended (S5.5).
+// statuses are the statuses of a run in a report (S5.5).
 var statuses = map[string]string{
 	abi.RunDone: "success", abi.RunFailed: "error", abi.RunTimeout: "timeout", abi.RunKilled: "killed",
 }
 
-// report returns the form of the report on a child's run: what its announce says, or else
-// the result alone.
+// report returns the expected report on a child's run: the reply to the announce request,
+// or only the run's result if there is no such reply.
 func (c *spawn) report(v *verification, child string, work, announce *store.Run) *regexp.Regexp {
 	result, notes, id, transcript := "-", "-", `\S+`, ""
 	if s := v.All.Sessions[child]; s != nil {
@@ -132,12 +132,12 @@ func (c *spawn) report(v *verification, child string, work, announce *store.Run)
 		result = work.Reply
 	}
 	if announce.Status == abi.RunDone {
-		result, notes = c.says(resultText), c.says(notesText)
+		result, notes = c.fill(resultText), c.fill(notesText)
 	}
 	switch {
 	case work.Status == abi.RunDone:
 	case work.Error == "":
-		v.Fail("the child's run is %s without a reason", work.Status)
+		v.Fail("the child's run is %s without an error", work.Status)
 	case notes == "-":
 		notes = work.Error
 	default:
@@ -147,7 +147,8 @@ func (c *spawn) report(v *verification, child string, work, announce *store.Run)
 	return regexp.MustCompile("^" + regexp.QuoteMeta(text) + `\w+ · tokens [^·]+` + regexp.QuoteMeta(" · session "+child+" · id ") + id + regexp.QuoteMeta(transcript) + "$")
 }
 
-// verifyChild checks the child's session, and that it was archived in time or deleted.
+// verifyChild checks the child's session, and that it was deleted or archived at the right
+// time.
 func (c *spawn) verifyChild(v *verification, child string, work *store.Run) {
 	s := v.All.Sessions[child]
 	switch {
@@ -157,8 +158,8 @@ func (c *spawn) verifyChild(v *verification, child string, work *store.Run) {
 	case s == nil:
 		v.Fail("the child %s was deleted", child)
 	case s.Status != work.Status || s.SpawnedBy != c.from:
-		v.Fail("the child %s is %s, of %s; its run is %s", child, s.Status, s.SpawnedBy, work.Status)
+		v.Fail("the child %s is %s with the parent %s; its run is %s", child, s.Status, s.SpawnedBy, work.Status)
 	case s.ArchivedAt < work.EndedAt+archiveAfter.Milliseconds():
-		v.Fail("the child %s was archived at %d, its run ended at %d", child, s.ArchivedAt, work.EndedAt)
+		v.Fail("the child %s was archived too early, at %d; its run ended at %d", child, s.ArchivedAt, work.EndedAt)
 	}
 }

@@ -14,195 +14,195 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-const theChild = "agent:ops:subagent:00000000-0000-4000-8000-000000000001"
+const childSession = "agent:ops:subagent:00000000-0000-4000-8000-000000000001"
 
-// world is a spawn that went well, and what is found out about it.
-type world struct {
+// fixture is a successful spawn with its rows and posts.
+type fixture struct {
 	call  *spawn
-	story *e2e.Story
+	rows  *e2e.FlowRows
 	peers *e2e.Peers
 }
 
 // run adds a run with its messages.
-func (w *world) run(r store.Run) *store.Run {
-	r.ID = "r" + string(rune('1'+len(w.story.Runs)))
+func (f *fixture) run(r store.Run) *store.Run {
+	r.ID = "r" + string(rune('1'+len(f.rows.Runs)))
 	r.Attempt, r.EndedAt = 1, 1000
-	w.story.Runs = append(w.story.Runs, &r)
-	if w.story.All.Sessions[r.SessionKey] != nil {
+	f.rows.Runs = append(f.rows.Runs, &r)
+	if f.rows.All.Sessions[r.SessionKey] != nil {
 		messages := []string{`{"role":"user"}`}
 		if r.Status == abi.RunDone {
 			messages = append(messages, `{"role":"assistant"}`)
 		}
-		w.story.All.Messages[r.ID] = messages
+		f.rows.All.Messages[r.ID] = messages
 	}
 	return &r
 }
 
-// deliver adds a delivery that has arrived.
-func (w *world) deliver(text string) {
-	w.story.Deliveries = append(w.story.Deliveries, &store.Delivery{
+// deliver adds a delivery that was posted.
+func (f *fixture) deliver(text string) {
+	f.rows.Deliveries = append(f.rows.Deliveries, &store.Delivery{
 		ID: "d1", SessionKey: requester, Text: text, Status: store.DeliveryDelivered, EndedAt: 1,
 	})
-	w.peers.Take("webhook", text, "d1")
+	f.peers.Receive("webhook", text, "d1")
 }
 
-const stats = "\n\nStats: runtime 1s · tokens 12 (in 9 / out 3) · session " + theChild + " · id s1"
+const stats = "\n\nStats: runtime 1s · tokens 12 (in 9 / out 3) · session " + childSession + " · id s1"
 
-// newWorld makes all that follows from a spawn, with a child's run that ended so.
-func newWorld(c spawn, status, reason string) *world {
+// newFixture returns the rows and posts of a spawn whose child's run ended with this status.
+func newFixture(c spawn, status, reason string) *fixture {
 	c.tag, c.from, c.channel, c.agent = "#x#", requester, "webhook", "ops"
 	task := tasks[c.task]
-	w := &world{call: &c, peers: e2e.NewPeers(answer), story: &e2e.Story{}}
-	w.story.All = &e2e.Rows{Sessions: map[string]*abi.Session{requester: {Key: requester}}, Messages: map[string][]string{}}
-	answer, _ := json.Marshal(map[string]any{"status": "accepted", "runId": "r1", "childSessionKey": theChild})
-	w.story.Flow = &store.Flow{Status: store.FlowDone, Answer: answer, Step: 1}
+	f := &fixture{call: &c, peers: e2e.NewPeers(reply), rows: &e2e.FlowRows{}}
+	f.rows.All = &e2e.Rows{Sessions: map[string]*abi.Session{requester: {Key: requester}}, Messages: map[string][]string{}}
+	answer, _ := json.Marshal(map[string]any{"status": "accepted", "runId": "r1", "childSessionKey": childSession})
+	f.rows.Flow = &store.Flow{Status: store.FlowDone, Answer: answer, Step: 1}
 	if !c.deletes {
-		w.story.Flow.Step++
-		w.story.All.Sessions[theChild] = &abi.Session{
-			Key: theChild, SessionID: "s1", SpawnedBy: requester, Status: status, ArchivedAt: 1000 + archiveAfter.Milliseconds(),
+		f.rows.Flow.Step++
+		f.rows.All.Sessions[childSession] = &abi.Session{
+			Key: childSession, SessionID: "s1", SpawnedBy: requester, Status: status, ArchivedAt: 1000 + archiveAfter.Milliseconds(),
 		}
 	}
 	reply := ""
 	if status == abi.RunDone {
-		reply = c.says(task.work)
+		reply = c.fill(task.work)
 	}
-	w.run(store.Run{SessionKey: theChild, Group: abi.GroupSubagent, Message: c.message(), Status: status, Reply: reply, Error: reason})
+	f.run(store.Run{SessionKey: childSession, Group: abi.GroupSubagent, Message: c.message(), Status: status, Reply: reply, Error: reason})
 	switch {
-	case c.announce == toNobody:
-		w.story.Flow.Note = "done: stored only (so)"
-	case reply == silence:
-		w.story.Flow.Note = "done: silent"
+	case c.announce == announceNone:
+		f.rows.Flow.Note = "done: stored only (announce none)"
+	case reply == announceSkip:
+		f.rows.Flow.Note = "done: silent"
 	default:
-		w.announce(task, status, reason)
+		f.announce(task, status, reason)
 	}
-	w.story.Flow.Step += len(w.story.Runs)
-	return w
+	f.rows.Flow.Step += len(f.rows.Runs)
+	return f
 }
 
-func (w *world) announce(task task, status, reason string) {
-	c, said := w.call, store.Run{SessionKey: theChild, Group: abi.GroupNested, NoTools: true, Status: statusAfter(task.announce)}
-	if said.Status == abi.RunDone {
-		said.Reply = c.says(task.announce)
+func (f *fixture) announce(task task, status, reason string) {
+	c, announce := f.call, store.Run{SessionKey: childSession, Group: abi.GroupNested, NoTools: true, Status: statusAfter(task.announce)}
+	if announce.Status == abi.RunDone {
+		announce.Reply = c.fill(task.announce)
 	}
-	w.run(said)
-	result, notes := c.says(task.work), "-"
-	if said.Status == abi.RunDone {
-		result, notes = c.says(resultText), c.says(notesText)
+	f.run(announce)
+	result, notes := c.fill(task.work), "-"
+	if announce.Status == abi.RunDone {
+		result, notes = c.fill(resultText), c.fill(notesText)
 	}
 	if reason != "" {
 		notes += " (" + reason + ")"
 	}
 	text := "Status: " + statuses[status] + "\nResult: " + result + "\nNotes: " + notes + stats
 	switch {
-	case said.Reply == silence:
-		w.story.Flow.Note = "done: silent"
-	case c.announce == toParent:
-		w.run(store.Run{SessionKey: requester, Group: abi.GroupNested, Message: text, Status: abi.RunDone, Reply: heard(theChild)})
-		w.deliver(heard(theChild))
+	case announce.Reply == announceSkip:
+		f.rows.Flow.Note = "done: silent"
+	case c.announce == announceParent:
+		f.run(store.Run{SessionKey: requester, Group: abi.GroupNested, Message: text, Status: abi.RunDone, Reply: replyToReport(childSession)})
+		f.deliver(replyToReport(childSession))
 	default:
-		w.deliver(text)
+		f.deliver(text)
 	}
 }
 
-func (w *world) verify() []string {
+func (f *fixture) verify() []string {
 	var r e2e.Report
-	v := &verification{&r, w.story, w.peers, 2}
-	v.check(w.call)
-	w.peers.FailUnexpected(&r)
+	v := &verification{&r, f.rows, f.peers, 2}
+	v.check(f.call)
+	f.peers.CheckUnexpected(&r)
 	return r.Problems()
 }
 
-func TestSpawnThatIsRight(t *testing.T) {
-	for name, w := range map[string]*world{
-		"channel": newWorld(spawn{task: "do", announce: toChannel}, abi.RunDone, ""),
-		"parent":  newWorld(spawn{task: "do", announce: toParent}, abi.RunDone, ""),
-		"none":    newWorld(spawn{task: "do", announce: toNobody}, abi.RunDone, ""),
-		"deleted": newWorld(spawn{task: "do", announce: toChannel, deletes: true}, abi.RunDone, ""),
-		"mute":    newWorld(spawn{task: "mute", announce: toChannel}, abi.RunDone, ""),
-		"hush":    newWorld(spawn{task: "hush", announce: toParent}, abi.RunDone, ""),
-		"bare":    newWorld(spawn{task: "bare", announce: toChannel}, abi.RunDone, ""),
-		"fail":    newWorld(spawn{task: "fail", announce: toChannel}, abi.RunFailed, e2e.ModelFailure),
-		"slow":    newWorld(spawn{task: "slow", announce: toParent}, abi.RunTimeout, "too long"),
+func TestVerifySpawn(t *testing.T) {
+	for name, f := range map[string]*fixture{
+		"channel":       newFixture(spawn{task: "do", announce: announceChannel}, abi.RunDone, ""),
+		"parent":        newFixture(spawn{task: "do", announce: announceParent}, abi.RunDone, ""),
+		"none":          newFixture(spawn{task: "do", announce: announceNone}, abi.RunDone, ""),
+		"deleted":       newFixture(spawn{task: "do", announce: announceChannel, deletes: true}, abi.RunDone, ""),
+		"skip":          newFixture(spawn{task: "skip", announce: announceChannel}, abi.RunDone, ""),
+		"skip-announce": newFixture(spawn{task: "skip-announce", announce: announceParent}, abi.RunDone, ""),
+		"fail-announce": newFixture(spawn{task: "fail-announce", announce: announceChannel}, abi.RunDone, ""),
+		"fail":          newFixture(spawn{task: "fail", announce: announceChannel}, abi.RunFailed, e2e.ModelFailure),
+		"slow":          newFixture(spawn{task: "slow", announce: announceParent}, abi.RunTimeout, "too long"),
 	} {
-		if got := w.verify(); len(got) > 0 {
+		if got := f.verify(); len(got) > 0 {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
-// Nothing that can be wrong with a spawn goes unnoticed.
-func TestSpawnThatIsWrong(t *testing.T) {
-	ok := spawn{task: "do", announce: toChannel}
-	parent := spawn{task: "do", announce: toParent}
-	gone := spawn{task: "do", announce: toChannel, deletes: true}
-	silent := spawn{task: "mute", announce: toChannel}
-	text := func(w *world, from, to string) {
-		d := w.story.Deliveries[0]
-		w.peers = e2e.NewPeers(answer)
+// The verification detects every deviation from a successful spawn.
+func TestVerifySpawnProblems(t *testing.T) {
+	ok := spawn{task: "do", announce: announceChannel}
+	parent := spawn{task: "do", announce: announceParent}
+	deleted := spawn{task: "do", announce: announceChannel, deletes: true}
+	skipped := spawn{task: "skip", announce: announceChannel}
+	text := func(f *fixture, from, to string) {
+		d := f.rows.Deliveries[0]
+		f.peers = e2e.NewPeers(reply)
 		d.Text = strings.ReplaceAll(d.Text, from, to)
-		w.peers.Take("webhook", d.Text, "d1")
+		f.peers.Receive("webhook", d.Text, "d1")
 	}
 	for name, test := range map[string]struct {
-		call  spawn
-		spoil func(*world)
+		call   spawn
+		change func(*fixture)
 	}{
-		"no flow's end":    {ok, func(w *world) { w.story.Flow.Status = store.FlowParked }},
-		"no run":           {ok, func(w *world) { w.story.Runs = nil }},
-		"child lost":       {ok, func(w *world) { w.story.Runs = w.story.Runs[1:] }},
-		"no announce run":  {ok, func(w *world) { w.story.Runs = w.story.Runs[:1] }},
-		"no parent's run":  {parent, func(w *world) { w.story.Runs = w.story.Runs[:2] }},
-		"two announces":    {ok, func(w *world) { w.run(*w.story.Runs[1]) }},
-		"two deliveries":   {ok, func(w *world) { w.deliver(w.story.Deliveries[0].Text) }},
-		"no delivery":      {ok, func(w *world) { w.story.Deliveries = nil }},
-		"undelivered":      {ok, func(w *world) { w.story.Deliveries[0].Status = store.DeliverySkipped }},
-		"elsewhere":        {ok, func(w *world) { w.story.Deliveries[0].SessionKey = theChild }},
-		"never arrived":    {ok, func(w *world) { w.peers = e2e.NewPeers(answer) }},
-		"posted besides":   {ok, func(w *world) { w.peers.Take("webhook", "hello", "") }},
-		"wrong status":     {ok, func(w *world) { text(w, "success", "error") }},
-		"no result":        {ok, func(w *world) { text(w, "result #x#", "-") }},
-		"no notes":         {ok, func(w *world) { text(w, "notes #x#", "-") }},
-		"two reports":      {ok, func(w *world) { text(w, "Notes:", "Status: success\nNotes:") }},
-		"another child":    {ok, func(w *world) { text(w, "session agent:ops", "session agent:cmd") }},
-		"another id":       {ok, func(w *world) { text(w, "id s1", "id s2") }},
-		"wrong in parent":  {parent, func(w *world) { w.story.Runs[2].Message = "Status: error" + stats }},
-		"not the parent":   {parent, func(w *world) { w.story.Runs[2].SessionKey = "agent:main:other" }},
-		"with tools":       {ok, func(w *world) { w.story.Runs[1].NoTools = false }},
-		"other group":      {ok, func(w *world) { w.story.Runs[0].Group = abi.GroupNested }},
-		"third attempt":    {ok, func(w *world) { w.story.Runs[0].Attempt = 3 }},
-		"given up early":   {ok, func(w *world) { w.story.Runs[1].Status, w.story.Runs[1].Error = abi.RunFailed, interrupted }},
-		"stored twice":     {ok, func(w *world) { w.story.All.Messages["r1"] = append(w.story.All.Messages["r1"], `{"role":"user"}`) }},
-		"not stored":       {ok, func(w *world) { w.story.All.Messages["r1"] = nil }},
-		"step taken twice": {ok, func(w *world) { w.story.Flow.Step++ }},
-		"not archived":     {ok, func(w *world) { w.story.All.Sessions[theChild].ArchivedAt = 0 }},
-		"archived early":   {ok, func(w *world) { w.story.All.Sessions[theChild].ArchivedAt-- }},
-		"child's status":   {ok, func(w *world) { w.story.All.Sessions[theChild].Status = abi.RunFailed }},
-		"another's child":  {ok, func(w *world) { w.story.All.Sessions[theChild].SpawnedBy = theChild }},
-		"child gone":       {ok, func(w *world) { delete(w.story.All.Sessions, theChild) }},
-		"not deleted":      {gone, func(w *world) { w.story.All.Sessions[theChild] = &abi.Session{Key: theChild} }},
-		"not forgotten":    {gone, func(w *world) { w.story.All.Messages["r1"] = []string{`{"role":"user"}`} }},
-		"not silent":       {silent, func(w *world) { w.deliver("here I am") }},
-		"silence unsaid":   {silent, func(w *world) { w.story.Flow.Note = "" }},
-		"not accepted":     {ok, func(w *world) { w.story.Flow.Answer = []byte(`{"status":"forbidden"}`) }},
+		"flow not ended":       {ok, func(f *fixture) { f.rows.Flow.Status = store.FlowParked }},
+		"no run":               {ok, func(f *fixture) { f.rows.Runs = nil }},
+		"no child's run":       {ok, func(f *fixture) { f.rows.Runs = f.rows.Runs[1:] }},
+		"no announce run":      {ok, func(f *fixture) { f.rows.Runs = f.rows.Runs[:1] }},
+		"no parent's run":      {parent, func(f *fixture) { f.rows.Runs = f.rows.Runs[:2] }},
+		"two announces":        {ok, func(f *fixture) { f.run(*f.rows.Runs[1]) }},
+		"two deliveries":       {ok, func(f *fixture) { f.deliver(f.rows.Deliveries[0].Text) }},
+		"no delivery":          {ok, func(f *fixture) { f.rows.Deliveries = nil }},
+		"undelivered":          {ok, func(f *fixture) { f.rows.Deliveries[0].Status = store.DeliverySkipped }},
+		"wrong session":        {ok, func(f *fixture) { f.rows.Deliveries[0].SessionKey = childSession }},
+		"not posted":           {ok, func(f *fixture) { f.peers = e2e.NewPeers(reply) }},
+		"unexpected post":      {ok, func(f *fixture) { f.peers.Receive("webhook", "hello", "") }},
+		"wrong status":         {ok, func(f *fixture) { text(f, "success", "error") }},
+		"no result":            {ok, func(f *fixture) { text(f, "result #x#", "-") }},
+		"no notes":             {ok, func(f *fixture) { text(f, "notes #x#", "-") }},
+		"two reports":          {ok, func(f *fixture) { text(f, "Notes:", "Status: success\nNotes:") }},
+		"another child":        {ok, func(f *fixture) { text(f, "session agent:ops", "session agent:cmd") }},
+		"another id":           {ok, func(f *fixture) { text(f, "id s1", "id s2") }},
+		"wrong report":         {parent, func(f *fixture) { f.rows.Runs[2].Message = "Status: error" + stats }},
+		"wrong parent":         {parent, func(f *fixture) { f.rows.Runs[2].SessionKey = "agent:main:other" }},
+		"with tools":           {ok, func(f *fixture) { f.rows.Runs[1].NoTools = false }},
+		"other group":          {ok, func(f *fixture) { f.rows.Runs[0].Group = abi.GroupNested }},
+		"third attempt":        {ok, func(f *fixture) { f.rows.Runs[0].Attempt = 3 }},
+		"attempt left":         {ok, func(f *fixture) { f.rows.Runs[1].Status, f.rows.Runs[1].Error = abi.RunFailed, interrupted }},
+		"stored twice":         {ok, func(f *fixture) { f.rows.All.Messages["r1"] = append(f.rows.All.Messages["r1"], `{"role":"user"}`) }},
+		"not stored":           {ok, func(f *fixture) { f.rows.All.Messages["r1"] = nil }},
+		"step taken twice":     {ok, func(f *fixture) { f.rows.Flow.Step++ }},
+		"not archived":         {ok, func(f *fixture) { f.rows.All.Sessions[childSession].ArchivedAt = 0 }},
+		"archived early":       {ok, func(f *fixture) { f.rows.All.Sessions[childSession].ArchivedAt-- }},
+		"child's status":       {ok, func(f *fixture) { f.rows.All.Sessions[childSession].Status = abi.RunFailed }},
+		"another's child":      {ok, func(f *fixture) { f.rows.All.Sessions[childSession].SpawnedBy = childSession }},
+		"child deleted":        {ok, func(f *fixture) { delete(f.rows.All.Sessions, childSession) }},
+		"not deleted":          {deleted, func(f *fixture) { f.rows.All.Sessions[childSession] = &abi.Session{Key: childSession} }},
+		"messages not deleted": {deleted, func(f *fixture) { f.rows.All.Messages["r1"] = []string{`{"role":"user"}`} }},
+		"announced":            {skipped, func(f *fixture) { f.deliver("here I am") }},
+		"no note":              {skipped, func(f *fixture) { f.rows.Flow.Note = "" }},
+		"not accepted":         {ok, func(f *fixture) { f.rows.Flow.Answer = []byte(`{"status":"forbidden"}`) }},
 	} {
-		w := newWorld(test.call, abi.RunDone, "")
-		test.spoil(w)
-		if got := w.verify(); len(got) == 0 {
-			t.Errorf("%s: not noticed", name)
+		f := newFixture(test.call, abi.RunDone, "")
+		test.change(f)
+		if got := f.verify(); len(got) == 0 {
+			t.Errorf("%s: no problem found", name)
 		}
 	}
 }
 
-// A run that was cut off for good is reported with the reason.
+// The report on a run that ended as interrupted contains the reason.
 func TestSpawnInterrupted(t *testing.T) {
 	reason := interrupted + ": the host ended"
-	w := newWorld(spawn{task: "do", announce: toChannel}, abi.RunFailed, reason)
-	w.story.Runs[0].Attempt = 2
-	if got := w.verify(); len(got) > 0 {
+	f := newFixture(spawn{task: "do", announce: announceChannel}, abi.RunFailed, reason)
+	f.rows.Runs[0].Attempt = 2
+	if got := f.verify(); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
-	w.story.Runs[0].Error = interrupted
-	if got := w.verify(); len(got) == 0 {
-		t.Error("a reason that is not the run's was not noticed")
+	f.rows.Runs[0].Error = interrupted
+	if got := f.verify(); len(got) == 0 {
+		t.Error("no problem found for a reason that differs from the run's")
 	}
 }
 
@@ -226,12 +226,12 @@ func TestSpawnAccepted(t *testing.T) {
 	}
 }
 
-// A load has calls of every kind, and all are of its own sessions.
-func TestSpawns(t *testing.T) {
-	l, choose := spawns(1), rand.New(rand.NewPCG(1, 0))
+// A load has calls of every kind, all of its own sessions.
+func TestSpawnLoad(t *testing.T) {
+	l, rng := spawns(1), rand.New(rand.NewPCG(1, 0))
 	seen := map[string]bool{}
 	for range 5000 {
-		c := l.next("#x#", choose).(*spawn)
+		c := l.next("#x#", rng).(*spawn)
 		seen[c.task], seen[c.announce] = true, true
 		if c.deletes {
 			seen["delete"] = true
@@ -239,8 +239,8 @@ func TestSpawns(t *testing.T) {
 		if c.channel == "" {
 			seen["no channel"] = true
 		}
-		if c.announce == toNobody && c.deletes {
-			t.Fatal("a result that nobody would ever see")
+		if c.announce == announceNone && c.deletes {
+			t.Fatal("a deleted child without an announce")
 		}
 		if !slices.ContainsFunc(l.sessions, func(s *abi.Session) bool { return s.Key == c.from && s.DeliveryContext.Channel == c.channel }) {
 			t.Fatalf("%s spawns to %q", c.from, c.channel)

@@ -8,19 +8,19 @@ import (
 	"github.com/parley-wasm/parley/host/internal/e2e"
 )
 
-// state is the state of an exchange while all its processes are killed or stopped.
+// state is the state of a trial while all its processes are killed or stopped.
 type state struct {
-	running  int      // runs whose attempt is under way
-	claimed  bool     // the announce was about to be posted
-	posted   bool     // it has arrived
-	recorded bool     // and that is stored, or anything else that ends a delivery
-	rows     []string // everything that is stored
-	asked    int      // requests of the model
+	running  int      // runs with an active attempt
+	claimed  bool     // a process has claimed the delivery of the announce
+	posted   bool     // the announce has arrived
+	recorded bool     // the delivery has ended in the store
+	rows     []string // all rows of the store
+	requests int      // to the model
 	arrived  int      // posts
 }
 
-func (e *exchange) state(ctx context.Context) (*state, error) {
-	rows, err := e2e.ReadRows(ctx, e.database())
+func (t *trial) state(ctx context.Context) (*state, error) {
+	rows, err := e2e.ReadRows(ctx, t.database())
 	if err != nil {
 		return nil, err
 	}
@@ -34,12 +34,12 @@ func (e *exchange) state(ctx context.Context) (*state, error) {
 		s.claimed = s.claimed || d.Attempts > 0
 		s.recorded = s.recorded || d.Ended()
 	}
-	s.asked, s.arrived = e.peers.Counts()
+	s.requests, s.arrived = t.peers.Counts()
 	s.posted = s.arrived > 0
 	return s, nil
 }
 
-// changes returns the rows that exist now alone, or existed before alone.
+// changes returns the rows that are only in s or only in before.
 func (s *state) changes(before *state) (lines []string) {
 	for _, l := range s.rows {
 		if !slices.Contains(before.rows, l) {
@@ -54,33 +54,33 @@ func (s *state) changes(before *state) (lines []string) {
 	return lines
 }
 
-// between reports whether the announce was posted and that was not recorded.
-func (s *state) between() bool { return s.posted && !s.recorded }
+// unrecorded reports whether the announce was posted but not recorded.
+func (s *state) unrecorded() bool { return s.posted && !s.recorded }
 
-// judge compares the counted posts and attempts of an exchange with its state when it was
-// disturbed. Only what was posted and not recorded is posted again. An unaware process
-// is one that was stopped with the claim of the announce, for so short a time that it
-// cannot know what happened meanwhile: it may post after its successor has.
-func (s *state) judge(r *e2e.Report, drops, unaware bool) {
-	least, most := 0, 0
-	if s.between() {
-		least, most = 1, 1
+// check compares the counted posts and attempts of a trial with its state when the process
+// was halted. Exactly the posts that were made but not recorded must be repeated. unaware
+// means that a process was stopped for less than its lease: if it had claimed the announce,
+// it cannot detect its successor, and may post after it.
+func (s *state) check(r *e2e.Report, drops, unaware bool) {
+	minimum, maximum := 0, 0
+	if s.unrecorded() {
+		minimum, maximum = 1, 1
 	}
 	if unaware && s.claimed && !s.posted {
-		most++
+		maximum++
 	}
 	reposts := r.Counted(countReposts)
-	if reposts < least || reposts > most {
-		r.Fail("posted again %d times, want %d to %d (posted %v, recorded %v)", reposts, least, most, s.posted, s.recorded)
+	if reposts < minimum || reposts > maximum {
+		r.Fail("%d repeated posts, want %d to %d (posted %v, recorded %v)", reposts, minimum, maximum, s.posted, s.recorded)
 	}
-	seen := reposts
+	repeats := reposts
 	if drops {
-		seen = 0
+		repeats = 0
 	}
-	if n := r.Counted(countRepeats); n != seen {
-		r.Fail("%d messages were seen twice, want %d", n, seen)
+	if n := r.Counted(countRepeats); n != repeats {
+		r.Fail("%d repeated messages, want %d", n, repeats)
 	}
 	if retries, ended := r.Counted(countRetries), r.Counted(countInterrupted); retries+ended != s.running {
-		r.Fail("%d second attempts, and %d runs interrupted for good, but %d were under way", retries, ended, s.running)
+		r.Fail("%d second attempts and %d runs that ended as interrupted, but %d runs were active", retries, ended, s.running)
 	}
 }

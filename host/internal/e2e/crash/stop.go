@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	atOnce  = 3                      // exchanges that do something
-	overdue = time.Second            // beyond a lease
-	window  = 400 * time.Millisecond // in which a continued process does what it was about to do
+	maxActive   = 3                      // trials with an active process
+	leaseMargin = time.Second            // added to a lease
+	resumeTime  = 400 * time.Millisecond // for a continued process to do its next action
 )
 
-// stop runs an exchange for each of the points, in which the gateway process is stopped
-// before or after it while another one takes the database over, and then continued. The
-// lock on the database does not allow that. This is the case in which the lock fails, or does
-// not reach: a machine that slept, a network file system.
+// stop runs trials for each point, in which the gateway process is stopped before or after
+// the point, another process takes over the database, and the first one is continued.
+// Normally the lock on the database prevents this; the trials cover a lock that fails or has
+// no effect, as on a machine that slept or on a network file system.
 //
-// Each point comes twice. In the first round the stopped process is continued while its
-// successor is at work, and by its own clock still holds everything that it held. In
-// the second it was stopped past its lease: it must not even ask or post.
+// Each point is used in two rounds. In the first, the stopped process is continued while its
+// successor is working, and by its own clock still has its leases. In the second, it is
+// stopped for longer than its lease, and must then neither call the model nor post.
 func (s *scenario) stop(ctx context.Context, points []string, r *e2e.Report) (want int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
-	turn := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxActive)
 	for _, pastLease := range []bool{false, true} {
 		halts := s.halts(points)
 		if s.only == "" {
-			// A process has no successor until it has taken the database over itself.
+			// Before its first commit a process has not yet taken over the database.
 			halts = append(halts[1:], nil)
 		}
 		for i, h := range halts {
 			want++
 			all.Go(func() {
-				st := &stoppage{name: fmt.Sprintf("stop-%v-%d", pastLease, i), pastLease: pastLease, turn: turn}
-				if st.atWork = h == nil; h != nil {
+				st := &stoppage{name: fmt.Sprintf("stop-%v-%d", pastLease, i), pastLease: pastLease, slots: slots}
+				if st.duringAgent = h == nil; h != nil {
 					st.halt = *h
 				}
-				if err := s.disturb(ctx, r, st.name, "stopped "+st.String(), st.atWork, func(e *exchange) (bool, error) { return st.run(ctx, e) }); err != nil {
+				if err := s.retry(ctx, r, st.name, "stopped "+st.String(), st.duringAgent, func(t *trial) (bool, error) { return st.run(ctx, t) }); err != nil {
 					cancel(err)
 				}
 			})
@@ -54,19 +54,19 @@ func (s *scenario) stop(ctx context.Context, points []string, r *e2e.Report) (wa
 	return want, context.Cause(ctx)
 }
 
-// stoppage is how the first process of an exchange is stopped.
+// stoppage defines how the first process of a trial is stopped.
 type stoppage struct {
-	name      string
-	halt      halt
-	atWork    bool // while its agent works, in place of a point
-	pastLease bool // until its lease has ended
-	turn      chan struct{}
+	name        string
+	halt        halt
+	duringAgent bool          // while an agent runs, instead of at a point
+	pastLease   bool          // for longer than its lease
+	slots       chan struct{} // limits the active trials
 }
 
 func (st *stoppage) String() string {
 	where, when := st.halt.String(), "within its lease"
-	if st.atWork {
-		where = "at work"
+	if st.duringAgent {
+		where = "while an agent was running"
 	}
 	if st.pastLease {
 		when = "past its lease"
@@ -74,82 +74,82 @@ func (st *stoppage) String() string {
 	return where + ", continued " + when
 }
 
-// run reports whether the first process was stopped, and continued in time.
-func (st *stoppage) run(ctx context.Context, e *exchange) (stopped bool, err error) {
-	st.turn <- struct{}{}
-	endTurn := sync.OnceFunc(func() { <-st.turn })
-	defer endTurn()
-	first, stopped, err := st.stopFirst(ctx, e)
+// run runs the trial. It returns false if the first process was not stopped, or not
+// continued in time.
+func (st *stoppage) run(ctx context.Context, t *trial) (stopped bool, err error) {
+	st.slots <- struct{}{}
+	release := sync.OnceFunc(func() { <-st.slots })
+	defer release()
+	first, stopped, err := st.stopFirst(ctx, t)
 	if err != nil || !stopped {
 		return false, err
 	}
-	defer first.Kill() // unless it has ended
-	until := time.Now().Add(work.DefaultLease + overdue)
-	e.Count(countStops, 1)
-	before, err := e.state(ctx)
+	defer first.Kill() // no effect if it has ended
+	until := time.Now().Add(work.DefaultLease + leaseMargin)
+	t.Count(countStops, 1)
+	before, err := t.state(ctx)
 	if err != nil {
 		return true, err
 	}
 	continued := true
 	if st.pastLease {
-		err = st.continueAfter(ctx, e, first, until, endTurn)
+		err = st.continueAfter(ctx, t, first, until, release)
 	} else {
-		continued, err = st.continueAmid(ctx, e, first)
+		continued, err = st.continueDuring(ctx, t, first)
 	}
 	if err != nil || !continued {
 		return continued, err
 	}
-	return true, e.verify(ctx, before, !st.pastLease)
+	return true, t.verify(ctx, before, !st.pastLease)
 }
 
-// continueAfter continues the first process when its successor is done. Meanwhile it lets
-// another exchange have the turn, and does not wait for a new one: first must not exceed
-// its limit.
-func (st *stoppage) continueAfter(ctx context.Context, e *exchange, first *e2e.Process, until time.Time, endTurn func()) error {
-	if err := e.finish(ctx, "second"); err != nil {
+// continueAfter continues the first process at until, after its successor has ended. It
+// releases its slot before it waits, and needs no new one: first must not exceed its limit.
+func (st *stoppage) continueAfter(ctx context.Context, t *trial, first *e2e.Process, until time.Time, release func()) error {
+	if err := t.finish(ctx, "second"); err != nil {
 		return err
 	}
-	endTurn()
-	return errors.Join(e2e.Sleep(ctx, time.Until(until)), st.continueFirst(ctx, e, first))
+	release()
+	return errors.Join(e2e.Sleep(ctx, time.Until(until)), st.continueFirst(ctx, t, first))
 }
 
-// continueAmid continues the first process while its successor is stopped at its first
-// execution of an agent, if it has one. It returns false when the successor was stopped
-// for so long that it may have lost its claim too.
-func (st *stoppage) continueAmid(ctx context.Context, e *exchange, first *e2e.Process) (bool, error) {
-	second, err := e.start(ctx, "second", halt{At: pointAgent, Stop: true})
+// continueDuring continues the first process while its successor is stopped at its first
+// execution of an agent, or after the successor has ended without one. It returns false if
+// the successor was stopped for so long that it may have lost its own claims.
+func (st *stoppage) continueDuring(ctx context.Context, t *trial, first *e2e.Process) (bool, error) {
+	second, err := t.start(ctx, "second", halt{At: pointAgent, Stop: true})
 	if err != nil {
 		return true, err
 	}
-	amid, err := second.Stopped()
+	stopped, err := second.Stopped()
 	if err != nil {
 		return true, err
 	}
 	since := time.Now()
-	err = st.continueFirst(ctx, e, first)
-	if !amid || err != nil {
+	err = st.continueFirst(ctx, t, first)
+	if !stopped || err != nil {
 		return true, errors.Join(err, second.Kill())
 	}
-	if time.Since(since) > work.DefaultLease/2 && len(e.Problems()) == 0 {
+	if time.Since(since) > work.DefaultLease/2 && len(t.Problems()) == 0 {
 		return false, second.Kill()
 	}
 	return true, errors.Join(second.Signal(syscall.SIGCONT), second.Finish())
 }
 
-// stopFirst starts a gateway process and returns when it has stopped, or false when it has
-// ended without.
-func (st *stoppage) stopFirst(ctx context.Context, e *exchange) (p *e2e.Process, stopped bool, err error) {
+// stopFirst starts a gateway process and blocks until it has stopped. It returns false if
+// the process ended instead.
+func (st *stoppage) stopFirst(ctx context.Context, t *trial) (p *e2e.Process, stopped bool, err error) {
 	h := st.halt
 	h.Stop, h.PastLease = true, st.pastLease
-	if st.atWork {
-		e.peers.Hold = make(chan struct{})
-		defer close(e.peers.Hold) // the answer arrives at a stopped process
+	if st.duringAgent {
+		t.peers.Hold = make(chan struct{})
+		defer close(t.peers.Hold) // the reply arrives while the process is stopped
 	}
-	if p, err = e.start(ctx, "first", h); err != nil {
+	if p, err = t.start(ctx, "first", h); err != nil {
 		return nil, false, err
 	}
-	if st.atWork {
-		if err := errors.Join(e.agentAtWork(ctx, p), p.Signal(syscall.SIGUSR1)); err != nil {
+	if st.duringAgent {
+		if err := errors.Join(t.waitForAgent(ctx, p), p.Signal(syscall.SIGUSR1)); err != nil {
 			return nil, false, err
 		}
 	}
@@ -157,28 +157,28 @@ func (st *stoppage) stopFirst(ctx context.Context, e *exchange) (p *e2e.Process,
 	return p, stopped, err
 }
 
-// continueFirst continues the process that was stopped, and fails when that changes
-// anything.
-func (st *stoppage) continueFirst(ctx context.Context, e *exchange, first *e2e.Process) error {
-	before, err := e.state(ctx)
+// continueFirst continues the stopped process and then ends it. It adds a problem if the
+// process has changed anything.
+func (st *stoppage) continueFirst(ctx context.Context, t *trial, first *e2e.Process) error {
+	before, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(first.Signal(syscall.SIGCONT), e2e.Sleep(ctx, window)); err != nil {
+	if err := errors.Join(first.Signal(syscall.SIGCONT), e2e.Sleep(ctx, resumeTime)); err != nil {
 		return err
 	}
 	if err := errors.Join(first.Signal(syscall.SIGTERM), first.Finish()); err != nil {
-		e.Fail("when it was continued, %v", err)
+		t.Fail("after it was continued: %v", err)
 	}
-	after, err := e.state(ctx)
+	after, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
 	for _, line := range after.changes(before) {
-		e.Fail("the process that was stopped changed what is stored: %s", line)
+		t.Fail("the stopped process changed a stored row: %s", line)
 	}
-	if st.pastLease && (after.asked != before.asked || after.arrived != before.arrived) {
-		e.Fail("a process that was stopped past its lease asked the model %d times and posted %d times", after.asked-before.asked, after.arrived-before.arrived)
+	if st.pastLease && (after.requests != before.requests || after.arrived != before.arrived) {
+		t.Fail("a process that was stopped past its lease called the model %d times and posted %d times", after.requests-before.requests, after.arrived-before.arrived)
 	}
 	return nil
 }

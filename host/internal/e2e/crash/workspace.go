@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	archiveAfter = 24 * time.Hour // from the end of a child's run until it is archived
-	maxChildren  = 5              // that a session may have at work
+	archiveAfter = 24 * time.Hour // from the end of a child's run to its archiving
+	maxChildren  = 5              // active children of a session
 )
 
-// workspace is a folder with a database and a configuration.
+// workspace is a folder that contains a database and a configuration.
 type workspace struct {
 	dir      string
-	sessions []*abi.Session // stored at first
-	attempts int            // that a run may have
-	hangs    bool           // the first command that an agent runs never ends
+	sessions []*abi.Session // stored by create
+	attempts int            // maximum of a run
+	hangs    bool           // the first command of an agent never ends
 }
 
-// session returns a session whose channel, if it has one, posts to a destination of this
-// number.
+// session returns a session. Unless channel is empty, its destination is this number at
+// the channel.
 func session(key, channel string, to int) *abi.Session {
 	s := &abi.Session{Key: key, SessionID: "s-" + key, UpdatedAt: 1}
 	if channel != "" {
@@ -42,19 +42,18 @@ func session(key, channel string, to int) *abi.Session {
 func (w *workspace) database() string { return filepath.Join(w.dir, "parley.db") }
 func (w *workspace) config() string   { return filepath.Join(w.dir, "parley.json5") }
 
-// cache is the folder of compiled modules, which all workspaces share.
+// cache returns the folder of compiled modules, which all workspaces share.
 func (w *workspace) cache() string { return filepath.Join(w.dir, "..", "..", "cache") }
 
-// trace is the file to which a process writes the points that it passes.
+// trace returns the file to which a process writes its points.
 func (w *workspace) trace(name string) string { return filepath.Join(w.dir, name+".trace") }
 
-// agents is the folder in which the processes of the command agent leave their ids and
-// tokens.
+// agents returns the folder in which the processes of the command agent record their ids
+// and tokens.
 func (w *workspace) agents() string { return filepath.Join(w.dir, "agents") }
 
-// create writes the configuration, and a database with the sessions. A host finds the
-// plugin's module for the first time and stores that before it works for a caller: create
-// lets one do so, because that is not what is disturbed.
+// create writes the configuration, and a database with the sessions. It also starts and
+// closes a host, which stores its plugin module, so that this commit is not a point.
 func (w *workspace) create(ctx context.Context, peers *e2e.Peers) error {
 	for _, dir := range []string{w.dir, w.cache(), w.agents()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -23,19 +23,19 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// question is a call, and how many rows or messages its result has.
-type question struct {
+// request is a call, and the number of rows or messages in its result.
+type request struct {
 	tool, args, counted string
 	want                int64
 }
 
-// One call of a hundred asks for much, because that makes memory grow.
+// Every hundredth request has a large result, which makes memory grow.
 var (
-	little = question{abi.ToolList, `{"limit": 1}`, "sessions.#", 1}
-	much   = question{abi.ToolHistory, `{"sessionKey": "current", "limit": 100}`, "messages.#", 100}
+	small = request{abi.ToolList, `{"limit": 1}`, "sessions.#", 1}
+	large = request{abi.ToolHistory, `{"sessionKey": "current", "limit": 100}`, "messages.#", 100}
 )
 
-// soakGo calls a host with a store, from two callers for each core.
+// soakGo calls a host with a store, from two concurrent callers per core.
 func soakGo(ctx context.Context, dir string, steps int, m *memory) error {
 	return e2e.WithStore(ctx, filepath.Join(dir, "parley.db"), func(db *sqlite.DB) error { return soakHost(ctx, db, steps, m) })
 }
@@ -55,11 +55,11 @@ func soakHost(ctx context.Context, db *sqlite.DB, steps int, m *memory) (err err
 		for c := range callers {
 			group.Go(func() (err error) {
 				for step := c; step < steps/readings && err == nil; step += callers {
-					q := &little
+					r := &small
 					if step%100 == 0 {
-						q = &much
+						r = &large
 					}
-					err = q.ask(ctx, h)
+					err = r.send(ctx, h)
 				}
 				return err
 			})
@@ -67,8 +67,7 @@ func soakHost(ctx context.Context, db *sqlite.DB, steps int, m *memory) (err err
 		if err := group.Wait(); err != nil {
 			return err
 		}
-		// Without garbage.
-		debug.FreeOSMemory()
+		debug.FreeOSMemory() // resident memory must not include garbage
 		n, err := e2e.Resident(os.Getpid())
 		if err != nil {
 			return err
@@ -78,13 +77,13 @@ func soakHost(ctx context.Context, db *sqlite.DB, steps int, m *memory) (err err
 	return nil
 }
 
-func (q *question) ask(ctx context.Context, h *host.Host) error {
-	a, err := h.Call(ctx, &host.Call{Tool: q.tool, Args: []byte(q.args), Caller: abi.Caller{SessionKey: storegen.LongKey}})
+func (r *request) send(ctx context.Context, h *host.Host) error {
+	a, err := h.Call(ctx, &host.Call{Tool: r.tool, Args: []byte(r.args), Caller: abi.Caller{SessionKey: storegen.LongKey}})
 	if err != nil {
 		return err
 	}
-	if n := gjson.GetBytes(a.Result, q.counted).Int(); n != q.want {
-		return fmt.Errorf("%s %s: %d of what was asked for, want %d: %.200s", q.tool, q.args, n, q.want, a.Result)
+	if n := gjson.GetBytes(a.Result, r.counted).Int(); n != r.want {
+		return fmt.Errorf("%s %s: %d rows or messages, want %d: %.200s", r.tool, r.args, n, r.want, a.Result)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Command soak lets hosts run a million steps and checks their memory: the Go host, with
-// a store and several concurrent callers, and one plugin instance of the Extism SDK for
-// Node, which is not reset between steps. It fails if the memory at the end exceeds that
-// after the first tenth of the steps by more than a tenth.
+// Command soak runs a million steps in each of two hosts and checks their memory: the Go
+// host with a store and several concurrent callers, and one plugin instance of the Extism
+// SDK for Node, whose memory is not reset between steps. It fails if the memory at the end
+// exceeds the memory after the first tenth of the steps by more than a tenth.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 func main() { e2e.Main("soak", run) }
 
 var (
-	steps = flag.Int("steps", 1_000_000, "let each host run this many steps, a multiple of 1,000")
-	only  = flag.String("only", "", "run only the host go or node")
+	steps = flag.Int("steps", 1_000_000, "number of steps in each host, a multiple of 1,000")
+	only  = flag.String("only", "", "run only this host: go or node")
 )
 
 func run(ctx context.Context, dir string, r *e2e.Report) (err error) {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// readings are taken of each host.
+// readings is the number of readings of each host.
 const readings = 10
 
 // reading is the memory of a host after some steps.
 type reading struct {
 	Steps    int
-	Resident int // bytes of the process
-	Guest    int // bytes of the guest's own memory; 0: there is more than one guest
+	Resident int // resident bytes of the process
+	Guest    int // bytes of the guest's linear memory; 0: unknown, because there are several guests
 }
 
-// memory is the readings of a host, which it prints as they come.
+// memory collects the readings of a host and prints them.
 type memory struct {
 	out   io.Writer
 	begin time.Time
@@ -34,8 +34,8 @@ func (m *memory) add(v reading) {
 	fmt.Fprintln(m.out)
 }
 
-// check fails if memory has grown: the process's by more than a tenth, or the
-// guest's at all.
+// check fails if memory has grown between the first and the last reading: that of the
+// process by more than a tenth, or that of the guest at all.
 func (m *memory) check() error {
 	if len(m.all) != readings {
 		return fmt.Errorf("%d readings, want %d", len(m.all), readings)

@@ -15,11 +15,11 @@ func TestCheck(t *testing.T) {
 		want        string
 	}{
 		{"flat", reading{Resident: 50 * mib, Guest: 1}, reading{Resident: 50 * mib, Guest: 1}, readings, ""},
-		{"less", reading{Resident: 50 * mib, Guest: 2}, reading{Resident: 40 * mib, Guest: 1}, readings, ""},
-		{"a tenth more", reading{Resident: 50 * mib}, reading{Resident: 55 * mib}, readings, ""},
-		{"more than that", reading{Resident: 50 * mib}, reading{Resident: 55*mib + 1}, readings, "resident memory grew"},
-		{"a page of the guest", reading{Resident: mib, Guest: 1 << 16}, reading{Resident: mib, Guest: 1 << 17}, readings, "the guest's memory grew"},
-		{"ended early", reading{Resident: mib}, reading{Resident: mib}, readings - 1, "9 readings, want 10"},
+		{"smaller", reading{Resident: 50 * mib, Guest: 2}, reading{Resident: 40 * mib, Guest: 1}, readings, ""},
+		{"a tenth larger", reading{Resident: 50 * mib}, reading{Resident: 55 * mib}, readings, ""},
+		{"over a tenth larger", reading{Resident: 50 * mib}, reading{Resident: 55*mib + 1}, readings, "resident memory grew"},
+		{"guest grew by a page", reading{Resident: mib, Guest: 1 << 16}, reading{Resident: mib, Guest: 1 << 17}, readings, "the guest's memory grew"},
+		{"reading missing", reading{Resident: mib}, reading{Resident: mib}, readings - 1, "9 readings, want 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory(io.Discard)

@@ -15,15 +15,15 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// replayed are the recordings whose last steps are run: most of the time the
-// first, and the second once in a hundred.
+// replayed are the recordings whose last steps are replayed: 99 times out of 100 the
+// first one, otherwise the second.
 var replayed = [...]string{"S2.1/limit-low", "S2.3/fifty-rows"}
 
 //go:embed node
 var node embed.FS
 
-// soakNode replays recorded steps in one plugin instance. It installs the SDK in a
-// directory outside of the checkout.
+// soakNode replays recorded steps in one plugin instance. It installs the SDK in dir,
+// outside of the checkout.
 func soakNode(ctx context.Context, dir string, steps int, m *memory) error {
 	if err := os.CopyFS(dir, node); err != nil {
 		return err
@@ -32,8 +32,8 @@ func soakNode(ctx context.Context, dir string, steps int, m *memory) error {
 	if err := install(ctx, dir); err != nil {
 		return err
 	}
-	// V8 doubles its nursery once in half a million steps, which is no leak: it has its
-	// size from the start here.
+	// V8 doubles its nursery once in half a million steps, which is not a leak. The flags
+	// fix its size.
 	args := []string{"--expose-gc", "--no-warnings", "--min-semi-space-size=4", "--max-semi-space-size=4", "soak.mjs", "parley.wasm", fmt.Sprint(steps)}
 	if err := os.WriteFile(filepath.Join(dir, "parley.wasm"), wasm.Parley, 0o600); err != nil {
 		return err
@@ -65,7 +65,7 @@ func install(ctx context.Context, dir string) error {
 	return nil
 }
 
-// replay runs the script and records what it prints.
+// replay runs the script and records the readings that it prints.
 func replay(ctx context.Context, dir string, args []string, m *memory) error {
 	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

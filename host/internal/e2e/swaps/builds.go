@@ -10,16 +10,16 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// builtIn is the build that is active at first: the plugin itself.
+// builtIn is the number of the plugin itself, which is active before the first swap.
 const builtIn = -1
 
-// ending is the end of the plugin's error about a session that does not exist. In place
-// of it a build says its number, in as many bytes.
+// ending is the end of the plugin's error about a session that does not exist. A build
+// has a text with its number instead, of the same length.
 const ending = "shows the sessions that do"
 
 var numbered = regexp.MustCompile(`answers here is build (\d{4})$`)
 
-// makeBuilds returns so many builds of the plugin.
+// makeBuilds returns n builds of the plugin.
 func makeBuilds(n int) (builds [][]byte, err error) {
 	if !bytes.Contains(wasm.Parley, []byte(ending)) {
 		return nil, fmt.Errorf("the plugin's error does not end with %q", ending)
@@ -31,7 +31,8 @@ func makeBuilds(n int) (builds [][]byte, err error) {
 	return builds, nil
 }
 
-// buildOf returns the build that gave an error about a session that does not exist.
+// buildOf returns the number of the build that returned this error about a session that
+// does not exist.
 func buildOf(text string) (int, error) {
 	if m := numbered.FindStringSubmatch(text); m != nil {
 		return strconv.Atoi(m[1])
@@ -39,5 +40,5 @@ func buildOf(text string) (int, error) {
 	if strings.HasSuffix(text, ending) {
 		return builtIn, nil
 	}
-	return 0, fmt.Errorf("an answer of no build: %q", text)
+	return 0, fmt.Errorf("unexpected error text: %q", text)
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/parley-wasm/parley/host/internal/storegen"
 )
 
-// callers are what the clients call while the plugin is swapped.
+// callers makes the clients' calls while the plugin is swapped.
 type callers struct {
 	*e2e.Report
 	gateway *e2e.Gateway
-	line    *timeline
+	builds  *timeline
 }
 
 // Counts of a report.
 const (
 	countCalls    = "calls"
-	countIdentify = "answersOfABuild" // each of a build that was active
+	countIdentify = "answersOfABuild" // each from a build that was active
 	countSends    = "sends"
-	countAcross   = "sendsAcrossASwap" // a swap began and ended between call and answer
+	countAcross   = "sendsAcrossASwap" // a swap started and ended between call and answer
 )
 
-// call makes a client's nth call: three clients of four read, the fourth sends.
+// call makes a client's nth call. Every fourth client sends, the others read.
 func (c *callers) call(l *e2e.Load, client, n int) error {
 	calls := []func(ctx context.Context, client, n int) error{c.identify, c.list, c.history}
 	if client%4 == 3 {
@@ -42,8 +42,8 @@ func (c *callers) tool(ctx context.Context, tool, args string) (gjson.Result, er
 	return gjson.GetBytes(body, "result.details"), err
 }
 
-// identify asks for a session that does not exist, and checks that the build that answers
-// was active.
+// identify requests a session that does not exist, and checks that the answering build was
+// active.
 func (c *callers) identify(ctx context.Context, _, _ int) error {
 	from := time.Now()
 	r, err := c.tool(ctx, abi.ToolHistory, `{"sessionKey": "agent:main:none"}`)
@@ -52,8 +52,8 @@ func (c *callers) identify(ctx context.Context, _, _ int) error {
 		return err
 	}
 	build, err := buildOf(r.Get("error").Str)
-	if err == nil && !c.line.active(build, from, until) {
-		err = fmt.Errorf("build %d answered, which was not active", build)
+	if err == nil && !c.builds.active(build, from, until) {
+		err = fmt.Errorf("build %d answered but was not active", build)
 	}
 	c.Count(countIdentify, 1)
 	return err
@@ -62,7 +62,7 @@ func (c *callers) identify(ctx context.Context, _, _ int) error {
 func (c *callers) list(ctx context.Context, _, _ int) error {
 	r, err := c.tool(ctx, abi.ToolList, `{"limit": 50, "messageLimit": 1}`)
 	if err == nil && len(r.Get("sessions").Array()) != 50 {
-		err = fmt.Errorf("a list without 50 sessions: %.200s", r.Raw)
+		err = fmt.Errorf("want a list of 50 sessions: %.200s", r.Raw)
 	}
 	return err
 }
@@ -71,12 +71,12 @@ func (c *callers) history(ctx context.Context, client, n int) error {
 	args := fmt.Sprintf(`{"sessionKey": %q, "limit": 50, "offset": %d}`, storegen.LongKey, (client*7919+n*131)%(messages/2))
 	r, err := c.tool(ctx, abi.ToolHistory, args)
 	if err == nil && len(r.Get("messages").Array()) == 0 {
-		err = fmt.Errorf("a history without messages: %.200s", r.Raw)
+		err = fmt.Errorf("want a history with messages: %.200s", r.Raw)
 	}
 	return err
 }
 
-// send sends a message and waits for the reply to it.
+// send sends a message and waits for the reply.
 func (c *callers) send(ctx context.Context, client, n int) error {
 	text := fmt.Sprintf("message %d of client %d", n, client)
 	from := time.Now()
@@ -85,10 +85,10 @@ func (c *callers) send(ctx context.Context, client, n int) error {
 		return err
 	}
 	if r.Get("status").Str != "ok" || r.Get("reply").Str != "heard: "+text {
-		return fmt.Errorf("a send of %q was answered: %.400s", text, r.Raw)
+		return fmt.Errorf("unexpected answer to the send of %q: %.400s", text, r.Raw)
 	}
 	c.Count(countSends, 1)
-	if c.line.swapped(from, time.Now()) {
+	if c.builds.swapped(from, time.Now()) {
 		c.Count(countAcross, 1)
 	}
 	return nil

@@ -1,13 +1,14 @@
-// Command swaps swaps the plugin of a gateway again and again while clients call it, and
-// checks every answer.
+// Command swaps swaps the plugin of a gateway repeatedly while clients call it, and checks
+// every answer.
 //
-// The builds are the plugin with another text in one of its answers, so that an answer
-// tells which of them gave it. A swap is POST /v1/plugins with the module's bytes and
-// digest. No compiled module is cached, so every swap takes the full path.
+// The builds are copies of the plugin with different texts in one of its answers, so that an
+// answer identifies its build. A swap is POST /v1/plugins with the module's bytes and digest.
+// Compiled modules are not cached, so every swap includes the compilation.
 //
-// It fails if a call fails, an answer comes from a build that was not active during the
-// call, a send does not end with its own reply, work is left open at the end, or resident
-// memory at the end exceeds that after the first swaps by more than a tenth.
+// The program fails if a call fails, if an answer comes from a build that was not active
+// during the call, if a send does not return its own reply, if work is open at the end, or
+// if the resident memory at the end exceeds the memory after the first swaps by more than a
+// tenth.
 package main
 
 import (
@@ -36,9 +37,9 @@ import (
 func main() { e2e.Main("swaps", run) }
 
 const (
-	targets  = 64     // sessions that are sent to
-	messages = 20_000 // of the longest session: more than the database's caches hold
-	page     = 200    // messages that one call gets while the caches are filled
+	targets  = 64     // sessions that receive messages
+	messages = 20_000 // of the longest session: larger than the database's caches
+	page     = 200    // messages per call while the caches are filled
 )
 
 func target(n int) string { return fmt.Sprintf("agent:ops:target%d", n) }
@@ -54,14 +55,14 @@ const configuration = `{
 }`
 
 var (
-	swaps   = flag.Int("swaps", 1000, "swap this often")
-	builds  = flag.Int("builds", 20, "swap among this many builds")
-	clients = flag.Int("clients", 8, "let this many clients call all the time")
+	swaps   = flag.Int("swaps", 1000, "number of swaps")
+	builds  = flag.Int("builds", 20, "number of builds")
+	clients = flag.Int("clients", 8, "number of clients")
 )
 
 func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
 	if *swaps < 1 || *builds < 2 || *clients < 1 {
-		return errors.New("there must be a swap, two builds and a client")
+		return errors.New("-swaps and -clients must be at least 1, -builds at least 2")
 	}
 	modules, err := makeBuilds(*builds)
 	if err != nil {
@@ -75,8 +76,8 @@ func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
 		return errors.Join(err, g.Stop())
 	}
 	s := &swapper{callers: callers{r, g, &timeline{}}}
-	s.line.begin(builtIn)
-	s.line.end()
+	s.builds.begin(builtIn)
+	s.builds.end()
 	load := e2e.StartLoad(ctx, *clients, s.call)
 	err = s.swapAll(load.Context(), modules, *swaps)
 	if err = errors.Join(load.Stop(), err); err != nil {
@@ -90,17 +91,17 @@ func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
 	if err != nil {
 		return err
 	}
-	rows.FailUnended(r)
+	rows.CheckEnded(r)
 	fmt.Printf("%d swaps among %d builds in %v: median %v, slowest %v\n", *swaps, *builds, sum(s.took).Round(time.Second),
 		median(s.took).Round(time.Millisecond), slices.Max(s.took).Round(time.Millisecond))
-	fmt.Printf("%d calls of %d clients meanwhile, none failed; %d answers named their build, each one that was active; %d sends, %d of them across a swap, all answered\n",
+	fmt.Printf("%d calls of %d clients, none failed; %d answers identified an active build; %d sends, %d of them across a swap, all answered\n",
 		r.Counted(countCalls), *clients, r.Counted(countIdentify), r.Counted(countSends), r.Counted(countAcross))
 	return checkMemory(s.resident)
 }
 
-// start starts a gateway whose database has a long session and targets.
+// start starts a gateway whose database has a long session and the targets.
 func start(ctx context.Context, dir string) (*e2e.Gateway, error) {
-	// The cache cannot be made: a file has its name.
+	// A file has the name of the cache folder, so the gateway cannot cache modules.
 	g := &e2e.Gateway{
 		Database: filepath.Join(dir, "parley.db"), Config: filepath.Join(dir, "parley.json5"),
 		Cache: filepath.Join(dir, "file"), Log: os.Stderr,
@@ -128,8 +129,8 @@ func start(ctx context.Context, dir string) (*e2e.Gateway, error) {
 	return g, g.Start(ctx)
 }
 
-// fillCaches reads as much as the database's caches hold, with as many readers as there
-// will be clients, so that the growth of a cache does not look like that of a swap.
+// fillCaches fills the database's caches, with as many readers as there will be clients, so
+// that memory does not grow because of the caches during the swaps.
 func fillCaches(ctx context.Context, g *e2e.Gateway, readers int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range readers {
@@ -143,7 +144,7 @@ func fillCaches(ctx context.Context, g *e2e.Gateway, readers int) error {
 	return group.Wait()
 }
 
-const progress = 10 * time.Second // between two lines
+const progressInterval = 10 * time.Second
 
 // swapper swaps builds while clients call.
 type swapper struct {
@@ -164,7 +165,7 @@ func (s *swapper) swapAll(ctx context.Context, builds [][]byte, swaps int) error
 			return err
 		}
 		s.resident = append(s.resident, mb)
-		if time.Since(printed) > progress {
+		if time.Since(printed) > progressInterval {
 			printed = time.Now()
 			fmt.Fprintf(os.Stderr, "%d of %d swaps, %.0f MB resident\n", n+1, swaps, mb)
 		}
@@ -175,35 +176,35 @@ func (s *swapper) swapAll(ctx context.Context, builds [][]byte, swaps int) error
 func (s *swapper) swap(ctx context.Context, build int, bytes []byte) error {
 	digest := module.Digest(bytes)
 	begin := time.Now()
-	s.line.begin(build)
+	s.builds.begin(build)
 	status, answer, err := s.gateway.Post(ctx, "/v1/plugins?digest="+url.QueryEscape(digest), "application/wasm", "", bytes)
 	if err != nil {
 		return err
 	}
-	s.line.end()
+	s.builds.end()
 	s.took = append(s.took, time.Since(begin))
 	s.Count("swaps", 1)
 	if status != http.StatusOK || gjson.GetBytes(answer, "active.digest").Str != digest || gjson.GetBytes(answer, "same").Bool() {
-		return fmt.Errorf("to %s was answered %d: %.400s", digest, status, answer)
+		return fmt.Errorf("swap to %s: status %d: %.400s", digest, status, answer)
 	}
 	return nil
 }
 
 const (
-	settled = 50  // swaps after which memory must not grow any more …
-	growth  = 1.1 // … beyond this many times what it was
-	window  = 20  // swaps whose median is compared
+	settled = 50  // swaps before the first measurement
+	growth  = 1.1 // maximum ratio of the last measurement to the first
+	window  = 20  // swaps per measurement, which is their median
 )
 
-// checkMemory compares the memory after the first swaps with that after the last.
+// checkMemory compares the memory after the last swaps with the memory after the first ones.
 func checkMemory(resident []float64) error {
 	n := len(resident)
 	if n < settled+window {
-		fmt.Printf("resident memory at the end: %.0f MB; it is compared from %d swaps on\n", resident[n-1], settled+window)
+		fmt.Printf("resident memory at the end: %.0f MB; the comparison needs %d swaps\n", resident[n-1], settled+window)
 		return nil
 	}
 	first, last := median(resident[settled-window/2:settled+window/2]), median(resident[n-window:])
-	fmt.Printf("resident memory: %.0f MB after %d swaps, %.0f MB after %d: %+.0f MB, %.2f times as much\n", first, settled, last, n, last-first, last/first)
+	fmt.Printf("resident memory: %.0f MB after %d swaps, %.0f MB after %d: %+.0f MB, factor %.2f\n", first, settled, last, n, last-first, last/first)
 	if last > first*growth {
 		return fmt.Errorf("memory has grown from %.0f to %.0f MB", first, last)
 	}

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// timeline is which build was active when. It is safe for concurrent use.
+// timeline records when each build was active. It is safe for concurrent use.
 type timeline struct {
 	mu    sync.Mutex
 	spans []span
 }
 
-// span is the longest time for which a build may have been active: from before the
-// swap to it was asked for, until the swap to the next one was answered.
+// span is the time in which a build may have been active: from the request of the swap to
+// it until the reply to the next swap.
 type span struct {
 	build       int
-	from, until time.Time // until: zero while it lasts
+	from, until time.Time // until is zero while the build is active
 }
 
-// begin says that a build is about to be active.
+// begin records the request of a swap to a build.
 func (t *timeline) begin(build int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spans = append(t.spans, span{build: build, from: time.Now()})
 }
 
-// end says that the last build that began is active, and no other.
+// end records that this swap has ended: no other build is active.
 func (t *timeline) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -35,7 +35,7 @@ func (t *timeline) end() {
 	}
 }
 
-// active reports whether a build was active at some time in between.
+// active reports whether a build may have been active at some time between from and until.
 func (t *timeline) active(build int, from, until time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,7 @@ func (t *timeline) active(build int, from, until time.Time) bool {
 	})
 }
 
-// swapped reports whether a swap began and ended in between.
+// swapped reports whether a swap started and ended between from and until.
 func (t *timeline) swapped(from, until time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,7 +18,7 @@ func TestTimeline(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		line.end() // builtIn until 15
 		time.Sleep(5 * time.Second)
-		line.begin(2) // from 20, and it stays under way
+		line.begin(2) // from 20, without an end
 		for _, c := range []struct {
 			build, from, until int
 			want               bool

@@ -3,8 +3,9 @@
 //
 //   node --expose-gc soak.mjs MODULE STEPS EXCHANGE…
 //
-// The exchanges are as in testdata/recordings; of a hundred steps one takes the
-// last of them, the others the first. Every output is compared.
+// An exchange is a file with one exchange of a recording in testdata/recordings. Every
+// hundredth step replays the last of them, the other steps the first. Every output is
+// compared.
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import createPlugin from "@extism/extism";
@@ -18,10 +19,10 @@ const exchanges = files.map((file) => {
 
 let replies = [];
 let next = 0;
-const family = (call) => call.store(replies[next++]);
+const hostFunction = (call) => call.store(replies[next++]);
 const plugin = await createPlugin(
   { wasm: [{ data: readFileSync(module) }] },
-  { functions: { "extism:host/user": { store: family, agent: family, deliver: family } } },
+  { functions: { "extism:host/user": { store: hostFunction, agent: hostFunction, deliver: hostFunction } } },
 );
 const { memory } = (await plugin.getInstance()).exports;
 
@@ -30,17 +31,17 @@ for (let step = 1; step <= steps; step++) {
   replies = x.replies;
   next = 0;
   const text = (await plugin.call(x.name, x.input)).text();
-  // This SDK keeps the blocks of all calls until it is told otherwise, and fails
-  // when there are 32,768.
+  // This SDK keeps the memory blocks of all calls until reset is called, and fails at
+  // 32,768 blocks.
   await plugin.reset();
-  // The first output is compared with the record, and the others with the first.
+  // The first output is compared with the recording, the others with the first.
   if (x.text === undefined) {
-    if (!isDeepStrictEqual(JSON.parse(text), x.output)) throw new Error(`the output is not what was recorded: ${text}`);
+    if (!isDeepStrictEqual(JSON.parse(text), x.output)) throw new Error(`the output differs from the recording: ${text}`);
     x.text = text;
   } else if (text !== x.text) {
-    throw new Error(`step ${step}: another output than before: ${text}`);
+    throw new Error(`step ${step}: the output differs from earlier steps: ${text}`);
   }
-  if (next !== replies.length) throw new Error(`step ${step}: ${next} host calls, ${replies.length} were recorded`);
+  if (next !== replies.length) throw new Error(`step ${step}: ${next} host calls, want ${replies.length}`);
   if (step % (steps / 10) === 0) {
     globalThis.gc();
     console.log(JSON.stringify({ steps: step, resident: process.memoryUsage.rss(), guest: memory.buffer.byteLength }));
