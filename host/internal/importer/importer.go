@@ -38,7 +38,7 @@ type importer struct {
 	writer  *writer
 	log     *slog.Logger
 	maxLine int
-	view    store.Snapshot // of the store before the import; reopened periodically
+	view    store.Snapshot // to look up stored sessions; reopened periodically
 	lookups int            // of sessions in view
 }
 

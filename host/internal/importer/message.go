@@ -43,7 +43,7 @@ func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held boo
 		m.JSON = bytes.Clone(doc)
 	}
 	r.im.writer.message(r.entry.Session.Key, m)
-	r.taken++
+	r.messages++
 	return held
 }
 

@@ -29,7 +29,7 @@ func TestReimportUnchanged(t *testing.T) {
 	if again.Transcripts.Read != 0 || again.Transcripts.Unchanged != first.Transcripts.Read {
 		t.Errorf("transcripts read again: %+v", again.Transcripts)
 	}
-	if again.Transcripts.Known == 0 {
+	if again.Transcripts.KnownProblems == 0 {
 		t.Error("the second report does not count the problems of unchanged transcripts")
 	}
 	if diff := cmp.Diff(before, m.dump("")); diff != "" {

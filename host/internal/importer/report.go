@@ -81,10 +81,10 @@ type Counts struct {
 
 // Transcripts counts transcript files.
 type Transcripts struct {
-	Read      int `json:"read"`
-	Unchanged int `json:"unchanged"` // since an earlier import; not read again
-	Known     int `json:"known"`     // problems reported when the unchanged files were read
-	Missing   int `json:"missing"`
+	Read          int `json:"read"`
+	Unchanged     int `json:"unchanged"` // since an earlier import; not read again
+	KnownProblems int `json:"known"`     // problems reported when the unchanged files were read
+	Missing       int `json:"missing"`
 }
 
 // Problem describes a skipped or normalised record, or a note.

@@ -21,8 +21,8 @@ func (r *Report) WriteSummary(w io.Writer, perKind int) error {
 	writeCounts(b, "other lines", r.Lines)
 	writeCounts(b, "old copies", r.Ignored)
 	writeCounts(b, "repairs", r.Repairs)
-	if r.Transcripts.Known > 0 {
-		fmt.Fprintf(b, "  known        %d problems in unchanged transcripts, reported when they were read\n", r.Transcripts.Known)
+	if r.Transcripts.KnownProblems > 0 {
+		fmt.Fprintf(b, "  known        %d problems in unchanged transcripts, reported when they were read\n", r.Transcripts.KnownProblems)
 	}
 	for _, note := range []bool{false, true} {
 		kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Totals)), func(k string) bool { return IsNote(k) != note })

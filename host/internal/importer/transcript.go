@@ -28,11 +28,11 @@ var otherLines = map[string]bool{
 
 // reader passes one transcript's messages to the writer.
 type reader struct {
-	im    *importer
-	file  string
-	entry *entry
-	ids   map[[16]byte]int // number of lines by id, or by content if they have no id
-	taken int              // messages
+	im       *importer
+	file     string
+	entry    *entry
+	ids      map[[16]byte]int // number of message lines by id, or by content if they have no id
+	messages int              // imported
 }
 
 // readTranscript reads the entry's transcript into the store, unless its bookmark
@@ -58,7 +58,7 @@ func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 	im.report.Bytes += size
 	if old.sameFile(now) {
 		im.report.Transcripts.Unchanged++
-		im.report.Transcripts.Known += old.Problems
+		im.report.Transcripts.KnownProblems += old.Problems
 		im.report.Messages.Unchanged += old.Messages
 		im.meter.Messages += old.Messages
 		im.meter.add(e.Size)
@@ -73,7 +73,7 @@ func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 	if err != nil || !whole {
 		return err
 	}
-	now.Messages, now.Problems = r.taken, im.report.total()-before
+	now.Messages, now.Problems = r.messages, im.report.total()-before
 	im.writer.bookmark(bookmarkName(e), now.String())
 	return nil
 }

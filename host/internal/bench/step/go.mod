@@ -1,7 +1,6 @@
-// What a step costs on each way. It is a module of its own because it imports both
-// the plugin and the host, which no package of the project may, and because the
-// official Extism SDK, which is measured with, must not become a dependency of the
-// project.
+// The benchmark of a step in native Go, the engine and the Extism SDK. It is a separate
+// module because it imports both the plugin and the host, which no package of the project
+// may do, and because the official Extism SDK must not become a dependency of the project.
 module github.com/parley-wasm/parley/host/internal/bench/step
 
 go 1.26.0

@@ -51,8 +51,8 @@ func check(ctx context.Context, v *variant, s *step) error {
 // of a ratio are from the same round.
 type cost struct {
 	time     time.Duration
-	ofNative float64 // divided by the time of native Go
-	ofSDK    float64 // the SDK's time divided by this time
+	vsNative float64 // time divided by the time of native Go
+	vsSDK    float64 // the SDK's time divided by time
 	allocs   float64
 	bytes    float64
 }
@@ -90,11 +90,11 @@ func measure(ctx context.Context, variants []variant, s *step, rounds int) ([]co
 		}
 	}
 	for i := range costs {
-		ofNative, ofSDK := make([]float64, rounds), make([]float64, rounds)
+		vsNative, vsSDK := make([]float64, rounds), make([]float64, rounds)
 		for r := range rounds {
-			ofNative[r], ofSDK[r] = ratio(times[i][r], times[nativeGo][r]), ratio(times[sdk][r], times[i][r])
+			vsNative[r], vsSDK[r] = ratio(times[i][r], times[nativeGo][r]), ratio(times[sdk][r], times[i][r])
 		}
-		costs[i].ofNative, costs[i].ofSDK = median(ofNative), median(ofSDK)
+		costs[i].vsNative, costs[i].vsSDK = median(vsNative), median(vsSDK)
 	}
 	for i := range costs {
 		costs[i].time = median(times[i])

@@ -12,13 +12,13 @@ type target int
 
 const (
 	targetNone   target = iota
-	targetNative        // at most maxOfNative times native Go: the most used tools
-	targetSDK           // at least minOfSDK times as fast as the SDK: steps with little work
+	targetNative        // at most maxVsNative times native Go: the most used tools
+	targetSDK           // at least minVsSDK times as fast as the SDK: steps with little work
 )
 
 const (
-	maxOfNative = 3
-	minOfSDK    = 10
+	maxVsNative = 3
+	minVsSDK    = 10
 )
 
 // print prints the cost of a step in each variant, the ratios, and whether the engine with
@@ -30,25 +30,25 @@ func print(out io.Writer, variants []variant, s *step, costs []cost) error {
 	}
 	fmt.Fprintf(out, "\n%s: input %d B, %d host calls with %d B of replies, output %d B\n", s.name, in, len(s.exchange.Calls), replies, len(s.exchange.Output))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "variant\tµs per step\tx native Go\tSDK / this\tallocations\tbytes\ttarget\t")
+	fmt.Fprintln(w, "variant\tµs per step\ttime vs native Go\tspeed vs SDK\tallocations\tbytes\ttarget\t")
 	for i := range variants {
 		c := costs[i]
 		target := ""
 		if i == directMemory {
-			target = s.target.check(c.ofNative, c.ofSDK)
+			target = s.target.check(c.vsNative, c.vsSDK)
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.1f x\t%.1f x\t%.0f\t%.0f\t%s\t\n", variants[i].name, float64(c.time)/float64(time.Microsecond), c.ofNative, c.ofSDK, c.allocs, c.bytes, target)
+		fmt.Fprintf(w, "%s\t%.2f\t%.1f x\t%.1f x\t%.0f\t%.0f\t%s\t\n", variants[i].name, float64(c.time)/float64(time.Microsecond), c.vsNative, c.vsSDK, c.allocs, c.bytes, target)
 	}
 	return w.Flush()
 }
 
 // check returns the target and whether the measured ratios meet it.
-func (t target) check(ofNative, ofSDK float64) string {
+func (t target) check(vsNative, vsSDK float64) string {
 	switch t {
 	case targetNative:
-		return met(fmt.Sprintf("at most %d x native Go", maxOfNative), ofNative <= maxOfNative)
+		return met(fmt.Sprintf("at most %d x native Go time", maxVsNative), vsNative <= maxVsNative)
 	case targetSDK:
-		return met(fmt.Sprintf("SDK / this at least %d x", minOfSDK), ofSDK >= minOfSDK)
+		return met(fmt.Sprintf("at least %d x SDK speed", minVsSDK), vsSDK >= minVsSDK)
 	}
 	return ""
 }
