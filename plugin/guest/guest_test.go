@@ -60,15 +60,15 @@ func TestRoundTrip(t *testing.T) {
 // The operations of agents and deliveries.
 func TestWork(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
 			Reply: string(abi.AppendReply(nil, &abi.RunReply{RunID: "r"}))},
-		guesttest.Exchange{Family: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}))},
-		guesttest.Exchange{Family: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
-		guesttest.Exchange{Family: "deliver", Reply: `{"error":{}}`},
+		guesttest.Exchange{Namespace: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}))},
+		guesttest.Exchange{Namespace: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
+		guesttest.Exchange{Namespace: "deliver", Reply: `{"error":{}}`},
 	))
 	if r, err := c.Status("r"); err != nil || !reflect.DeepEqual(*r, endedRun) {
 		t.Errorf("Status: %+v, %v", r, err)
@@ -184,12 +184,12 @@ func TestCutOff(t *testing.T) {
 	for reply, ask := range replies {
 		for end := range len(reply) {
 			var f *guest.Fault
-			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply[:end]})))
+			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: reply[:end]})))
 			if !errors.As(err, &f) || !errors.Is(err, abi.Internal) {
 				t.Errorf("%s: %v", reply[:end], err)
 			}
 		}
-		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: " " + reply + "\n"}))); err != nil {
+		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: " " + reply + "\n"}))); err != nil {
 			t.Errorf("%s: %v", reply, err)
 		}
 	}
@@ -206,7 +206,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply string) {
 		for _, ask := range replies {
 			var fault *guest.Fault
-			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply}))); err != nil && !errors.As(err, &fault) {
+			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: reply}))); err != nil && !errors.As(err, &fault) {
 				t.Errorf("%q: %v", reply, err)
 			}
 		}

@@ -24,9 +24,9 @@ func TestConversation(t *testing.T) {
 	caller.RunID = "run-0"
 	h := guesttest.NewScript(t,
 		guesttest.Exchange{Request: `{"op":"get","sessionKey":"agent:ops:main"}`, Reply: ops},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"agent:ops:main"}`, Reply: `{"ok":{"waits":false}}`},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"agent:ops:main"}`, Reply: `{"ok":{"waits":false}}`},
 		guesttest.Exchange{Request: `{"op":"get","sessionKey":"agent:main:main"}`, Reply: own},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"agent:ops:main","message":"hello\nthere","source":"agent:main:main","group":"nested",` +
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"run","sessionKey":"agent:ops:main","message":"hello\nthere","source":"agent:main:main","group":"nested",` +
 			`"context":"Agent-to-agent message context: requester session agent:main:main, channel telegram, target session main.\nYour answer goes back to the requester."}`,
 			Reply: `{"ok":{"runId":"r-1"}}`})
 	out, err := Call(h, &guest.Input{AcceptedAt: acceptedAt, Caller: caller, Config: everything, Args: `{"sessionKey":"agent:ops:main","message":" hello\nthere ","timeoutSeconds":1.9}`})
