@@ -76,7 +76,7 @@ func (a *Args) Done() error {
 	return a.err
 }
 
-// known returns the part of an error text that lists the accepted parameters.
+// known returns the part of an error text that names the accepted parameters.
 func (a *Args) known(name string) string {
 	if len(a.read) == 0 {
 		return "this tool takes no parameters"

@@ -68,13 +68,13 @@ func (s *Step) Await(run string, until int64, note string) {
 	s.note(note)
 }
 
-// Over ends the flow with the status text "done: " + how.
-func (s *Step) Over(how string) {
+// End ends the flow with the status text "done: " + how.
+func (s *Step) End(how string) {
 	s.Out.Wait = nil
 	s.note("done: " + how)
 }
 
-func (s *Step) note(text string) { s.Out.Note = transcript.CutText(text, abi.MaxNote) }
+func (s *Step) note(text string) { s.Out.Note = transcript.TruncateText(text, abi.MaxNote) }
 
 // Result returns the step result. It calls state last, when the state is final.
 func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {

@@ -111,8 +111,8 @@ func (d *Driver) Call(args string) error {
 	return d.check(d.tool.Call(d.Store, in))
 }
 
-// Must starts a flow and fails the test if the tool refuses it.
-func (d *Driver) Must(args string) *Driver {
+// MustCall starts a flow and fails the test if the tool refuses it.
+func (d *Driver) MustCall(args string) *Driver {
 	d.t.Helper()
 	if err := d.Call(args); err != nil {
 		d.t.Fatalf("%s: %v", args, err)
@@ -130,9 +130,9 @@ func (d *Driver) Resume(e *abi.Event) error {
 	return d.check(d.tool.Resume(d.Store, in))
 }
 
-// End ends the run that the flow waits for and runs the next step. text is the run's
+// EndRun ends the run that the flow waits for and runs the next step. text is the run's
 // reply or, for any status but done, its error.
-func (d *Driver) End(status, text string) error {
+func (d *Driver) EndRun(status, text string) error {
 	d.t.Helper()
 	if d.Last.Wait == nil || d.Last.Wait.Run == "" {
 		d.t.Fatalf("the flow does not wait for a run: %s", d.Last.Note)
@@ -148,10 +148,10 @@ func (d *Driver) End(status, text string) error {
 	return d.Resume(&abi.Event{Type: abi.EventRun, Run: r})
 }
 
-// Ends is End, but fails the test if the step fails.
-func (d *Driver) Ends(status, text string) *Driver {
+// MustEndRun is EndRun, but fails the test if the step fails.
+func (d *Driver) MustEndRun(status, text string) *Driver {
 	d.t.Helper()
-	if err := d.End(status, text); err != nil {
+	if err := d.EndRun(status, text); err != nil {
 		d.t.Fatalf("%.100s: %v", text, err)
 	}
 	return d
@@ -161,7 +161,7 @@ func (d *Driver) Ends(status, text string) *Driver {
 func (d *Driver) Replies(texts ...string) *Driver {
 	d.t.Helper()
 	for _, text := range texts {
-		d.Ends(abi.RunDone, text)
+		d.MustEndRun(abi.RunDone, text)
 	}
 	return d
 }
@@ -234,8 +234,8 @@ func (d *Driver) WantNote(want string) *Driver {
 	return d
 }
 
-// WantOver checks that the flow has ended.
-func (d *Driver) WantOver() *Driver {
+// WantEnded checks that the flow has ended.
+func (d *Driver) WantEnded() *Driver {
 	d.t.Helper()
 	if w := d.Last.Wait; w != nil {
 		d.t.Errorf("the flow still waits for %q until %d: %s", w.Run, w.Until, d.Last.Note)

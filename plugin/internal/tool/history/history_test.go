@@ -229,7 +229,7 @@ func TestCapExactly(t *testing.T) {
 	size := func(m string) int { return render.Size([]byte(m), messageDepth) }
 	for _, extra := range []int{0, 1} {
 		var messages []string
-		total := around
+		total := brackets
 		for total < maxBytes-1-4000 {
 			messages = append(messages, message("x", 3000))
 			total += size(messages[0])

@@ -68,7 +68,7 @@ func TestArguments(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	for given, want := range map[string]int64{``: 30, `,"timeoutSeconds":null`: 30, `,"timeoutSeconds":1`: 1, `,"timeoutSeconds":3600.5`: 3600, `,"timeoutSeconds":9e15`: 3600, `,"timeoutSeconds":0.9`: 0} {
-		d := drive(t, mainCaller).Must(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
+		d := drive(t, mainCaller).MustCall(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
 		if want > 0 {
 			want = acceptedAt + want*1000
 		}
@@ -181,7 +181,7 @@ func TestFirstStep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := drive(t, tt.caller)
 			d.Work.Waiting = []string{"agent:ops:cron:daily"}
-			d.Must(tt.args).WantResult(tt.result)
+			d.MustCall(tt.args).WantResult(tt.result)
 			if w := d.Last.Wait; w.Run != "run-1" || w.Until != tt.until || d.Last.Code != "" {
 				t.Errorf("%+v, %s", w, d.Last.Code)
 			}

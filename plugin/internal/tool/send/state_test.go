@@ -58,7 +58,7 @@ func TestUnreadableState(t *testing.T) {
 }
 
 func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).Must(send)
+	d := drive(t, mainCaller).MustCall(send)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
 	d.WantRuns("nested agent:main:main > agent:ops:main: question")
@@ -73,7 +73,7 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("sessionKey", "agent:ops:main")
 			args.String("message", huge("request "))
-			d := drive(t, mainCaller).Must(string(args.Close()))
+			d := drive(t, mainCaller).MustCall(string(args.Close()))
 			d.Replies(huge("reply "), huge("second "), huge("third "), "REPLY_SKIP")
 			for i, want := range []string{"request ", "reply ", "second ", "third "} {
 				if d.Work.Runs[i].Message != strings.TrimSpace(huge(want)) {
@@ -103,7 +103,7 @@ func TestHugeTexts(t *testing.T) {
 // A reply longer than a message may be loses its end.
 func TestOverlongReply(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).Must(send).Replies(long)
+	d := drive(t, mainCaller).MustCall(send).Replies(long)
 	if m := d.Work.Runs[1].Message; len(m) > abi.MaxText || len(m) < abi.MaxText-2 || !utf8.ValidString(m) || !strings.HasSuffix(m, transcript.Marker) {
 		t.Errorf("message of %d bytes", len(m))
 	}
@@ -120,7 +120,7 @@ func TestOverlongReply(t *testing.T) {
 // A reply that no step could return shortens the result, and only that.
 func TestReplyBeyondOutput(t *testing.T) {
 	long := strings.Repeat("\x01", abi.MaxText)
-	d := drive(t, mainCaller).Must(send).Replies(long)
+	d := drive(t, mainCaller).MustCall(send).Replies(long)
 	var r struct{ Reply string }
 	if err := json.Unmarshal(d.Last.Result, &r); err != nil || !strings.HasSuffix(r.Reply, "\x01"+transcript.Marker) || len(d.Last.Result) > maxReply+500 || len(d.Last.Result) < maxReply-500 {
 		t.Errorf("result of %d bytes, %v", len(d.Last.Result), err)
@@ -139,7 +139,7 @@ func TestLongNames(t *testing.T) {
 	args := jsonappend.Open(nil)
 	args.String("sessionKey", target)
 	args.String("message", strings.Repeat("\x01", 1<<20))
-	d.Must(string(args.Close()))
+	d.MustCall(string(args.Close()))
 	d.Work.Refuse[d.Caller.SessionKey] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
 	d.Replies(strings.Repeat("y", 1<<20))
 	if d.Last.Wait == nil || len(d.Work.Runs) != 2 {

@@ -12,7 +12,7 @@ const send = `{"sessionKey":"agent:ops:main","message":"question"}`
 
 // A whole exchange: two turns, and an announce that is posted.
 func TestExchange(t *testing.T) {
-	d := drive(t, mainCaller).Must(send).WantResult("")
+	d := drive(t, mainCaller).MustCall(send).WantResult("")
 	d.Replies("answer").
 		WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("turn 1 of 5: waiting for agent:main:main")
@@ -39,7 +39,7 @@ func TestExchange(t *testing.T) {
 
 // A run that never began has left nothing in the history.
 func TestFirstRunNeverBegins(t *testing.T) {
-	d := drive(t, mainCaller).Must(send)
+	d := drive(t, mainCaller).MustCall(send)
 	err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-1", Status: abi.RunFailed, Error: "session x was archived before its turn"}})
 	if err != nil {
 		t.Fatal(err)
@@ -72,12 +72,12 @@ func TestFirstRunEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(send).Ends(tt.status, tt.text).WantResult(tt.result).WantNote(tt.note)
+			d := drive(t, mainCaller).MustCall(send).MustEndRun(tt.status, tt.text).WantResult(tt.result).WantNote(tt.note)
 			if d.Last.Code != tt.code || len(d.Work.Runs) != tt.runs {
 				t.Errorf("code %q, runs %d", d.Last.Code, len(d.Work.Runs))
 			}
 			// Whether or not the caller waited, the rest is the same (S4.6).
-			other := drive(t, mainCaller).Must(strings.Replace(send, `}`, `,"timeoutSeconds":0}`, 1)).WantResult(accepted)
+			other := drive(t, mainCaller).MustCall(strings.Replace(send, `}`, `,"timeoutSeconds":0}`, 1)).WantResult(accepted)
 			other.Ends(tt.status, tt.text).WantResult("").WantNote(tt.note)
 			if len(other.Work.Runs) != tt.runs {
 				t.Errorf("without a wait: runs %d", len(other.Work.Runs))
@@ -94,7 +94,7 @@ func TestTimeUp(t *testing.T) {
 	}
 	up := &abi.Event{Type: abi.EventTime, At: acceptedAt + 30_000}
 	for status, message := range map[string]string{abi.RunQueued: "stored", abi.RunRunning: "started"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: status}
 		if err := d.Resume(up); err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestTimeUp(t *testing.T) {
 		d.Replies("late").WantResult("").WantNote("turn 1 of 5: waiting for agent:main:main")
 	}
 
-	d := drive(t, mainCaller).Must(`{"sessionKey":"agent:ops:main","message":"x","announce":"none"}`)
+	d := drive(t, mainCaller).MustCall(`{"sessionKey":"agent:ops:main","message":"x","announce":"none"}`)
 	d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: abi.RunQueued}
 	if err := d.Resume(up); err != nil {
 		t.Fatal(err)
@@ -119,21 +119,21 @@ func TestTimeUp(t *testing.T) {
 	d.WantResult(strings.Replace(timeout("stored"), "pending", "skipped", 1))
 
 	// The run ended before the step that was to say it goes on.
-	d = drive(t, mainCaller).Must(send)
+	d = drive(t, mainCaller).MustCall(send)
 	d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: abi.RunDone, Reply: "just so"}
 	if err := d.Resume(up); err != nil {
 		t.Fatal(err)
 	}
 	d.WantResult(`{"runId":"run-1","status":"ok","reply":"just so",` + pending).WantNote("turn 1 of 5: waiting for agent:main:main")
 
-	d = drive(t, mainCaller).Must(send)
+	d = drive(t, mainCaller).MustCall(send)
 	flowtest.WantRefused(t, d.Resume(up), true, abi.Internal, `does not know the run "run-1"`)
 }
 
 func TestCancel(t *testing.T) {
 	cancel := &abi.Event{Type: abi.EventCancel}
 	for status, message := range map[string]string{abi.RunQueued: "stored", abi.RunRunning: "started", abi.RunKilled: "answered"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: status}
 		if err := d.Resume(cancel); err != nil || d.Last.Wait != nil {
 			t.Fatalf("%+v, %v", d.Last, err)
@@ -141,7 +141,7 @@ func TestCancel(t *testing.T) {
 		d.WantNote("done: cancelled").WantResult(`{"runId":"run-1","status":"error","error":"waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows what became of it",` +
 			`"sessionKey":"agent:ops:main","delivery":{"message":"` + message + `","announce":"skipped"}}`)
 	}
-	d := drive(t, mainCaller).Must(send).Replies("answer")
+	d := drive(t, mainCaller).MustCall(send).Replies("answer")
 	if err := d.Resume(cancel); err != nil || d.Last.Wait != nil || len(d.Work.Runs) != 2 {
 		t.Fatalf("%+v, %v", d.Last, err)
 	}
@@ -160,7 +160,7 @@ func TestStops(t *testing.T) {
 			d.Config = strings.TrimSuffix(everything, "}") + `,"session":{"agentToAgent":{"maxPingPongTurns":` + n + `}}}`
 		}
 	}
-	status := func(s string) func(*driver) { return func(d *driver) { d.Ends(s, "x") } }
+	status := func(s string) func(*driver) { return func(d *driver) { d.MustEndRun(s, "x") } }
 	skip := func(d *driver) { d.Replies("REPLY_SKIP") }
 	tests := []struct {
 		name  string
@@ -185,7 +185,7 @@ func TestStops(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(send)
+			d := drive(t, mainCaller).MustCall(send)
 			if tt.turns > 0 {
 				d.Replies([]string{"0", "1", "2", "3", "4"}[:tt.turns]...)
 			}
@@ -203,32 +203,32 @@ func TestStops(t *testing.T) {
 
 // The target is gone: a turn there is not taken, and nothing is announced.
 func TestTargetGone(t *testing.T) {
-	d := drive(t, mainCaller).Must(send).Replies("answer")
+	d := drive(t, mainCaller).MustCall(send).Replies("answer")
 	d.Session("agent:ops:main").ArchivedAt = 1
 	d.Replies("more").WantNote("done: 1 turn, stopped because the target session is archived; announce skipped (the target session is archived)")
 
-	d = drive(t, mainCaller).Must(send)
+	d = drive(t, mainCaller).MustCall(send)
 	d.Remove("agent:ops:main")
 	d.Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + skipped).WantNote("turn 1 of 5: waiting for agent:main:main")
 	d.Replies("REPLY_SKIP").WantNote("done: 1 turn, stopped by REPLY_SKIP; announce skipped (the target session does not exist)")
 
-	d = drive(t, mainCaller).Must(send).Replies("answer")
+	d = drive(t, mainCaller).MustCall(send).Replies("answer")
 	d.Work.Refuse["agent:ops:main"] = abi.NewError(abi.Forbidden, "policy says no")
 	d.Replies("more").WantNote("done: 1 turn, stopped because it was refused: policy says no; announce skipped (refused: policy says no)")
 }
 
 func TestNoLoop(t *testing.T) {
-	d := drive(t, operator).Must(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
+	d := drive(t, operator).MustCall(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("no turns, the requester is the operator; waiting for the announce of agent:ops:main")
 	d.Replies("Post").WantNote("done: no turns, the requester is the operator; announce queued").
 		WantRuns("nested  > agent:ops:main: question", "nested  > agent:ops:main: (announce)")
 
-	d = drive(t, mainCaller).Must(`{"sessionKey":"current","message":"note"}`).Replies("answer").WantResult("").
+	d = drive(t, mainCaller).MustCall(`{"sessionKey":"current","message":"note"}`).Replies("answer").WantResult("").
 		WantNote("done: no turns, the session sent to itself; announce skipped (the session sent to itself)")
 	d.WantRuns("nested agent:main:main > agent:main:main: note")
 
 	stranger := abi.Caller{SessionKey: "agent:main:webchat:dm:9", AgentID: "main", Channel: "webchat"}
-	d = drive(t, stranger).Must(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
+	d = drive(t, stranger).MustCall(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("no turns, stopped because the requester session does not exist; waiting for the announce of agent:ops:main")
 	if !strings.Contains(d.Work.Runs[0].Context, "requester session agent:main:webchat:dm:9, channel webchat, target session main.") {
 		t.Errorf("S4.5 %s", d.Work.Runs[0].Context)
@@ -246,8 +246,8 @@ func TestAnnounce(t *testing.T) {
 		{"ANNOUNCE_SKIP", send, func(d *driver) { d.Replies(" ANNOUNCE_SKIP ") }, "announce skipped (ANNOUNCE_SKIP)", 0},
 		{"not quite ANNOUNCE_SKIP", send, func(d *driver) { d.Replies("ANNOUNCE_SKIP!") }, "announce queued", 1},
 		{"empty", send, func(d *driver) { d.Replies("") }, "announce skipped (empty)", 0},
-		{"failed", send, func(d *driver) { d.Ends(abi.RunFailed, "x") }, "announce failed (its run failed)", 0},
-		{"over 60 s", send, func(d *driver) { d.Ends(abi.RunTimeout, "") }, "announce failed (its run hit its time limit)", 0},
+		{"failed", send, func(d *driver) { d.MustEndRun(abi.RunFailed, "x") }, "announce failed (its run failed)", 0},
+		{"over 60 s", send, func(d *driver) { d.MustEndRun(abi.RunTimeout, "") }, "announce failed (its run hit its time limit)", 0},
 		{"refused", send, func(d *driver) {
 			d.Work.Refuse["agent:ops:main"] = abi.NewError(abi.Forbidden, "policy says no")
 			d.Replies("Post")
@@ -256,7 +256,7 @@ func TestAnnounce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(tt.args).Replies("answer", "REPLY_SKIP")
+			d := drive(t, mainCaller).MustCall(tt.args).Replies("answer", "REPLY_SKIP")
 			tt.then(d)
 			d.WantNote("done: 1 turn, stopped by REPLY_SKIP; " + tt.note).WantResult("")
 			if len(d.Work.Sent) != tt.sent || d.Last.Wait != nil {
@@ -269,7 +269,7 @@ func TestAnnounce(t *testing.T) {
 // Any other refusal in a later step is the step's error.
 func TestLaterFaults(t *testing.T) {
 	for _, key := range []string{"agent:main:main", "agent:ops:main"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		if key == "agent:ops:main" {
 			d.Replies("answer", "REPLY_SKIP")
 		}

@@ -14,7 +14,7 @@ const agents = `"agents":{"defaults":{"subagents":{"maxChildrenPerAgent":3}},"li
 func TestCall(t *testing.T) {
 	d := drive(t, mainCaller)
 	d.Config = "{" + agents + "}"
-	d.Must(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
+	d.MustCall(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
 	const key = "agent:ops:subagent:1"
 	if got, want := string(d.Last.Result), `{"status":"accepted","runId":"run-1","childSessionKey":"`+key+`","model":"small"}`; got != want {
 		t.Errorf("S5.3 got %s, want %s", got, want)
@@ -37,7 +37,7 @@ func TestCall(t *testing.T) {
 
 // The operator has no session to look at.
 func TestCallOfTheOperator(t *testing.T) {
-	d := drive(t, operator).Must(`{"task":"Count."}`)
+	d := drive(t, operator).MustCall(`{"task":"Count."}`)
 	if len(d.Store.Calls) != 0 || d.Work.Created[0].AgentID != "main" {
 		t.Errorf("reads %v, creates %+v", d.Store.Calls, d.Work.Created)
 	}

@@ -8,7 +8,7 @@ import (
 
 // What agents are told, in every run of a spawn.
 func TestTexts(t *testing.T) {
-	d := drive(t, mainCaller).Must(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).Replies("There are 42.", "Result: 42")
+	d := drive(t, mainCaller).MustCall(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).Replies("There are 42.", "Result: 42")
 	want := []string{
 		"Sub-agent context: you were spawned by session main, channel telegram, to do one task, labelled \"the ?count?\"; the message is the task.\n" +
 			"You do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is reported to the requester. " +
@@ -43,7 +43,7 @@ func TestAnnounceRequest(t *testing.T) {
 	} {
 		d := drive(t, mainCaller)
 		d.Config = tt.config
-		if got := d.Must(count).Ends(tt.status, tt.text).Work.Runs[1].Message; got != tt.want {
+		if got := d.MustCall(count).MustEndRun(tt.status, tt.text).Work.Runs[1].Message; got != tt.want {
 			t.Errorf("S5.5\n got %s\nwant %s", got, tt.want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestWhoAgentsAreToldOf(t *testing.T) {
 		d := drive(t, tt.caller)
 		d.Config, d.Store.Sessions = tt.config, append(d.Store.Sessions, tt.rows...)
 		want := "Sub-agent context: you were spawned by " + tt.want + ", to do one task; the message is the task.\n"
-		if got := d.Must(tt.args).Work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
+		if got := d.MustCall(tt.args).Work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestWhoAgentsAreToldOf(t *testing.T) {
 
 // A requester without a channel is told that its answer stays where it is.
 func TestReportWithoutAChannel(t *testing.T) {
-	d := drive(t, mainCaller).Must(toldMain).Replies("done")
+	d := drive(t, mainCaller).MustCall(toldMain).Replies("done")
 	d.Session(main).LastTo = ""
 	d.Replies("Result: 42")
 	if got, want := d.Work.Runs[2].Context, "Sub-agent report context: the message is the report of child session "+child+", which you spawned.\n"+

@@ -14,7 +14,7 @@ import (
 
 func TestStateRoundTrip(t *testing.T) {
 	full := state{phase: phaseParent, run: "r", requester: "agent:a:x", child: "agent:b:subagent:y", work: "w", announce: toParent, deletes: true,
-		task: "q\n\"é", told: "l\x01", tidyAt: 5}
+		task: "q\n\"é", outcome: "l\x01", removeAt: 5}
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
@@ -24,8 +24,8 @@ func TestStateRoundTrip(t *testing.T) {
 	for _, s := range []state{
 		full,
 		{phase: phaseChild, run: "r", child: "c", work: "r", announce: toChannel},
-		{phase: phaseAnnounce, run: "r", requester: "q", child: "c", work: "w", announce: toNobody, task: "t"},
-		{phase: phaseCleanup, child: "c", work: "w", announce: toChannel, told: "x", tidyAt: 1},
+		{phase: phaseAnnounce, run: "r", requester: "q", child: "c", work: "w", announce: toNone, task: "t"},
+		{phase: phaseCleanup, child: "c", work: "w", announce: toChannel, outcome: "x", removeAt: 1},
 	} {
 		var got state
 		if doc := string(s.appendJSON(nil)); !got.parse(doc) || got != s {
@@ -78,7 +78,7 @@ func TestUnreadableState(t *testing.T) {
 }
 
 func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).Must(`{"task":"Count."}`)
+	d := drive(t, mainCaller).MustCall(`{"task":"Count."}`)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	other := &abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}
 	flowtest.WantRefused(t, d.Resume(other), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
@@ -101,7 +101,7 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("task", huge("task "))
 			args.String("announce", toParent)
-			d := drive(t, mainCaller).Must(string(args.Close()))
+			d := drive(t, mainCaller).MustCall(string(args.Close()))
 			if got := d.Work.Runs[0].Message; got != strings.TrimSpace(huge("task ")) {
 				t.Errorf("S5.3 the child is told %d bytes", len(got))
 			}
@@ -129,7 +129,7 @@ func TestHugeTexts(t *testing.T) {
 // What is beyond what can be delivered loses its end, and only that.
 func TestOverlongTexts(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).Must(`{"task":"Count.","announce":"parent"}`).Ends(abi.RunFailed, long).Ends(abi.RunFailed, long)
+	d := drive(t, mainCaller).MustCall(`{"task":"Count.","announce":"parent"}`).MustEndRun(abi.RunFailed, long).MustEndRun(abi.RunFailed, long)
 	report := d.Work.Runs[2].Message
 	if want := "Status: error\nResult: -\nNotes: " + long[:2*maxReason] + " " + strings.TrimSpace(transcript.Marker) + "\n\nStats: "; !strings.HasPrefix(report, want) {
 		t.Errorf("S5.5 report of %d bytes: %.200s", len(report), report)
@@ -151,11 +151,11 @@ func TestLongNames(t *testing.T) {
 	args.String("label", strings.Repeat("\x01", abi.MaxLabel-1)+"x")
 	args.String("thinking", strings.Repeat("€", abi.MaxName))
 	args.String("model", strings.Repeat("€", abi.MaxName))
-	d.Must(string(args.Close()))
+	d.MustCall(string(args.Close()))
 	d.Work.Refuse[key] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
 	d.Replies(strings.Repeat("y", 1<<20), "")
 	if d.Last.Wait == nil || len(d.Work.Runs) != 2 || !strings.HasPrefix(d.Last.Note, "kept 60 min; stored only (refused: \x02") {
 		t.Fatalf("%+v", d.Last)
 	}
-	d.Time().WantOver()
+	d.Time().WantEnded()
 }

@@ -29,7 +29,7 @@ func posted(text, runID string) abi.SendRequest {
 
 // A whole spawn, to the channel of its requester.
 func TestSpawn(t *testing.T) {
-	d := drive(t, mainCaller).Must(count)
+	d := drive(t, mainCaller).MustCall(count)
 	d.Replies("There are 42.").WantNote("the child is done; waiting for the announce of " + child)
 	if w := d.Last.Wait; w.Run != "run-2" || w.Until != flowtest.EndedAt+60*60_000 {
 		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
@@ -38,7 +38,7 @@ func TestSpawn(t *testing.T) {
 	if w := d.Last.Wait; w.Run != "" || w.Until != flowtest.EndedAt+60*60_000 {
 		t.Errorf("S5.7 waits for %q until %d", w.Run, w.Until)
 	}
-	d.Time().WantNote("done: child archived; announce queued").WantOver()
+	d.Time().WantNote("done: child archived; announce queued").WantEnded()
 	d.WantRuns(work, announceRun).WantSent(posted(reportText("success", "42", "two empty"), "run-2"))
 	if d.Session(child).ArchivedAt == 0 {
 		t.Error("S5.7 the child is not archived")
@@ -47,7 +47,7 @@ func TestSpawn(t *testing.T) {
 
 // A whole spawn that reports to its requester, which answers.
 func TestSpawnToParent(t *testing.T) {
-	d := drive(t, mainCaller).Must(toldMain).Replies("There are 42.", "Result: 42")
+	d := drive(t, mainCaller).MustCall(toldMain).Replies("There are 42.", "Result: 42")
 	d.WantNote("reported to main; waiting for its answer")
 	d.Replies(" It is 42.\n").WantNote(archivedLater + "reported; answer queued")
 	d.WantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success")
@@ -76,7 +76,7 @@ func TestChildEnds(t *testing.T) {
 		{"told to nobody", `{"task":"Count.","announce":"none"}`, abi.RunDone, "yes", archivedLater + `stored only (announce is "none")`, 1},
 		{"told to nobody, failed", `{"task":"Count.","announce":"none"}`, abi.RunFailed, "no", archivedLater + `stored only (announce is "none")`, 1},
 	} {
-		d := drive(t, mainCaller).Must(tt.args).Ends(tt.status, tt.text)
+		d := drive(t, mainCaller).MustCall(tt.args).MustEndRun(tt.status, tt.text)
 		if want := tt.note; d.Last.Note != want && d.Last.Note != "the child "+want {
 			t.Errorf("%s: note %s, want %s", tt.name, d.Last.Note, want)
 		}
@@ -121,9 +121,9 @@ func TestReports(t *testing.T) {
 		{"a reply of blanks", abi.RunDone, " \n", []abi.Message{tool("toolResult", `"42"`)}, abi.RunFailed, "", reportText("success", "42", "-")},
 		{"nothing at all", abi.RunDone, "", []abi.Message{tool("assistant", `"x"`)}, abi.RunFailed, "", reportText("success", "-", "-")},
 	} {
-		d := drive(t, mainCaller).Must(count)
+		d := drive(t, mainCaller).MustCall(count)
 		d.Store.Messages[child] = tt.messages
-		d.Ends(tt.status, tt.text).Ends(tt.announce, tt.said)
+		d.MustEndRun(tt.status, tt.text).MustEndRun(tt.announce, tt.said)
 		if len(d.Work.Sent) != 1 || d.Work.Sent[0].Text != tt.want {
 			t.Errorf("%s:\n got %+v\nwant %s", tt.name, d.Work.Sent, tt.want)
 		}
@@ -141,7 +141,7 @@ func TestRepliesOfRunsThatFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := drive(t, mainCaller).Must(count)
+	d := drive(t, mainCaller).MustCall(count)
 	end(d, "ANNOUNCE_SKIP")
 	end(d, "Result: 42")
 	d.WantSent(posted(reportText("killed", "ANNOUNCE_SKIP", "-"), "run-2"))
@@ -158,19 +158,19 @@ func TestNobodyToTell(t *testing.T) {
 		}
 		for why, change := range map[string]func(*driver){"the requester session is archived": archive, "the requester session does not exist": remove} {
 			want := archivedLater + "stored only (" + why + ")" + kept
-			d := drive(t, mainCaller).Must(args)
+			d := drive(t, mainCaller).MustCall(args)
 			change(d)
 			d.Replies("done").WantNote(want).WantRuns(work)
-			d.Time().WantOver()
+			d.Time().WantEnded()
 			if d.Session(child).ArchivedAt == 0 {
 				t.Error("S5.7 the child is not archived")
 			}
-			d = drive(t, mainCaller).Must(args).Replies("done")
+			d = drive(t, mainCaller).MustCall(args).Replies("done")
 			change(d)
 			d.Replies("Result: 42").WantNote(want).WantRuns(work, announceRun)
 		}
 	}
-	d := drive(t, operator).Must(count).Replies("done")
+	d := drive(t, operator).MustCall(count).Replies("done")
 	d.WantNote(archivedLater + "stored only (the requester is the operator, who has no session)").WantRuns(work)
 }
 
@@ -178,7 +178,7 @@ func TestNobodyToTell(t *testing.T) {
 func TestNoChannel(t *testing.T) {
 	for _, target := range []abi.Target{{}, {Channel: "telegram"}, {To: "7"}, {Channel: "internal", To: "7"}, {Channel: "unknown", To: "7"}} {
 		c := abi.Caller{SessionKey: main, AgentID: "main", Channel: target.Channel, To: target.To}
-		d := drive(t, c).Must(count).Replies("done", "Result: 42")
+		d := drive(t, c).MustCall(count).Replies("done", "Result: 42")
 		d.WantRuns(work, announceRun, "nested "+child+" > "+main+": Status: success").WantSent()
 	}
 }
@@ -192,7 +192,7 @@ func TestParentAnswers(t *testing.T) {
 		{abi.RunTimeout, "", "reported; the requester's answer hit its time limit"},
 		{abi.RunKilled, "", "reported; the requester's answer was aborted"},
 	} {
-		d := drive(t, mainCaller).Must(toldMain).Replies("done", "Result: 42").Ends(tt.status, tt.text)
+		d := drive(t, mainCaller).MustCall(toldMain).Replies("done", "Result: 42").MustEndRun(tt.status, tt.text)
 		d.WantNote(archivedLater + tt.note).WantSent()
 	}
 }
@@ -202,19 +202,19 @@ func TestParentAnswers(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	refuse := func(d *driver, key string, code abi.Code) { d.Work.Refuse[key] = abi.NewError(code, "closed") }
 
-	d := drive(t, mainCaller).Must(count)
+	d := drive(t, mainCaller).MustCall(count)
 	refuse(d, child, abi.Forbidden)
 	d.Replies("raw").WantNote(archivedLater + "announce queued").WantSent(posted(reportText("success", "raw", "-"), "run-1"))
 
-	d = drive(t, mainCaller).Must(count).Replies("raw")
+	d = drive(t, mainCaller).MustCall(count).Replies("raw")
 	refuse(d, main, abi.Forbidden)
 	d.Replies("Result: 42").WantNote(archivedLater + "stored only (refused: closed)").WantSent()
 
-	d = drive(t, mainCaller).Must(toldMain).Replies("raw")
+	d = drive(t, mainCaller).MustCall(toldMain).Replies("raw")
 	refuse(d, main, abi.NotFound)
 	d.Replies("Result: 42").WantNote(archivedLater+"stored only (refused: closed)").WantRuns(work, announceRun)
 
-	d = drive(t, mainCaller).Must(toldMain).Replies("raw", "Result: 42")
+	d = drive(t, mainCaller).MustCall(toldMain).Replies("raw", "Result: 42")
 	refuse(d, main, abi.Forbidden)
 	d.Replies("It is 42.").WantNote(archivedLater + "stored only (refused: closed)").WantSent()
 
@@ -229,12 +229,12 @@ func TestRefusals(t *testing.T) {
 		{"answer", toldMain, []string{"raw", "Result: 42"}, main},
 		{"delete", deleted, []string{"raw"}, child},
 	} {
-		d := drive(t, mainCaller).Must(tt.args).Replies(tt.replies...)
+		d := drive(t, mainCaller).MustCall(tt.args).Replies(tt.replies...)
 		refuse(d, tt.key, abi.Internal)
-		flowtest.WantRefused(t, d.End(abi.RunDone, "next"), true, abi.Internal, "closed")
+		flowtest.WantRefused(t, d.EndRun(abi.RunDone, "next"), true, abi.Internal, "closed")
 	}
 
-	d = drive(t, mainCaller).Must(count).Replies("raw")
+	d = drive(t, mainCaller).MustCall(count).Replies("raw")
 	delete(d.Work.Status, "run-1")
 	err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}})
 	flowtest.WantRefused(t, err, true, abi.Internal, `does not know the run "run-1"`)
@@ -252,12 +252,12 @@ func TestCancel(t *testing.T) {
 		{toldMain, []string{"done", "Result: 42"}, "waiting for the requester's answer"},
 		{count, []string{"done", "Result: 42"}, "waiting to tidy up (announce queued)"},
 	} {
-		d := drive(t, mainCaller).Must(tt.args).Replies(tt.replies...)
+		d := drive(t, mainCaller).MustCall(tt.args).Replies(tt.replies...)
 		runs, sent := len(d.Work.Runs), len(d.Work.Sent)
 		if err := d.Resume(cancel); err != nil {
 			t.Fatal(err)
 		}
-		d.WantNote("done: cancelled while " + tt.note).WantOver()
+		d.WantNote("done: cancelled while " + tt.note).WantEnded()
 		if len(d.Work.Runs) != runs || len(d.Work.Sent) != sent || d.Session(child).ArchivedAt != 0 {
 			t.Errorf("cancelled while %s: something was done", tt.note)
 		}
@@ -266,7 +266,7 @@ func TestCancel(t *testing.T) {
 
 // Reads of a step come before its writes, and are few.
 func TestCost(t *testing.T) {
-	d := drive(t, mainCaller).Must(toldMain).Replies("done", "Result: 42", "ok").Time()
+	d := drive(t, mainCaller).MustCall(toldMain).Replies("done", "Result: 42", "ok").Time()
 	if calls := d.Store.Calls; calls[abi.OpGet] != 1+3*2 || len(calls) != 1 {
 		t.Errorf("reads %v", calls)
 	}

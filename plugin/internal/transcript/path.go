@@ -7,11 +7,11 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
-// enter extends the path by a member's name, when paths matter, and returns what
-// leave takes back.
+// enter appends a member's name to the path, a JSON Pointer, if the message has
+// truncations. It returns the argument for leave.
 func (s *Sanitizer) enter(name string) (mark int) {
 	mark = len(s.path)
-	if len(s.cuts) == 0 {
+	if len(s.truncations) == 0 {
 		return mark
 	}
 	s.path = append(s.path, '/')
@@ -28,23 +28,24 @@ func (s *Sanitizer) enter(name string) (mark int) {
 	return mark
 }
 
-// enterIndex extends the path by an element's index.
+// enterIndex appends an element's index to the path.
 func (s *Sanitizer) enterIndex(i int) (mark int) {
 	mark = len(s.path)
-	if len(s.cuts) > 0 {
+	if len(s.truncations) > 0 {
 		s.path = strconv.AppendInt(append(s.path, '/'), int64(i), 10)
 	}
 	return mark
 }
 
+// leave restores the path to its length before enter.
 func (s *Sanitizer) leave(mark int) { s.path = s.path[:mark] }
 
-// skip leaves out the value at the path; what the host cut inside it is no longer
-// missing from the output.
+// skip records that the value at the path is left out. The host's truncations inside it
+// no longer affect the output.
 func (s *Sanitizer) skip() {
 	path := view.String(s.path)
-	for i := range s.cuts {
-		p := s.cuts[i].Path
+	for i := range s.truncations {
+		p := s.truncations[i].Path
 		if strings.HasPrefix(p, path) && (len(p) == len(path) || p[len(path)] == '/') {
 			s.left--
 		}
