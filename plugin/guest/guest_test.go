@@ -26,12 +26,12 @@ var (
 	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}
 )
 
-// What the ABI's encoders write is what the client reads, every field.
+// The client reads every field that the ABI's encoders write.
 func TestRoundTrip(t *testing.T) {
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
-			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+			t.Fatalf("this test does not set %s", v.Type().Field(i).Name)
 		}
 	}
 	reply := string(abi.AppendReply(nil, &abi.SessionReply{Session: &full}))
@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The operations of agents and deliveries.
+// TestWork tests the operations on runs and deliveries.
 func TestWork(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
 		guesttest.Exchange{Namespace: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
@@ -105,8 +105,8 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// What a session has of another type is absent.
-func TestOddShapes(t *testing.T) {
+// A member of the wrong type reads as absent.
+func TestMembersOfWrongType(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: `{"more":[],"ok":{"x":1,"session":{"key":"k","label":5,"deliveryContext":"x","contextTokens":"7","systemSent":1,"lastTo":null,"new":{}}}}`}))
 	s, err := c.Get("k")
 	if err != nil || !reflect.DeepEqual(*s, abi.Session{Key: "k"}) {
@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// replies are one of each operation, and what asks for them.
+// replies contains a reply for each operation, with the call that requests it.
 var replies = map[string]func(*guest.Client) error{
 	string(abi.AppendReply(nil, &abi.SessionReply{Session: &full})): func(c *guest.Client) error {
 		_, err := c.Get("k")
@@ -179,8 +179,8 @@ var replies = map[string]func(*guest.Client) error{
 	},
 }
 
-// A reply that is cut off is a Fault, wherever it is cut.
-func TestCutOff(t *testing.T) {
+// A truncated reply is a Fault, wherever it is truncated.
+func TestTruncatedReply(t *testing.T) {
 	for reply, ask := range replies {
 		for end := range len(reply) {
 			var f *guest.Fault
@@ -195,7 +195,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// Whatever the host replies, the client returns, and fails with a Fault.
+// For every reply the client returns without a panic, and any error is a Fault.
 func FuzzReply(f *testing.F) {
 	for reply := range replies {
 		f.Add(reply)
@@ -226,7 +226,7 @@ func TestParse(t *testing.T) {
 	if want := (guest.Input{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: `{"c":3}`, StateVersion: 3, Event: &event, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("resume: %+v, %v", in, err)
 	}
-	// What decides who the caller is must be said, and rightly.
+	// The members that identify the caller must be present and valid.
 	for doc, ok := range map[string]bool{
 		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0`:              true,
 		`"sessionKey":"agent:a:k","agentId":"a","sandboxed":true,"depth":1,"hops":7`: true,
@@ -258,11 +258,11 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if _, err := guest.ParseCall(`{"abi":1,"caller":"x"}`); err == nil {
-		t.Error("a text is a caller")
+		t.Error("a string was accepted as caller")
 	}
 	const child = `{"abi":1,"caller":{"sessionKey":"agent:a:subagent:1","sandboxed":false,"depth":0,"hops":0}}`
 	if in, err := guest.ParseCall(child); err != nil || in.Caller.Depth != 1 {
-		t.Errorf("S5.4 a child whose depth is said to be 0: %+v, %v", in, err)
+		t.Errorf("S5.4 child with depth 0 in the input: %+v, %v", in, err)
 	}
 	const operator = `{"abi":1,"caller":{"operator":true,"sandboxed":false,"depth":0,"hops":0}`
 	for doc, ok := range map[string]bool{
@@ -298,7 +298,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, member := range []string{`"State":{}`, `"callId":"c"`, `"tool":"t"`, `"args":{}`} {
 		if _, err := guest.ParseResume(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
-			t.Errorf("resumption with %s: %v", member, err)
+			t.Errorf("resume with %s: %v", member, err)
 		}
 	}
 }

@@ -16,8 +16,8 @@ const (
 	skipped  = `"sessionKey":"agent:ops:main","delivery":{"message":"answered","announce":"skipped"}}`
 )
 
-// What a first step asks of the host, in its order.
-func TestConversation(t *testing.T) {
+// TestHostRequests checks the requests of a first step and their order.
+func TestHostRequests(t *testing.T) {
 	own := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:main:main", LastChannel: "telegram"}}))
 	ops := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:ops:main"}}))
 	caller := mainCaller
@@ -78,7 +78,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// S4.2: whatever two things are wrong, the one that is checked first is told.
+// S4.2: of two errors in a call, the one that is checked first is reported.
 func TestOrderOfChecks(t *testing.T) {
 	deny := func(d *driver) {
 		for _, row := range d.Store.Sessions {
@@ -102,8 +102,8 @@ func TestOrderOfChecks(t *testing.T) {
 		{"S5.6 hops before policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){hops, deny}, abi.Forbidden, "chain of 8"},
 		{"reference before policy", `{"sessionKey":"none","message":"x"}`, []func(*driver){deny}, abi.NotFound, `no session with the key or sessionId "none"`},
 		{"label before policy", `{"label":"none","message":"x"}`, []func(*driver){deny}, abi.NotFound, `no session with the label "none"`},
-		{"id among the visible", `{"sessionKey":"s-ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
-		{"label among the visible", `{"label":"ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
+		{"only visible sessions for an id", `{"sessionKey":"s-ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
+		{"only visible sessions for a label", `{"label":"ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
 		{"visibility before existence", `{"sessionKey":"agent:ops:none","message":"x"}`, []func(*driver){tree}, abi.Forbidden, "tools.sessions.visibility"},
 		{"visibility before policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){tree, deny}, abi.Forbidden, "tools.sessions.visibility"},
 		{"visibility before archived", `{"sessionKey":"agent:main:old","message":"x"}`, []func(*driver){tree}, abi.Forbidden, "tools.sessions.visibility"},
@@ -114,7 +114,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{"S8.3 policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
 		{"S8.3 policy without a wait", `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
 		{"S7.3 sandboxed", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){func(d *driver) { d.Caller.Sandboxed = true }}, abi.Forbidden, "sandboxed"},
-		{"S0.3 current of the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.Caller = operator }}, abi.InvalidArgs, "the operator has none"},
+		{"S0.3 current for the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.Caller = operator }}, abi.InvalidArgs, "the operator has none"},
 		{"S1.3 reserved", `{"sessionKey":"global","message":"x"}`, nil, abi.InvalidArgs, "reserved"},
 	}
 	for _, tt := range tests {
@@ -132,9 +132,9 @@ func TestOrderOfChecks(t *testing.T) {
 func TestLabels(t *testing.T) {
 	tests := []struct{ name, args, target, text string }{
 		{"one", `{"label":"ops","message":"x"}`, "agent:ops:main", ""},
-		{"several", `{"label":"twin","message":"x"}`, "", "agent:main:cron:daily, agent:ops:cron:daily"},
-		{"several, narrowed", `{"label":"twin","agentId":"OPS","message":"x"}`, "agent:ops:cron:daily", ""},
-		{"narrowed to none", `{"label":"ops","agentId":"main","message":"x"}`, "", `the label "ops" and the agent main`},
+		{"several matches", `{"label":"twin","message":"x"}`, "", "agent:main:cron:daily, agent:ops:cron:daily"},
+		{"several matches, one with agentId", `{"label":"twin","agentId":"OPS","message":"x"}`, "agent:ops:cron:daily", ""},
+		{"no match with agentId", `{"label":"ops","agentId":"main","message":"x"}`, "", `the label "ops" and the agent main`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// S4.3 and S4.4: what the first step answers, and what it waits for.
+// S4.3 and S4.4: the first step's answer and wait.
 func TestFirstStep(t *testing.T) {
 	const toItself = `{"runId":"run-1","status":"accepted","sessionKey":"main","delivery":{"message":"stored","announce":"skipped"}}`
 	inRun := mainCaller
@@ -168,14 +168,14 @@ func TestFirstStep(t *testing.T) {
 		until  int64
 	}{
 		{"waits", mainCaller, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
-		{"waits, called by a run", inRun, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
+		{"waits, call from a run", inRun, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
 		{"the operator waits", operator, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
 		{"no wait", mainCaller, `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0}`, accepted, 0},
 		{"no wait, no announce", mainCaller, `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0,"announce":"none"}`, strings.Replace(accepted, "pending", "skipped", 1), 0},
-		{"a wait that could not end", inRun, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, strings.Replace(accepted, "ops:main", "ops:cron:daily", 1), 0},
+		{"wait would deadlock", inRun, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, strings.Replace(accepted, "ops:main", "ops:cron:daily", 1), 0},
 		{"the session waits for another run", mainCaller, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, "", acceptedAt + 30_000},
-		{"itself", mainCaller, `{"sessionKey":"main","message":"x"}`, toItself, 0},
-		{"itself, in a run", inRun, `{"sessionKey":"current","message":"x"}`, toItself, 0},
+		{"to itself", mainCaller, `{"sessionKey":"main","message":"x"}`, toItself, 0},
+		{"to itself, in a run", inRun, `{"sessionKey":"current","message":"x"}`, toItself, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestFirstStep(t *testing.T) {
 	}
 }
 
-// Refusals that the tool cannot answer are the step's.
+// Refusals that are not the tool's result fail the step.
 func TestFirstStepFaults(t *testing.T) {
 	for _, code := range []abi.Code{abi.Conflict, abi.Limit, abi.Internal, abi.InvalidArgs} {
 		d := drive(t, mainCaller)

@@ -23,8 +23,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A child in which a run has not ended is left alone for a minute at a time.
-func TestTidyLater(t *testing.T) {
+// Removing a child in which a run has not ended is retried every minute.
+func TestCleanupRetries(t *testing.T) {
 	busy := abi.NewError(abi.Conflict, "a run has not ended")
 	d := drive(t, mainCaller).MustCall(deleted).Replies("done")
 	d.Work.Refuse[child] = busy
@@ -46,8 +46,8 @@ func TestTidyLater(t *testing.T) {
 	d.Time().WantNote("done: child archived; announce queued").WantEnded()
 }
 
-// A child that is gone needs nothing more.
-func TestTidyNothing(t *testing.T) {
+// A child that no longer exists needs no cleanup.
+func TestCleanupOfDeletedChild(t *testing.T) {
 	for _, args := range []string{count, deleted} {
 		d := drive(t, mainCaller).MustCall(args).Replies("done")
 		d.Remove(child)
@@ -68,7 +68,7 @@ func TestNeverArchived(t *testing.T) {
 	}
 	d.Replies("Result: 42").WantNote("done: announce queued").WantEnded()
 
-	// Nor is one that was to be deleted, and is kept.
+	// Nor is a child that should be deleted but is kept.
 	d = drive(t, mainCaller)
 	d.Config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
 	d.MustCall(deleted)
@@ -76,10 +76,10 @@ func TestNeverArchived(t *testing.T) {
 	d.Replies("done").WantNote("done: stored only (the requester session is archived), and therefore kept").WantEnded()
 }
 
-// A child is archived in time while its announce is queued, or its requester has
-// not answered; one that is to be deleted is there until everything is said.
-func TestTimeComesFirst(t *testing.T) {
-	d := drive(t, mainCaller).MustCall(toldMain).Replies("done", "Result: 42").Time()
+// A child is archived in time even if its announce is queued or its requester has not
+// answered. A child that should be deleted is kept until the reporting is complete.
+func TestCleanupBeforeAnswer(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(toParentCall).Replies("done", "Result: 42").Time()
 	if d.Session(child).ArchivedAt == 0 || d.Last.Wait.Run != "run-3" || d.Last.Wait.Until != 0 {
 		t.Errorf("S5.7 %+v, %+v", d.Session(child), d.Last.Wait)
 	}
