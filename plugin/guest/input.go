@@ -119,7 +119,7 @@ func checkEvent(e *abi.Event) *abi.Error {
 	switch {
 	case e == nil || e.Type == abi.EventTime || e.Type == abi.EventCancel:
 	case e.Type != abi.EventRun:
-		return badInput("event.type " + render.Quote(e.Type) + " is none of run, time, cancel")
+		return badInput("event.type " + render.Quote(e.Type) + " must be run, time or cancel")
 	case e.Run == nil:
 		return badInput("event.run must be an object")
 	case e.Run.ID == "" || !Ended(e.Run):

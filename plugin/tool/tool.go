@@ -146,7 +146,7 @@ func Resume(h guest.Host, input []byte) []byte {
 	}
 	t, inner := unwrapState(in)
 	if t == nil || t.resume == nil {
-		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+strconv.Itoa(in.StateVersion)+
+		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot resume from this state of version "+strconv.Itoa(in.StateVersion)+
 			": it reads states of version "+strconv.Itoa(StateVersion)+" that its own tools wrote; resume the flow with the plugin that wrote the state")
 	}
 	in.State = inner

@@ -73,20 +73,20 @@ func status(outcome string) string {
 // in any case, with or without emphasis around them. Lines about status and statistics
 // are removed: the host supplies those values, not the agent.
 func Read(answer string) (result, notes string) {
-	r := reader{at: before}
+	r := reader{at: partUnlabelled}
 	r.read(answer)
 	if r.labelled {
-		return r.text(isResult), r.text(isNotes)
+		return r.text(partResult), r.text(partNotes)
 	}
-	return r.text(before), r.text(isNotes)
+	return r.text(partUnlabelled), r.text(partNotes)
 }
 
 // Strip returns a text without its lines about status and statistics, as Read removes
 // them. It is for a result that does not have the form of a report.
 func Strip(text string) string {
-	r := reader{at: before, whole: true}
+	r := reader{at: partUnlabelled, whole: true}
 	r.read(text)
-	return r.text(before)
+	return r.text(partUnlabelled)
 }
 
 // reader assigns the lines of an answer to parts. An answer may have half a million
@@ -112,14 +112,14 @@ func (r *reader) read(text string) {
 		next = min(end+1, len(text))
 		p, rest, found := label(line)
 		switch {
-		case r.isHeadingValue(line), found && p >= isFact && (omits(p, rest) || p == isFact && start == 0 && !r.whole):
+		case r.isHeadingValue(line), found && p >= partStatus && (omits(p, rest) || p == partStatus && start == 0 && !r.whole):
 			// A status on the first line is always the status of the work itself.
 			r.add(text[begin:start])
-			r.heading = p == isFact && rest == ""
-		case found && p < isFact && !r.whole:
+			r.heading = p == partStatus && rest == ""
+		case found && p < partStatus && !r.whole:
 			r.add(text[begin:start])
-			r.at, r.labelled = p, r.labelled || p == isResult
-			if p, fact, found := label(rest); !found || p < isFact || !omits(p, fact) {
+			r.at, r.labelled = p, r.labelled || p == partResult
+			if p, value, found := label(rest); !found || p < partStatus || !omits(p, value) {
 				r.add(rest)
 				r.add("\n")
 			}
@@ -154,7 +154,7 @@ func (r *reader) add(text string) { r.parts[r.at] = append(r.parts[r.at], text..
 // omits reports whether a line with a label of status or statistics is removed. A line
 // that is part of the result, such as "Status: 200 OK", is not.
 func omits(p part, rest string) bool {
-	if p == isStats {
+	if p == partStats {
 		return len(rest) >= len(runtime) && strings.EqualFold(rest[:len(runtime)], runtime)
 	}
 	return isStatus(rest)
@@ -176,11 +176,11 @@ func (r *reader) text(p part) string {
 type part int
 
 const (
-	before part = iota // before the first label
-	isResult
-	isNotes
-	isFact  // a line about status
-	isStats // a line of statistics
+	partUnlabelled part = iota // before the first label
+	partResult
+	partNotes
+	partStatus // a line about status
+	partStats  // a line of statistics
 )
 
 // label reports whether a line starts with a label, and returns the label's part and
@@ -195,13 +195,13 @@ func label(line string) (p part, rest string, found bool) {
 	}
 	switch {
 	case is(name, "result"), is(name, "resultado"):
-		return isResult, rest, true
+		return partResult, rest, true
 	case is(name, "notes"), is(name, "notas"):
-		return isNotes, rest, true
+		return partNotes, rest, true
 	case is(name, "status"), is(name, "estado"):
-		return isFact, rest, true
+		return partStatus, rest, true
 	case is(name, "stats"):
-		return isStats, rest, true
+		return partStats, rest, true
 	}
 	return 0, "", false
 }
@@ -246,7 +246,7 @@ func cutLabel(line string) (name, rest string, found bool) {
 	return strings.TrimLeft(bare, " "), strings.TrimSpace(rest), found
 }
 
-// reverse returns the emphasis that closes an opening one: its characters in reverse.
+// reverse returns the emphasis that closes opened: the same characters in reverse.
 func reverse(opened string) string {
 	closed := []byte(opened)
 	for i, j := 0, len(closed)-1; i < j; i, j = i+1, j-1 {

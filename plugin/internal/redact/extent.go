@@ -58,14 +58,14 @@ func opening(text string, v int) (inner, escapes int, quoted bool) {
 	for i < len(text) && i-v < 3 && strings.IndexByte("bBfFrRuU@$#(", text[i]) >= 0 {
 		i++
 	}
-	mark := backslash.spanMax(text, i, maxEscapes)
-	if !quote.at(text, mark) {
+	at := backslash.spanMax(text, i, maxEscapes)
+	if !quote.at(text, at) {
 		return v, 0, false
 	}
-	if mark == i && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
+	if at == i && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
 		return i + 3, 0, true // """
 	}
-	return mark + 1, mark - i, true
+	return at + 1, at - i, true
 }
 
 // closing returns the index of the quote that ends the string from v on, or of the

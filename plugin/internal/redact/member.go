@@ -60,10 +60,10 @@ func Flag(argument string) string {
 // KeyMask replaces a line of a private key.
 const KeyMask = pemMask
 
-// KeyLine reads the texts of an array, whose elements may be the lines of a private key, one
-// by one. open is the stays of the text before. It reports whether a key is open after the
-// text, and whether the text is a line of the key.
-func KeyLine(text string, open bool) (stays, line bool) {
+// KeyLine reads one of several texts, such as the elements of an array, that may be the lines
+// of a private key. open reports whether a key is open before the text. KeyLine returns
+// whether a key is open after it, and whether the text is a line of the key.
+func KeyLine(text string, open bool) (openAfter, line bool) {
 	if d := strings.LastIndex(text, pemBegin); d >= 0 {
 		rest := text[d:]
 		return strings.Contains(rest, "PRIVATE KEY"+pemDash) && !strings.Contains(rest, pemEnd), false

@@ -141,10 +141,10 @@ func TestShapes(t *testing.T) {
 	for trigger, rows := range shapes {
 		for _, s := range rows {
 			for _, p := range s.prefixes {
-				if at := len(p) - 1 - s.behind; p[at] != byte(trigger) || triggers[trigger] == 0 {
+				if at := len(p) - 1 - s.after; p[at] != byte(trigger) || triggers[trigger] == 0 {
 					t.Errorf("S3.4 %s: %q is not its trigger", p, p[at])
 				}
-				if s.behind+s.min < least {
+				if s.after+s.min < least {
 					t.Errorf("S3.4 %s: %d characters are fewer than %d", p, s.min, least)
 				}
 				for c := range chars {

@@ -3,7 +3,7 @@ package redact
 // shape describes tokens of one kind, which have a prefix that their issuer defines.
 type shape struct {
 	prefixes []string
-	behind   int  // number of characters of the prefix after its trigger
+	after    int  // number of characters of the prefix after its trigger
 	set      set  // the characters after the prefix
 	min      int  // minimal number of characters after the prefix
 	never    set  // if set, exactly min characters follow the prefix, and then none of never
@@ -41,12 +41,12 @@ var shapes = [...][]shape{
 		{prefixes: []string{"SG."}, set: dotted, min: 20, digit: true},
 	},
 	'A': {
-		{prefixes: []string{"AKIA", "ASIA"}, behind: 3, set: upper | digit, min: 16, never: word},
-		{prefixes: []string{"AIza"}, behind: 3, set: dashed, min: 30},
-		{prefixes: []string{"ATATT3x"}, behind: 6, set: dashed, min: 33},
+		{prefixes: []string{"AKIA", "ASIA"}, after: 3, set: upper | digit, min: 16, never: word},
+		{prefixes: []string{"AIza"}, after: 3, set: dashed, min: 30},
+		{prefixes: []string{"ATATT3x"}, after: 6, set: dashed, min: 33},
 	},
 	'J': {{prefixes: []string{"ops_eyJ"}, set: dashed, min: 20}},
-	'p': {{prefixes: []string{"dapi"}, behind: 1, set: hex, min: 32, never: hex}},
+	'p': {{prefixes: []string{"dapi"}, after: 1, set: hex, min: 32, never: hex}},
 }
 
 // maxLook is the number of characters that decide whether a text is a token. It bounds the
@@ -64,7 +64,7 @@ func token(text string, i int) Match {
 	rows := shapes[text[i]]
 	for k := range rows {
 		s := &rows[k]
-		body := i + 1 + s.behind
+		body := i + 1 + s.after
 		for _, p := range s.prefixes {
 			start := body - len(p)
 			if start >= 0 && text[start] == p[0] && boundary(text, start) && body <= len(text) && text[start:body] == p {

@@ -26,12 +26,13 @@ type assigned struct {
 	name   string
 	class  class // of the name
 	value  string
-	rest   string // of the text, behind an unquoted value
-	quoted bool   // an unquoted value may be code or prose
+	rest   string // the text after an unquoted value
+	quoted bool   // if not, the value may be code or prose
 	spaced bool   // follows a blank
 }
 
-// credentialIn returns the part of a value that is a credential, without a scheme such as Bearer.
+// credentialIn returns the part of a value that is a credential, without a scheme such as
+// Bearer.
 func credentialIn(c assigned) Match {
 	start, _, hides := splitScheme(c.class, c.value)
 	v := c.value[start:]

@@ -54,7 +54,7 @@ func isData(name string, v gjson.Result) bool {
 // host truncated the data.
 func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found bool) {
 	v.ForEach(func(name, v gjson.Result) bool {
-		mark := s.enter(name.Str)
+		parent := s.enter(name.Str)
 		switch {
 		case isData(name.Str, v):
 			bytes, found = bytes+s.length(v), true
@@ -62,7 +62,7 @@ func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found
 			n, ok := s.imageData(v, true)
 			bytes, found = bytes+n, found || ok
 		}
-		s.leave(mark)
+		s.leave(parent)
 		return true
 	})
 	return bytes, found

@@ -8,11 +8,11 @@ import (
 )
 
 // enter appends a member's name to the path, a JSON Pointer, if the message has
-// truncations. It returns the argument for leave.
-func (s *Sanitizer) enter(name string) (mark int) {
-	mark = len(s.path)
+// truncations. It returns the length of the parent's path, the argument of leave.
+func (s *Sanitizer) enter(name string) (parent int) {
+	parent = len(s.path)
 	if len(s.truncations) == 0 {
-		return mark
+		return parent
 	}
 	s.path = append(s.path, '/')
 	for i := 0; i < len(name); i++ {
@@ -25,20 +25,20 @@ func (s *Sanitizer) enter(name string) (mark int) {
 			s.path = append(s.path, c)
 		}
 	}
-	return mark
+	return parent
 }
 
 // enterIndex appends an element's index to the path.
-func (s *Sanitizer) enterIndex(i int) (mark int) {
-	mark = len(s.path)
+func (s *Sanitizer) enterIndex(i int) (parent int) {
+	parent = len(s.path)
 	if len(s.truncations) > 0 {
 		s.path = strconv.AppendInt(append(s.path, '/'), int64(i), 10)
 	}
-	return mark
+	return parent
 }
 
 // leave restores the path to its length before enter.
-func (s *Sanitizer) leave(mark int) { s.path = s.path[:mark] }
+func (s *Sanitizer) leave(parent int) { s.path = s.path[:parent] }
 
 // skip records that the value at the path is left out. The host's truncations inside it
 // no longer affect the output.

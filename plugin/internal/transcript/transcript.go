@@ -146,7 +146,7 @@ func (s *Sanitizer) object(v gjson.Result, rule rule, l label, depth int) {
 // in the output.
 func (s *Sanitizer) member(key, v gjson.Result, do action, l label, first, depth int) {
 	name := key.Str
-	mark := s.enter(name)
+	parent := s.enter(name)
 	if do != drop && len(name) >= minSecret {
 		if _, secret := redact.Next(name, 0, len(name)); secret {
 			do = drop
@@ -158,7 +158,7 @@ func (s *Sanitizer) member(key, v gjson.Result, do action, l label, first, depth
 	}
 	if do == drop {
 		s.skip()
-		s.leave(mark)
+		s.leave(parent)
 		return
 	}
 	if len(s.dst) > first {
@@ -177,7 +177,7 @@ func (s *Sanitizer) member(key, v gjson.Result, do action, l label, first, depth
 	default:
 		s.value(v, l, depth+1)
 	}
-	s.leave(mark)
+	s.leave(parent)
 }
 
 // value writes any value.
@@ -209,14 +209,14 @@ func (s *Sanitizer) array(v gjson.Result, each func(s *Sanitizer, v gjson.Result
 		if i > 0 {
 			s.dst = append(s.dst, ',')
 		}
-		mark := s.enterIndex(i)
+		parent := s.enterIndex(i)
 		if element, keyLine := context.next(v, l); keyLine {
 			s.dst = append(append(append(s.dst, '"'), redact.KeyMask...), '"')
 			s.flags.Redacted = true
 		} else {
 			each(s, v, element, depth+1)
 		}
-		s.leave(mark)
+		s.leave(parent)
 		i++
 		return true
 	})

@@ -25,7 +25,7 @@ type View struct {
 	level    settings.Level
 	clamped  bool     // the sandbox made level narrower than the settings
 	others   []string // patterns of the other agents that are visible; nil = none
-	refused  string   // the setting that hides other agents under level All
+	hiddenBy string   // the setting that hides other agents under level All
 }
 
 // New returns the view of a caller.
@@ -50,14 +50,14 @@ func New(s *settings.Settings, c *abi.Caller) *View {
 		v.level, v.clamped = settings.Tree, true
 	}
 	if v.level == settings.All {
-		v.others, v.refused = others(s, v.Agent)
+		v.others, v.hiddenBy = others(s, v.Agent)
 	}
 	return v
 }
 
 // others returns the patterns of the agents that own may see (S7.2), or the
 // setting that hides them.
-func others(s *settings.Settings, own string) (patterns []string, refused string) {
+func others(s *settings.Settings, own string) (patterns []string, hiddenBy string) {
 	switch {
 	case !s.AgentToAgent:
 		return nil, "tools.agentToAgent.enabled"
@@ -148,10 +148,10 @@ func (v *View) refusal(text, key string) error {
 		why = `tools.sessions.visibility is "tree": only this session and the sessions it spawned are visible`
 	case v.level == settings.Agent:
 		why = `tools.sessions.visibility is "agent": the sessions of other agents are not visible`
-	case v.refused == "tools.agentToAgent.enabled":
+	case v.hiddenBy == "tools.agentToAgent.enabled":
 		why = "tools.agentToAgent.enabled is false: the sessions of other agents are not visible"
 	default:
-		why = v.refused + " does not match both agents: the sessions of agent " + render.Quote(v.AgentOf(key)) + " are not visible to agent " + render.Quote(v.Agent)
+		why = v.hiddenBy + " does not match both agents: the sessions of agent " + render.Quote(v.AgentOf(key)) + " are not visible to agent " + render.Quote(v.Agent)
 	}
 	return abi.NewError(abi.Forbidden, "session "+render.Quote(text)+" is not visible here: "+why)
 }

@@ -179,7 +179,7 @@ func (d *Driver) Time() *Driver {
 	return d
 }
 
-// check keeps a step result after checking the rules that hold for every one.
+// check stores a step result and checks the rules that apply to every step result.
 func (d *Driver) check(r *abi.StepResult, err error) error {
 	d.t.Helper()
 	if err != nil {

@@ -217,8 +217,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A page that would exceed the cap ends early; nothing is lost.
-func TestCap(t *testing.T) {
+// A page ends before the row that would exceed the bound, and the next page starts with it.
+func TestBound(t *testing.T) {
 	h := many(40)
 	block := `{"type":"text","text":"` + strings.Repeat("x", 4000) + `"}`
 	for key := range h.Messages {
@@ -241,9 +241,9 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// One row over the cap is given with placeholders for its large messages; nested
+// In a single row that exceeds the bound, placeholders replace the large messages. Nested
 // values count with their indentation.
-func TestCapOfOneRow(t *testing.T) {
+func TestRowLargerThanBound(t *testing.T) {
 	h := many(2)
 	deep := strings.Repeat("[", 40) + strings.Repeat("0,", 20000) + "0" + strings.Repeat("]", 40)
 	h.Messages["agent:main:cron:000"] = []abi.Message{

@@ -11,7 +11,7 @@
 //	          ones to the target, each with the other party's reply (S4.6).
 //	announce  the target's run that writes the text to be posted (S4.7).
 //
-//	call ─► first ─► turn 1 … n ─► announce ─► over
+//	call ─► first ─► turn 1 … n ─► announce ─► end
 //	          └────────────────────────▲
 //
 // After every run the flow continues with the next turn if possible, else with the
@@ -123,7 +123,7 @@ func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
 	}
-	if err := f.wake(in.Event); err != nil {
+	if err := f.handle(in.Event); err != nil {
 		return nil, err
 	}
 	return f.Result(f.appendJSON), nil

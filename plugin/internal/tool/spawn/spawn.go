@@ -12,7 +12,7 @@
 //	          into the requester's session (S5.6).
 //	cleanup   the time to archive the child, or to retry deleting it (S5.7).
 //
-//	call ─► child ─► announce ─┬──────────────► cleanup ─► over
+//	call ─► child ─► announce ─┬──────────────► cleanup ─► end
 //	          │                └─► parent ──────▲
 //	          └─────────────────────────────────┘  silent, stored
 //
@@ -165,7 +165,7 @@ func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
 	}
-	if err := f.wake(in.Event); err != nil {
+	if err := f.handle(in.Event); err != nil {
 		return nil, err
 	}
 	return f.Result(f.appendJSON), nil

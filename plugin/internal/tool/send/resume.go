@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/flow"
 )
 
-// wake handles the event that resumed the flow.
-func (f *sendFlow) wake(e *abi.Event) error {
+// handle continues the flow after an event.
+func (f *sendFlow) handle(e *abi.Event) error {
 	switch e.Type {
 	case abi.EventCancel:
 		return f.cancel()

@@ -11,7 +11,7 @@ import (
 const send = `{"sessionKey":"agent:ops:main","message":"question"}`
 
 // A complete send: two turns, and an announce that is posted.
-func TestExchange(t *testing.T) {
+func TestSend(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(send).WantResult("")
 	d.Replies("answer").
 		WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).

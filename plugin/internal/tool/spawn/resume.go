@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/flow"
 )
 
-// wake handles the event that resumed the flow.
-func (f *spawnFlow) wake(e *abi.Event) error {
+// handle continues the flow after an event.
+func (f *spawnFlow) handle(e *abi.Event) error {
 	switch e.Type {
 	case abi.EventCancel:
 		f.End("cancelled while " + f.activity())
@@ -38,7 +38,7 @@ func (f *spawnFlow) wake(e *abi.Event) error {
 func (f *spawnFlow) activity() string {
 	switch f.phase {
 	case phaseChild:
-		return "waiting for the child " + f.child + ", which goes on"
+		return "waiting for the child " + f.child + ", which continues"
 	case phaseAnnounce:
 		return "waiting for the announce of " + f.child
 	case phaseParent:

@@ -247,7 +247,7 @@ func TestCancel(t *testing.T) {
 		replies []string
 		note    string
 	}{
-		{count, nil, "waiting for the child " + child + ", which goes on"},
+		{count, nil, "waiting for the child " + child + ", which continues"},
 		{count, []string{"done"}, "waiting for the announce of " + child},
 		{toParentCall, []string{"done", "Result: 42"}, "waiting for the requester's answer"},
 		{count, []string{"done", "Result: 42"}, "waiting to tidy up (announce queued)"},
