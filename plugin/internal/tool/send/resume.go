@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/flow"
 )
 
-// wake goes on after an event.
-func (f *exchange) wake(e *abi.Event) error {
+// handle continues the flow after an event.
+func (f *sendFlow) handle(e *abi.Event) error {
 	switch e.Type {
 	case abi.EventCancel:
 		return f.cancel()
@@ -19,12 +19,12 @@ func (f *exchange) wake(e *abi.Event) error {
 	if err := flow.CheckRun(e, f.run); err != nil {
 		return err
 	}
-	return f.ended(e.Run)
+	return f.runEnded(e.Run)
 }
 
-// timeUp answers a caller whose time is over. The run may have ended by now:
-// then the answer is what became of it.
-func (f *exchange) timeUp() error {
+// timeUp answers a caller whose timeout expired. If the run has ended in the meantime, it
+// answers with the outcome of the run.
+func (f *sendFlow) timeUp() error {
 	if f.answered {
 		f.wait("")
 		return nil
@@ -34,15 +34,15 @@ func (f *exchange) timeUp() error {
 	case err != nil:
 		return err
 	case guest.Ended(run):
-		return f.ended(run)
+		return f.runEnded(run)
 	}
 	f.wait("waiting for " + f.target + "; its caller waits no longer")
 	f.answer(timeoutAnswer(run))
 	return nil
 }
 
-// cancel ends the flow. What runs is the host's to abort.
-func (f *exchange) cancel() error {
+// cancel ends the flow. Aborting its run is up to the host.
+func (f *sendFlow) cancel() error {
 	if !f.answered {
 		run, err := f.Status(f.run)
 		if err != nil {
@@ -50,29 +50,28 @@ func (f *exchange) cancel() error {
 		}
 		f.answer(cancelAnswer(run))
 	}
-	f.Over("cancelled")
+	f.End("cancelled")
 	return nil
 }
 
-// ended goes on after the run that was waited for.
-func (f *exchange) ended(run *abi.Run) error {
+// runEnded continues the flow after the run that it waited for.
+func (f *sendFlow) runEnded(run *abi.Run) error {
 	run.Reply = strings.TrimSpace(run.Reply)
 	if f.phase == phaseAnnounce {
 		return f.post(run)
 	}
-	if err := f.look(); err != nil {
+	if err := f.readParties(); err != nil {
 		return err
 	}
 	first := f.phase == phaseFirst
-	err := f.goOn(run)
+	err := f.afterRun(run)
 	if err == nil && first && !f.answered {
 		f.answer(runAnswer(run))
 	}
 	return err
 }
 
-// because joins what happened and the host's text about it; without a refusal
-// nothing happened.
+// because joins what and the text of the host's refusal. Without a refusal it returns "".
 func because(what string, refusal *abi.Error) string {
 	if refusal == nil {
 		return ""

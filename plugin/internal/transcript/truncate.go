@@ -4,9 +4,9 @@ import (
 	"unicode/utf8"
 )
 
-// CutText returns a text of at most limit bytes: the text itself, or its beginning,
-// on a code-point boundary, and a marker.
-func CutText(text string, limit int) string {
+// TruncateText truncates a text to at most limit bytes, including Marker, on a code-point
+// boundary. It returns a shorter text unchanged.
+func TruncateText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -17,11 +17,11 @@ func CutText(text string, limit int) string {
 	return text[:end] + Marker
 }
 
-// FitTexts shortens texts so that together, as JSON strings, they take at most room
-// bytes. What the short ones leave is the long ones'.
+// FitTexts truncates texts so that together, as JSON strings, they take at most room
+// bytes. Each text gets an equal share; long texts share the room that short ones leave.
 func FitTexts(room int, texts ...*string) {
 	for len(texts) > 0 {
-		// The one that takes least of those that are left.
+		// Find the smallest of the remaining texts.
 		at, size := 0, room+2
 		for i, t := range texts {
 			end, n := prefix(*t, room)
@@ -43,11 +43,11 @@ func FitTexts(room int, texts ...*string) {
 	}
 }
 
-// markerSize is what the marker takes in JSON, where its line break is escaped.
+// markerSize is the size of Marker in JSON, where its line break is escaped.
 const markerSize = len(Marker) + 1
 
-// prefix returns the end of the longest beginning of a text whose JSON takes at
-// most room bytes between its quotes, and how many it takes.
+// prefix returns the end of the longest beginning of a text whose JSON takes at most room
+// bytes between the quotes, and the size of that JSON.
 func prefix(text string, room int) (end, size int) {
 	for end < len(text) {
 		next, n := end+1, 1
@@ -58,7 +58,7 @@ func prefix(text string, room int) (end, size int) {
 			n = 6
 		case c >= utf8.RuneSelf:
 			r, width := utf8.DecodeRuneInString(text[end:])
-			next, n = end+width, utf8.RuneLen(r) // what is no UTF-8 becomes U+FFFD
+			next, n = end+width, utf8.RuneLen(r) // invalid UTF-8 becomes U+FFFD
 		}
 		if size+n > room {
 			break

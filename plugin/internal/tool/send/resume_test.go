@@ -10,9 +10,9 @@ import (
 
 const send = `{"sessionKey":"agent:ops:main","message":"question"}`
 
-// A whole exchange: two turns, and an announce that is posted.
-func TestExchange(t *testing.T) {
-	d := drive(t, mainCaller).Must(send).WantResult("")
+// A complete send: two turns, and an announce that is posted.
+func TestSend(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(send).WantResult("")
 	d.Replies("answer").
 		WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("turn 1 of 5: waiting for agent:main:main")
@@ -21,7 +21,7 @@ func TestExchange(t *testing.T) {
 	d.Replies(" REPLY_SKIP\n").WantNote("3 turns, stopped by REPLY_SKIP; waiting for the announce of agent:ops:main")
 	d.Replies("Posted.").WantNote("done: 3 turns, stopped by REPLY_SKIP; announce queued").WantResult("")
 	if d.Last.Wait != nil {
-		t.Errorf("waits on: %+v", d.Last.Wait)
+		t.Errorf("the flow still waits: %+v", d.Last.Wait)
 	}
 	d.WantRuns(
 		"nested agent:main:main > agent:ops:main: question",
@@ -37,9 +37,9 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A run that never began has left nothing in the history.
-func TestFirstRunNeverBegins(t *testing.T) {
-	d := drive(t, mainCaller).Must(send)
+// The answer does not refer to the history for a run that never started.
+func TestFirstRunNeverStarts(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(send)
 	err := d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-1", Status: abi.RunFailed, Error: "session x was archived before its turn"}})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestFirstRunNeverBegins(t *testing.T) {
 	d.WantResult(`{"runId":"run-1","status":"error","error":"the message was received, but the run that answers it failed: session x was archived before its turn",` + skipped)
 }
 
-// S4.3: what the end of the first run answers, and what follows it.
+// S4.3: the answer when the first run ends, and the next run.
 func TestFirstRunEnds(t *testing.T) {
 	long := strings.Repeat("é", 3000)
 	failed := func(what string) string {
@@ -62,23 +62,23 @@ func TestFirstRunEnds(t *testing.T) {
 		{"answer", abi.RunDone, "yes", `{"runId":"run-1","status":"ok","reply":"yes",` + pending, "turn 1 of 5: waiting for agent:main:main", "", 2},
 		{"no answer", abi.RunDone, " \n", `{"runId":"run-1","status":"ok","reply":"",` + skipped, "done: no turns, stopped by an empty answer; announce skipped (there is no first reply)", "", 1},
 		{"REPLY_SKIP", abi.RunDone, "REPLY_SKIP", `{"runId":"run-1","status":"ok","reply":"REPLY_SKIP",` + pending, "no turns, stopped by REPLY_SKIP; waiting for the announce of agent:ops:main", "", 2},
-		{"not quite REPLY_SKIP", abi.RunDone, "REPLY_SKIP.", `{"runId":"run-1","status":"ok","reply":"REPLY_SKIP.",` + pending, "turn 1 of 5: waiting for agent:main:main", "", 2},
+		{"almost REPLY_SKIP", abi.RunDone, "REPLY_SKIP.", `{"runId":"run-1","status":"ok","reply":"REPLY_SKIP.",` + pending, "turn 1 of 5: waiting for agent:main:main", "", 2},
 		{"failed", abi.RunFailed, "exit status 1", failed("failed: exit status 1"), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
-		{"failed, without a text", abi.RunFailed, "", failed("failed"), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
+		{"failed, without an error text", abi.RunFailed, "", failed("failed"), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
 		{"failed, with a credential", abi.RunFailed, "password=hunter2hunter2", failed("failed: password=***"), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
-		{"failed, at length", abi.RunFailed, long, failed("failed: " + long[:4000] + `\n…(truncated)…`), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
+		{"failed, with a long text", abi.RunFailed, long, failed("failed: " + long[:4000] + `\n…(truncated)…`), "done: no turns, stopped because the run failed; announce skipped (there is no first reply)", abi.Internal, 1},
 		{"killed", abi.RunKilled, "by the operator", failed("was aborted: by the operator"), "done: no turns, stopped because the run was aborted; announce skipped (there is no first reply)", abi.Internal, 1},
 		{"timeout", abi.RunTimeout, "", failed("hit its time limit"), "done: no turns, stopped because the run hit its time limit; announce skipped (there is no first reply)", abi.Internal, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(send).Ends(tt.status, tt.text).WantResult(tt.result).WantNote(tt.note)
+			d := drive(t, mainCaller).MustCall(send).MustEndRun(tt.status, tt.text).WantResult(tt.result).WantNote(tt.note)
 			if d.Last.Code != tt.code || len(d.Work.Runs) != tt.runs {
 				t.Errorf("code %q, runs %d", d.Last.Code, len(d.Work.Runs))
 			}
 			// Whether or not the caller waited, the rest is the same (S4.6).
-			other := drive(t, mainCaller).Must(strings.Replace(send, `}`, `,"timeoutSeconds":0}`, 1)).WantResult(accepted)
-			other.Ends(tt.status, tt.text).WantResult("").WantNote(tt.note)
+			other := drive(t, mainCaller).MustCall(strings.Replace(send, `}`, `,"timeoutSeconds":0}`, 1)).WantResult(accepted)
+			other.MustEndRun(tt.status, tt.text).WantResult("").WantNote(tt.note)
 			if len(other.Work.Runs) != tt.runs {
 				t.Errorf("without a wait: runs %d", len(other.Work.Runs))
 			}
@@ -86,7 +86,7 @@ func TestFirstRunEnds(t *testing.T) {
 	}
 }
 
-// S4.3: the caller's time is over.
+// S4.3: the caller's timeout expires.
 func TestTimeUp(t *testing.T) {
 	const text = `"error":"no answer in time. The message was received and its run continues: do not send it again, read the answer later with sessions_history"`
 	timeout := func(message string) string {
@@ -94,7 +94,7 @@ func TestTimeUp(t *testing.T) {
 	}
 	up := &abi.Event{Type: abi.EventTime, At: acceptedAt + 30_000}
 	for status, message := range map[string]string{abi.RunQueued: "stored", abi.RunRunning: "started"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: status}
 		if err := d.Resume(up); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTimeUp(t *testing.T) {
 		if d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || d.Last.Code != "" {
 			t.Errorf("%+v, %s", d.Last.Wait, d.Last.Code)
 		}
-		// A time that nobody waits for changes nothing.
+		// A time event for which the flow does not wait changes nothing.
 		state := string(d.State)
 		if err := d.Resume(up); err != nil || d.Last.Wait.Run != "run-1" || string(d.State) != state || d.Last.Result != nil {
 			t.Errorf("%+v, %v", d.Last, err)
@@ -111,29 +111,29 @@ func TestTimeUp(t *testing.T) {
 		d.Replies("late").WantResult("").WantNote("turn 1 of 5: waiting for agent:main:main")
 	}
 
-	d := drive(t, mainCaller).Must(`{"sessionKey":"agent:ops:main","message":"x","announce":"none"}`)
+	d := drive(t, mainCaller).MustCall(`{"sessionKey":"agent:ops:main","message":"x","announce":"none"}`)
 	d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: abi.RunQueued}
 	if err := d.Resume(up); err != nil {
 		t.Fatal(err)
 	}
 	d.WantResult(strings.Replace(timeout("stored"), "pending", "skipped", 1))
 
-	// The run ended before the step that was to say it goes on.
-	d = drive(t, mainCaller).Must(send)
+	// The run ended before the step that handles the timeout.
+	d = drive(t, mainCaller).MustCall(send)
 	d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: abi.RunDone, Reply: "just so"}
 	if err := d.Resume(up); err != nil {
 		t.Fatal(err)
 	}
 	d.WantResult(`{"runId":"run-1","status":"ok","reply":"just so",` + pending).WantNote("turn 1 of 5: waiting for agent:main:main")
 
-	d = drive(t, mainCaller).Must(send)
+	d = drive(t, mainCaller).MustCall(send)
 	flowtest.WantRefused(t, d.Resume(up), true, abi.Internal, `does not know the run "run-1"`)
 }
 
 func TestCancel(t *testing.T) {
 	cancel := &abi.Event{Type: abi.EventCancel}
 	for status, message := range map[string]string{abi.RunQueued: "stored", abi.RunRunning: "started", abi.RunKilled: "answered"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		d.Work.Status["run-1"] = &abi.Run{ID: "run-1", Status: status}
 		if err := d.Resume(cancel); err != nil || d.Last.Wait != nil {
 			t.Fatalf("%+v, %v", d.Last, err)
@@ -141,14 +141,14 @@ func TestCancel(t *testing.T) {
 		d.WantNote("done: cancelled").WantResult(`{"runId":"run-1","status":"error","error":"waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows what became of it",` +
 			`"sessionKey":"agent:ops:main","delivery":{"message":"` + message + `","announce":"skipped"}}`)
 	}
-	d := drive(t, mainCaller).Must(send).Replies("answer")
+	d := drive(t, mainCaller).MustCall(send).Replies("answer")
 	if err := d.Resume(cancel); err != nil || d.Last.Wait != nil || len(d.Work.Runs) != 2 {
 		t.Fatalf("%+v, %v", d.Last, err)
 	}
 	d.WantNote("done: cancelled").WantResult("")
 }
 
-// S4.6: what stops the loop, and that the announce comes all the same.
+// S4.6: the reasons that end the loop; the announce follows in any case.
 func TestStops(t *testing.T) {
 	forbid := func(key string) func(*driver) {
 		return func(d *driver) { d.Work.Refuse[key] = abi.NewError(abi.Forbidden, "policy says no") }
@@ -160,11 +160,11 @@ func TestStops(t *testing.T) {
 			d.Config = strings.TrimSuffix(everything, "}") + `,"session":{"agentToAgent":{"maxPingPongTurns":` + n + `}}}`
 		}
 	}
-	status := func(s string) func(*driver) { return func(d *driver) { d.Ends(s, "x") } }
+	status := func(s string) func(*driver) { return func(d *driver) { d.MustEndRun(s, "x") } }
 	skip := func(d *driver) { d.Replies("REPLY_SKIP") }
 	tests := []struct {
 		name  string
-		turns int // taken before
+		turns int // turns before the loop ends
 		then  []func(*driver)
 		note  string
 	}{
@@ -175,8 +175,8 @@ func TestStops(t *testing.T) {
 		{"killed", 2, []func(*driver){status(abi.RunKilled)}, "2 turns, stopped because the run was aborted"},
 		{"over 60 s", 1, []func(*driver){status(abi.RunTimeout)}, "1 turn, stopped because the run hit its time limit"},
 		{"maximum", 5, []func(*driver){func(d *driver) { d.Replies("last") }}, "5 turns, session.agentToAgent.maxPingPongTurns is 5"},
-		{"another maximum", 0, []func(*driver){turns("2"), func(d *driver) { d.Replies("1", "2", "3") }}, "2 turns, session.agentToAgent.maxPingPongTurns is 2"},
-		{"maximum lowered meanwhile", 3, []func(*driver){turns("1"), func(d *driver) { d.Replies("x") }}, "3 turns, session.agentToAgent.maxPingPongTurns is 1"},
+		{"other maximum", 0, []func(*driver){turns("2"), func(d *driver) { d.Replies("1", "2", "3") }}, "2 turns, session.agentToAgent.maxPingPongTurns is 2"},
+		{"maximum lowered during the loop", 3, []func(*driver){turns("1"), func(d *driver) { d.Replies("x") }}, "3 turns, session.agentToAgent.maxPingPongTurns is 1"},
 		{"no turns", 0, []func(*driver){turns("0"), func(d *driver) { d.Replies("x") }}, "no turns, session.agentToAgent.maxPingPongTurns is 0"},
 		{"policy in turn 1", 0, []func(*driver){forbid("agent:main:main"), func(d *driver) { d.Replies("x") }}, "no turns, stopped because it was refused: policy says no"},
 		{"policy in turn 3", 2, []func(*driver){forbid("agent:main:main"), func(d *driver) { d.Replies("x") }}, "2 turns, stopped because it was refused: policy says no"},
@@ -185,7 +185,7 @@ func TestStops(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(send)
+			d := drive(t, mainCaller).MustCall(send)
 			if tt.turns > 0 {
 				d.Replies([]string{"0", "1", "2", "3", "4"}[:tt.turns]...)
 			}
@@ -201,41 +201,41 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// The target is gone: a turn there is not taken, and nothing is announced.
-func TestTargetGone(t *testing.T) {
-	d := drive(t, mainCaller).Must(send).Replies("answer")
+// After the target was deleted, no turn is started there and nothing is announced.
+func TestTargetDeleted(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(send).Replies("answer")
 	d.Session("agent:ops:main").ArchivedAt = 1
 	d.Replies("more").WantNote("done: 1 turn, stopped because the target session is archived; announce skipped (the target session is archived)")
 
-	d = drive(t, mainCaller).Must(send)
+	d = drive(t, mainCaller).MustCall(send)
 	d.Remove("agent:ops:main")
 	d.Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + skipped).WantNote("turn 1 of 5: waiting for agent:main:main")
 	d.Replies("REPLY_SKIP").WantNote("done: 1 turn, stopped by REPLY_SKIP; announce skipped (the target session does not exist)")
 
-	d = drive(t, mainCaller).Must(send).Replies("answer")
+	d = drive(t, mainCaller).MustCall(send).Replies("answer")
 	d.Work.Refuse["agent:ops:main"] = abi.NewError(abi.Forbidden, "policy says no")
 	d.Replies("more").WantNote("done: 1 turn, stopped because it was refused: policy says no; announce skipped (refused: policy says no)")
 }
 
 func TestNoLoop(t *testing.T) {
-	d := drive(t, operator).Must(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
+	d := drive(t, operator).MustCall(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("no turns, the requester is the operator; waiting for the announce of agent:ops:main")
 	d.Replies("Post").WantNote("done: no turns, the requester is the operator; announce queued").
 		WantRuns("nested  > agent:ops:main: question", "nested  > agent:ops:main: (announce)")
 
-	d = drive(t, mainCaller).Must(`{"sessionKey":"current","message":"note"}`).Replies("answer").WantResult("").
+	d = drive(t, mainCaller).MustCall(`{"sessionKey":"current","message":"note"}`).Replies("answer").WantResult("").
 		WantNote("done: no turns, the session sent to itself; announce skipped (the session sent to itself)")
 	d.WantRuns("nested agent:main:main > agent:main:main: note")
 
 	stranger := abi.Caller{SessionKey: "agent:main:webchat:dm:9", AgentID: "main", Channel: "webchat"}
-	d = drive(t, stranger).Must(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
+	d = drive(t, stranger).MustCall(send).Replies("answer").WantResult(`{"runId":"run-1","status":"ok","reply":"answer",` + pending).
 		WantNote("no turns, stopped because the requester session does not exist; waiting for the announce of agent:ops:main")
 	if !strings.Contains(d.Work.Runs[0].Context, "requester session agent:main:webchat:dm:9, channel webchat, target session main.") {
 		t.Errorf("S4.5 %s", d.Work.Runs[0].Context)
 	}
 }
 
-// S4.7: what becomes of the announce.
+// S4.7: the outcomes of the announce.
 func TestAnnounce(t *testing.T) {
 	tests := []struct {
 		name, args string
@@ -244,10 +244,10 @@ func TestAnnounce(t *testing.T) {
 		sent       int
 	}{
 		{"ANNOUNCE_SKIP", send, func(d *driver) { d.Replies(" ANNOUNCE_SKIP ") }, "announce skipped (ANNOUNCE_SKIP)", 0},
-		{"not quite ANNOUNCE_SKIP", send, func(d *driver) { d.Replies("ANNOUNCE_SKIP!") }, "announce queued", 1},
+		{"almost ANNOUNCE_SKIP", send, func(d *driver) { d.Replies("ANNOUNCE_SKIP!") }, "announce queued", 1},
 		{"empty", send, func(d *driver) { d.Replies("") }, "announce skipped (empty)", 0},
-		{"failed", send, func(d *driver) { d.Ends(abi.RunFailed, "x") }, "announce failed (its run failed)", 0},
-		{"over 60 s", send, func(d *driver) { d.Ends(abi.RunTimeout, "") }, "announce failed (its run hit its time limit)", 0},
+		{"failed", send, func(d *driver) { d.MustEndRun(abi.RunFailed, "x") }, "announce failed (its run failed)", 0},
+		{"over 60 s", send, func(d *driver) { d.MustEndRun(abi.RunTimeout, "") }, "announce failed (its run hit its time limit)", 0},
 		{"refused", send, func(d *driver) {
 			d.Work.Refuse["agent:ops:main"] = abi.NewError(abi.Forbidden, "policy says no")
 			d.Replies("Post")
@@ -256,7 +256,7 @@ func TestAnnounce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := drive(t, mainCaller).Must(tt.args).Replies("answer", "REPLY_SKIP")
+			d := drive(t, mainCaller).MustCall(tt.args).Replies("answer", "REPLY_SKIP")
 			tt.then(d)
 			d.WantNote("done: 1 turn, stopped by REPLY_SKIP; " + tt.note).WantResult("")
 			if len(d.Work.Sent) != tt.sent || d.Last.Wait != nil {
@@ -266,10 +266,10 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// Any other refusal in a later step is the step's error.
+// Any other refusal in a later step fails the step.
 func TestLaterFaults(t *testing.T) {
 	for _, key := range []string{"agent:main:main", "agent:ops:main"} {
-		d := drive(t, mainCaller).Must(send)
+		d := drive(t, mainCaller).MustCall(send)
 		if key == "agent:ops:main" {
 			d.Replies("answer", "REPLY_SKIP")
 		}

@@ -9,20 +9,20 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/flow"
 )
 
-// wake goes on after an event.
-func (f *errand) wake(e *abi.Event) error {
+// handle continues the flow after an event.
+func (f *spawnFlow) handle(e *abi.Event) error {
 	switch e.Type {
 	case abi.EventCancel:
-		f.Over("cancelled while " + f.standing())
+		f.End("cancelled while " + f.activity())
 		return nil
 	case abi.EventTime:
-		return f.tidy()
+		return f.cleanUp()
 	}
 	if err := flow.CheckRun(e, f.run); err != nil {
 		return err
 	}
 	e.Run.Reply = strings.TrimSpace(e.Run.Reply)
-	if err := f.look(); err != nil {
+	if err := f.readSessions(); err != nil {
 		return err
 	}
 	switch f.phase {
@@ -34,26 +34,26 @@ func (f *errand) wake(e *abi.Event) error {
 	return f.parentEnded(e.Run)
 }
 
-// standing says what a flow that is dropped was at.
-func (f *errand) standing() string {
+// activity describes what the flow was doing when it was cancelled.
+func (f *spawnFlow) activity() string {
 	switch f.phase {
 	case phaseChild:
-		return "waiting for the child " + f.child + ", which goes on"
+		return "waiting for the child " + f.child + ", which continues"
 	case phaseAnnounce:
 		return "waiting for the announce of " + f.child
 	case phaseParent:
 		return "waiting for the requester's answer"
 	}
-	return "waiting to tidy up (" + f.told + ")"
+	return "waiting to tidy up (" + f.outcome + ")"
 }
 
-// childEnded starts the announce, unless there is to be none (S5.5).
-func (f *errand) childEnded(run *abi.Run) error {
+// childEnded starts the announce run, or finishes if the announce is skipped (S5.5).
+func (f *spawnFlow) childEnded(run *abi.Run) error {
 	if minutes := f.Settings.Children.ArchiveAfterMinutes; minutes > 0 {
-		f.tidyAt = run.EndedAt + minutes*60_000
+		f.removeAt = run.EndedAt + minutes*60_000
 	}
-	switch why := f.gone(); {
-	case f.announce == toNobody:
+	switch why := f.unreachable(); {
+	case f.announce == toNone:
 		return f.stored(`announce is "none"`)
 	case run.Status == abi.RunDone && run.Reply == announce.Skip:
 		return f.finish("silent (" + announce.Skip + ")")
@@ -72,7 +72,7 @@ func (f *errand) childEnded(run *abi.Run) error {
 	switch {
 	case err != nil:
 		return err
-	case refusal != nil: // as if it had failed
+	case refusal != nil: // treated like an announce that failed
 		return f.report(f.reportOf(run, result, ""), run.ID)
 	}
 	f.phase, f.run = phaseAnnounce, id
@@ -80,8 +80,8 @@ func (f *errand) childEnded(run *abi.Run) error {
 	return nil
 }
 
-// announceEnded reports what the announce says, else the result alone.
-func (f *errand) announceEnded(run *abi.Run) error {
+// announceEnded reports the answer of the announce run, else the result alone.
+func (f *spawnFlow) announceEnded(run *abi.Run) error {
 	answer := ""
 	if run.Status == abi.RunDone {
 		answer = run.Reply
@@ -101,7 +101,7 @@ func (f *errand) announceEnded(run *abi.Run) error {
 	return f.report(f.reportOf(work, result, answer), run.ID)
 }
 
-// ended says how a child's run ended.
+// ended returns a phrase for how a child's run ended.
 func ended(status string) string {
 	if status == abi.RunDone {
 		return "is done"

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-func TestFit(t *testing.T) {
+func TestFitTexts(t *testing.T) {
 	for _, tt := range []struct {
 		room int
 		in   []string
@@ -38,12 +38,12 @@ func TestFit(t *testing.T) {
 		}
 		FitTexts(tt.room, texts...)
 		if size > tt.room || !reflect.DeepEqual(got, again) {
-			t.Errorf("%d of %d bytes; fitted again: %q", size, tt.room, again)
+			t.Errorf("%d of %d bytes; after a second FitTexts: %q", size, tt.room, again)
 		}
 	}
 }
 
-// Whatever the texts, they take what prefix says, and no more than there is room.
+// For all texts, prefix returns the exact size, and the fitted texts do not exceed the room.
 func FuzzFit(f *testing.F) {
 	f.Add("a\"\\\n\x01é€𝄞\xff", "b", "", 10)
 	f.Fuzz(func(t *testing.T, a, b, c string, room int) {
@@ -52,8 +52,8 @@ func FuzzFit(f *testing.F) {
 		size := 0
 		for _, s := range []string{a, b, c} {
 			n := len(jsonappend.String(nil, s)) - 2
-			if _, told := prefix(s, 1<<30); told != n {
-				t.Fatalf("%q takes %d bytes, prefix says %d", s, n, told)
+			if _, size := prefix(s, 1<<30); size != n {
+				t.Fatalf("%q takes %d bytes, prefix returned %d", s, n, size)
 			}
 			size += n
 		}

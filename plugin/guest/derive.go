@@ -5,8 +5,9 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// ParseQuestion reads the input of derive, as ParseCall reads that of call. What decides
-// over policy and sandbox must not be read as absent.
+// ParseQuestion reads the input of derive under the rules of ParseCall. It also fails for
+// unknown values of the session's sendPolicy and chatType: the send policy (S8) depends on
+// them, so they must not be read as absent.
 func ParseQuestion(doc string) (*abi.Question, *abi.Error) {
 	q := &abi.Question{}
 	if bad := parse(doc, q); bad != nil {
