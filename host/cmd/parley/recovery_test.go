@@ -8,32 +8,32 @@ import (
 	"testing"
 )
 
-// A gateway that is killed while an agent answers leaves nothing behind but the
-// attempt: the next one tries it again, and no turn is lost or made twice.
-func TestSecondServeFinishes(t *testing.T) {
-	script := []struct{ asked, answer string }{
+// TestServeKilledDuringRun kills the gateway during each run of a flow. The next gateway
+// must retry the run, without losing or repeating a turn.
+func TestServeKilledDuringRun(t *testing.T) {
+	script := []struct{ prompt, answer string }{
 		{"hello agent:ops:main", "first"}, {"first", "second"}, {"second", "third"}, {"An exchange with another agent is over", "ANNOUNCE_SKIP"},
 	}
 	for killed := range script {
 		t.Run(fmt.Sprintf("killed at run %d", killed+1), func(t *testing.T) {
-			w := newWorld(t, 2)
+			w := newFixture(t, 2)
 			gateway := w.serve()
 			c := w.call("agent:ops:main", `,"timeoutSeconds":0`)
 			if r := c.result(t); r.Get("status").Str != "accepted" {
 				t.Errorf("result is %s", r.Raw)
 			}
 			for i, s := range script {
-				w.question(s.asked)
+				w.expect(s.prompt)
 				if i == killed {
 					w.kill(gateway)
 					gateway = w.serve()
-					w.question(s.asked)
+					w.expect(s.prompt)
 				}
 				w.answer <- s.answer
 			}
 			all := w.flow()
 			if note := all.Get("flow.note").Str; !strings.HasPrefix(note, "done: 2 turns") {
-				t.Errorf("the flow ended: %s", note)
+				t.Errorf("the flow's note is %q, want done with 2 turns", note)
 			}
 			for i, r := range all.Get("runs").Array() {
 				run := len(script) - 1 - i
@@ -46,21 +46,21 @@ func TestSecondServeFinishes(t *testing.T) {
 				}
 			}
 			if n := all.Get("runs.#").Int(); n != int64(len(script)) {
-				t.Errorf("%d runs", n)
+				t.Errorf("%d runs, want %d", n, len(script))
 			}
 		})
 	}
 }
 
-// A call whose owner is killed while it waits becomes the owner, picks its call
-// up, and stays until the exchange is over.
-func TestCallOutlivesItsOwner(t *testing.T) {
-	w := newWorld(t, 1)
+// TestCallTakesOver kills the owner while a call waits. The call must become the owner,
+// resume its flow, and wait until the flow has finished.
+func TestCallTakesOver(t *testing.T) {
+	w := newFixture(t, 1)
 	gateway := w.serve()
 	c := w.call("agent:ops:main", `,"announce":"none"`)
-	w.question("hello")
+	w.expect("hello")
 	w.kill(gateway)
-	w.question("hello")
+	w.expect("hello")
 	if pid := ownerPID(t, w.dir); pid != c.Process.Pid {
 		t.Errorf("the owner is %d, want the call, %d", pid, c.Process.Pid)
 	}
@@ -68,24 +68,24 @@ func TestCallOutlivesItsOwner(t *testing.T) {
 	if r := c.result(t); r.Get("reply").Str != "here you are" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.question("here you are")
+	w.expect("here you are")
 	w.answer <- "REPLY_SKIP"
 	if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "parley: done: 1 turn") {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
 }
 
-// A gateway that is told to end lets the agent at work finish; who waits for it
-// goes to the next owner.
-func TestServeEndsGracefully(t *testing.T) {
-	w := newWorld(t, 0)
+// TestServeShutdownWaitsForRun checks that a gateway lets a running agent finish at
+// SIGTERM, and that a waiting call gets its answer from the next owner.
+func TestServeShutdownWaitsForRun(t *testing.T) {
+	w := newFixture(t, 0)
 	gateway := w.serve()
 	c := w.call("agent:ops:main", `,"announce":"none"`)
-	w.question("hello")
+	w.expect("hello")
 	if err := gateway.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	untilEnding(t, w.dir) // its socket is gone, and those who wait have been sent away
+	waitShutdown(t, w.dir) // the socket is closed, and waiting clients have been disconnected
 	w.answer <- "in time"
 	if err := gateway.Wait(); err != nil {
 		t.Errorf("serve: %v", err)
@@ -97,28 +97,28 @@ func TestServeEndsGracefully(t *testing.T) {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
 	if attempt := w.flow().Get("runs.0.attempt").Int(); attempt != 1 {
-		t.Errorf("%d attempts", attempt)
+		t.Errorf("%d attempts, want 1", attempt)
 	}
 }
 
-// A call that stays leaves the rest to the next owner when it is interrupted, and
-// at once with --detach.
-func TestCallLeaves(t *testing.T) {
+// TestCallLeavesFlow checks that a call leaves its flow to the next owner after an
+// interrupt, and at once with --detach.
+func TestCallLeavesFlow(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
-		w := newWorld(t, 1)
+		w := newFixture(t, 1)
 		c := w.call("agent:ops:main", `,"announce":"none"`)
-		w.question("hello")
+		w.expect("hello")
 		w.answer <- "first"
 		if r := c.result(t); r.Get("reply").Str != "first" {
 			t.Errorf("result is %s", r.Raw)
 		}
-		w.question("first")
+		w.expect("first")
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		untilEnding(t, w.dir)
-		w.answer <- "REPLY_SKIP" // the agent at work may end
-		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "is not over (turn 1 of 1: waiting for agent:main:main); it goes on with the next owner of the database, such as parley serve") {
+		waitShutdown(t, w.dir)
+		w.answer <- "REPLY_SKIP" // the running agent may finish
+		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "has not finished (turn 1 of 1: waiting for agent:main:main): it continues under the next owner of the database, such as parley serve") {
 			t.Errorf("%v: %s", err, &c.stderr)
 		}
 		w.serve()
@@ -128,12 +128,12 @@ func TestCallLeaves(t *testing.T) {
 		}
 	})
 	t.Run("detached", func(t *testing.T) {
-		w := newWorld(t, 0)
+		w := newFixture(t, 0)
 		c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
 		if r := c.result(t); r.Get("status").Str != "accepted" {
 			t.Errorf("result is %s", r.Raw)
 		}
-		go func() { // the run may have begun, or not
+		go func() { // the run may have started already
 			for {
 				select {
 				case <-w.asked:
@@ -143,7 +143,7 @@ func TestCallLeaves(t *testing.T) {
 				}
 			}
 		}()
-		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "is not over (waiting for agent:ops:main); it goes on with the next owner") {
+		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "has not finished (waiting for agent:ops:main): it continues under the next owner") {
 			t.Errorf("%v: %s", err, &c.stderr)
 		}
 		w.serve()
@@ -153,17 +153,17 @@ func TestCallLeaves(t *testing.T) {
 	})
 }
 
-// Of two calls at the same time one owns the database, and stays until the other
-// one has its answer.
-func TestCallsStayForEachOther(t *testing.T) {
-	w := newWorld(t, 0)
+// TestOwnerWaitsForOtherCall checks that of two concurrent calls, the one that owns the
+// database waits until the other has its answer.
+func TestOwnerWaitsForOtherCall(t *testing.T) {
+	w := newFixture(t, 0)
 	first := w.call("agent:ops:main", `,"announce":"none"`)
-	w.question("hello agent:ops:main")
+	w.expect("hello agent:ops:main")
 	second := w.call("agent:research:main", `,"announce":"none"`)
-	w.question("hello agent:research:main")
+	w.expect("hello agent:research:main")
 	w.answer <- "one"
 	w.answer <- "two"
-	for _, c := range []*called{first, second} {
+	for _, c := range []*callProcess{first, second} {
 		if r := c.result(t); r.Get("status").Str != "ok" {
 			t.Errorf("result is %s", r.Raw)
 		}

@@ -18,10 +18,23 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// model is an endpoint that tells what it is asked, and answers what it is told.
+// parley returns a command that runs this test binary as the program (see TestMain).
+func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &exec.Cmd{
+		Path: self, Args: append([]string{"parley"}, args...), Stderr: os.Stderr,
+		Env: append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "PARLEY_DB="+filepath.Join(dir, "test.db")),
+	}
+}
+
+// model is an OpenAI-compatible endpoint that the test controls.
 type model struct {
 	asked  chan string // the last message of each request
-	answer chan string
+	answer chan string // the answer to each request
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,17 +51,17 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// world is a directory with an imported database, and agents whose answers the
-// test gives.
-type world struct {
+// fixture is a directory with an imported database and a configuration whose agents the
+// test answers.
+type fixture struct {
 	t   *testing.T
 	dir string
 	*model
 }
 
-func newWorld(t *testing.T, turns int) *world {
+func newFixture(t *testing.T, turns int) *fixture {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), model: &model{asked: make(chan string), answer: make(chan string)}}
+	w := &fixture{t: t, dir: t.TempDir(), model: &model{asked: make(chan string), answer: make(chan string)}}
 	endpoint := httptest.NewServer(w.model)
 	t.Cleanup(func() {
 		endpoint.CloseClientConnections()
@@ -72,7 +85,7 @@ func newWorld(t *testing.T, turns int) *world {
 	return w
 }
 
-func (w *world) parley(args ...string) *exec.Cmd {
+func (w *fixture) parley(args ...string) *exec.Cmd {
 	c := parley(w.t, w.dir, args...)
 	c.Env = append(c.Env, "PARLEY_CONFIG="+filepath.Join(w.dir, "parley.json5"))
 	c.Stderr = nil
@@ -80,7 +93,7 @@ func (w *world) parley(args ...string) *exec.Cmd {
 }
 
 // serve starts an owner and waits until it is ready.
-func (w *world) serve() *exec.Cmd {
+func (w *fixture) serve() *exec.Cmd {
 	w.t.Helper()
 	c := w.parley("serve", "--listen", "127.0.0.1:0", "--json")
 	out, err := c.StdoutPipe()
@@ -89,12 +102,12 @@ func (w *world) serve() *exec.Cmd {
 	}
 	w.start(c)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !gjson.Valid(line) {
-		w.t.Fatalf("serve says %q, %v", line, err)
+		w.t.Fatalf("serve prints %q, %v", line, err)
 	}
 	return c
 }
 
-func (w *world) start(c *exec.Cmd) {
+func (w *fixture) start(c *exec.Cmd) {
 	w.t.Helper()
 	if err := c.Start(); err != nil {
 		w.t.Fatal(err)
@@ -105,17 +118,17 @@ func (w *world) start(c *exec.Cmd) {
 	})
 }
 
-// called is a call in the background.
-type called struct {
+// callProcess is a process that calls a tool.
+type callProcess struct {
 	*exec.Cmd
 	out    io.Reader
 	stderr bytes.Buffer
 }
 
 // call sends a message from the main session.
-func (w *world) call(to string, more string, flags ...string) *called {
+func (w *fixture) call(to string, more string, flags ...string) *callProcess {
 	w.t.Helper()
-	c := &called{Cmd: w.parley(append([]string{"call", "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":"hello %s"%s}`, to, to, more), "--as", "agent:main:main"}, flags...)...)}
+	c := &callProcess{Cmd: w.parley(append([]string{"call", "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":"hello %s"%s}`, to, to, more), "--as", "agent:main:main"}, flags...)...)}
 	c.Stderr = &c.stderr
 	var err error
 	if c.out, err = c.StdoutPipe(); err != nil {
@@ -125,8 +138,8 @@ func (w *world) call(to string, more string, flags ...string) *called {
 	return c
 }
 
-// result reads the call's result, which comes before its end.
-func (c *called) result(t *testing.T) gjson.Result {
+// result reads the call's result, which it prints before it exits.
+func (c *callProcess) result(t *testing.T) gjson.Result {
 	t.Helper()
 	var doc json.RawMessage
 	if err := json.NewDecoder(c.out).Decode(&doc); err != nil {
@@ -136,15 +149,15 @@ func (c *called) result(t *testing.T) gjson.Result {
 	return gjson.ParseBytes(doc)
 }
 
-// question waits for what an agent is asked next.
-func (w *world) question(want string) {
+// expect waits for the next prompt to an agent, which must contain want.
+func (w *fixture) expect(want string) {
 	w.t.Helper()
 	if got := <-w.asked; !strings.Contains(got, want) {
-		w.t.Fatalf("asked %q, want %q in it", got, want)
+		w.t.Fatalf("prompt is %q, want it to contain %q", got, want)
 	}
 }
 
-func (w *world) kill(c *exec.Cmd) {
+func (w *fixture) kill(c *exec.Cmd) {
 	w.t.Helper()
 	if err := c.Process.Kill(); err != nil {
 		w.t.Fatal(err)
@@ -152,13 +165,13 @@ func (w *world) kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// look is how often something is looked at that tells nobody when it changes.
-const look = 5 * time.Millisecond
+// pollInterval is the interval of checks where no notification exists.
+const pollInterval = 5 * time.Millisecond
 
-// flow waits until the only flow is over and returns it with its runs.
-func (w *world) flow() gjson.Result {
+// flow waits until the only flow has ended and returns it with its runs.
+func (w *fixture) flow() gjson.Result {
 	w.t.Helper()
-	for tick := time.NewTicker(look); ; <-tick.C {
+	for tick := time.NewTicker(pollInterval); ; <-tick.C {
 		f := w.onlyFlow()
 		if f.Get("endedAt").Int() == 0 {
 			continue
@@ -171,8 +184,8 @@ func (w *world) flow() gjson.Result {
 	}
 }
 
-// onlyFlow returns the only flow there is.
-func (w *world) onlyFlow() gjson.Result {
+// onlyFlow returns the only flow of the database.
+func (w *fixture) onlyFlow() gjson.Result {
 	w.t.Helper()
 	out, err := w.parley("flows", "--all", "--json").Output()
 	if err != nil || gjson.GetBytes(out, "count").Int() != 1 {
@@ -181,10 +194,10 @@ func (w *world) onlyFlow() gjson.Result {
 	return gjson.GetBytes(out, "flows.0")
 }
 
-// untilEnding waits until the owner of the database has been told to end.
-func untilEnding(t *testing.T, dir string) {
+// waitShutdown waits until the owner of the database has started its shutdown.
+func waitShutdown(t *testing.T, dir string) {
 	t.Helper()
-	for tick := time.NewTicker(look); ; <-tick.C {
+	for tick := time.NewTicker(pollInterval); ; <-tick.C {
 		text, err := os.ReadFile(filepath.Join(dir, "test.db.lock"))
 		if err != nil {
 			t.Fatal(err)
@@ -193,4 +206,14 @@ func untilEnding(t *testing.T, dir string) {
 			return
 		}
 	}
+}
+
+// ownerPID returns the process id of the database's owner.
+func ownerPID(t *testing.T, dir string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "test.db.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(gjson.GetBytes(text, "pid").Int())
 }
