@@ -97,8 +97,8 @@ func (a *Agents) IDs() []string {
 	return ids
 }
 
-// Sandboxes reports whether a session of the agent is sandboxed by its configuration,
-// independently of the caller's own flag (S7.3).
+// Sandboxes reports whether a session of the agent is sandboxed by configuration,
+// regardless of the client that acts as it (S7.3).
 func (c *Config) Sandboxes(agentID, sessionKey string) bool {
 	mode := c.Agents.Sandbox
 	for i := range c.Agents.List {

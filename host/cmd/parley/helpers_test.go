@@ -61,8 +61,8 @@ type fixture struct {
 
 func newFixture(t *testing.T, turns int) *fixture {
 	t.Helper()
-	w := &fixture{t: t, dir: t.TempDir(), model: &model{asked: make(chan string), answer: make(chan string)}}
-	endpoint := httptest.NewServer(w.model)
+	fx := &fixture{t: t, dir: t.TempDir(), model: &model{asked: make(chan string), answer: make(chan string)}}
+	endpoint := httptest.NewServer(fx.model)
 	t.Cleanup(func() {
 		endpoint.CloseClientConnections()
 		endpoint.Close()
@@ -72,47 +72,47 @@ func newFixture(t *testing.T, turns int) *fixture {
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
 	  agents: { defaults: { model: "m", runner: { kind: "openai", baseUrl: "%s/v1" } }, list: [{ id: "main", default: true }, { id: "ops" }, { id: "research" }] },
 	}`, turns, endpoint.URL)
-	if err := os.WriteFile(filepath.Join(w.dir, "parley.json5"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fx.dir, "parley.json5"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	sample, err := filepath.Abs("../../../testdata/openclaw")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := w.parley("import", "openclaw", sample, "--quiet").CombinedOutput(); err != nil {
+	if out, err := fx.parley("import", "openclaw", sample, "--quiet").CombinedOutput(); err != nil {
 		t.Fatalf("import: %v: %s", err, out)
 	}
-	return w
+	return fx
 }
 
-func (w *fixture) parley(args ...string) *exec.Cmd {
-	c := parley(w.t, w.dir, args...)
-	c.Env = append(c.Env, "PARLEY_CONFIG="+filepath.Join(w.dir, "parley.json5"))
+func (fx *fixture) parley(args ...string) *exec.Cmd {
+	c := parley(fx.t, fx.dir, args...)
+	c.Env = append(c.Env, "PARLEY_CONFIG="+filepath.Join(fx.dir, "parley.json5"))
 	c.Stderr = nil
 	return c
 }
 
 // serve starts an owner and waits until it is ready.
-func (w *fixture) serve() *exec.Cmd {
-	w.t.Helper()
-	c := w.parley("serve", "--listen", "127.0.0.1:0", "--json")
+func (fx *fixture) serve() *exec.Cmd {
+	fx.t.Helper()
+	c := fx.parley("serve", "--listen", "127.0.0.1:0", "--json")
 	out, err := c.StdoutPipe()
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.start(c)
+	fx.start(c)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !gjson.Valid(line) {
-		w.t.Fatalf("serve prints %q, %v", line, err)
+		fx.t.Fatalf("serve prints %q, %v", line, err)
 	}
 	return c
 }
 
-func (w *fixture) start(c *exec.Cmd) {
-	w.t.Helper()
+func (fx *fixture) start(c *exec.Cmd) {
+	fx.t.Helper()
 	if err := c.Start(); err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.t.Cleanup(func() {
+	fx.t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
@@ -126,15 +126,15 @@ type callProcess struct {
 }
 
 // call sends a message from the main session.
-func (w *fixture) call(to string, more string, flags ...string) *callProcess {
-	w.t.Helper()
-	c := &callProcess{Cmd: w.parley(append([]string{"call", "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":"hello %s"%s}`, to, to, more), "--as", "agent:main:main"}, flags...)...)}
+func (fx *fixture) call(to string, more string, flags ...string) *callProcess {
+	fx.t.Helper()
+	c := &callProcess{Cmd: fx.parley(append([]string{"call", "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":"hello %s"%s}`, to, to, more), "--as", "agent:main:main"}, flags...)...)}
 	c.Stderr = &c.stderr
 	var err error
 	if c.out, err = c.StdoutPipe(); err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.start(c.Cmd)
+	fx.start(c.Cmd)
 	return c
 }
 
@@ -150,17 +150,17 @@ func (c *callProcess) result(t *testing.T) gjson.Result {
 }
 
 // expect waits for the next prompt to an agent, which must contain want.
-func (w *fixture) expect(want string) {
-	w.t.Helper()
-	if got := <-w.asked; !strings.Contains(got, want) {
-		w.t.Fatalf("prompt is %q, want it to contain %q", got, want)
+func (fx *fixture) expect(want string) {
+	fx.t.Helper()
+	if got := <-fx.asked; !strings.Contains(got, want) {
+		fx.t.Fatalf("prompt is %q, want it to contain %q", got, want)
 	}
 }
 
-func (w *fixture) kill(c *exec.Cmd) {
-	w.t.Helper()
+func (fx *fixture) kill(c *exec.Cmd) {
+	fx.t.Helper()
 	if err := c.Process.Kill(); err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	_ = c.Wait()
 }
@@ -169,27 +169,27 @@ func (w *fixture) kill(c *exec.Cmd) {
 const pollInterval = 5 * time.Millisecond
 
 // flow waits until the only flow has ended and returns it with its runs.
-func (w *fixture) flow() gjson.Result {
-	w.t.Helper()
+func (fx *fixture) flow() gjson.Result {
+	fx.t.Helper()
 	for tick := time.NewTicker(pollInterval); ; <-tick.C {
-		f := w.onlyFlow()
+		f := fx.onlyFlow()
 		if f.Get("endedAt").Int() == 0 {
 			continue
 		}
-		out, err := w.parley("flows", "show", f.Get("id").Str, "--json").Output()
+		out, err := fx.parley("flows", "show", f.Get("id").Str, "--json").Output()
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		return gjson.ParseBytes(out)
 	}
 }
 
 // onlyFlow returns the only flow of the database.
-func (w *fixture) onlyFlow() gjson.Result {
-	w.t.Helper()
-	out, err := w.parley("flows", "--all", "--json").Output()
+func (fx *fixture) onlyFlow() gjson.Result {
+	fx.t.Helper()
+	out, err := fx.parley("flows", "--all", "--json").Output()
 	if err != nil || gjson.GetBytes(out, "count").Int() != 1 {
-		w.t.Fatalf("flows: %v: %s", err, out)
+		fx.t.Fatalf("flows: %v: %s", err, out)
 	}
 	return gjson.GetBytes(out, "flows.0")
 }

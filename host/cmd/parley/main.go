@@ -19,9 +19,9 @@
 // over a socket and shows the same results. See package local.
 //
 // The owner executes the database's work, such as the runs of agents. "serve" and "mcp"
-// always do; any other command starts when it or one of its clients calls a tool that
-// writes, and exits after the last running agent. The next owner continues unfinished
-// work.
+// always do; any other command starts with it when it or one of its clients calls a tool
+// that writes, and then exits only after the running agents have finished. The next owner
+// continues unfinished work.
 package main
 
 import (

@@ -27,20 +27,20 @@ func (n notes) Write(b []byte) (int, error) {
 
 // ownAsReader makes this process the owner of the fixture's database, as a command that
 // only reads does.
-func (w *fixture) ownAsReader() (*gateway.Database, notes) {
-	w.t.Helper()
+func (fx *fixture) ownAsReader() (*gateway.Database, notes) {
+	fx.t.Helper()
 	lines := make(notes, 16)
 	a := &app{
-		globals: globals{DB: filepath.Join(w.dir, "test.db"), Config: filepath.Join(w.dir, "parley.json5"), OwnerTimeout: time.Minute},
+		globals: globals{DB: filepath.Join(fx.dir, "test.db"), Config: filepath.Join(fx.dir, "parley.json5"), OwnerTimeout: time.Minute},
 		command: "runs", out: terminal.New(io.Discard, noEnv), err: terminal.New(lines, noEnv), getenv: noEnv, log: slog.New(slog.DiscardHandler),
 	}
 	o, err := a.options()
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	db, err := gateway.Join(w.t.Context(), o)
+	db, err := gateway.Join(fx.t.Context(), o)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return db, lines
 }
@@ -48,26 +48,26 @@ func (w *fixture) ownAsReader() (*gateway.Database, notes) {
 // TestReaderExecutesClientRuns checks that a command that only reads executes runs as soon
 // as a client needs them, and that it exits after the last run, serving clients meanwhile.
 func TestReaderExecutesClientRuns(t *testing.T) {
-	w := newFixture(t, 0)
-	db, notes := w.ownAsReader()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+	fx := newFixture(t, 0)
+	db, notes := fx.ownAsReader()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.expect("hello")
+	fx.expect("hello")
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close(t.Context()) }()
 	if note := <-notes; note != "parley: waiting for the work of agents in agent:ops:main; interrupt to leave it to the next owner\n" {
 		t.Errorf("the note is %q", note)
 	}
-	if out, err := w.parley("runs", "--json").Output(); err != nil || gjson.GetBytes(out, "runs.0.status").Str != "running" {
+	if out, err := fx.parley("runs", "--json").Output(); err != nil || gjson.GetBytes(out, "runs.0.status").Str != "running" {
 		t.Errorf("runs: %v: %s", err, out)
 	}
-	w.answer <- "in the end"
+	fx.answer <- "in the end"
 	if err := errors.Join(<-closed, c.Wait()); err != nil {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
-	run := w.flow().Get("runs.0")
+	run := fx.flow().Get("runs.0")
 	if run.Get("status").Str != "done" || run.Get("attempt").Int() != 1 {
 		t.Errorf("the run is %s", run.Raw)
 	}
@@ -76,26 +76,26 @@ func TestReaderExecutesClientRuns(t *testing.T) {
 // TestWaitFlowStartsWork checks that waiting for a flow makes the owner execute it, even
 // if another process accepted the call.
 func TestWaitFlowStartsWork(t *testing.T) {
-	w := newFixture(t, 0)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+	fx := newFixture(t, 0)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
-	w.expect("hello")
-	w.kill(gateway)
-	db, _ := w.ownAsReader()
-	id := w.onlyFlow().Get("id").Str
+	fx.expect("hello")
+	fx.kill(gateway)
+	db, _ := fx.ownAsReader()
+	id := fx.onlyFlow().Get("id").Str
 	done := make(chan error, 1)
 	go func() {
 		_, err := db.WaitFlow(t.Context(), id)
 		done <- err
 	}()
-	w.expect("hello")
-	w.answer <- "there"
+	fx.expect("hello")
+	fx.answer <- "there"
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -107,28 +107,28 @@ func TestWaitFlowStartsWork(t *testing.T) {
 // TestRefusedCallStartsNoWork checks that a refused call does not start runs of other
 // calls, which would use up their attempts.
 func TestRefusedCallStartsNoWork(t *testing.T) {
-	w := newFixture(t, 0)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+	fx := newFixture(t, 0)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.expect("hello")
-	w.kill(gateway)
+	fx.expect("hello")
+	fx.kill(gateway)
 	for range 3 {
-		out, err := w.parley("send", "nosuch", "typo").CombinedOutput()
+		out, err := fx.parley("send", "nosuch", "typo").CombinedOutput()
 		if err == nil || !strings.HasPrefix(string(out), "parley: send: ") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}
-	out, err := w.parley("runs", "--json").Output()
+	out, err := fx.parley("runs", "--json").Output()
 	if err != nil || gjson.GetBytes(out, "runs.0.attempt").Int() != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	w.serve()
-	w.expect("hello")
-	w.answer <- "there"
-	if run := w.flow().Get("runs.0"); run.Get("status").Str != "done" || run.Get("attempt").Int() != 2 {
+	fx.serve()
+	fx.expect("hello")
+	fx.answer <- "there"
+	if run := fx.flow().Get("runs.0"); run.Get("status").Str != "done" || run.Get("attempt").Int() != 2 {
 		t.Errorf("the run is %s", run.Raw)
 	}
 }
@@ -136,22 +136,22 @@ func TestRefusedCallStartsNoWork(t *testing.T) {
 // TestConcurrentCallsStartWorkOnce sends several messages at the same time to an owner that
 // has not started its work.
 func TestConcurrentCallsStartWorkOnce(t *testing.T) {
-	w := newFixture(t, 0)
+	fx := newFixture(t, 0)
 	go func() {
 		for {
 			select {
-			case <-w.asked:
-				w.answer <- "yes"
+			case <-fx.asked:
+				fx.answer <- "yes"
 			case <-t.Context().Done():
 				return
 			}
 		}
 	}()
-	db, _ := w.ownAsReader()
+	db, _ := fx.ownAsReader()
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			c := w.parley("send", "agent:ops:main", fmt.Sprint("hello ", i), "--no-announce")
+			c := fx.parley("send", "agent:ops:main", fmt.Sprint("hello ", i), "--no-announce")
 			if out, err := c.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "yes\n") {
 				t.Errorf("send: %v: %s", err, out)
 			}
@@ -166,20 +166,20 @@ func TestConcurrentCallsStartWorkOnce(t *testing.T) {
 // TestClosingOwnerAcceptsCalls checks that an owner that waits for its last run before it
 // exits still accepts calls of clients and executes them.
 func TestClosingOwnerAcceptsCalls(t *testing.T) {
-	w := newFixture(t, 0)
-	db, notes := w.ownAsReader()
-	first := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+	fx := newFixture(t, 0)
+	db, notes := fx.ownAsReader()
+	first := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	first.result(t)
-	w.expect("hello")
+	fx.expect("hello")
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close(t.Context()) }()
 	if note := <-notes; !strings.Contains(note, "agent:ops:main") {
 		t.Errorf("note %s", note)
 	}
-	c := w.call("agent:research:main", `,"announce":"none"`)
-	w.expect("hello")
-	w.answer <- "quick"
-	w.answer <- "in the end"
+	c := fx.call("agent:research:main", `,"announce":"none"`)
+	fx.expect("hello")
+	fx.answer <- "quick"
+	fx.answer <- "in the end"
 	if r := c.result(t); r.Get("status").Str != "ok" {
 		t.Errorf("result is %s", r.Raw)
 	}

@@ -16,22 +16,22 @@ func TestServeKilledDuringRun(t *testing.T) {
 	}
 	for killed := range script {
 		t.Run(fmt.Sprintf("killed at run %d", killed+1), func(t *testing.T) {
-			w := newFixture(t, 2)
-			gateway := w.serve()
-			c := w.call("agent:ops:main", `,"timeoutSeconds":0`)
+			fx := newFixture(t, 2)
+			gateway := fx.serve()
+			c := fx.call("agent:ops:main", `,"timeoutSeconds":0`)
 			if r := c.result(t); r.Get("status").Str != "accepted" {
 				t.Errorf("result is %s", r.Raw)
 			}
 			for i, s := range script {
-				w.expect(s.prompt)
+				fx.expect(s.prompt)
 				if i == killed {
-					w.kill(gateway)
-					gateway = w.serve()
-					w.expect(s.prompt)
+					fx.kill(gateway)
+					gateway = fx.serve()
+					fx.expect(s.prompt)
 				}
-				w.answer <- s.answer
+				fx.answer <- s.answer
 			}
-			all := w.flow()
+			all := fx.flow()
 			if note := all.Get("flow.note").Str; !strings.HasPrefix(note, "done: 2 turns") {
 				t.Errorf("the flow's note is %q, want done with 2 turns", note)
 			}
@@ -55,21 +55,21 @@ func TestServeKilledDuringRun(t *testing.T) {
 // TestCallTakesOver kills the owner while a call waits. The call must become the owner,
 // resume its flow, and wait until the flow has finished.
 func TestCallTakesOver(t *testing.T) {
-	w := newFixture(t, 1)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"announce":"none"`)
-	w.expect("hello")
-	w.kill(gateway)
-	w.expect("hello")
-	if pid := ownerPID(t, w.dir); pid != c.Process.Pid {
+	fx := newFixture(t, 1)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"announce":"none"`)
+	fx.expect("hello")
+	fx.kill(gateway)
+	fx.expect("hello")
+	if pid := ownerPID(t, fx.dir); pid != c.Process.Pid {
 		t.Errorf("the owner is %d, want the call, %d", pid, c.Process.Pid)
 	}
-	w.answer <- "here you are"
+	fx.answer <- "here you are"
 	if r := c.result(t); r.Get("reply").Str != "here you are" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.expect("here you are")
-	w.answer <- "REPLY_SKIP"
+	fx.expect("here you are")
+	fx.answer <- "REPLY_SKIP"
 	if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "parley: done: 1 turn") {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
@@ -78,15 +78,15 @@ func TestCallTakesOver(t *testing.T) {
 // TestServeShutdownWaitsForRun checks that a gateway lets a running agent finish at
 // SIGTERM, and that a waiting call gets its answer from the next owner.
 func TestServeShutdownWaitsForRun(t *testing.T) {
-	w := newFixture(t, 0)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"announce":"none"`)
-	w.expect("hello")
+	fx := newFixture(t, 0)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"announce":"none"`)
+	fx.expect("hello")
 	if err := gateway.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	waitShutdown(t, w.dir) // the socket is closed, and waiting clients have been disconnected
-	w.answer <- "in time"
+	waitShutdown(t, fx.dir) // the socket is closed, and waiting clients have been disconnected
+	fx.answer <- "in time"
 	if err := gateway.Wait(); err != nil {
 		t.Errorf("serve: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestServeShutdownWaitsForRun(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
-	if attempt := w.flow().Get("runs.0.attempt").Int(); attempt != 1 {
+	if attempt := fx.flow().Get("runs.0.attempt").Int(); attempt != 1 {
 		t.Errorf("%d attempts, want 1", attempt)
 	}
 }
@@ -105,39 +105,39 @@ func TestServeShutdownWaitsForRun(t *testing.T) {
 // interrupt, and at once with --detach.
 func TestCallLeavesFlow(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
-		w := newFixture(t, 1)
-		c := w.call("agent:ops:main", `,"announce":"none"`)
-		w.expect("hello")
-		w.answer <- "first"
+		fx := newFixture(t, 1)
+		c := fx.call("agent:ops:main", `,"announce":"none"`)
+		fx.expect("hello")
+		fx.answer <- "first"
 		if r := c.result(t); r.Get("reply").Str != "first" {
 			t.Errorf("result is %s", r.Raw)
 		}
-		w.expect("first")
+		fx.expect("first")
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		waitShutdown(t, w.dir)
-		w.answer <- "REPLY_SKIP" // the running agent may finish
+		waitShutdown(t, fx.dir)
+		fx.answer <- "REPLY_SKIP" // the running agent may finish
 		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "has not finished (turn 1 of 1: waiting for agent:main:main): it continues under the next owner of the database, such as parley serve") {
 			t.Errorf("%v: %s", err, &c.stderr)
 		}
-		w.serve()
-		all := w.flow()
+		fx.serve()
+		all := fx.flow()
 		if all.Get("runs.#").Int() != 2 || !strings.HasPrefix(all.Get("flow.note").Str, "done: 1 turn") {
 			t.Errorf("the flow is %s", all.Raw)
 		}
 	})
 	t.Run("detached", func(t *testing.T) {
-		w := newFixture(t, 0)
-		c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
+		fx := newFixture(t, 0)
+		c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`, "--detach")
 		if r := c.result(t); r.Get("status").Str != "accepted" {
 			t.Errorf("result is %s", r.Raw)
 		}
 		go func() { // the run may have started already
 			for {
 				select {
-				case <-w.asked:
-					w.answer <- "late"
+				case <-fx.asked:
+					fx.answer <- "late"
 				case <-t.Context().Done():
 					return
 				}
@@ -146,8 +146,8 @@ func TestCallLeavesFlow(t *testing.T) {
 		if err := c.Wait(); err != nil || !strings.Contains(c.stderr.String(), "has not finished (waiting for agent:ops:main): it continues under the next owner") {
 			t.Errorf("%v: %s", err, &c.stderr)
 		}
-		w.serve()
-		if all := w.flow(); all.Get("runs.0.reply").Str != "late" {
+		fx.serve()
+		if all := fx.flow(); all.Get("runs.0.reply").Str != "late" {
 			t.Errorf("the flow is %s", all.Raw)
 		}
 	})
@@ -156,13 +156,13 @@ func TestCallLeavesFlow(t *testing.T) {
 // TestOwnerWaitsForOtherCall checks that of two concurrent calls, the one that owns the
 // database waits until the other has its answer.
 func TestOwnerWaitsForOtherCall(t *testing.T) {
-	w := newFixture(t, 0)
-	first := w.call("agent:ops:main", `,"announce":"none"`)
-	w.expect("hello agent:ops:main")
-	second := w.call("agent:research:main", `,"announce":"none"`)
-	w.expect("hello agent:research:main")
-	w.answer <- "one"
-	w.answer <- "two"
+	fx := newFixture(t, 0)
+	first := fx.call("agent:ops:main", `,"announce":"none"`)
+	fx.expect("hello agent:ops:main")
+	second := fx.call("agent:research:main", `,"announce":"none"`)
+	fx.expect("hello agent:research:main")
+	fx.answer <- "one"
+	fx.answer <- "two"
 	for _, c := range []*callProcess{first, second} {
 		if r := c.result(t); r.Get("status").Str != "ok" {
 			t.Errorf("result is %s", r.Raw)

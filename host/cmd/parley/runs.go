@@ -141,9 +141,9 @@ func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		what := "it was executing, and its agent was stopped"
+		what := "it was executing and its agent was stopped"
 		if r.StartedAt == 0 {
-			what = "it was queued, and never starts"
+			what = "it was queued and had not started"
 		}
 		err = a.show(map[string]any{"run": r}, func() { a.out.Println(terminal.Line("run "+r.ID+" was aborted") + ": " + what) })
 		if err != nil || a.JSON {

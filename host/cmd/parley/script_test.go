@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"parley": main, "probe": probe})
 }
 
-// TestScripts runs testdata/script. Its additional commands are:
+// TestScripts runs testdata/script. Besides the commands of testscript, there are:
 //
 //	exits N PROGRAM ARGS…   run a program and check the exit code
 //	json PATH WANT          check a member of the JSON on standard output (gjson path)

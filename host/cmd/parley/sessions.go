@@ -20,13 +20,13 @@ type sessionsCmd struct {
 	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
 	Search   string   `short:"s" placeholder:"TEXT" help:"Only with this text in key, label, name or subject."`
-	Active   int      `placeholder:"MINUTES" help:"Only with activity in this many last minutes."`
+	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last MINUTES minutes."`
 	Agent    string   `placeholder:"ID" help:"Only of this agent."`
 	Archived bool     `help:"Include archived sessions."`
 	asFlags
 }
 
-// maxPage is the number of rows or messages of one tool call.
+// maxPage is the maximum number of rows or messages of one tool call.
 const maxPage = 200
 
 // Validate refuses values that the tool would clamp silently.
