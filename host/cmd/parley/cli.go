@@ -26,7 +26,7 @@ type cli struct {
 	Sessions   sessionsCmd   `cmd:"" help:"List sessions, newest first."`
 	History    historyCmd    `cmd:"" help:"Show a session's conversation."`
 	Tree       treeCmd       `cmd:"" help:"Show which sessions have spawned others, and the status of each child."`
-	Flows      flowsCmd      `cmd:"" help:"Show flows, the calls of tools that write; retry or end a parked one."`
+	Flows      flowsCmd      `cmd:"" help:"Show flows, the calls of tools that write; retry or drop them."`
 	Runs       runsCmd       `cmd:"" help:"Show runs, the answers of agents; abort one."`
 	Deliveries deliveriesCmd `cmd:"" help:"Show deliveries to chat channels; resend a failed one."`
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`

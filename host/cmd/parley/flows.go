@@ -137,14 +137,14 @@ func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
 	return changeFlow(ctx, a, c.ID, (*gateway.Database).RetryFlow, "will be retried")
 }
 
-// flowDropCmd ends a flow.
+// flowDropCmd drops a flow.
 type flowDropCmd struct{ idArg }
 
 func (*flowDropCmd) Help() string {
 	return "Runs and deliveries that the flow has queued remain. Callers that wait for its answer receive an error."
 }
 
-// Run ends the flow.
+// Run drops the flow.
 func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
 	return changeFlow(ctx, a, c.ID, (*gateway.Database).DropFlow, "was dropped")
 }

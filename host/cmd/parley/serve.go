@@ -167,7 +167,7 @@ type mcpCmd struct {
 }
 
 func (*mcpCmd) Help() string {
-	return `For MCP clients that start their servers, configured as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. All calls of the client are made as the session that --as and --agent select, or as the operator. Any number of these processes may use one database: the first one executes its work, such as the runs of agents. When that one exits, another one takes over at the next call of its client; parley serve does so at any time. A request with a progress token receives progress notifications while it waits for an answer.`
+	return `For MCP clients that start their servers, configured as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. All calls of the client are made as the session that --as and --agent select, or as the operator. Any number of these processes may use one database: the first one executes its work, such as the runs of agents. When that one exits, another one takes over at the next call of its client; parley serve takes over at any time. A request with a progress token receives progress notifications while it waits for an answer.`
 }
 
 // Run serves until the input ends.
