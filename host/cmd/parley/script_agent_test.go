@@ -19,19 +19,18 @@ import (
 	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
-// visitor is an agent that is a program of its own. It asks over MCP what it can
-// see, then tries to be somebody else, and answers with what came back, a line
-// each. It keeps its token in the file that its first argument names; one that is
-// there from an earlier run is tried instead. It begins when there is the file that
-// its second argument names.
-func visitor() {
-	if err := visitAfter(os.Args[1], os.Args[2]); err != nil {
+// probe is the program of a command agent. It lists sessions over MCP, tries to act as
+// another session, and answers with one line for each result. Its first argument names a
+// file for its token: if the file has the token of an earlier run, probe uses that one. It
+// starts when the file that its second argument names exists.
+func probe() {
+	if err := probeWhenReady(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func visitAfter(tokenFile, goFile string) error {
+func probeWhenReady(tokenFile, startFile string) error {
 	own := os.Getenv(command.EnvToken)
 	token, err := os.ReadFile(tokenFile)
 	if os.IsNotExist(err) {
@@ -41,18 +40,18 @@ func visitAfter(tokenFile, goFile string) error {
 		err = os.WriteFile(tokenFile, []byte(own), 0o600)
 	}
 	if err == nil {
-		err = untilExists(goFile)
+		err = waitForFile(startFile)
 	}
 	if err == nil {
-		err = visit(context.Background(), string(token), os.Stdout)
+		err = requestAll(context.Background(), string(token), os.Stdout)
 	}
 	return err
 }
 
-func untilExists(file string) error {
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for range look.C {
+func waitForFile(file string) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for range ticker.C {
 		if _, err := os.Stat(file); !os.IsNotExist(err) {
 			return err
 		}
@@ -60,9 +59,10 @@ func untilExists(file string) error {
 	return nil
 }
 
-func visit(ctx context.Context, token string, w io.Writer) error {
+// requestAll makes the requests with the token and writes their results.
+func requestAll(ctx context.Context, token string, w io.Writer) error {
 	for _, name := range []string{"", "agent:ops:main"} {
-		seen, err := listOverMCP(ctx, asRun{token, name})
+		seen, err := listOverMCP(ctx, runTransport{token, name})
 		if err != nil {
 			seen = err.Error()
 		}
@@ -77,7 +77,7 @@ func visit(ctx context.Context, token string, w io.Writer) error {
 		{"/v1/agent", `{"sessionKey":"agent:ops:main","message":"work for me"}`},
 		{"/v1/sessions/patch", `{"key":"agent:ops:main","sendPolicy":"deny"}`},
 	} {
-		answer, err := asRun{token: token}.post(ctx, try[0], try[1])
+		answer, err := runTransport{token: token}.post(ctx, try[0], try[1])
 		if err != nil {
 			return err
 		}
@@ -86,10 +86,11 @@ func visit(ctx context.Context, token string, w io.Writer) error {
 	return nil
 }
 
-// asRun adds a run's token to requests, and the wish to speak as a session.
-type asRun struct{ token, session string }
+// runTransport adds a run's token to requests, and optionally the header that selects
+// another session.
+type runTransport struct{ token, session string }
 
-func (a asRun) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a runTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+a.token)
 	if a.session != "" {
@@ -99,8 +100,8 @@ func (a asRun) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // listOverMCP returns the keys of the sessions that sessions_list shows.
-func listOverMCP(ctx context.Context, as asRun) (string, error) {
-	client := sdk.NewClient(&sdk.Implementation{Name: "visitor", Version: "1"}, nil)
+func listOverMCP(ctx context.Context, as runTransport) (string, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "probe", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &sdk.StreamableClientTransport{
 		Endpoint: os.Getenv(command.EnvURL) + "/mcp", HTTPClient: &http.Client{Transport: as}, DisableStandaloneSSE: true,
 	}, nil)
@@ -119,8 +120,8 @@ func listOverMCP(ctx context.Context, as asRun) (string, error) {
 	return strings.Join(keys, " "), nil
 }
 
-// post returns the status of the answer, and of the tool's result if there is one.
-func (a asRun) post(ctx context.Context, path, body string) (answer string, err error) {
+// post returns the HTTP status, and the status of the tool's result if there is one.
+func (a runTransport) post(ctx context.Context, path, body string) (answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv(command.EnvURL)+path, bytes.NewBufferString(body))
 	if err != nil {
 		return "", err
