@@ -21,7 +21,7 @@ type tools struct {
 
 var _ runner.Tools = (*tools)(nil)
 
-// tools returns the agent's tools, or nil if there are none.
+// tools returns the agent's tools, or nil if the agent has none.
 func (a *attempt) tools() *tools {
 	if a.run.NoTools || a.m.o.Tools == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// maxCalls is how many tools a message may call.
+// maxCalls is the maximum number of tool calls in a message.
 const maxCalls = 128
 
-// assembly puts a message together from its chunks.
+// assembly assembles a message from its chunks.
 type assembly struct {
 	maxText int
 
@@ -38,7 +38,7 @@ func (s *assembly) add(chunk *openai.ChatCompletionChunk) error {
 		s.model = chunk.Model
 	}
 	if chunk.JSON.Usage.Valid() {
-		s.usage = usage(&chunk.Usage) // so far: endpoints that repeat it count up
+		s.usage = usage(&chunk.Usage) // cumulative if the endpoint repeats it
 	}
 	for i := range chunk.Choices {
 		c := &chunk.Choices[i]
@@ -81,9 +81,9 @@ func (s *assembly) addCall(d *openai.ChatCompletionChunkChoiceDeltaToolCall) err
 	return nil
 }
 
-// call returns the call that a piece goes on with, or nil if it begins one. Some
-// endpoints send every call in one piece and number them all 0: such a call
-// begins where another id, or a name after whole arguments, turns up.
+// call returns the call that a piece continues, or nil if the piece begins a call.
+// Some endpoints send every call in one piece and number them all 0; there, a new
+// call is recognised by another id, or by a name after complete arguments.
 func (s *assembly) call(d *openai.ChatCompletionChunkChoiceDeltaToolCall) *partialCall {
 	for i := len(s.calls) - 1; i >= 0; i-- {
 		p := s.calls[i]
@@ -100,7 +100,7 @@ func (s *assembly) call(d *openai.ChatCompletionChunkChoiceDeltaToolCall) *parti
 	return nil
 }
 
-// message returns the message when the stream has ended.
+// message returns the message after the end of the stream.
 func (s *assembly) message() (*conversation.Message, error) {
 	m := &conversation.Message{
 		Role:  conversation.Assistant,
@@ -115,7 +115,7 @@ func (s *assembly) message() (*conversation.Message, error) {
 	case s.finish == "":
 		return nil, broken("broke off in the middle of an answer")
 	case s.finish == "content_filter":
-		return nil, final("the endpoint's content filter withheld the answer")
+		return nil, final("the endpoint's content filter blocked the answer")
 	case s.finish == "length" && len(s.calls) > 0:
 		return nil, final("the model reached its limit of tokens in the middle of a tool call")
 	case s.finish == "length" && m.Text == "":
@@ -144,8 +144,8 @@ func usage(u *openai.CompletionUsage) *abi.Usage {
 	return &abi.Usage{Input: &u.PromptTokens, Output: &u.CompletionTokens, Total: &total}
 }
 
-// withoutThinking drops the block at the beginning in which some models think
-// aloud. One that does not end is all there is.
+// withoutThinking removes the block at the beginning in which some models write their
+// reasoning. An unterminated block extends to the end.
 func withoutThinking(text string) string {
 	const begin, end = "<think>", "</think>"
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), begin)

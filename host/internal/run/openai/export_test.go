@@ -6,4 +6,4 @@ import (
 )
 
 // SetWait replaces how the agent waits between tries.
-func (a *Agent) SetWait(wait func(ctx context.Context, d time.Duration) error) { a.wait = wait }
+func (rn *Runner) SetWait(wait func(ctx context.Context, d time.Duration) error) { rn.wait = wait }
