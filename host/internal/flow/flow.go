@@ -33,7 +33,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options configure a Manager. Store, Steps, Settings, Versions and NewID are
+// Options configures a Manager. Store, Steps, Settings, Versions and NewID are
 // required. Now defaults to time.Now, Logger to slog.Default.
 type Options struct {
 	Store store.Durable

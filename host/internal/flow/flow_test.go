@@ -60,14 +60,14 @@ func TestCallIDs(t *testing.T) {
 	first := w.call(gone, "1", `{"a":1,"b":[2.0],"c":[{"d":-0}]}`)
 	leave()
 	if r := <-first; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("a caller that went away got %+v, %v", r.answer, r.err)
+		t.Fatalf("the cancelled caller got %+v, %v", r.answer, r.err)
 	}
 	second := w.call(t.Context(), "1", ` {"c":[{"d":0.0}],"b":[2e0],"a":1.0}`)
 	if r := <-w.call(t.Context(), "1", `{"a":2}`); !errors.Is(r.err, abi.InvalidArgs) {
 		t.Fatalf("other arguments got %+v, %v", r.answer, r.err)
 	}
 	if n := len(w.allRuns()); n != 1 {
-		t.Fatalf("%d runs, want the first call's alone", n)
+		t.Fatalf("%d runs, want only the first call's", n)
 	}
 	w.end(w.allRuns()[0].ID, "hi")
 	joined := <-second
@@ -76,7 +76,7 @@ func TestCallIDs(t *testing.T) {
 	if joined.err != nil || again.err != nil || string(joined.answer.Result) != string(again.answer.Result) || joined.answer.FlowID != again.answer.FlowID {
 		t.Fatalf("answers %+v %v, %+v %v", joined.answer, joined.err, again.answer, again.err)
 	}
-	w.later(2 * time.Hour) // forgotten
+	w.later(2 * time.Hour) // the answer has expired
 	done := w.call(t.Context(), "1", `{"a":2}`)
 	w.end(w.allRuns()[0].ID, "new")
 	if r := <-done; r.err != nil || r.answer.FlowID == joined.answer.FlowID {

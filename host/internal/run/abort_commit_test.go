@@ -52,7 +52,7 @@ func TestAbortBeforeCommit(t *testing.T) {
 		r := newFixture(t, nil)
 		f := r.makeFaulty()
 		tokens := int64(5)
-		r.agent = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+		r.rn = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 			f.fail(func(n int64) bool { return n == 1 }) // the outcome, which is retried later
 			return &runner.Outcome{Text: "an answer", Model: "m", Usage: &abi.Usage{Total: &tokens}}, nil
 		})

@@ -70,9 +70,9 @@ func TestAbort(t *testing.T) {
 }
 
 // The answer of a run that was aborted at the same time is ignored.
-func TestAbortWins(t *testing.T) {
+func TestAbortDuringRun(t *testing.T) {
 	r := newFixture(t, nil)
-	r.agent = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		r.update(func(tx store.Tx) error { // by another host, without a hint so far
 			row, err := tx.Run(turn.RunID)
 			if err != nil {
@@ -114,7 +114,7 @@ func TestAbortByHint(t *testing.T) {
 }
 
 // An abort between the claim and the call of the runner takes effect.
-func TestAbortBeforeAgent(t *testing.T) {
+func TestAbortBeforeRunnerCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
 		r.o.Runners = func(string) (runner.Runner, error) {

@@ -196,11 +196,11 @@ func (a *attempt) startContext() (release func()) {
 
 // call calls the runner. A panic is a failure of the run.
 func (a *attempt) call(rn runner.Runner, t *runner.Turn, answered chan<- answer) {
-	an := answer{err: errors.New("the agent returned no answer")}
+	an := answer{err: errors.New("the runner returned no answer")}
 	defer func() {
 		if p := recover(); p != nil {
-			a.m.o.Logger.Error("run: the agent panicked", "run", a.run.ID, "agent", a.run.AgentID, "panic", p, "stack", string(debug.Stack()))
-			an = answer{err: fmt.Errorf("the agent panicked: %v", p)}
+			a.m.o.Logger.Error("run: the runner panicked", "run", a.run.ID, "agent", a.run.AgentID, "panic", p, "stack", string(debug.Stack()))
+			an = answer{err: fmt.Errorf("the runner panicked: %v", p)}
 		}
 		answered <- an
 	}()

@@ -38,7 +38,7 @@ type fixture struct {
 	store  store.Durable // as the manager sees it
 	plain  store.Durable
 	config *config.Config
-	agent  runner.Runner
+	rn     runner.Runner
 	worker *work.Worker
 	o      run.Options // additional options
 	closed bool
@@ -61,12 +61,12 @@ func openStore(t testing.TB) store.Durable {
 func newFixture(t testing.TB, a runner.Runner) *fixture {
 	t.Helper()
 	s := openStore(t)
-	return &fixture{t: t, store: s, plain: s, config: config.Default(), agent: a}
+	return &fixture{t: t, store: s, plain: s, config: config.Default(), rn: a}
 }
 
 // next returns a fixture for the next gateway on the same store.
 func (r *fixture) next(a runner.Runner) *fixture {
-	return &fixture{t: r.t, store: r.plain, plain: r.plain, config: r.config, agent: a, o: r.o}
+	return &fixture{t: r.t, store: r.plain, plain: r.plain, config: r.config, rn: a, o: r.o}
 }
 
 // start takes over the store and starts the manager.
@@ -94,7 +94,7 @@ func (r *fixture) takeOver() *fixture {
 	o.Store, o.Worker, o.Logger = r.store, r.worker, silent
 	o.Config = func() *config.Config { return r.config }
 	if o.Runners == nil {
-		o.Runners = func(string) (runner.Runner, error) { return r.agent, nil }
+		o.Runners = func(string) (runner.Runner, error) { return r.rn, nil }
 	}
 	if r.Manager, err = run.New(&o); err != nil {
 		r.t.Fatal(err)
@@ -253,7 +253,7 @@ func (tx *faultyTx) PutRun(r *store.Run) error {
 	return tx.Tx.PutRun(r)
 }
 
-// makeFaulty gives the fixture a faultyStore store, which works at first.
+// makeFaulty replaces the fixture's store with a faulty one, which works at first.
 func (r *fixture) makeFaulty() *faultyStore {
 	f := &faultyStore{Durable: r.plain}
 	r.store = f

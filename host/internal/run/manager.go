@@ -34,7 +34,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options are the settings of a Manager.
+// Options configures a Manager.
 type Options struct {
 	Store  store.Durable // required
 	Worker *work.Worker  // required

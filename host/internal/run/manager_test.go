@@ -103,13 +103,13 @@ func TestFailures(t *testing.T) {
 		if id != "main" {
 			return nil, fmt.Errorf("agent %q has no runner", id)
 		}
-		return r.agent, nil
+		return r.rn, nil
 	}
 	r.start()
 	for id, want := range map[string]string{
 		"error":   "the model said no",
-		"panic":   "the agent panicked: oh",
-		"nothing": "the agent returned no answer",
+		"panic":   "the runner panicked: oh",
+		"nothing": "the runner returned no answer",
 		"other":   `agent "other" has no runner`,
 	} {
 		r.session(id)
@@ -156,7 +156,7 @@ func TestRunEndedByAnotherHost(t *testing.T) {
 	}
 }
 
-func TestSessionGone(t *testing.T) {
+func TestSessionArchivedOrDeleted(t *testing.T) {
 	r := newFixture(t, runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		t.Error("the runner was called")
 		return &runner.Outcome{}, nil

@@ -123,7 +123,7 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *result) error {
 }
 
 // record writes a run's outcome to its session, if that exists. An announce run does
-// not change the session's status or counters, which describe the preceding
+// not change the session's status, model or counters, which describe the preceding
 // conversation: a child that was killed stays killed (S5.5).
 func record(tx store.Tx, r *store.Run) error {
 	s, err := tx.Session(r.SessionKey)

@@ -18,7 +18,7 @@ func once(t *testing.T, f *faultyStore, fails func(int64) bool) runnerFunc {
 	called := false
 	return func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		if called {
-			t.Error("the agent was called again")
+			t.Error("the runner was called again")
 		}
 		called = true
 		f.fail(fails)
@@ -43,7 +43,7 @@ func TestOutcomeRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
 		f := r.makeFaulty()
-		r.agent = once(t, f, func(n int64) bool { return n <= 5 })
+		r.rn = once(t, f, func(n int64) bool { return n <= 5 })
 		r.start()
 		r.session("a")
 		r.queue("r1", "a", deliver)
@@ -60,7 +60,7 @@ func TestOutcomeKeptAfterLostClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
 		f := r.makeFaulty()
-		r.agent = once(t, f, func(int64) bool { return true })
+		r.rn = once(t, f, func(int64) bool { return true })
 		r.start()
 		r.session("a")
 		r.queue("r1", "a", deliver)
@@ -103,7 +103,7 @@ func TestCloseWhileOutcomeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newFixture(t, nil)
 		f := first.makeFaulty()
-		first.agent = once(t, f, func(int64) bool { f.readOnlyRuns.Store(true); return false })
+		first.rn = once(t, f, func(int64) bool { f.readOnlyRuns.Store(true); return false })
 		first.session("a")
 		first.queue("r1", "a", deliver)
 		first.start()
@@ -134,7 +134,7 @@ func TestInvalidText(t *testing.T) {
 // An answer is stored in a session that was archived while the runner was executing.
 func TestSessionArchivedDuringRun(t *testing.T) {
 	r := newFixture(t, nil)
-	r.agent = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+	r.rn = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		r.update(func(tx store.Tx) error {
 			s, err := tx.Session(key("a"))
 			if err != nil {

@@ -161,7 +161,7 @@ func TestSuspend(t *testing.T) {
 	r := newFixture(t, nil)
 	r.config.Runs.MainSlots = 1
 	var order []string // of execution in the slot
-	r.agent = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if turn.RunID == "outer" {
 			one, two := r.Suspend("outer"), r.Suspend("outer")
 			r.queue("inner", "b")

@@ -55,7 +55,7 @@ func (t *tools) Access() (url, secret string) {
 	return url, t.a.access()
 }
 
-// digest is the key under which a token is kept.
+// digest is the hash of a token's text, by which the manager finds its attempt.
 type digest [sha256.Size]byte
 
 // token authenticates an attempt while its claim is held.

@@ -20,7 +20,7 @@ type Claim struct {
 }
 
 // ErrEnded is returned by a claim that its holder has ended.
-var ErrEnded = errors.New("work: the claim has been given up")
+var ErrEnded = errors.New("work: the claim has ended")
 
 // Context returns a context that ends with the claim. Its cause is ErrLost when the
 // claim was lost: the lease was not renewed in time, or another worker has the work.

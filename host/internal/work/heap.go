@@ -23,14 +23,14 @@ func (h Heap[T]) Swap(i, j int) {
 	h[i].position().Index, h[j].position().Index = i, j
 }
 
-// Push is for package container/heap.
+// Push implements heap.Interface.
 func (h *Heap[T]) Push(x any) {
 	item := x.(T)
 	item.position().Index = len(*h)
 	*h = append(*h, item)
 }
 
-// Pop is for package container/heap.
+// Pop implements heap.Interface.
 func (h *Heap[T]) Pop() any {
 	last := len(*h) - 1
 	item := (*h)[last]

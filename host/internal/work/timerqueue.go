@@ -15,7 +15,7 @@ import (
 // changes of a watched row. Polling covers hints and notifications that were lost.
 const DefaultPoll = 10 * time.Second
 
-// AgendaOptions are the settings of an Agenda.
+// AgendaOptions configures a timer queue.
 type AgendaOptions struct {
 	Store store.Durable // required
 	Kind  string        // kind of work; required

@@ -16,7 +16,7 @@ import (
 // DefaultLease is how long a worker keeps its claims without a renewal.
 const DefaultLease = 10 * time.Second
 
-// WorkerOptions are the settings of a Worker.
+// WorkerOptions configures a Worker.
 type WorkerOptions struct {
 	Store  store.Durable    // required
 	Lease  time.Duration    // 0: DefaultLease
@@ -173,7 +173,7 @@ func (w *Worker) Close(ctx context.Context) error {
 
 var (
 	errTaken = errors.New("work: not claimable")
-	errOver  = errors.New("work: the lease is over")
+	errOver  = errors.New("work: the lease has ended")
 )
 
 // transact renews the lease and runs fn in one transaction. began is the moment from

@@ -85,10 +85,10 @@ func TestGiveBack(t *testing.T) {
 		t.Error("the claim is active after its worker was closed")
 	}
 	if claim(t, one, "d") == nil {
-		t.Error("a closed worker keeps its claims")
+		t.Error("a closed worker holds its claims")
 	}
 	if _, err := two.Claim(t.Context(), store.KindDelivery, "d", nil); err == nil {
-		t.Error("a closed worker claims")
+		t.Error("Claim succeeded on a closed worker")
 	}
 }
 

@@ -34,7 +34,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options configure the program and its execution. Argv is required.
+// Options configures the program and its execution. Argv is required.
 type Options struct {
 	Argv           []string
 	Dir            string            // working directory; empty: the host's

@@ -54,7 +54,7 @@ func run(t *testing.T, a *command.Runner, turn *runner.Turn) string {
 
 func turn() *runner.Turn { return runnertest.NewSession().Turn("hello") }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -133,8 +133,8 @@ func (s *stat) same() bool {
 	return err == nil && now.start == s.start
 }
 
-// killBelow sends SIGKILL once to all descendants of a process, and returns how many
-// there were.
+// killBelow sends SIGKILL once to all descendants of a process and members of its
+// session, and returns how many there were.
 func killBelow(root, _ int) (int, error) {
 	list, err := below(root)
 	for i := range list {

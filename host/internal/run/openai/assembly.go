@@ -48,7 +48,7 @@ func (s *assembly) add(chunk *openai.ChatCompletionChunk) error {
 		s.text.WriteString(c.Delta.Content)
 		s.refusal.WriteString(c.Delta.Refusal)
 		if s.text.Len() > s.maxText {
-			return final("the answer is longer than %d bytes", s.maxText)
+			return permanent("the answer is longer than %d bytes", s.maxText)
 		}
 		for j := range c.Delta.ToolCalls {
 			if err := s.addCall(&c.Delta.ToolCalls[j]); err != nil {
@@ -66,7 +66,7 @@ func (s *assembly) addCall(d *openai.ChatCompletionChunkChoiceDeltaToolCall) err
 	p := s.call(d)
 	if p == nil {
 		if len(s.calls) == maxCalls {
-			return final("the model called more than %d tools at once", maxCalls)
+			return permanent("the model called more than %d tools at once", maxCalls)
 		}
 		p = &partialCall{index: d.Index}
 		s.calls = append(s.calls, p)
@@ -113,18 +113,18 @@ func (s *assembly) message() (*conversation.Message, error) {
 	}
 	switch {
 	case s.finish == "":
-		return nil, broken("broke off in the middle of an answer")
+		return nil, transient("broke off in the middle of an answer")
 	case s.finish == "content_filter":
-		return nil, final("the endpoint's content filter blocked the answer")
+		return nil, permanent("the endpoint's content filter blocked the answer")
 	case s.finish == "length" && len(s.calls) > 0:
-		return nil, final("the model reached its limit of tokens in the middle of a tool call")
+		return nil, permanent("the model reached its limit of tokens in the middle of a tool call")
 	case s.finish == "length" && m.Text == "":
-		return nil, final("the model reached its limit of tokens before it answered")
+		return nil, permanent("the model reached its limit of tokens before it answered")
 	}
 	ids := make(map[string]bool, len(s.calls))
 	for _, p := range s.calls {
 		if p.name == "" {
-			return nil, broken("called a tool without a name")
+			return nil, transient("called a tool without a name")
 		}
 		id := runner.Text(p.id)
 		if id == "" || ids[id] {

@@ -23,18 +23,18 @@ const (
 
 // failure is the error of a try.
 type failure struct {
-	text  string
-	final bool          // a retry would not help
-	after time.Duration // pause that the endpoint requests; 0: none
+	text      string
+	permanent bool          // a retry would not help
+	after     time.Duration // pause that the endpoint requests; 0: none
 }
 
 func (f *failure) Error() string { return f.text }
 
-func final(format string, args ...any) error {
-	return &failure{text: fmt.Sprintf(format, args...), final: true}
+func permanent(format string, args ...any) error {
+	return &failure{text: fmt.Sprintf(format, args...), permanent: true}
 }
 
-func broken(format string, args ...any) error {
+func transient(format string, args ...any) error {
 	return &failure{text: fmt.Sprintf(format, args...)}
 }
 
@@ -51,7 +51,7 @@ func (rn *Runner) complete(ctx context.Context, p *prompt) (*conversation.Messag
 		}
 		f := rn.asFailure(err)
 		text := rn.describe(f.text)
-		if f.final {
+		if f.permanent {
 			return nil, errors.New(text)
 		}
 		if try >= maxTries {

@@ -96,14 +96,14 @@ const (
 	usage    = `{"model":"real-1","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`
 )
 
-// text is a chunk with a piece of the answer. Bytes that are not UTF-8 stay.
+// text returns a chunk with a piece of the answer. Bytes that are not UTF-8 are kept.
 func text(s string) string {
 	quoted, _ := json.Marshal(strings.ReplaceAll(s, "\xff", "<ff>"))
 	return fmt.Sprintf(`{"model":"real-1","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}],"usage":null}`,
 		strings.ReplaceAll(string(quoted), `\u003cff\u003e`, "\xff"))
 }
 
-// call is a chunk with pieces of tool calls.
+// call returns a chunk with pieces of tool calls.
 func call(pieces ...string) string {
 	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, strings.Join(pieces, ","))
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options configure the endpoint and the requests. BaseURL is required.
+// Options configures the endpoint and the requests. BaseURL is required.
 type Options struct {
 	BaseURL     string // such as http://127.0.0.1:11434/v1
 	APIKey      string // empty: no key is sent

@@ -35,7 +35,7 @@ func open(t *testing.T, e *endpoint, o openai.Options) (*openai.Runner, *[]time.
 	return a, &pauses
 }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	runnertest.Exercise(t, func(t *testing.T, b runnertest.Behaviour) *runnertest.Subject {
 		hanging, gone := make(chan struct{}), make(chan struct{})
 		e := serve(t, func(w http.ResponseWriter, r *http.Request, body gjson.Result) {

@@ -36,7 +36,7 @@ func (rn *Runner) inspect(req *http.Request, next option.MiddlewareNext) (*http.
 	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
 	case "application/json", "text/html":
 		res.Body.Close()
-		return nil, final("answered with %s instead of a stream; is it the address of an OpenAI-compatible endpoint that streams?", kind)
+		return nil, permanent("answered with %s instead of a stream; is it the address of an OpenAI-compatible endpoint that streams?", kind)
 	}
 	res.Body = &bounded{ReadCloser: res.Body, left: rn.o.MaxResponseBytes, max: rn.o.MaxResponseBytes}
 	return res, nil
@@ -46,9 +46,9 @@ func (rn *Runner) inspect(req *http.Request, next option.MiddlewareNext) (*http.
 func (rn *Runner) refused(res *http.Response) *failure {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	f := &failure{
-		text:  strings.TrimSpace(fmt.Sprintf("%d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), rn.errorText(body))),
-		final: !retryable(res.StatusCode),
-		after: retryAfter(res.Header),
+		text:      strings.TrimSpace(fmt.Sprintf("%d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), rn.errorText(body))),
+		permanent: !retryable(res.StatusCode),
+		after:     retryAfter(res.Header),
 	}
 	unauthorized := res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden
 	if unauthorized && rn.o.APIKeyUnset != "" {
@@ -110,8 +110,8 @@ func (rn *Runner) streamed(err error) *failure {
 	}
 	status := int(gjson.GetBytes(s.Event.Data, "error.code").Int())
 	return &failure{
-		text:  "reported during its answer: " + rn.errorText(s.Event.Data),
-		final: status >= 400 && status < 500 && !retryable(status),
+		text:      "reported during its answer: " + rn.errorText(s.Event.Data),
+		permanent: status >= 400 && status < 500 && !retryable(status),
 	}
 }
 
@@ -123,7 +123,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, final("its response is longer than %d bytes", b.max)
+		return 0, permanent("its response is longer than %d bytes", b.max)
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

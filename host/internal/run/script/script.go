@@ -23,7 +23,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options configure the replies.
+// Options configures the replies.
 type Options struct {
 	Replies []Reply // at least one
 }

@@ -25,7 +25,7 @@ func open(t *testing.T, replies ...script.Reply) *script.Runner {
 	return a
 }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	runnertest.Exercise(t, func(t *testing.T, b runnertest.Behaviour) *runnertest.Subject {
 		reply := script.Reply{Text: b.Text, Error: b.Error, Tool: b.Tool, Args: []byte(b.Args)}
 		if b.Hang {
