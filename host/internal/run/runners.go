@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// RunnerOptions configures what the configuration file does not.
+// RunnerOptions configures the runners beyond the configuration file.
 type RunnerOptions struct {
 	// Supervisor is the command that starts the supervisor of command runners; see
 	// command.Options. Empty: this executable with the argument "runner-exec".

@@ -175,7 +175,7 @@ func TestCaller(t *testing.T) {
 }
 
 // The caller of a run's tool calls is a child or sandboxed if the session is. The
-// runner is told of sandboxing; the tools depend on both.
+// turn states whether it is sandboxed; the tools depend on both.
 func TestCallerOfChild(t *testing.T) {
 	for _, c := range []struct {
 		session   string
