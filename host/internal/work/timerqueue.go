@@ -11,47 +11,48 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// DefaultPoll is how often the store is asked what is scheduled, behind the hints,
-// and what has become of a row that somebody waits for.
+// DefaultPoll is the interval at which the store is polled for scheduled work and for
+// changes of a watched row. Polling covers hints and notifications that were lost.
 const DefaultPoll = 10 * time.Second
 
-// AgendaOptions are the settings of an Agenda.
+// AgendaOptions configures a timer queue.
 type AgendaOptions struct {
 	Store store.Durable // required
-	Kind  string        // of the work; required
-	// Handle does a piece of work that is due, or sees that there is nothing to
-	// do. It runs in a goroutine of its own, once at a time for an id; an id that
-	// is scheduled meanwhile is handled again. What fails is tried again, after
-	// Backoff. Required.
+	Kind  string        // kind of work; required
+	// Handle processes a piece of work that is due, or finds that there is nothing to
+	// do. It runs in its own goroutine, one at a time for each id. An id that is
+	// scheduled while it is handled is handled again. After an error the piece is
+	// retried with Backoff. Required.
 	Handle func(ctx context.Context, id string) error
-	Now    func() time.Time // what scheduled times are compared with; nil: time.Now
+	Now    func() time.Time // clock for the scheduled times; nil: time.Now
 	Poll   time.Duration    // 0: DefaultPoll
 	Logger *slog.Logger     // nil: slog.Default
 }
 
-// Agenda hands out work of one kind when it is due. It is safe for concurrent
-// use; who starts it closes it.
+// Agenda is a timer queue: it calls a handler for each piece of work of one kind when
+// it is due. It is safe for concurrent use. The caller that starts it must call
+// Close.
 //
-// What it knows comes from the store's hints after each commit. Hints may be
-// lost, and work may be left over by others: so it also asks the store for all
-// that is scheduled, at the start and every Poll.
+// The store sends a hint after each commit that schedules work. Hints may be lost,
+// and earlier processes may have left work behind, so the queue also loads all
+// scheduled work from the store, at the start and at every Poll.
 type Agenda struct {
-	o       AgendaOptions
-	ctx     context.Context // of handlers
-	cancel  context.CancelFunc
-	stop    chan struct{}
-	changed chan struct{} // one token: what is due first may be another
-	loop    sync.WaitGroup
-	handing sync.WaitGroup
-	forget  func() // ends the subscription
+	o           AgendaOptions
+	ctx         context.Context // of handlers
+	cancel      context.CancelFunc
+	stop        chan struct{}
+	changed     chan struct{} // holds one token when the first due time may have changed
+	loop        sync.WaitGroup
+	handlers    sync.WaitGroup
+	unsubscribe func()
 
 	mu     sync.Mutex
 	plan   plan
 	closed bool
-	newer  map[string]struct{} // while the store is asked: what it may not know yet
+	newer  map[string]struct{} // pieces changed while the store is being read; nil otherwise
 }
 
-// NewAgenda returns an agenda that hands out nothing until it is started.
+// NewAgenda returns a timer queue. It calls no handler before Start.
 func NewAgenda(o *AgendaOptions) (*Agenda, error) {
 	switch {
 	case o == nil || o.Store == nil:
@@ -77,8 +78,8 @@ func NewAgenda(o *AgendaOptions) (*Agenda, error) {
 	return a, nil
 }
 
-// Start loads what is scheduled and begins. ctx is for the loading alone. An
-// agenda is started once.
+// Start loads the scheduled work and starts the queue. ctx applies to the loading
+// only. Start may be called once.
 func (a *Agenda) Start(ctx context.Context) error {
 	a.mu.Lock()
 	closed := a.closed
@@ -86,17 +87,17 @@ func (a *Agenda) Start(ctx context.Context) error {
 	if closed {
 		return nil
 	}
-	a.forget = a.o.Store.Subscribe(a.hint)
+	a.unsubscribe = a.o.Store.Subscribe(a.hint)
 	if err := a.load(ctx); err != nil {
-		a.forget()
-		return fmt.Errorf("work: load what is scheduled: %w", err)
+		a.unsubscribe()
+		return fmt.Errorf("work: load scheduled work: %w", err)
 	}
 	a.loop.Go(a.run)
 	return nil
 }
 
-// Close hands nothing out any more and waits for the handlers. When ctx ends
-// first, it ends their contexts, goes on waiting, and returns ctx's error.
+// Close stops the queue and waits for the running handlers. If ctx ends first, Close
+// cancels the handlers' contexts, keeps waiting, and returns ctx's error.
 func (a *Agenda) Close(ctx context.Context) error {
 	a.mu.Lock()
 	closed := a.closed
@@ -104,15 +105,15 @@ func (a *Agenda) Close(ctx context.Context) error {
 	a.mu.Unlock()
 	if !closed {
 		close(a.stop)
-		if a.forget != nil {
-			a.forget()
+		if a.unsubscribe != nil {
+			a.unsubscribe()
 		}
 	}
 	a.loop.Wait()
-	return Drain(ctx, &a.handing, a.cancel)
+	return Drain(ctx, &a.handlers, a.cancel)
 }
 
-// hint hears of what a commit has scheduled.
+// hint receives the work that a commit has scheduled.
 func (a *Agenda) hint(due []store.Due) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,14 +121,15 @@ func (a *Agenda) hint(due []store.Due) {
 		if d.Kind != a.o.Kind {
 			continue
 		}
-		a.changes(d.ID)
+		a.noteChange(d.ID)
 		a.plan.set(d.ID, d.At)
 	}
 	a.wake()
 }
 
-// changes notes a piece whose state is newer than what the store will answer.
-func (a *Agenda) changes(id string) {
+// noteChange records that the state of a piece is newer than the store's pending
+// answer.
+func (a *Agenda) noteChange(id string) {
 	if a.newer != nil {
 		a.newer[id] = struct{}{}
 	}
@@ -140,7 +142,8 @@ func (a *Agenda) wake() {
 	}
 }
 
-// load makes the plan what the store says, but for what is newer than that.
+// load replaces the schedule with the store's, except for pieces that changed while
+// the store was read.
 func (a *Agenda) load(ctx context.Context) error {
 	a.mu.Lock()
 	a.newer = map[string]struct{}{}
@@ -165,14 +168,14 @@ func (a *Agenda) scheduled(ctx context.Context) ([]store.Due, error) {
 	return due, errors.Join(err, v.Close())
 }
 
-// run hands out what is due until the agenda is closed.
+// run starts handlers for due work until the queue is closed.
 func (a *Agenda) run() {
 	poll := time.NewTicker(a.o.Poll)
 	defer poll.Stop()
 	next := time.NewTimer(a.o.Poll)
 	defer next.Stop()
 	for {
-		if wait, some := a.handOut(); some {
+		if wait, some := a.dispatch(); some {
 			next.Reset(wait)
 		} else {
 			next.Stop()
@@ -184,15 +187,15 @@ func (a *Agenda) run() {
 		case <-next.C:
 		case <-poll.C:
 			if err := a.load(a.ctx); err != nil && a.ctx.Err() == nil {
-				a.o.Logger.Warn("work: cannot ask the store what is scheduled", "kind", a.o.Kind, "error", err)
+				a.o.Logger.Warn("work: scheduled work cannot be loaded", "kind", a.o.Kind, "error", err)
 			}
 		}
 	}
 }
 
-// handOut starts a handler for each piece that is due, and returns how long it
-// is until the next one, if there is any.
-func (a *Agenda) handOut() (time.Duration, bool) {
+// dispatch starts a handler for each piece that is due. It returns the time until the
+// next piece is due, if there is one.
+func (a *Agenda) dispatch() (time.Duration, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.o.Now()
@@ -205,19 +208,20 @@ func (a *Agenda) handOut() (time.Duration, bool) {
 			return wait, true
 		}
 		a.plan.begin(e)
-		a.handing.Go(func() { a.handle(e) })
+		a.handlers.Go(func() { a.handle(e) })
 	}
 }
 
-// handle handles one piece, and puts it back if it failed or was scheduled again.
+// handle runs the handler for one piece, and reinserts the piece if the handler
+// failed or the piece was scheduled again.
 func (a *Agenda) handle(e *entry) {
 	err := a.o.Handle(a.ctx, e.id)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.changes(e.id)
+	a.noteChange(e.id)
 	if err != nil {
 		if a.ctx.Err() == nil {
-			a.o.Logger.Warn("work: will be tried again", "kind", a.o.Kind, "id", e.id, "failures", e.failures+1, "error", err)
+			a.o.Logger.Warn("work: handler failed; it will be retried", "kind", a.o.Kind, "id", e.id, "failures", e.failures+1, "error", err)
 		}
 		a.plan.failed(e, a.o.Now())
 	} else {

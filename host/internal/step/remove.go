@@ -8,21 +8,21 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// tidyEffect archives a child, or deletes it.
-type tidyEffect struct {
+// removeEffect archives or deletes a child.
+type removeEffect struct {
 	key     string
 	deletes bool
 	at      int64
 }
 
-func (f *functions) tidy(ctx context.Context, r *request) ([]byte, error) {
-	name := r.family + "." + r.op
-	e := &tidyEffect{deletes: r.op == abi.OpDelete, at: f.flow.Now}
+func (f *functions) remove(ctx context.Context, r *request) ([]byte, error) {
+	name := r.namespace + "." + r.op
+	e := &removeEffect{deletes: r.op == abi.OpDelete, at: f.flow.Now}
 	var err error
-	if e.key, err = r.tidy(); err != nil {
+	if e.key, err = r.remove(); err != nil {
 		return nil, err
 	}
-	if _, err := f.peek(ctx); err != nil {
+	if _, err := f.openSnapshot(ctx); err != nil {
 		return nil, err
 	}
 	s, err := f.work.Get(ctx, e.key)
@@ -30,7 +30,7 @@ func (f *functions) tidy(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains(f.flow.Created, e.key) {
-		return nil, abi.NewError(abi.Forbidden, name+": session "+e.key+" is no child that this flow has created")
+		return nil, abi.NewError(abi.Forbidden, name+": session "+e.key+" is not a child created by this flow")
 	}
 	busy, err := f.work.Busy(ctx, e.key)
 	if err != nil {
@@ -43,9 +43,9 @@ func (f *functions) tidy(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendDoneReply(nil), nil
 }
 
-// refuse says why the session cannot go now, or returns nil. What is queued in it
-// was accepted.
-func (e *tidyEffect) refuse(s *abi.Session, busy bool) error {
+// refuse returns why the session cannot be removed now, or nil. Runs that are queued
+// in it have been accepted and must be executed.
+func (e *removeEffect) refuse(s *abi.Session, busy bool) error {
 	switch {
 	case s == nil:
 		return abi.NewError(abi.NotFound, "session "+e.key+" does not exist")
@@ -55,7 +55,7 @@ func (e *tidyEffect) refuse(s *abi.Session, busy bool) error {
 	return nil
 }
 
-func (e *tidyEffect) apply(tx store.Tx) error {
+func (e *removeEffect) apply(tx store.Tx) error {
 	s, err := tx.Session(e.key)
 	if err != nil {
 		return err

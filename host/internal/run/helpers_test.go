@@ -19,28 +19,28 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// agentFunc is an agent in a test.
-type agentFunc func(ctx context.Context, t *runner.Turn) (*runner.Outcome, error)
+// runnerFunc is a runner in a test.
+type runnerFunc func(ctx context.Context, t *runner.Turn) (*runner.Outcome, error)
 
-func (f agentFunc) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+func (f runnerFunc) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 	return f(ctx, t)
 }
 
-// says is an agent that always answers the same.
-func says(text string) agentFunc {
+// replies returns a runner that always gives the same answer.
+func replies(text string) runnerFunc {
 	return func(context.Context, *runner.Turn) (*runner.Outcome, error) { return &runner.Outcome{Text: text}, nil }
 }
 
-// rig is a store and what executes its runs. It begins with start.
-type rig struct {
+// fixture is a store and a manager that executes its runs after start.
+type fixture struct {
 	*run.Manager
 	t      testing.TB
 	store  store.Durable // as the manager sees it
 	plain  store.Durable
 	config *config.Config
-	agent  runner.Runner
+	rn     runner.Runner
 	worker *work.Worker
-	o      run.Options // more of them
+	o      run.Options // additional options
 	closed bool
 }
 
@@ -58,29 +58,29 @@ func openStore(t testing.TB) store.Durable {
 	return db
 }
 
-func newRig(t testing.TB, a runner.Runner) *rig {
+func newFixture(t testing.TB, a runner.Runner) *fixture {
 	t.Helper()
 	s := openStore(t)
-	return &rig{t: t, store: s, plain: s, config: config.Default(), agent: a}
+	return &fixture{t: t, store: s, plain: s, config: config.Default(), rn: a}
 }
 
-// next is the gateway after this one, on the same store.
-func (r *rig) next(a runner.Runner) *rig {
-	return &rig{t: r.t, store: r.plain, plain: r.plain, config: r.config, agent: a, o: r.o}
+// next returns a fixture for the next gateway on the same store.
+func (r *fixture) next(a runner.Runner) *fixture {
+	return &fixture{t: r.t, store: r.plain, plain: r.plain, config: r.config, rn: a, o: r.o}
 }
 
-// start begins as the sole owner of the store.
-func (r *rig) start() *rig {
+// start takes over the store and starts the manager.
+func (r *fixture) start() *fixture {
 	r.t.Helper()
-	r.possess()
+	r.takeOver()
 	if err := r.Start(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 	return r
 }
 
-// possess owns the store, and begins nothing.
-func (r *rig) possess() *rig {
+// takeOver takes over the store without starting the manager.
+func (r *fixture) takeOver() *fixture {
 	r.t.Helper()
 	silent := slog.New(slog.DiscardHandler)
 	var err error
@@ -94,7 +94,7 @@ func (r *rig) possess() *rig {
 	o.Store, o.Worker, o.Logger = r.store, r.worker, silent
 	o.Config = func() *config.Config { return r.config }
 	if o.Runners == nil {
-		o.Runners = func(string) (runner.Runner, error) { return r.agent, nil }
+		o.Runners = func(string) (runner.Runner, error) { return r.rn, nil }
 	}
 	if r.Manager, err = run.New(&o); err != nil {
 		r.t.Fatal(err)
@@ -103,7 +103,7 @@ func (r *rig) possess() *rig {
 	return r
 }
 
-func (r *rig) close(ctx context.Context) {
+func (r *fixture) close(ctx context.Context) {
 	r.t.Helper()
 	if r.closed {
 		return
@@ -117,19 +117,19 @@ func (r *rig) close(ctx context.Context) {
 	}
 }
 
-// kill ends the gateway as kill -9 does, but for its agents, whose contexts end:
-// nothing of what it holds is written or given back.
-func (r *rig) kill() {
+// kill ends the gateway as kill -9 does, except that its runners' contexts end:
+// nothing is written or released.
+func (r *fixture) kill() {
 	r.t.Helper()
 	r.closed = true
-	r.store.(*faulty).fail(func(int64) bool { return true })
+	r.store.(*faultyStore).fail(func(int64) bool { return true })
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = r.Close(ended)
 	_ = r.worker.Close(ended)
 }
 
-func (r *rig) update(fn func(store.Tx) error) {
+func (r *fixture) update(fn func(store.Tx) error) {
 	r.t.Helper()
 	if err := r.plain.Update(context.Background(), fn); err != nil {
 		r.t.Fatal(err)
@@ -138,8 +138,8 @@ func (r *rig) update(fn func(store.Tx) error) {
 
 func key(session string) string { return "agent:main:" + session }
 
-// session stores one.
-func (r *rig) session(name string, with ...func(*abi.Session)) {
+// session stores a session.
+func (r *fixture) session(name string, with ...func(*abi.Session)) {
 	r.t.Helper()
 	s := &abi.Session{Key: key(name), AgentID: "main", SessionID: "id-" + name, UpdatedAt: 1}
 	for _, fn := range with {
@@ -148,8 +148,8 @@ func (r *rig) session(name string, with ...func(*abi.Session)) {
 	r.update(func(tx store.Tx) error { return tx.PutSession(s) })
 }
 
-// queue queues a run in a session that is there.
-func (r *rig) queue(id, session string, with ...func(*store.Run)) {
+// queue queues a run in a stored session.
+func (r *fixture) queue(id, session string, with ...func(*store.Run)) {
 	r.t.Helper()
 	row := newRun(id, session, with...)
 	r.update(func(tx store.Tx) error { return work.QueueRun(tx, row) })
@@ -168,8 +168,8 @@ func newRun(id, session string, with ...func(*store.Run)) *store.Run {
 
 func group(name string) func(*store.Run) { return func(r *store.Run) { r.Group = name } }
 
-// wait returns the run as it ended.
-func (r *rig) wait(id string) *store.Run {
+// wait waits for the end of a run and returns the run.
+func (r *fixture) wait(id string) *store.Run {
 	r.t.Helper()
 	row, err := r.Wait(context.Background(), id)
 	if err != nil {
@@ -178,8 +178,8 @@ func (r *rig) wait(id string) *store.Run {
 	return row
 }
 
-// ends waits for the run and checks how it ended.
-func (r *rig) ends(id, status, text string) *store.Run {
+// ends waits for the end of a run and checks its result.
+func (r *fixture) ends(id, status, text string) *store.Run {
 	r.t.Helper()
 	row := r.wait(id)
 	if got := row.Reply + row.Error; row.Status != status || got != text {
@@ -188,7 +188,7 @@ func (r *rig) ends(id, status, text string) *store.Run {
 	return row
 }
 
-func view[T any](r *rig, fn func(store.View) (T, error)) T {
+func view[T any](r *fixture, fn func(store.View) (T, error)) T {
 	r.t.Helper()
 	v, err := r.plain.View(context.Background())
 	if err != nil {
@@ -202,18 +202,18 @@ func view[T any](r *rig, fn func(store.View) (T, error)) T {
 	return got
 }
 
-func (r *rig) row(id string) *store.Run {
+func (r *fixture) row(id string) *store.Run {
 	r.t.Helper()
 	return view(r, func(v store.View) (*store.Run, error) { return v.Run(context.Background(), id) })
 }
 
-func (r *rig) stored(session string) *abi.Session {
+func (r *fixture) stored(session string) *abi.Session {
 	r.t.Helper()
 	return view(r, func(v store.View) (*abi.Session, error) { return v.Get(context.Background(), key(session)) })
 }
 
-// transcript returns the session's messages, oldest first, one a line.
-func (r *rig) transcript(session string) string {
+// transcript returns the session's messages, oldest first, one per line.
+func (r *fixture) transcript(session string) string {
 	r.t.Helper()
 	page := view(r, func(v store.View) (*abi.HistoryPage, error) {
 		return v.History(context.Background(), &abi.HistoryRequest{SessionKey: key(session), Limit: abi.MaxHistoryLimit})
@@ -225,49 +225,49 @@ func (r *rig) transcript(session string) string {
 	return text
 }
 
-func (r *rig) scheduled(kind string) int {
+func (r *fixture) scheduled(kind string) int {
 	r.t.Helper()
 	return len(view(r, func(v store.View) ([]store.Due, error) { return v.Due(context.Background(), kind) }))
 }
 
 var errFull = errors.New("the disk is full")
 
-// faulty is a store whose n-th update fails if fails says so.
-type faulty struct {
+// faultyStore is a store whose n-th update fails if fails returns true.
+type faultyStore struct {
 	store.Durable
-	n     atomic.Int64
-	mu    sync.Mutex
-	fails func(n int64) bool
-	fixed atomic.Bool // runs cannot be written
+	n            atomic.Int64
+	mu           sync.Mutex
+	fails        func(n int64) bool
+	readOnlyRuns atomic.Bool // runs cannot be written
 }
 
 type faultyTx struct {
 	store.Tx
-	f *faulty
+	f *faultyStore
 }
 
 func (tx *faultyTx) PutRun(r *store.Run) error {
-	if tx.f.fixed.Load() {
+	if tx.f.readOnlyRuns.Load() {
 		return errFull
 	}
 	return tx.Tx.PutRun(r)
 }
 
-// breakable makes the rig's store faulty; it works at first.
-func (r *rig) breakable() *faulty {
-	f := &faulty{Durable: r.plain}
+// makeFaulty replaces the fixture's store with a faulty one, which works at first.
+func (r *fixture) makeFaulty() *faultyStore {
+	f := &faultyStore{Durable: r.plain}
 	r.store = f
 	return f
 }
 
-func (f *faulty) fail(fails func(n int64) bool) {
+func (f *faultyStore) fail(fails func(n int64) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n.Store(0)
 	f.fails = fails
 }
 
-func (f *faulty) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (f *faultyStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	f.mu.Lock()
 	fails := f.fails
 	f.mu.Unlock()

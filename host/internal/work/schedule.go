@@ -13,8 +13,8 @@ const (
 	lastBackoff  = 30 * time.Second
 )
 
-// Backoff is how long to wait after so many failures in a row: 50 ms, twice as
-// long each time, 30 s at most.
+// Backoff returns the delay before the next try after the given number of consecutive
+// failures: 50 ms, doubled with each failure, at most 30 s.
 func Backoff(failures int) time.Duration {
 	if failures > 10 {
 		return lastBackoff
@@ -22,27 +22,28 @@ func Backoff(failures int) time.Duration {
 	return min(firstBackoff<<max(failures-1, 0), lastBackoff)
 }
 
-// plan is what an agenda knows: pieces of work that wait for their time, in a
-// heap, and those that are being handled. It is for one goroutine at a time.
+// plan is the schedule of a timer queue: a heap of the pieces of work that wait for
+// their due time, and the pieces that are being handled. It is not safe for
+// concurrent use.
 type plan struct {
 	entries map[string]*entry
-	waiting Heap[*entry] // what is due first on top
+	waiting Heap[*entry] // the piece that is due first is on top
 }
 
 // entry is one piece of work. It is in the heap unless it is being handled.
 type entry struct {
 	Position
-	id       string
-	at       int64 // milliseconds; while it is handled: of being scheduled again
-	handling bool
-	again    bool      // it was scheduled while it was handled
-	failures int       // in a row
-	after    time.Time // not before this, whatever at is; zero: no matter
+	id          string
+	at          int64 // milliseconds; while handled: the time of a later scheduling
+	handling    bool
+	rescheduled bool      // scheduled while it was handled
+	failures    int       // consecutive
+	after       time.Time // not handled before this time, whatever at is; zero: no bound
 }
 
 func newPlan() plan { return plan{entries: map[string]*entry{}} }
 
-// due is when the piece may be handled.
+// due returns the time from which the piece may be handled.
 func (e *entry) due() time.Time {
 	if t := time.UnixMilli(e.at); t.After(e.after) {
 		return t
@@ -53,7 +54,7 @@ func (e *entry) due() time.Time {
 // Before reports whether the piece is due before another one.
 func (e *entry) Before(other *entry) bool { return e.due().Before(other.due()) }
 
-// set says that a piece is scheduled for that time.
+// set schedules a piece for the given time.
 func (p *plan) set(id string, at int64) {
 	e := p.entries[id]
 	switch {
@@ -62,15 +63,15 @@ func (p *plan) set(id string, at int64) {
 		p.entries[id] = e
 		heap.Push(&p.waiting, e)
 	case e.handling:
-		e.at, e.again = at, true
+		e.at, e.rescheduled = at, true
 	default:
 		e.at = at
 		heap.Fix(&p.waiting, e.Index)
 	}
 }
 
-// replace makes the plan what is scheduled. The pieces in newer, and those being
-// handled, stay as they are: what is handled now is looked at again next time.
+// replace sets the schedule to due. The pieces in newer and those being handled keep
+// their state: the handled ones are reloaded next time.
 func (p *plan) replace(due []store.Due, newer map[string]struct{}) {
 	kept := make(map[string]*entry, len(due))
 	for id, e := range p.entries {
@@ -99,7 +100,7 @@ func (p *plan) replace(due []store.Due, newer map[string]struct{}) {
 	heap.Init(&p.waiting)
 }
 
-// first returns what is due first, or nil.
+// first returns the piece that is due first, or nil.
 func (p *plan) first() *entry {
 	if len(p.waiting) == 0 {
 		return nil
@@ -107,23 +108,23 @@ func (p *plan) first() *entry {
 	return p.waiting[0]
 }
 
-// begin says that the entry is being handled now.
+// begin marks the entry as being handled.
 func (p *plan) begin(e *entry) {
 	heap.Remove(&p.waiting, e.Index)
-	e.handling, e.again = true, false
+	e.handling, e.rescheduled = true, false
 }
 
-// done says that it was handled.
+// done ends the handling of an entry. An entry that was scheduled again stays.
 func (p *plan) done(e *entry) {
 	e.handling, e.failures, e.after = false, 0, time.Time{}
-	if e.again {
+	if e.rescheduled {
 		heap.Push(&p.waiting, e)
 		return
 	}
 	delete(p.entries, e.id)
 }
 
-// failed says that it is to be handled again, after a while.
+// failed schedules an entry again after a failure, with a backoff.
 func (p *plan) failed(e *entry, now time.Time) {
 	e.handling = false
 	e.failures++

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// drain takes everything out, in order.
+// drain removes all entries and returns their ids in order.
 func drain(p *plan) []string {
 	var got []string
 	for e := p.first(); e != nil; e = p.first() {
@@ -28,32 +28,32 @@ func check(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestPlanOrder(t *testing.T) {
+func TestScheduleOrder(t *testing.T) {
 	p := newPlan()
 	p.set("c", 30)
 	p.set("a", 10)
 	p.set("b", 40)
-	p.set("b", 20) // another time
+	p.set("b", 20) // reschedule
 	check(t, drain(&p), "a", "b", "c")
 	if len(p.entries) != 0 {
-		t.Errorf("%d entries are kept", len(p.entries))
+		t.Errorf("%d entries left", len(p.entries))
 	}
 }
 
-func TestPlanAgain(t *testing.T) {
+func TestScheduleWhileHandled(t *testing.T) {
 	p := newPlan()
 	p.set("a", 10)
 	e := p.first()
 	p.begin(e)
 	if p.first() != nil {
-		t.Fatal("an entry is handed out twice at once")
+		t.Fatal("an entry that is being handled is due")
 	}
 	p.set("a", 50)
 	p.done(e)
 	check(t, drain(&p), "a")
 }
 
-func TestPlanBackoff(t *testing.T) {
+func TestScheduleBackoff(t *testing.T) {
 	p := newPlan()
 	now := time.UnixMilli(1000)
 	p.set("a", 10)
@@ -64,17 +64,17 @@ func TestPlanBackoff(t *testing.T) {
 		if got := e.due().Sub(now); got != want*time.Millisecond {
 			t.Errorf("after %d failures: %s, want %s", e.failures, got, want*time.Millisecond)
 		}
-		p.set("a", 20) // to be scheduled is no reason to try earlier
+		p.set("a", 20) // rescheduling must not shorten the backoff
 		p.replace([]store.Due{{ID: "a", At: 30}}, nil)
 	}
 	check(t, drain(&p), "a")
 	p.set("a", 10)
 	if e := p.first(); e.failures != 0 || !e.due().Equal(time.UnixMilli(10)) {
-		t.Errorf("a success is not the end of a backoff: %+v", e)
+		t.Errorf("a success did not reset the backoff: %+v", e)
 	}
 }
 
-func TestPlanReplace(t *testing.T) {
+func TestScheduleReplace(t *testing.T) {
 	p := newPlan()
 	for i, id := range []string{"stays", "moves", "goes", "hinted", "handled"} {
 		p.set(id, int64(100+i))
@@ -91,7 +91,7 @@ func TestPlanReplace(t *testing.T) {
 	check(t, drain(&p))
 }
 
-func TestPlanAtRandom(t *testing.T) {
+func TestScheduleRandomOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	p := newPlan()
 	want := map[string]int64{}
@@ -103,12 +103,12 @@ func TestPlanAtRandom(t *testing.T) {
 	last := int64(-1)
 	for _, id := range drain(&p) {
 		if want[id] < last {
-			t.Fatalf("%s is due at %d and came after %d", id, want[id], last)
+			t.Fatalf("%s, due at %d, was returned after one due at %d", id, want[id], last)
 		}
 		last = want[id]
 		delete(want, id)
 	}
 	if len(want) != 0 {
-		t.Errorf("%d entries were never handed out", len(want))
+		t.Errorf("%d entries were never returned", len(want))
 	}
 }

@@ -21,10 +21,11 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// childDatabase makes the test binary a worker on that database.
+// childDatabase is an environment variable: if it names a database, the test binary
+// runs as a worker on that database.
 const childDatabase = "PARLEY_TEST_WORK_DATABASE"
 
-// shortLease is the lease of the test with two processes.
+// shortLease is the lease in the test with two processes.
 const shortLease = 2 * time.Second
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child claims "d", says so, and waits for a line. Then it tries to do the work.
+// child claims "d", prints "claimed", waits for a line on standard input, and then
+// tries to write through its stale claim.
 func child(path string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, path, nil)
@@ -64,19 +66,19 @@ func child(path string) error {
 			return done("d")(tx)
 		})
 		if !errors.Is(err, work.ErrLost) || ran {
-			return fmt.Errorf("a stale write: %v, ran %t", err, ran)
+			return fmt.Errorf("stale write: %v, ran %t", err, ran)
 		}
 	}
 	<-c.Context().Done()
 	if cause := context.Cause(c.Context()); !errors.Is(cause, work.ErrLost) {
-		return fmt.Errorf("the claim ended with %v", cause)
+		return fmt.Errorf("the claim ended with cause %v", cause)
 	}
 	fmt.Println("lost")
 	return nil
 }
 
-// A process that is stopped for longer than its lease finds its work done by
-// another one, once, and changes nothing.
+// While a process is stopped for longer than its lease, another one does its work,
+// once. The resumed process changes nothing.
 func TestStoppedProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openFile(t, path)
@@ -108,7 +110,7 @@ func TestStoppedProcess(t *testing.T) {
 	})
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "claimed" {
-		t.Fatalf("the child said %q", lines.Text())
+		t.Fatalf("the child printed %q", lines.Text())
 	}
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -148,17 +150,17 @@ func TestStoppedProcess(t *testing.T) {
 		t.Error(err)
 	}
 	if tries < 2 {
-		t.Error("the work went over at once; the child had no lease")
+		t.Error("the work was claimable at once; the child had no lease")
 	}
 
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(in, "go on\n"); err != nil {
+	if _, err := io.WriteString(in, "continue\n"); err != nil {
 		t.Fatal(err)
 	}
 	if !lines.Scan() || lines.Text() != "lost" {
-		t.Errorf("the child said %q", lines.Text())
+		t.Errorf("the child printed %q", lines.Text())
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

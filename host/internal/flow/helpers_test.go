@@ -26,10 +26,10 @@ const (
 	target = "agent:main:x"
 )
 
-// plugin is one in Go: a function for each export.
+// plugin is a plugin written in Go, with a function for each export.
 type plugin struct {
-	call   func(ask func(family, request string) gjson.Result, input gjson.Result) string
-	resume func(ask func(family, request string) gjson.Result, input gjson.Result) string
+	call   func(ask func(namespace, request string) gjson.Result, input gjson.Result) string
+	resume func(ask func(namespace, request string) gjson.Result, input gjson.Result) string
 
 	distrusted string
 }
@@ -47,25 +47,25 @@ func (*plugin) Grants(string) error { return nil }
 // Release implements flow.Version.
 func (*plugin) Release() {}
 
-// only is the only version.
-type only struct{ p *plugin }
+// singleVersion is the only version of a plugin.
+type singleVersion struct{ p *plugin }
 
-var _ flow.Versions = only{}
+var _ flow.Versions = singleVersion{}
 
 // Use implements flow.Versions.
-func (o only) Use() flow.Version { return o.p }
+func (o singleVersion) Use() flow.Version { return o.p }
 
 // Distrusted implements flow.Versions.
-func (o only) Distrusted(string) string { return o.p.distrusted }
+func (o singleVersion) Distrusted(string) string { return o.p.distrusted }
 
 // UseFor implements flow.Versions.
-func (o only) UseFor(context.Context, *store.Flow) (flow.Version, error) { return o.p, nil }
+func (o singleVersion) UseFor(context.Context, *store.Flow) (flow.Version, error) { return o.p, nil }
 
 // Run implements flow.Version.
 func (p *plugin) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 	var failed error
-	ask := func(family, request string) gjson.Result {
-		reply, err := h.Call(ctx, family, []byte(request))
+	ask := func(namespace, request string) gjson.Result {
+		reply, err := h.Call(ctx, namespace, []byte(request))
 		failed = errors.Join(failed, err)
 		return gjson.ParseBytes(reply)
 	}
@@ -77,40 +77,40 @@ func (p *plugin) Run(ctx context.Context, export string, input []byte, h engine.
 	return output, failed
 }
 
-// twice is a store that undoes every update and carries it out again, as a store
-// may do when another member of a commit fails.
-type twice struct{ *sqlite.DB }
+// doubleUpdate is a store that rolls back every update and then repeats it, as a
+// store may do when another member of a group commit fails.
+type doubleUpdate struct{ *sqlite.DB }
 
-func (t twice) Update(ctx context.Context, fn func(store.Tx) error) error {
-	undone := errors.New("undone")
+func (t doubleUpdate) Update(ctx context.Context, fn func(store.Tx) error) error {
+	rolledBack := errors.New("rolled back")
 	err := t.DB.Update(ctx, func(tx store.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
-		return undone
+		return rolledBack
 	})
-	if !errors.Is(err, undone) {
+	if !errors.Is(err, rolledBack) {
 		return err
 	}
 	return t.DB.Update(ctx, fn)
 }
 
-// world is a store with two sessions, and a manager on it.
-type world struct {
+// fixture is a store with two sessions and a manager on it.
+type fixture struct {
 	limits step.Limits // for the next open
 	*testing.T
 	db      *sqlite.DB
 	flows   *flow.Manager
 	rules   step.Rules
-	as      abi.Caller // who calls
+	as      abi.Caller // the caller
 	receive func(*abi.Session) error
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-func newWorld(t *testing.T, p *plugin) *world {
-	w := &world{T: t, now: time.UnixMilli(1_770_000_000_000), as: abi.Caller{SessionKey: caller, AgentID: "main"}}
+func newFixture(t *testing.T, p *plugin) *fixture {
+	w := &fixture{T: t, now: time.UnixMilli(1_770_000_000_000), as: abi.Caller{SessionKey: caller, AgentID: "main"}}
 	path := filepath.Join(t.TempDir(), "flow.db")
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), path, nil); err != nil {
@@ -133,8 +133,8 @@ func newWorld(t *testing.T, p *plugin) *world {
 	return w
 }
 
-// open puts a manager to work; the one before is closed.
-func (w *world) open(p *plugin) {
+// open starts a manager and closes the previous one.
+func (w *fixture) open(p *plugin) {
 	w.Helper()
 	if w.flows != nil {
 		if err := w.flows.Close(w.Context()); err != nil {
@@ -142,13 +142,13 @@ func (w *world) open(p *plugin) {
 		}
 	}
 	flows, err := flow.New(&flow.Options{
-		Store: twice{w.db}, Steps: &step.Runner{Store: w.db, Limits: w.limits, Logger: slog.New(slog.DiscardHandler)},
+		Store: doubleUpdate{w.db}, Steps: &step.Runner{Store: w.db, Limits: w.limits, Logger: slog.New(slog.DiscardHandler)},
 		Settings: func(flow.Version, string) *flow.Settings {
 			rules := w.rules
 			rules.Receive = w.receive
 			return &flow.Settings{Config: []byte(`{}`), Rules: rules}
 		},
-		Versions: only{p}, NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
+		Versions: singleVersion{p}, NewID: rand.Text, Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -164,27 +164,27 @@ func (w *world) open(p *plugin) {
 	})
 }
 
-func (w *world) clock() time.Time {
+func (w *fixture) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) later(d time.Duration) {
+func (w *fixture) later(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
-func (w *world) update(fn func(store.Tx) error) {
+func (w *fixture) update(fn func(store.Tx) error) {
 	w.Helper()
 	if err := w.db.Update(context.Background(), fn); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// view asks the store.
-func view[T any](w *world, ask func(store.View) (T, error)) T {
+// view runs a query on a snapshot of the store.
+func view[T any](w *fixture, ask func(store.View) (T, error)) T {
 	w.Helper()
 	v, err := w.db.View(context.Background())
 	if err != nil {
@@ -200,16 +200,16 @@ func view[T any](w *world, ask func(store.View) (T, error)) T {
 	return answer
 }
 
-func (w *world) allRuns() []*store.Run {
+func (w *fixture) allRuns() []*store.Run {
 	return view(w, func(v store.View) ([]*store.Run, error) { return v.Runs(context.Background(), &store.Filter{}) })
 }
 
-func (w *world) allFlows() []*store.Flow {
+func (w *fixture) allFlows() []*store.Flow {
 	return view(w, func(v store.View) ([]*store.Flow, error) { return v.Flows(context.Background(), &store.Filter{}) })
 }
 
-// end ends a run, as whoever executes it does.
-func (w *world) end(id, reply string) {
+// end ends a run as its executor does.
+func (w *fixture) end(id, reply string) {
 	w.Helper()
 	w.update(func(tx store.Tx) error {
 		r, err := tx.Run(id)
@@ -227,14 +227,14 @@ func (w *world) end(id, reply string) {
 	})
 }
 
-// reply is a call that is under way.
+// reply is the result of a call.
 type reply struct {
 	answer *flow.Answer
 	err    error
 }
 
-// call begins a call and returns once it waits, or is over.
-func (w *world) call(ctx context.Context, id, args string) <-chan reply {
+// call begins a call and returns when the call waits or has ended.
+func (w *fixture) call(ctx context.Context, id, args string) <-chan reply {
 	w.Helper()
 	waiting, done := make(chan struct{}), make(chan reply, 1)
 	go func() {
@@ -256,10 +256,10 @@ func (w *world) call(ctx context.Context, id, args string) <-chan reply {
 	return done
 }
 
-// begin starts a run in the target session and waits for it.
+// begin is a request for a run in the target session.
 const begin = `{"op":"run","sessionKey":"` + target + `","message":"hello","group":"nested"}`
 
-// sending is a plugin that sends, waits, and answers with what it hears.
+// sending is a plugin that starts a run, waits for it, and answers with the event.
 func sending(until int64) *plugin {
 	return &plugin{
 		call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {

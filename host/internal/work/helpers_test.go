@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// open returns a store of its own.
+// open returns a new store.
 func open(t testing.TB) store.Durable {
 	t.Helper()
 	return openFile(t, filepath.Join(t.TempDir(), "a.db"))
@@ -40,7 +40,8 @@ func newWorker(t testing.TB, s store.Durable, name string) *work.Worker {
 	return openWorker(t, &work.WorkerOptions{Store: s, Name: name})
 }
 
-// newWorkerAt returns a worker whose stored times are so far ahead.
+// newWorkerAt returns a worker whose clock for stored times is ahead by the given
+// number of nanoseconds.
 func newWorkerAt(t testing.TB, s store.Durable, ahead *atomic.Int64) *work.Worker {
 	t.Helper()
 	return openWorker(t, &work.WorkerOptions{Store: s, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
@@ -68,7 +69,7 @@ func update(t testing.TB, s store.Durable, fn func(store.Tx) error) {
 	}
 }
 
-// schedule makes a pending delivery that is due after a while.
+// schedule stores a pending delivery that is due after a delay.
 func schedule(t testing.TB, s store.Durable, id string, after time.Duration) {
 	t.Helper()
 	at := time.Now().Add(after).UnixMilli()
@@ -80,7 +81,7 @@ func schedule(t testing.TB, s store.Durable, id string, after time.Duration) {
 	})
 }
 
-// done counts in the row how often it was done.
+// done increments the row's counter of attempts.
 func done(id string) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		d, err := tx.Delivery(id)
@@ -117,52 +118,54 @@ func claim(t testing.TB, w *work.Worker, id string) *work.Claim {
 
 var errFull = errors.New("the disk is full")
 
-// watched is a store that counts its updates, knows who took leases, and can be
-// made to fail or to say nothing.
-type watched struct {
+// observedStore counts updates and records the names of leases. It can fail or delay
+// updates and drop hints.
+type observedStore struct {
 	store.Durable
-	fails   atomic.Bool
-	mute    atomic.Bool
-	before  atomic.Int64 // how long an update takes until it begins …
-	after   atomic.Int64 // … and after it was committed
-	updates atomic.Int64
+	fails     atomic.Bool
+	dropHints atomic.Bool
+	before    atomic.Int64 // delay before an update …
+	after     atomic.Int64 // … and after its commit
+	updates   atomic.Int64
 
 	mu     sync.Mutex
 	leases map[string]bool
 }
 
-func watch(s store.Durable) *watched { return &watched{Durable: s, leases: map[string]bool{}} }
+func observe(s store.Durable) *observedStore {
+	return &observedStore{Durable: s, leases: map[string]bool{}}
+}
 
-func (s *watched) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *observedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	s.updates.Add(1)
 	if s.fails.Load() {
 		return errFull
 	}
 	time.Sleep(time.Duration(s.before.Load()))
 	defer time.Sleep(time.Duration(s.after.Load()))
-	return s.Durable.Update(ctx, func(tx store.Tx) error { return fn(&watchedTx{tx, s}) })
+	return s.Durable.Update(ctx, func(tx store.Tx) error { return fn(&observedTx{tx, s}) })
 }
 
-func (s *watched) Subscribe(fn func([]store.Due)) func() {
+func (s *observedStore) Subscribe(fn func([]store.Due)) func() {
 	return s.Durable.Subscribe(func(due []store.Due) {
-		if !s.mute.Load() {
+		if !s.dropHints.Load() {
 			fn(due)
 		}
 	})
 }
 
-func (s *watched) names() int {
+func (s *observedStore) names() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.leases)
 }
 
-type watchedTx struct {
+type observedTx struct {
 	store.Tx
-	s *watched
+	s *observedStore
 }
 
-func (tx *watchedTx) Lease(worker string, until int64) (bool, error) {
+func (tx *observedTx) Lease(worker string, until int64) (bool, error) {
 	tx.s.mu.Lock()
 	tx.s.leases[worker] = true
 	tx.s.mu.Unlock()

@@ -17,17 +17,17 @@ import (
 
 func delivered(r *store.Run) { r.Deliver = true }
 
-// waiter stores a flow that waits for a run.
-func (r *rig) waiter(runID string) {
+// waitingFlow stores a flow that waits for a run.
+func (r *fixture) waitingFlow(runID string) {
 	r.t.Helper()
 	r.update(func(tx store.Tx) error {
 		return tx.PutFlow(&store.Flow{ID: "f_" + runID, Call: store.CallKey{ID: runID}, Status: store.FlowWaiting, WaitRun: runID})
 	})
 }
 
-// unsuccessful checks that nothing of an answer is left of a run that was killed,
-// and that what waits for it goes on.
-func (r *rig) unsuccessful(row *store.Run, session string) {
+// checkKilled checks that a killed run left nothing of its answer, and that the flow
+// that waits for it is due.
+func (r *fixture) checkKilled(row *store.Run, session string) {
 	r.t.Helper()
 	if row.Status != abi.RunKilled || row.Reply != "" || row.UsedModel != "" || row.Usage != nil {
 		r.t.Errorf("the run has ended as %+v", row)
@@ -36,41 +36,41 @@ func (r *rig) unsuccessful(row *store.Run, session string) {
 		r.t.Errorf("the session has an answer: %s", text)
 	}
 	if s := r.stored(session); s.Status != abi.RunKilled || s.Model != "" || s.TotalTokens != nil {
-		r.t.Errorf("the session says %+v", s)
+		r.t.Errorf("the session is %+v", s)
 	}
 	if n := r.scheduled(store.KindDelivery); n != 0 {
 		r.t.Errorf("%d deliveries", n)
 	}
 	if n := r.scheduled(store.KindFlow); n != 1 {
-		r.t.Errorf("%d flows are due, want the one that waits", n)
+		r.t.Errorf("%d flows are due, want the waiting one", n)
 	}
 }
 
-// An abort that comes between an agent's answer and its commit wins.
+// An abort between an agent's answer and the commit of the answer takes precedence.
 func TestAbortBeforeCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		f := r.breakable()
+		r := newFixture(t, nil)
+		f := r.makeFaulty()
 		tokens := int64(5)
-		r.agent = agentFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
-			f.fail(func(n int64) bool { return n == 1 }) // the outcome, which is tried again later
+		r.rn = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+			f.fail(func(n int64) bool { return n == 1 }) // the outcome, which is retried later
 			return &runner.Outcome{Text: "an answer", Model: "m", Usage: &abi.Usage{Total: &tokens}}, nil
 		})
 		r.start()
 		r.session("a")
-		r.waiter("r1")
+		r.waitingFlow("r1")
 		r.queue("r1", "a", delivered)
 		synctest.Wait()
 		if row := r.row("r1"); row.Status != abi.RunRunning {
 			t.Fatalf("the answer is committed: %s", row.Status)
 		}
-		r.unsuccessful(r.abort("r1", "enough", abi.RunKilled, "enough"), "a")
+		r.checkKilled(r.abort("r1", "enough", abi.RunKilled, "enough"), "a")
 	})
 }
 
-// An abort that comes after the commit changes nothing, and says so.
+// An abort after the commit changes nothing and returns an error.
 func TestAbortAfterCommit(t *testing.T) {
-	r := newRig(t, says("an answer")).start()
+	r := newFixture(t, replies("an answer")).start()
 	r.session("a")
 	r.queue("r1", "a", delivered)
 	was := r.ends("r1", abi.RunDone, "an answer")
@@ -82,15 +82,15 @@ func TestAbortAfterCommit(t *testing.T) {
 		t.Errorf("the run is changed: %+v", now)
 	}
 	if _, err := r.Abort(t.Context(), "none", ""); !errors.Is(err, abi.NotFound) {
-		t.Errorf("of no run: %v", err)
+		t.Errorf("unknown run: %v", err)
 	}
 }
 
-// Whichever of an answer and an abort comes first is all that is ever seen.
+// Of an answer and an abort, only the first to be committed is ever visible.
 func TestAbortRacesAnswer(t *testing.T) {
 	answer := make(chan struct{})
-	r := newRig(t, agentFunc(func(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
-		<-answer // whatever its context says
+	r := newFixture(t, runnerFunc(func(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
+		<-answer // ignores its context
 		return &runner.Outcome{Text: "an answer"}, nil
 	})).start()
 	r.session("a")
@@ -120,22 +120,22 @@ func TestAbortRacesAnswer(t *testing.T) {
 	}
 }
 
-// A manager that is not started kills what a dead host has left, agent included,
-// and lets nothing else begin.
+// A manager that has not been started aborts a run of a dead host, including its
+// processes, and executes nothing else.
 func TestAbortWithoutStart(t *testing.T) {
-	for _, fails := range []int64{0, 2} { // the store, so often
+	for _, fails := range []int64{0, 2} { // number of failed updates
 		synctest.Test(t, func(t *testing.T) {
 			began := make(chan string, 1)
-			first := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+			first := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 				if err := turn.Leave(ctx, 42); err != nil {
 					return nil, err
 				}
-				return waiting(began)(ctx, turn)
+				return blocking(began)(ctx, turn)
 			}))
-			first.breakable()
+			first.makeFaulty()
 			first.session("a")
 			first.session("b")
-			first.waiter("r1")
+			first.waitingFlow("r1")
 			first.queue("r1", "a", delivered)
 			first.start()
 			<-began
@@ -145,7 +145,7 @@ func TestAbortWithoutStart(t *testing.T) {
 
 			var reaped []string
 			r := first.next(&reaper{
-				agentFunc: func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+				runnerFunc: func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 					return &runner.Outcome{Text: turn.RunID}, nil
 				},
 				reap: func(left string) error {
@@ -153,10 +153,10 @@ func TestAbortWithoutStart(t *testing.T) {
 					return nil
 				},
 			})
-			f := r.breakable()
-			r.possess()
+			f := r.makeFaulty()
+			r.takeOver()
 			f.fail(func(n int64) bool { return n > 1 && n <= 1+fails }) // the abort itself is stored
-			r.unsuccessful(r.abort("r1", "enough", abi.RunKilled, "enough"), "a")
+			r.checkKilled(r.abort("r1", "enough", abi.RunKilled, "enough"), "a")
 			if len(reaped) != 1 || reaped[0] != "42" {
 				t.Errorf("reaped %q", reaped)
 			}

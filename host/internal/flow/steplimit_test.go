@@ -12,13 +12,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-const past = `{"wait":{"until":1,"state":{},"stateVersion":1}}`
+const pastWait = `{"wait":{"until":1,"state":{},"stateVersion":1}}`
 
-// A flow that has no end is parked, and goes on for as long again when it is told to:
-// also when it waits for a run by then.
-func TestFlowWithoutEnd(t *testing.T) {
-	w := newWorld(t, &plugin{
-		call: func(func(string, string) gjson.Result, gjson.Result) string { return past },
+// A flow is parked after 100 steps. Retry allows it as many again, also when it then
+// waits for a run.
+func TestStepLimit(t *testing.T) {
+	w := newFixture(t, &plugin{
+		call: func(func(string, string) gjson.Result, gjson.Result) string { return pastWait },
 		resume: func(ask func(string, string) gjson.Result, in gjson.Result) string {
 			switch in.Get("step").Int() {
 			case 200:
@@ -26,7 +26,7 @@ func TestFlowWithoutEnd(t *testing.T) {
 			case 201:
 				return `{"result":` + in.Get("event").Raw + `}`
 			}
-			return past
+			return pastWait
 		},
 	})
 	parked := func(r reply, steps int, why string) *store.Flow {
@@ -57,9 +57,9 @@ func TestFlowWithoutEnd(t *testing.T) {
 	}
 }
 
-// A first step that comes to nothing is no answer.
-func TestFirstStepOfNothing(t *testing.T) {
-	w := newWorld(t, &plugin{call: func(func(string, string) gjson.Result, gjson.Result) string { return `{"note":"well"}` }})
+// A first step must return a result or a wait.
+func TestFirstStepWithoutResult(t *testing.T) {
+	w := newFixture(t, &plugin{call: func(func(string, string) gjson.Result, gjson.Result) string { return `{"note":"well"}` }})
 	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, abi.Internal) || len(w.allFlows()) != 0 {
 		t.Errorf("answered %+v, %v", r.answer, r.err)
 	}

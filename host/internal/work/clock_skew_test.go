@@ -10,8 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/work"
 )
 
-// The times that are stored come from the injected clock; whether a lease has
-// ended here does not.
+// Stored times come from the injected clock. The local end of a lease does not.
 func TestInjectedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -21,14 +20,14 @@ func TestInjectedClock(t *testing.T) {
 		c := claim(t, one, "d")
 		ahead.Store(int64(work.DefaultLease))
 		if claim(t, two, "d") != nil {
-			t.Fatal("the lease ended early")
+			t.Fatal("the lease expired early")
 		}
 		ahead.Add(int64(time.Millisecond))
 		if claim(t, two, "d") == nil {
-			t.Fatal("the lease does not end")
+			t.Fatal("the lease does not expire")
 		}
 		if c.Err() != nil {
-			t.Error("the clock of the store ended a lease here")
+			t.Error("the stored clock ended a lease locally")
 		}
 		if err := c.Update(t.Context(), done("d")); !errors.Is(err, work.ErrLost) || times(t, s, "d") != 0 {
 			t.Errorf("Update of the lost claim: %v", err)
@@ -36,11 +35,11 @@ func TestInjectedClock(t *testing.T) {
 	})
 }
 
-// A clock that is set forward, or that ran on while the machine slept, ends no
-// lease of a worker whose work nobody has come for.
+// If the clock is set forward, or advanced while the machine slept, a worker keeps
+// its lease as long as no other worker has claimed its work.
 func TestClockSetForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		var ahead atomic.Int64
 		w := newWorkerAt(t, s, &ahead)
 		schedule(t, s, "d", 0)
@@ -48,7 +47,7 @@ func TestClockSetForward(t *testing.T) {
 		c := claim(t, w, "d")
 		ahead.Store(int64(time.Hour))
 		if claim(t, w, "e") == nil || s.names() != 1 {
-			t.Error("the worker has begun anew")
+			t.Error("the worker began another lease")
 		}
 		ahead.Store(int64(2 * time.Hour))
 		time.Sleep(2 * work.DefaultLease)
@@ -58,9 +57,9 @@ func TestClockSetForward(t *testing.T) {
 	})
 }
 
-// A worker of whose work another has got a piece, because the clock ran ahead,
-// ends all that it does with its next heartbeat.
-func TestClockSetForwardForAnother(t *testing.T) {
+// If another worker has claimed one of its pieces because the clock ran ahead, a
+// worker loses all its claims with its next heartbeat.
+func TestClockSetForwardWithTwoWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
 		var ahead atomic.Int64
@@ -70,7 +69,7 @@ func TestClockSetForwardForAnother(t *testing.T) {
 		held := []*work.Claim{claim(t, one, "d"), claim(t, one, "e")}
 		ahead.Store(int64(time.Hour))
 		if claim(t, two, "d") == nil {
-			t.Fatal("the lease does not end")
+			t.Fatal("the lease does not expire")
 		}
 		for _, c := range held {
 			<-c.Context().Done()

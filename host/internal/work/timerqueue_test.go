@@ -15,21 +15,21 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// diary notes what is handled, and when.
-type diary struct {
+// callLog records the handled ids and the time of each call.
+type callLog struct {
 	mu   sync.Mutex
 	from time.Time
 	ids  []string
 	at   []time.Duration
 }
 
-func (d *diary) note(id string) {
+func (d *callLog) note(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ids, d.at = append(d.ids, id), append(d.at, time.Since(d.from).Truncate(time.Millisecond))
 }
 
-func (d *diary) String() string {
+func (d *callLog) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text := ""
@@ -39,14 +39,14 @@ func (d *diary) String() string {
 	return text
 }
 
-func (d *diary) expect(t *testing.T, want string) {
+func (d *callLog) expect(t *testing.T, want string) {
 	t.Helper()
 	if got := d.String(); got != want {
 		t.Errorf("handled %q, want %q", got, want)
 	}
 }
 
-// start returns a started agenda, in a bubble.
+// start returns a started timer queue. It must run in a synctest bubble.
 func start(t *testing.T, s store.Durable, handle func(ctx context.Context, id string) error) *work.Agenda {
 	t.Helper()
 	a, err := work.NewAgenda(&work.AgendaOptions{Store: s, Kind: store.KindDelivery, Handle: handle, Logger: slog.New(slog.DiscardHandler)})
@@ -64,18 +64,18 @@ func unschedule(s store.Durable, id string) error {
 	return s.Update(context.Background(), func(tx store.Tx) error { return tx.Unschedule(store.KindDelivery, id) })
 }
 
-// finishing notes the work and unschedules it.
-func finishing(s store.Durable, d *diary) func(context.Context, string) error {
+// finishing returns a handler that logs the work and unschedules it.
+func finishing(s store.Durable, d *callLog) func(context.Context, string) error {
 	return func(_ context.Context, id string) error {
 		d.note(id)
 		return unschedule(s, id)
 	}
 }
 
-func TestAgendaHandsOutWhatIsDue(t *testing.T) {
+func TestTimerQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		schedule(t, s, "left over", -time.Hour)
 		schedule(t, s, "in a minute", time.Minute)
 		start(t, s, finishing(s, d))
@@ -87,10 +87,10 @@ func TestAgendaHandsOutWhatIsDue(t *testing.T) {
 	})
 }
 
-func TestAgendaIgnoresOtherKinds(t *testing.T) {
+func TestTimerQueueIgnoresOtherKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		start(t, s, finishing(s, d))
 		update(t, s, func(tx store.Tx) error { return tx.Schedule(store.KindFlow, "f", 1) })
 		time.Sleep(time.Minute)
@@ -98,12 +98,12 @@ func TestAgendaIgnoresOtherKinds(t *testing.T) {
 	})
 }
 
-func TestAgendaPollsForLostHints(t *testing.T) {
+func TestTimerQueuePollsAfterLostHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
-		d := &diary{from: time.Now()}
+		s := observe(open(t))
+		d := &callLog{from: time.Now()}
 		start(t, s, finishing(s, d))
-		s.mute.Store(true)
+		s.dropHints.Store(true)
 		time.Sleep(time.Second)
 		schedule(t, s, "d", 0)
 		time.Sleep(time.Minute)
@@ -111,10 +111,10 @@ func TestAgendaPollsForLostHints(t *testing.T) {
 	})
 }
 
-func TestAgendaTriesAgain(t *testing.T) {
+func TestTimerQueueBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		failures := 4
 		start(t, s, func(ctx context.Context, id string) error {
 			if failures--; failures >= 0 {
@@ -129,10 +129,10 @@ func TestAgendaTriesAgain(t *testing.T) {
 	})
 }
 
-func TestAgendaHandlesOneAtATime(t *testing.T) {
+func TestTimerQueueHandlesOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		start(t, s, func(ctx context.Context, id string) error {
 			d.note(id)
 			if err := unschedule(s, id); err != nil {
@@ -153,10 +153,10 @@ func TestAgendaHandlesOneAtATime(t *testing.T) {
 	})
 }
 
-func TestAgendaClose(t *testing.T) {
+func TestTimerQueueClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		a := start(t, s, func(ctx context.Context, id string) error {
 			d.note("begin")
 			select {
@@ -179,15 +179,15 @@ func TestAgendaClose(t *testing.T) {
 		time.Sleep(time.Hour)
 		d.expect(t, "begin@0s canceled@1s ")
 		if err := a.Close(t.Context()); err != nil {
-			t.Errorf("the second Close: %v", err)
+			t.Errorf("second Close: %v", err)
 		}
 	})
 }
 
-func TestAgendaCloseWaits(t *testing.T) {
+func TestTimerQueueCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		d := &diary{from: time.Now()}
+		d := &callLog{from: time.Now()}
 		a := start(t, s, func(ctx context.Context, id string) error {
 			time.Sleep(30 * time.Second)
 			d.note("end")
@@ -202,9 +202,8 @@ func TestAgendaCloseWaits(t *testing.T) {
 	})
 }
 
-// A thousand pieces are handed out each at its time, though all go through one
-// timer.
-func TestAgendaOfAThousand(t *testing.T) {
+// Each of a thousand pieces is handled at its own time, with one timer for all.
+func TestTimerQueueThousandItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
 		const n = 1000
@@ -236,12 +235,12 @@ func TestAgendaOfAThousand(t *testing.T) {
 		defer mu.Unlock()
 		slices.Sort(wrong)
 		if handled != n || len(wrong) > 0 {
-			t.Errorf("handled %d of %d; at a wrong time: %v", handled, n, wrong)
+			t.Errorf("handled %d of %d; at the wrong time: %v", handled, n, wrong)
 		}
 	})
 }
 
-func TestAgendaOptions(t *testing.T) {
+func TestTimerQueueOptions(t *testing.T) {
 	s := open(t)
 	handle := func(context.Context, string) error { return nil }
 	for _, o := range []*work.AgendaOptions{
