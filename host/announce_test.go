@@ -18,28 +18,28 @@ import (
 
 // The channel refuses an announce for good. The flow says so, and when the channel
 // takes it, it can be sent again (S10.3).
-func TestAnnounceThatIsRefused(t *testing.T) {
+func TestRefusedAnnounce(t *testing.T) {
 	t.Parallel()
-	db, w := stocked(t, file(t)), &wall{refuse: "chat not found"}
-	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.posting)
+	db, w := openTestDB(t, dbPath(t)), &captureSink{refuse: "chat not found"}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := startHost(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.install)
 	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
 	const child = "kept 60 min; announce queued: "
-	if got := standing(t, h, s.flow); got != child+"failed: chat not found" {
+	if got := awaitStatus(t, h, s.flow); got != child+"failed: chat not found" {
 		t.Errorf("the flow stands: %s", got)
 	}
 	failed, err := h.Deliveries(t.Context(), &store.Filter{FlowID: s.flow})
 	if err != nil || len(failed) != 1 || failed[0].Status != store.DeliveryFailed || failed[0].Attempts != 1 {
 		t.Fatalf("%+v, %v", failed, err)
 	}
-	w.say("")
+	w.setRefusal("")
 	if err := h.ResendDelivery(t.Context(), failed[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := standing(t, h, s.flow); got != child+"delivered" {
+	if got := awaitStatus(t, h, s.flow); got != child+"delivered" {
 		t.Errorf("then the flow stands: %s", got)
 	}
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
 		t.Errorf("announced %+v", got)
 	}
 	if err := h.ResendDelivery(t.Context(), failed[0].ID); !errors.Is(err, abi.Conflict) {
@@ -50,36 +50,36 @@ func TestAnnounceThatIsRefused(t *testing.T) {
 // The parent is archived while its child is at work: there is nobody to tell. The
 // result is stored, that is recorded, and the child is kept although it was to be
 // deleted (S5.6).
-func TestParentArchivedMeanwhile(t *testing.T) {
+func TestParentArchivedDuringRun(t *testing.T) {
 	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
 		t.Run(announce, func(t *testing.T) {
-			db, w, let := stocked(t, file(t)), &wall{}, make(chan struct{})
-			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
+			db, w, let := openTestDB(t, dbPath(t)), &captureSink{}, make(chan struct{})
+			putSessions(t, db, telegramSession("agent:main:p"))
+			h := startHost(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
 				<-let
 				return "too late", nil
-			}, w.posting)
+			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), fmt.Sprintf(`{"task":"do it","announce":%q,"cleanup":"delete"}`, announce))
 			archived := true
 			if _, err := h.PatchSession(t.Context(), &chat.Patch{Key: "agent:main:p", Archived: &archived}); err != nil {
 				t.Fatal(err)
 			}
 			close(let)
-			if got := standing(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
+			if got := awaitStatus(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
 				t.Errorf("the flow stands: %s", got)
 			}
 			if posts := w.take(); len(posts) > 0 {
 				t.Errorf("posted: %q", posts)
 			}
-			if child := row(t, db, s.child); child == nil || child.Status != abi.RunDone || child.ArchivedAt != 0 {
+			if child := getSession(t, db, s.child); child == nil || child.Status != abi.RunDone || child.ArchivedAt != 0 {
 				t.Fatalf("the child is %+v", child)
 			}
 			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolHistory, Caller: operator, Args: fmt.Appendf(nil, `{"sessionKey":%q}`, s.child)})
 			if err != nil || !strings.Contains(string(answer.Result), "too late") {
 				t.Errorf("its transcript is %+v, %v", answer, err)
 			}
-			if n := count(t, h, s.child) + count(t, h, "agent:main:p"); n != 1 {
+			if n := countRuns(t, h, s.child) + countRuns(t, h, "agent:main:p"); n != 1 {
 				t.Errorf("%d runs, want the child's own", n)
 			}
 		})
@@ -89,11 +89,11 @@ func TestParentArchivedMeanwhile(t *testing.T) {
 // An agent spawns again each time a child reports to it. The chain of reports ends
 // where one is as long as it may be: the spawn is forbidden, the agent is told, and
 // everything comes to rest (S5.6).
-func TestChainOfReportsEnds(t *testing.T) {
+func TestReportChainLimit(t *testing.T) {
 	t.Parallel()
 	const longest = 8
 	answers := make(chan string, 2*longest)
-	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey != "agent:main:a" {
 			return "what the child says", nil
 		}
@@ -105,7 +105,7 @@ func TestChainOfReportsEnds(t *testing.T) {
 		answers <- string(answer.Result)
 		return gjson.GetBytes(answer.Result, "status").Str, nil
 	})
-	reply(t, h, begin(t, h, "agent:main:a", "begin"))
+	awaitReply(t, h, startRun(t, h, "agent:main:a", "begin"))
 	for i := range longest {
 		if got := gjson.Get(<-answers, "status").Str; got != "accepted" {
 			t.Fatalf("spawn %d is %s", i+1, got)
@@ -119,7 +119,7 @@ func TestChainOfReportsEnds(t *testing.T) {
 		t.Fatalf("%d flows, %v; want %d", len(flows), err, longest)
 	}
 	for i, f := range flows { // newest first
-		if got := standing(t, h, f.ID); !strings.HasSuffix(got, "reported; the requester answered, and has no channel") {
+		if got := awaitStatus(t, h, f.ID); !strings.HasSuffix(got, "reported; the requester answered, and has no channel") {
 			t.Errorf("flow %d stands: %s", i, got)
 		}
 	}
@@ -144,22 +144,22 @@ func TestChainOfReportsEnds(t *testing.T) {
 // A task as long as one may be reaches the child whole (S5.1).
 func TestLongestTask(t *testing.T) {
 	t.Parallel()
-	db, w, tasks := stocked(t, file(t)), &wall{}, make(chan string, 1)
-	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+	db, w, tasks := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 1)
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := startHost(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
+		if isAnnounceTurn(turn) {
 			return "Result: read it", nil
 		}
 		tasks <- turn.Message
 		return "read it", nil
-	}, w.posting)
+	}, w.install)
 	task := strings.Repeat("é", abi.MaxText/2-1) + "ok"
 	s := spawn(t, h, session("agent:main:p"), `{"task":"`+task+`"}`)
 	if got := <-tasks; got != task {
 		t.Errorf("the task is %d bytes, %.20q …; want %d", len(got), got, len(task))
 	}
-	standing(t, h, s.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "read it" {
+	awaitStatus(t, h, s.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "read it" {
 		t.Errorf("announced %.300v", got)
 	}
 }
@@ -181,19 +181,19 @@ func TestLongestAnswer(t *testing.T) {
 		{"lines that begin with a word of status", "short", "Result: x" + strings.Repeat("\nstatus: a", abi.MaxText/10-1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			db, w := stocked(t, file(t)), &wall{}
-			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
-				if announces(turn) {
+			db, w := openTestDB(t, dbPath(t)), &captureSink{}
+			putSessions(t, db, telegramSession("agent:main:p"))
+			h := startHost(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
+				if isAnnounceTurn(turn) {
 					return tt.announce, nil
 				}
 				return tt.own, nil
-			}, w.posting)
+			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), `{"task":"write"}`)
-			if got := standing(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
+			if got := awaitStatus(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
 				t.Errorf("the flow stands: %s", got)
 			}
-			got := w.only(t, "agent:main:p")
+			got := w.onlyReport(t, "agent:main:p")
 			text, cut := strings.CutSuffix(got.result, "\n…(truncated)…")
 			whole := strings.TrimPrefix(tt.announce, "Result: ")
 			if whole == "" {

@@ -20,22 +20,22 @@ import (
 
 // An attempt whose run another worker has claimed, while a tool of it was in its
 // first step, changes nothing (S10.2).
-func TestLostAttemptCallsNothing(t *testing.T) {
+func TestLostAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	var once sync.Once
 	answered := make(chan string, 2)
-	h := alive(t, db, everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, db, openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Attempt > 1 {
 			return "again", nil
 		}
-		status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
+		status, _, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
 		answered <- fmt.Sprint(status, err)
 		return status, err
 	}, func(o *host.Options) {
-		o.Observe = func(*step.Record) { once.Do(func() { steal(t, db) }) }
+		o.Observe = func(*step.Record) { once.Do(func() { claimRun(t, db) }) }
 	})
-	begin(t, h, "agent:main:a", "send")
+	startRun(t, h, "agent:main:a", "send")
 	if got := <-answered; !strings.Contains(got, "another attempt") {
 		t.Errorf("the call of a lost attempt was answered %s", got)
 	}
@@ -46,7 +46,7 @@ func TestLostAttemptCallsNothing(t *testing.T) {
 }
 
 // steal takes over the only run, as another worker does.
-func steal(t *testing.T, db store.Durable) {
+func claimRun(t *testing.T, db store.Durable) {
 	err := db.Update(t.Context(), func(tx store.Tx) error {
 		now := time.Now().UnixMilli()
 		if _, err := tx.Lease("thief", now+60_000); err != nil {
@@ -77,7 +77,7 @@ func steal(t *testing.T, db store.Durable) {
 
 // The end of the host is no answer to an agent that waits in a tool: the next host
 // tries its run again, and that attempt gets the answer (S4.8).
-func TestStopWhileAnAgentWaits(t *testing.T) {
+func TestCloseWhileAgentWaits(t *testing.T) {
 	t.Parallel()
 	waits, heard := make(chan struct{}), make(chan struct{})
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
@@ -99,9 +99,9 @@ func TestStopWhileAnAgentWaits(t *testing.T) {
 		}
 		return "REPLY_SKIP", nil
 	}
-	db := stocked(t, file(t))
-	first := alive(t, db, everybody, act)
-	id := begin(t, first, "agent:main:a", "send")
+	db := openTestDB(t, dbPath(t))
+	first := startHost(t, db, openSettings, act)
+	id := startRun(t, first, "agent:main:a", "send")
 	<-waits
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -109,12 +109,12 @@ func TestStopWhileAnAgentWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(heard)
-	next := alive(t, db, everybody, act)
+	next := startHost(t, db, openSettings, act)
 	<-waits
-	if got := reply(t, next, id); got != "the answer" {
+	if got := awaitReply(t, next, id); got != "the answer" {
 		t.Errorf("the next attempt answered %q", got)
 	}
-	if n := count(t, next, "agent:main:b"); n != 1 {
+	if n := countRuns(t, next, "agent:main:b"); n != 1 {
 		t.Errorf("%d messages were sent, want one", n)
 	}
 }

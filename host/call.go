@@ -61,7 +61,7 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if caller, err = h.complete(ctx, caller); err != nil {
+	if caller, err = h.completeCaller(ctx, caller); err != nil {
 		return nil, h.protocolError(ctx, c, err)
 	}
 	// Who speaks as a child over a connection of its own hears from the tool what it
@@ -88,11 +88,11 @@ func (h *Host) refuse(c *Call, refusal error) *Answer {
 	o := jsonappend.Open(nil)
 	o.String("status", "forbidden")
 	o.String("error", refusal.Error())
-	return &Answer{CallID: h.idOf(c), Result: o.Close(), Code: abi.Forbidden}
+	return &Answer{CallID: h.callID(c), Result: o.Close(), Code: abi.Forbidden}
 }
 
 // idOf returns the call's id, a new one if it has none.
-func (h *Host) idOf(c *Call) string {
+func (h *Host) callID(c *Call) string {
 	if c.ID != "" {
 		return c.ID
 	}
@@ -101,7 +101,7 @@ func (h *Host) idOf(c *Call) string {
 
 // read runs a read-only tool: one step, and no flow.
 func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.Caller) (*Answer, error) {
-	id := h.idOf(c)
+	id := h.callID(c)
 	now := h.options.Now().UnixMilli()
 	in := &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
@@ -128,7 +128,7 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	if caller.RunID != "" {
 		own := h.services.runs.ToolCall(&caller, c.Tool, call.Digest)
 		if own == nil {
-			return nil, over(caller.RunID)
+			return nil, errAttemptEnded(caller.RunID)
 		}
 		call.Check = own.Check
 		if call.Key.ID == "" {
@@ -144,7 +144,7 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	}
 	switch {
 	case errors.Is(err, work.ErrLost), errors.Is(err, work.ErrEnded):
-		return nil, over(caller.RunID)
+		return nil, errAttemptEnded(caller.RunID)
 	case err != nil:
 		return nil, err
 	}
@@ -152,19 +152,19 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 }
 
 // over is what a call of an attempt gets that has ended.
-func over(runID string) error {
+func errAttemptEnded(runID string) error {
 	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
 }
 
 // errNotBegun is among the causes of an error of OnWait. The caller reads why: what was
 // accepted is stored, and the same call gets its answer when the cause is gone.
-var errNotBegun = errors.New("the call was accepted, and the work on it could not begin")
+var errNotStarted = errors.New("the call was accepted, and the work on it could not begin")
 
 // await waits for the answer of a call's flow. The run that makes the call, if one
 // does, gives its slot back meanwhile.
 func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
 	if err := h.options.OnWait(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotBegun, err)
+		return nil, fmt.Errorf("%w: %w", errNotStarted, err)
 	}
 	if c.Wait != nil {
 		c.Wait.Suspend()
@@ -256,7 +256,7 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the call goes on with the next one, and the same call id gets its answer", Cause: err}
 	}
 	var e *abi.Error
-	if err = noRoom(err); errors.As(err, &e) && e.Code != abi.Internal {
+	if err = diskFull(err); errors.As(err, &e) && e.Code != abi.Internal {
 		return e
 	}
 	code := abi.Internal
@@ -267,14 +267,14 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	}
 	h.options.Logger.Error("host: call failed", "tool", c.Tool, "session", c.Caller.SessionKey, "error", err)
 	message := "the call failed; the host's log has the details"
-	if code != abi.Internal || errors.Is(err, errNotBegun) {
+	if code != abi.Internal || errors.Is(err, errNotStarted) {
 		message = err.Error()
 	}
 	return &abi.Error{Code: code, Message: message, Cause: err}
 }
 
 // noRoom says of an error that the store is full what that means for who asked.
-func noRoom(err error) error {
+func diskFull(err error) error {
 	if !errors.Is(err, store.ErrFull) {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // sandbox, whether it is a child, and where what it is told goes (S9). It is the
 // same for every way in: a child that speaks over HTTP is the child that an agent
 // speaks for.
-func (h *Host) complete(ctx context.Context, c abi.Caller) (_ abi.Caller, err error) {
+func (h *Host) completeCaller(ctx context.Context, c abi.Caller) (_ abi.Caller, err error) {
 	if c.Operator {
 		return c, nil
 	}

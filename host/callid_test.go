@@ -22,7 +22,7 @@ func TestCheckCallID(t *testing.T) {
 
 // Every way in is held to the rule, an embedder's too.
 func TestCallIDsAreBounded(t *testing.T) {
-	h := alive(t, stocked(t, file(t)), everybody, nil)
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, nil)
 	long := strings.Repeat("x", 257)
 	for name, call := range map[string]func() error{
 		"a tool that reads": func() error {

@@ -69,7 +69,7 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	h.settings.Store(&settings{config: options.Config})
 	durable, _ := options.Store.(store.Durable)
 	if durable != nil {
-		if h.services, err = h.assemble(durable); err != nil {
+		if h.services, err = h.newServices(durable); err != nil {
 			return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
 		}
 	}
@@ -110,14 +110,14 @@ func (h *Host) Tools() []abi.Tool { return h.About().Tools }
 // ToolsFor returns those of the tools that the caller may use under the settings in
 // force; all of them, unless it is a child session or a run of one (S5.4).
 func (h *Host) ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error) {
-	c, err := h.complete(ctx, c)
+	c, err := h.completeCaller(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return h.offered(c), nil
+	return h.allowedTools(c), nil
 }
 
-func (h *Host) offered(c abi.Caller) []abi.Tool {
+func (h *Host) allowedTools(c abi.Caller) []abi.Tool {
 	settings := h.Config()
 	return slices.DeleteFunc(slices.Clone(h.Tools()), func(t abi.Tool) bool {
 		return settings.Tools.Subagents.Check(&c, t.Name) != nil

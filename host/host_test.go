@@ -26,7 +26,7 @@ import (
 )
 
 // sample is a host over a small generated store.
-func sample(t *testing.T, change func(*host.Options)) *host.Host {
+func sampleHost(t *testing.T, change func(*host.Options)) *host.Host {
 	t.Helper()
 	ctx := context.Background()
 	db := storetest.NewMemory()
@@ -34,7 +34,7 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Sessions: storegen.MinSessions, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient, Now: func() time.Time { return now }}
+	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), CacheDir: cacheDir, Limits: generousLimits, Now: func() time.Time { return now }}
 	if change != nil {
 		change(o)
 	}
@@ -54,7 +54,7 @@ var operator = abi.Caller{Operator: true}
 
 func TestCallRefusals(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	session := abi.Caller{SessionKey: "agent:main:main"}
 	tests := []struct {
 		name string
@@ -91,9 +91,9 @@ func TestCallRefusals(t *testing.T) {
 }
 
 // Arguments that the host lets through never fail in the plugin for their depth.
-func TestDepthAgrees(t *testing.T) {
+func TestDepthLimitMatchesPlugin(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	for depth := 50; depth < 70; depth++ {
 		args := `{"nested":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Args: []byte(args), Caller: operator})
@@ -109,7 +109,7 @@ func TestDepthAgrees(t *testing.T) {
 func TestCallIDs(t *testing.T) {
 	t.Parallel()
 	n := 0
-	h := sample(t, func(o *host.Options) { o.NewID = func() string { n++; return fmt.Sprint("made-", n) } })
+	h := sampleHost(t, func(o *host.Options) { o.NewID = func() string { n++; return fmt.Sprint("made-", n) } })
 	for _, tt := range []struct{ given, want string }{{"", "made-1"}, {"mine", "mine"}, {"", "made-2"}} {
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolAgents, Caller: operator, ID: tt.given})
 		if err != nil || answer.CallID != tt.want {
@@ -120,7 +120,7 @@ func TestCallIDs(t *testing.T) {
 
 func TestConfigureTakesEffect(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	count := func() int64 {
 		t.Helper()
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Args: []byte(`{"limit":200}`), Caller: abi.Caller{SessionKey: storegen.MainKey}})
@@ -154,7 +154,7 @@ func (s brokenStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 
 func TestStoreFailureIsInternal(t *testing.T) {
 	t.Parallel()
-	h := sample(t, func(o *host.Options) { o.Store = brokenStore{} })
+	h := sampleHost(t, func(o *host.Options) { o.Store = brokenStore{} })
 	_, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Caller: operator})
 	if !errors.Is(err, abi.Internal) || strings.Contains(err.Error(), "secret") {
 		t.Fatalf("got %v; want internal without the store's words", err)
@@ -166,7 +166,7 @@ func TestStoreFailureIsInternal(t *testing.T) {
 func TestFailureOfOnWait(t *testing.T) {
 	t.Parallel()
 	var cause error
-	h := idle(t, stocked(t, file(t)), everybody, nil, func(o *host.Options) { o.OnWait = func() error { return cause } })
+	h := newHost(t, openTestDB(t, dbPath(t)), openSettings, nil, func(o *host.Options) { o.OnWait = func() error { return cause } })
 	for _, c := range []struct {
 		cause error
 		code  abi.Code
@@ -185,7 +185,7 @@ func TestFailureOfOnWait(t *testing.T) {
 func TestCancelledCall(t *testing.T) {
 	t.Parallel()
 	wait := make(chan struct{})
-	h := sample(t, func(o *host.Options) { o.Store = brokenStore{wait} })
+	h := sampleHost(t, func(o *host.Options) { o.Store = brokenStore{wait} })
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-wait; cancel() }()
 	if _, err := h.Call(ctx, &host.Call{Tool: abi.ToolList, Caller: operator}); !errors.Is(err, context.Canceled) {
@@ -199,7 +199,7 @@ func TestCancelledCall(t *testing.T) {
 // Callers at the same time get their own answers.
 func TestConcurrentCallers(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {

@@ -17,11 +17,11 @@ import (
 )
 
 // compiled is where the compiled plugin is kept for all hosts of a test run.
-var compiled string
+var cacheDir string
 
 // patient keeps the deadline of steps out of the way of tests, however busy the
 // machine is.
-var patient = engine.Limits{StepTimeout: time.Minute}
+var generousLimits = engine.Limits{StepTimeout: time.Minute}
 
 // TestMain lets this executable be the supervisor of command agents, and the
 // program of one.
@@ -31,24 +31,24 @@ func TestMain(m *testing.M) {
 		case "runner-exec":
 			os.Exit(command.Supervise(os.Args[2:]))
 		case "stubborn":
-			os.Exit(stubborn(os.Args[2]))
+			os.Exit(neverEnd(os.Args[2]))
 		case "clinging":
-			os.Exit(cling(os.Args[2]))
+			os.Exit(ignoreSignals(os.Args[2]))
 		}
 	}
 	var err error
-	if compiled, err = os.MkdirTemp("", "parley"); err != nil {
+	if cacheDir, err = os.MkdirTemp("", "parley"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(compiled)
+	_ = os.RemoveAll(cacheDir)
 	os.Exit(code)
 }
 
 // stubborn is the program of an agent that never ends by itself, and neither does a
 // process that it starts. Asked for an announce, it says at once what came of it.
-func stubborn(address string) int {
+func neverEnd(address string) int {
 	prompt, err := io.ReadAll(os.Stdin)
 	switch {
 	case err != nil:
@@ -63,12 +63,12 @@ func stubborn(address string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return cling(address)
+	return ignoreSignals(address)
 }
 
 // cling is a process that ignores every request to end. It holds a connection, which
 // ends when the process does.
-func cling(address string) int {
+func ignoreSignals(address string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	conn, err := net.Dial("tcp", address)
 	if err == nil {

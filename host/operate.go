@@ -22,7 +22,7 @@ func (h *Host) durable() (*services, error) {
 }
 
 // look asks a view of the store.
-func look[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) (answer T, err error) {
+func readView[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) (answer T, err error) {
 	s, err := h.durable()
 	if err != nil {
 		return answer, err
@@ -37,22 +37,22 @@ func look[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) 
 
 // Flows lists flows, newest first.
 func (h *Host) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Flow, error) { return v.Flows(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Flow, error) { return v.Flows(ctx, f) })
 }
 
 // Runs lists runs, newest first.
 func (h *Host) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Run, error) { return v.Runs(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Run, error) { return v.Runs(ctx, f) })
 }
 
 // Deliveries lists deliveries, newest first.
 func (h *Host) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
 }
 
 // Run returns a run, or abi.NotFound.
 func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
-	r, err := look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+	r, err := readView(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
 	if err == nil && r == nil {
 		err = abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q", clip(id)))
 	}
@@ -73,21 +73,21 @@ func (h *Host) KillRun(ctx context.Context, id, why string) (*store.Run, error) 
 		return nil, err
 	}
 	why = strings.TrimSpace(why)
-	if len(why) > maxWhy || !utf8.ValidString(why) {
-		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxWhy))
+	if len(why) > maxReason || !utf8.ValidString(why) {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxReason))
 	}
-	if err := s.own(ctx); err != nil {
+	if err := s.takeOver(ctx); err != nil {
 		return nil, err
 	}
 	return s.runs.Abort(ctx, id, why)
 }
 
 // maxWhy bounds the reason for which a run is killed, in bytes.
-const maxWhy = 1000
+const maxReason = 1000
 
 // StepDue reports whether a step of a flow is due: what it waited for has come.
 func (h *Host) StepDue(ctx context.Context) (bool, error) {
-	return look(ctx, h, func(v store.View) (bool, error) {
+	return readView(ctx, h, func(v store.View) (bool, error) {
 		due, err := v.Due(ctx, store.KindFlow)
 		return len(due) > 0 && due[0].At <= h.options.Now().UnixMilli(), err
 	})
@@ -164,7 +164,7 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 		return nil, err
 	}
 	find := func() (*store.Run, error) {
-		return look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+		return readView(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
 	}
 	r, err := find()
 	by := caller.RunID
@@ -186,11 +186,11 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	for until := time.Now().Add(timeout); ; {
 		pause := time.Until(until)
 		if by != "" {
-			circle, err := look(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
+			circle, err := readView(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
 			if err != nil || circle {
 				return r, err
 			}
-			pause = min(pause, circlesEvery)
+			pause = min(pause, deadlockCheckInterval)
 		}
 		waiting, cancel := context.WithTimeout(ctx, pause)
 		ended, err := s.runs.Wait(waiting, id)
@@ -211,7 +211,7 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 
 // circlesEvery is how often a run that waits for another looks whether that has
 // come to wait for it. Its own wait is no row that others could see.
-const circlesEvery = time.Second
+const deadlockCheckInterval = time.Second
 
 // Send takes a message from a chat channel: the session's agent answers it, and
 // the answer is delivered (chat.Service.Send).
@@ -224,7 +224,7 @@ func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 		return nil, err
 	}
 	accepted, err := s.chat.Send(ctx, m)
-	return accepted, noRoom(err)
+	return accepted, diskFull(err)
 }
 
 // StartAgent starts one run of a session's agent (chat.Service.StartAgent).
@@ -237,7 +237,7 @@ func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, erro
 		return nil, err
 	}
 	accepted, err := s.chat.StartAgent(ctx, r)
-	return accepted, noRoom(err)
+	return accepted, diskFull(err)
 }
 
 // PatchSession changes a session's settings (chat.Service.Patch).
@@ -247,7 +247,7 @@ func (h *Host) PatchSession(ctx context.Context, p *SessionPatch) (*abi.Session,
 		return nil, err
 	}
 	session, err := s.chat.Patch(ctx, p)
-	return session, noRoom(err)
+	return session, diskFull(err)
 }
 
 // Identify returns whom a run's token stands for, while its attempt lives.

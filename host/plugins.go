@@ -114,7 +114,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 	if h.services == nil {
 		return p, nil
 	}
-	_, err := look(ctx, h, func(v store.View) (any, error) {
+	_, err := readView(ctx, h, func(v store.View) (any, error) {
 		all, err := v.Modules(ctx)
 		if err != nil {
 			return nil, err

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	keepWork   = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
-	pruneEvery = time.Hour
-	pruneBatch = 500 // rows of a kind that one commit removes
+	retention     = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
+	pruneInterval = time.Hour
+	pruneBatch    = 500 // rows of a kind that one commit removes
 )
 
 // pruner removes what ended long ago, a little at a time, and what no flow needs any
@@ -44,7 +44,7 @@ func (p *pruner) close() {
 
 func (p *pruner) run(ctx context.Context) {
 	defer close(p.done)
-	tick := time.NewTicker(pruneEvery)
+	tick := time.NewTicker(pruneInterval)
 	defer tick.Stop()
 	for {
 		if err := p.prune(ctx); err != nil && ctx.Err() == nil {
@@ -61,7 +61,7 @@ func (p *pruner) run(ctx context.Context) {
 func (p *pruner) prune(ctx context.Context) error {
 	for more := true; more; {
 		err := p.store.Update(ctx, func(tx store.Tx) (err error) {
-			more, err = tx.Prune(p.now().Add(-keepWork).UnixMilli(), pruneBatch)
+			more, err = tx.Prune(p.now().Add(-retention).UnixMilli(), pruneBatch)
 			return err
 		})
 		if err != nil {

@@ -31,14 +31,14 @@ type services struct {
 	shared bool
 	pruner *pruner
 
-	owning sync.Mutex
-	owned  bool // guarded by owning
+	takeOverMu sync.Mutex
+	tookOver   bool // guarded by owning
 
 	runners *run.Runners    // nil when the embedder supplies agents
 	sinks   *delivery.Sinks // nil when the embedder supplies sinks
 }
 
-func (h *Host) assemble(db store.Durable) (*services, error) {
+func (h *Host) newServices(db store.Durable) (*services, error) {
 	o := &h.options
 	s := &services{store: db, shared: o.Shared}
 	runners, post := o.Runners, o.Sinks
@@ -60,7 +60,7 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	})
 	keep()
 	s.runs, err = run.New(&run.Options{
-		Store: db, Worker: s.worker, Runners: runners, Tools: h.offered, Call: h.callAs,
+		Store: db, Worker: s.worker, Runners: runners, Tools: h.allowedTools, Call: h.callAs,
 		URL: o.URL, Config: h.Config, Logger: o.Logger, Now: o.Now,
 	})
 	keep()
@@ -125,7 +125,7 @@ func (h *Host) Start(ctx context.Context) error {
 	if s == nil {
 		return abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
 	}
-	if err := s.own(ctx); err != nil {
+	if err := s.takeOver(ctx); err != nil {
 		return err
 	}
 	s.pruner = startPruner(s.store, h.modules.Tidy, o.Now, o.Logger)
@@ -134,14 +134,14 @@ func (h *Host) Start(ctx context.Context) error {
 
 // own takes over, once, what another process was doing with a store that is this
 // process's alone.
-func (s *services) own(ctx context.Context) error {
-	s.owning.Lock()
-	defer s.owning.Unlock()
-	if s.shared || s.owned {
+func (s *services) takeOver(ctx context.Context) error {
+	s.takeOverMu.Lock()
+	defer s.takeOverMu.Unlock()
+	if s.shared || s.tookOver {
 		return nil
 	}
 	err := s.worker.TakeOver(ctx)
-	s.owned = err == nil
+	s.tookOver = err == nil
 	return err
 }
 

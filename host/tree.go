@@ -63,36 +63,36 @@ func (h *Host) Tree(ctx context.Context, q *TreeQuery) (*Tree, error) {
 	if limit < 1 || limit > abi.MaxListLimit {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the limit of a tree is %d; it must be from 1 to %d", q.Limit, abi.MaxListLimit))
 	}
-	return look(ctx, h, func(v store.View) (*Tree, error) {
-		t := &grower{ctx: ctx, view: v, keys: h.Config().Keys(), limit: limit, shown: map[string]bool{}}
+	return readView(ctx, h, func(v store.View) (*Tree, error) {
+		t := &treeBuilder{ctx: ctx, view: v, keys: h.Config().Keys(), limit: limit, included: map[string]bool{}}
 		if q.Key != "" {
-			return t.of(q.Key)
+			return t.forKey(q.Key)
 		}
-		return t.all()
+		return t.newest()
 	})
 }
 
 // grower makes a Tree of what a view shows.
-type grower struct {
-	ctx   context.Context
-	view  store.View
-	keys  sessionkey.Settings
-	limit int
-	shown map[string]bool // sessions that are in the tree
+type treeBuilder struct {
+	ctx      context.Context
+	view     store.View
+	keys     sessionkey.Settings
+	limit    int
+	included map[string]bool // sessions that are in the tree
 }
 
 // all makes the trees in which there are the parents of the newest children.
-func (t *grower) all() (*Tree, error) {
+func (t *treeBuilder) newest() (*Tree, error) {
 	parents, err := t.view.Parents(t.ctx, t.limit+1)
 	if err != nil {
 		return nil, err
 	}
 	tree := &Tree{Roots: []*TreeNode{}, More: len(parents) > t.limit}
 	for _, key := range parents[:min(len(parents), t.limit)] {
-		if key, err = t.top(key); err != nil {
+		if key, err = t.topAncestor(key); err != nil {
 			return nil, err
 		}
-		if t.shown[key] {
+		if t.included[key] {
 			continue
 		}
 		root, err := t.root(key)
@@ -105,7 +105,7 @@ func (t *grower) all() (*Tree, error) {
 }
 
 // top returns the topmost ancestor of a session; in a circle, the session itself.
-func (t *grower) top(key string) (string, error) {
+func (t *treeBuilder) topAncestor(key string) (string, error) {
 	begin, seen := key, map[string]bool{}
 	for {
 		if seen[key] {
@@ -121,7 +121,7 @@ func (t *grower) top(key string) (string, error) {
 }
 
 // of makes the tree of one session.
-func (t *grower) of(text string) (*Tree, error) {
+func (t *treeBuilder) forKey(text string) (*Tree, error) {
 	key, err := t.resolve(text)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (t *grower) of(text string) (*Tree, error) {
 
 // resolve returns the canonical key of what text names for the operator (S1.5). A
 // key that is not stored is one too: what it has spawned may be.
-func (t *grower) resolve(text string) (string, error) {
+func (t *treeBuilder) resolve(text string) (string, error) {
 	key, bad := t.keys.Canonical(text, t.keys.Agent())
 	if sessionkey.Shaped(text) {
 		if bad != nil {
@@ -168,7 +168,7 @@ func errNoSession(text string) error {
 }
 
 // global is the agent to whom the session "global" belongs, if there is one.
-func (t *grower) global() string {
+func (t *treeBuilder) global() string {
 	if t.keys.GlobalScope {
 		return t.keys.Agent()
 	}
@@ -176,44 +176,44 @@ func (t *grower) global() string {
 }
 
 // root makes the tree below a session.
-func (t *grower) root(key string) (*TreeNode, error) {
+func (t *treeBuilder) root(key string) (*TreeNode, error) {
 	s, err := t.view.Get(t.ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		t.shown[key] = true
-		n := &TreeNode{Key: shown(key), Missing: true}
-		return n, t.grow(n, key)
+		t.included[key] = true
+		n := &TreeNode{Key: displayKey(key), Missing: true}
+		return n, t.addChildren(n, key)
 	}
 	return t.node(s)
 }
 
 // shown returns a key as it is shown: that of the one session of the global scope is
 // a reserved word (S1.3).
-func shown(key string) string {
+func displayKey(key string) string {
 	if key == sessionkey.Global {
 		return sessionkey.Main
 	}
 	return key
 }
 
-func (t *grower) node(s *abi.Session) (*TreeNode, error) {
-	t.shown[s.Key] = true
+func (t *treeBuilder) node(s *abi.Session) (*TreeNode, error) {
+	t.included[s.Key] = true
 	n := &TreeNode{
-		Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
+		Key: displayKey(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
 		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
 	}
 	if policy.Depth(s) > 0 {
-		if err := t.report(n, s.Key); err != nil {
+		if err := t.addRunAndFlow(n, s.Key); err != nil {
 			return nil, err
 		}
 	}
-	return n, t.grow(n, s.Key)
+	return n, t.addChildren(n, s.Key)
 }
 
 // grow adds what a session has spawned.
-func (t *grower) grow(n *TreeNode, key string) error {
+func (t *treeBuilder) addChildren(n *TreeNode, key string) error {
 	r := &abi.ListRequest{
 		Scope: &abi.Scope{SpawnedBy: key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
 	}
@@ -226,7 +226,7 @@ func (t *grower) grow(n *TreeNode, key string) error {
 		for i := range page.Rows {
 			s := &page.Rows[i].Session
 			r.After = &abi.Position{UpdatedAt: s.UpdatedAt, Key: s.Key}
-			if t.shown[s.Key] {
+			if t.included[s.Key] {
 				continue
 			}
 			child, err := t.node(s)
@@ -242,8 +242,8 @@ func (t *grower) grow(n *TreeNode, key string) error {
 }
 
 // report says how the run of a spawned session stands, and the flow that spawned it.
-func (t *grower) report(n *TreeNode, key string) error {
-	r, err := t.spawn(key)
+func (t *treeBuilder) addRunAndFlow(n *TreeNode, key string) error {
+	r, err := t.spawnRun(key)
 	if err != nil || r == nil {
 		return err
 	}
@@ -270,7 +270,7 @@ const (
 )
 
 // spawn returns the run for which a session was spawned, or nil.
-func (t *grower) spawn(key string) (*store.Run, error) {
+func (t *treeBuilder) spawnRun(key string) (*store.Run, error) {
 	for _, limit := range []int{fewRuns, manyRuns} {
 		runs, err := t.view.Runs(t.ctx, &store.Filter{SessionKey: key, Limit: limit})
 		if err != nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/internal/message"
 	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
@@ -33,7 +35,7 @@ func TestVectors(t *testing.T) {
 	}
 	recorded := newRecordings(t)
 	var mu sync.Mutex // of recorded
-	w := newWorlds(t)
+	w := newReadFixture(t)
 	// Vectors that write have a host each, and run at the same time when all others have run.
 	t.Cleanup(func() { recorded.finish(t, all) })
 	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
@@ -51,9 +53,9 @@ func TestVectors(t *testing.T) {
 			if v.SameAs == "" { // else the test goes on with the vector that it is the same as
 				t.Parallel()
 			}
-			check(playInBubble(t, v, c, play))
+			check(playWriting(t, v, c, play))
 		default:
-			call, records := w.enter(t, v, c)
+			call, records := w.prepare(t, v, c)
 			play(call, nil)
 			check(*records)
 		}
@@ -62,7 +64,7 @@ func TestVectors(t *testing.T) {
 
 // worlds is one host that is given another store, clock and configuration for
 // each vector. It is for one goroutine.
-type worlds struct {
+type readFixture struct {
 	host    *host.Host
 	stores  map[*vector.Contents]*sqlite.DB
 	dir     string
@@ -71,12 +73,12 @@ type worlds struct {
 	records *[]*step.Record // of the current vector
 }
 
-func newWorlds(t *testing.T) *worlds {
+func newReadFixture(t *testing.T) *readFixture {
 	ctx := context.Background()
-	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	w := &readFixture{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
 	var err error
 	w.host, err = host.New(ctx, wasm.Parley, &host.Options{
-		Store: w, CacheDir: compiled, Limits: patient,
+		Store: w, CacheDir: cacheDir, Limits: generousLimits,
 		Logger:  slog.New(slog.DiscardHandler),
 		Now:     func() time.Time { return time.UnixMilli(w.now) },
 		Observe: func(r *step.Record) { *w.records = append(*w.records, r) },
@@ -96,16 +98,16 @@ func newWorlds(t *testing.T) *worlds {
 	return w
 }
 
-var _ store.Store = (*worlds)(nil)
+var _ store.Store = (*readFixture)(nil)
 
 // Snapshot reads from the store of the current vector.
-func (w *worlds) Snapshot(ctx context.Context) (store.Snapshot, error) {
+func (w *readFixture) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return w.current.Snapshot(ctx)
 }
 
 // enter returns how to call tools in the vector's world, and where the
 // conversation is recorded.
-func (w *worlds) enter(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
+func (w *readFixture) prepare(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
 	db := w.stores[v.Store]
 	if db == nil {
 		db = w.fill(t, v.Store)
@@ -124,13 +126,13 @@ func (w *worlds) enter(t *testing.T, v *vector.Vector, c *config.Config) (vector
 		if err == nil {
 			a.Result, a.Code = answer.Result, answer.Code
 		}
-		a.HostCalls, a.ReplyBytes = asked((*records)[seen:])
+		a.HostCalls, a.ReplyBytes = countHostCalls((*records)[seen:])
 		return a
 	}, records
 }
 
 // asked counts the host calls of some steps, and the bytes of their replies.
-func asked(records []*step.Record) (calls, bytes int) {
+func countHostCalls(records []*step.Record) (calls, bytes int) {
 	for _, r := range records {
 		calls += len(r.Calls)
 		for _, c := range r.Calls {
@@ -141,7 +143,7 @@ func asked(records []*step.Record) (calls, bytes int) {
 }
 
 // fill makes a database with a vector's contents, as an importer would.
-func (w *worlds) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
+func (w *readFixture) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, filepath.Join(w.dir, fmt.Sprintf("%d.db", len(w.stores))), nil)
@@ -191,15 +193,95 @@ func TestVectorCallersAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, empty := newWorlds(t), &vector.Contents{}
+	w, empty := newReadFixture(t), &vector.Contents{}
 	for _, v := range all {
 		c, err := config.Parse(v.ID, v.Config)
 		if err != nil {
 			continue // the vector is about the refusal
 		}
-		call, _ := w.enter(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
+		call, _ := w.prepare(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
 		if a := call(abi.ToolAgents, nil); a.Err != nil {
 			t.Errorf("%s: %v", v.ID, a.Err)
 		}
 	}
 }
+
+// actor is the agent of every session: it does what the vector says.
+type vectorAgent struct{ b *writeFixture }
+
+func (a vectorAgent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	a.b.mu.Lock()
+	turn, err := a.b.agents.Turn(t.SessionKey, t.RunID)
+	a.b.mu.Unlock()
+	if err != nil {
+		a.b.fail(err.Error())
+		return nil, err
+	}
+	for i := range turn.Calls {
+		if err := a.call(ctx, t, &turn.Calls[i]); err != nil {
+			return nil, err
+		}
+	}
+	over := time.After(time.Duration(turn.TakesMs) * time.Millisecond)
+	if turn.Status == abi.RunTimeout {
+		over = nil
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if message := turn.ToolResultMessage(a.b.now().UnixMilli()); message != nil {
+		if err := t.Transcript.Append(ctx, message); err != nil {
+			return nil, err
+		}
+	}
+	switch turn.Status {
+	case abi.RunFailed:
+		return nil, errors.New(turn.Error)
+	case abi.RunKilled:
+		return nil, errors.Join(a.b.abort(t.RunID), errors.New("aborted"))
+	}
+	return &runner.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
+}
+
+func (a vectorAgent) call(ctx context.Context, t *runner.Turn, c *vector.AgentCall) error {
+	if t.Tools == nil {
+		err := abi.NewError(abi.Forbidden, fmt.Sprintf("the agent of %s is to call %s, but has no tools", t.SessionKey, c.Tool))
+		if c.Expect == nil {
+			a.b.fail(err.Error())
+			return err
+		}
+		a.b.fail(c.Check(vector.Answer{Err: err})...)
+		return nil
+	}
+	got, err := t.Tools.Call(ctx, c.Tool, c.Args)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	answer := vector.Answer{Err: err}
+	if err == nil {
+		answer.Result, answer.Code = got.Result, got.Code
+	}
+	a.b.fail(c.Check(answer)...)
+	return nil
+}
+
+// abort marks a run as aborted by the operator, and has its host look at it.
+func (b *writeFixture) abort(runID string) error {
+	return b.store.Update(b.ctx, func(tx store.Tx) error {
+		r, err := tx.Run(runID)
+		if err != nil || r.Ended() {
+			return err
+		}
+		r.Abort = vector.Killed
+		return errors.Join(tx.PutRun(r), tx.Schedule(store.KindRun, runID, b.now().UnixMilli()))
+	})
+}
+
+// taker is a sink that takes everything.
+type discardSink struct{}
+
+var _ sink.Sink = discardSink{}
+
+func (discardSink) Post(context.Context, *sink.Message) error { return nil }

@@ -14,7 +14,7 @@ import (
 
 // enoughFailures decide that a version does not serve. The others are of interest
 // to who mends it, and parley plugin verify shows them.
-const enoughFailures = 5
+const maxFailures = 5
 
 // verify tries a version on the vectors that the settings ask for. One that none of
 // them is about serves only if whoever swaps insists.
@@ -25,7 +25,7 @@ func (h *Host) verify(ctx context.Context, v *module.Version, c *module.Candidat
 	}
 	start := time.Now()
 	r, err := verify.Module(ctx, v.Run, &verify.Options{
-		Level: verify.Level(level), Tools: verify.Names(v.About.Tools), MaxFailures: enoughFailures,
+		Level: verify.Level(level), Tools: verify.Names(v.About.Tools), MaxFailures: maxFailures,
 	})
 	if err == nil {
 		err = r.Err()

@@ -105,7 +105,7 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 	var accepted *Accepted
 	err := s.options.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		if accepted, err = r.earlier(tx); accepted != nil || err != nil {
+		if accepted, err = r.previous(tx); accepted != nil || err != nil {
 			return err
 		}
 		session, err := s.session(tx, r, id, now)
@@ -118,11 +118,11 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 			if err := tx.PutSession(session); err != nil || r.id == "" {
 				return err
 			}
-			return tx.PutRun(r.done(id, now))
+			return tx.PutRun(r.commandRun(id, now))
 		}
 		accepted = &Accepted{RunID: id, Status: StatusAccepted}
 		session.UpdatedAt = max(session.UpdatedAt, now)
-		heard(session, r.target)
+		recordTarget(session, r.target)
 		if err := c.Session.SendPolicy.Receive(c.Keys(), session); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func TestCommands(t *testing.T) {
 			m.SessionKey = "main"
 			a, err := f.Send(t.Context(), &m)
 			if tt.text {
-				f.refused(err, abi.Forbidden, `sendPolicy is "deny"`)
+				f.expectError(err, abi.Forbidden, `sendPolicy is "deny"`)
 			} else if err != nil || a.Status != "ok" || a.RunID != "" || a.Reply == "" {
 				t.Errorf("answered %+v, %v", a, err)
 			}
@@ -89,7 +89,7 @@ func TestCommandDecides(t *testing.T) {
 		_, err := f.Send(t.Context(), &chat.Message{SessionKey: "agent:main:dm:1", Text: text})
 		return err
 	}
-	f.refused(send("x"), abi.Forbidden, "session.sendPolicy.default")
+	f.expectError(send("x"), abi.Forbidden, "session.sendPolicy.default")
 	for _, text := range []string{"/send on", "x"} {
 		if err := send(text); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -98,11 +98,11 @@ func TestCommandDecides(t *testing.T) {
 	if err := send("/send off"); err != nil {
 		t.Fatal(err)
 	}
-	f.refused(send("x"), abi.Forbidden, "the session's own sendPolicy")
+	f.expectError(send("x"), abi.Forbidden, "the session's own sendPolicy")
 	if err := send("/send inherit"); err != nil {
 		t.Fatal(err)
 	}
-	f.refused(send("x"), abi.Forbidden, "session.sendPolicy.default")
+	f.expectError(send("x"), abi.Forbidden, "session.sendPolicy.default")
 	if n := len(f.runs()); n != 1 {
 		t.Errorf("%d runs were started, want 1", n)
 	}
@@ -125,7 +125,7 @@ func TestCommandAgain(t *testing.T) {
 	send("2", "/send on", "allow")
 	send("1", "/send off", "allow")
 	_, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: "/send inherit", RequestID: "2"})
-	f.refused(err, abi.InvalidArgs, "belongs to another request")
+	f.expectError(err, abi.InvalidArgs, "belongs to another request")
 	for _, r := range f.runs() {
 		if r.Status != abi.RunDone || r.Group != "" || r.EndedAt == 0 {
 			t.Errorf("recorded %+v", r)
@@ -154,8 +154,8 @@ func TestTarget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, `{}`)
-			f.sent(&chat.Message{SessionKey: "main", Text: "x", Target: known})
-			f.sent(&chat.Message{SessionKey: "main", Text: "y", Target: tt.from})
+			f.mustSend(&chat.Message{SessionKey: "main", Text: "x", Target: known})
+			f.mustSend(&chat.Message{SessionKey: "main", Text: "y", Target: tt.from})
 			s := f.session("agent:main:main")
 			last := abi.Target{Channel: s.LastChannel, To: s.LastTo, AccountID: s.LastAccountID, ThreadID: s.LastThreadID}
 			if s.DeliveryContext != tt.want || last != tt.want || s.ChatType != "" {

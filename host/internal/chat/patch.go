@@ -92,7 +92,7 @@ func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error)
 func oneOf(words ...string) func(name, text string) error {
 	return func(name, text string) error {
 		if !slices.Contains(words, text) {
-			return invalid("%s is %q; it must be one of %s, or null to unset it", name, shorten(text), strings.Join(words, ", "))
+			return invalid("%s is %q; it must be one of %s, or null to unset it", name, truncate(text), strings.Join(words, ", "))
 		}
 		return nil
 	}
@@ -114,7 +114,7 @@ func atMost(most int) func(name, text string) error {
 func knownModel(c *config.Config) func(name, text string) error {
 	return func(name, text string) error {
 		if allow := c.Models.Allow; allow != nil && !slices.Contains(allow, text) {
-			return invalid("%s %q is not one of models.allow: %s", name, shorten(text), strings.Join(allow, ", "))
+			return invalid("%s %q is not one of models.allow: %s", name, truncate(text), strings.Join(allow, ", "))
 		}
 		return atMost(abi.MaxName)(name, text)
 	}

@@ -41,7 +41,7 @@ func newRequest(c *config.Config, method, key, text, id string) (*request, error
 	if len(r.text) > abi.MaxText {
 		return nil, invalid("the message is %d bytes long; at most %d are taken", len(r.text), abi.MaxText)
 	}
-	r.id, err = word("the request id", id)
+	r.id, err = checkID("the request id", id)
 	return r, err
 }
 
@@ -53,7 +53,7 @@ func resolve(c *config.Config, text string) (key, agentID string, err error) {
 	}
 	keys := c.Keys()
 	if key, err = keys.Canonical(text, ""); err != nil {
-		return "", "", invalid("sessionKey %q %v", shorten(text), err)
+		return "", "", invalid("sessionKey %q %v", truncate(text), err)
 	}
 	if agentID, _, _ = sessionkey.Split(key); agentID == "" {
 		agentID = keys.Agent() // of the one session (S1.3)
@@ -63,7 +63,7 @@ func resolve(c *config.Config, text string) (key, agentID string, err error) {
 
 // word trims a text that people do not read: an id or an address. It may be
 // empty.
-func word(name, text string) (string, error) {
+func checkID(name, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "", nil
@@ -80,11 +80,11 @@ func sender(from string) (string, error) {
 	if from != "" && strings.TrimSpace(from) == "" {
 		return "", invalid("from is blank; give the sender's id, or leave it out when the operator writes")
 	}
-	return word("from", from)
+	return checkID("from", from)
 }
 
 // earlier returns what became of the same request when it came before, or nil.
-func (r *request) earlier(tx store.Tx) (*Accepted, error) {
+func (r *request) previous(tx store.Tx) (*Accepted, error) {
 	if r.id == "" {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (r *request) earlier(tx store.Tx) (*Accepted, error) {
 		return nil, err
 	}
 	if run.Digest != r.digest() {
-		return nil, invalid("the request id %q belongs to another request; use a new one", shorten(r.id))
+		return nil, invalid("the request id %q belongs to another request; use a new one", truncate(r.id))
 	}
 	if run.Group == "" {
 		return &Accepted{Status: StatusOK, Reply: run.Reply}, nil
@@ -128,7 +128,7 @@ func (r *request) run(id string, now int64) *store.Run {
 
 // done is the record of a command that came with an id, so that the same request
 // does not change the session again. No agent had a part in it: it has no group.
-func (r *request) done(id string, now int64) *store.Run {
+func (r *request) commandRun(id string, now int64) *store.Run {
 	run := r.run(id, now)
 	run.Group, run.Deliver = "", false
 	run.Status, run.StartedAt, run.EndedAt, run.Reply = abi.RunDone, now, now, r.command.reply
@@ -140,7 +140,7 @@ func invalid(format string, args ...any) error {
 }
 
 // shorten keeps texts of others short in messages.
-func shorten(s string) string {
+func truncate(s string) string {
 	const most = 80
 	if len(s) <= most {
 		return s

@@ -37,7 +37,7 @@ func target(t abi.Target) (abi.Target, error) {
 		text *string
 	}{{"channel", &t.Channel}, {"to", &t.To}, {"accountId", &t.AccountID}, {"threadId", &t.ThreadID}} {
 		var err error
-		if *f.text, err = word(f.name, *f.text); err != nil {
+		if *f.text, err = checkID(f.name, *f.text); err != nil {
 			return t, err
 		}
 	}
@@ -51,7 +51,7 @@ func target(t abi.Target) (abi.Target, error) {
 // heard records where a message came from: that is where the session's replies
 // go (S9). A channel that is no chat is no such place, and what does not say
 // whom on the channel leaves that as it is known.
-func heard(s *abi.Session, t abi.Target) {
+func recordTarget(s *abi.Session, t abi.Target) {
 	switch t.Channel {
 	case "", policy.ChannelInternal, policy.ChannelUnknown:
 		return

@@ -17,17 +17,17 @@ type scan struct {
 	limit int // allowed length of a decoded string
 	bound int // allowed length of out and cuts together
 
-	out    []byte // the document before copied, shortened
-	copied int
-	cuts   []abi.Cut
-	listed int // length of the cuts as JSON
+	out         []byte // the document before copied, shortened
+	copied      int
+	truncations []abi.Cut
+	listLength  int // length of the cuts as JSON
 
-	places [abi.MaxDepth]place
-	depth  int
+	stack [abi.MaxDepth]container
+	depth int
 }
 
 // place is where the scan is within an open array or object.
-type place struct {
+type container struct {
 	object bool
 	named  bool   // an object's name has been read, and its value follows
 	name   []byte // raw, with quotes
@@ -47,18 +47,18 @@ func (s *scan) run() bool {
 			if end < 0 {
 				return false
 			}
-			if at := s.place(); at != nil && at.object && !at.named {
+			if at := s.top(); at != nil && at.object && !at.named {
 				at.name = s.doc[i : end+1]
 			} else if end-i-1 > s.limit { // decoding never makes longer
-				s.value(i+1, end)
+				s.truncateString(i+1, end)
 			}
 			i = end + 1
 			continue
 		case '{', '[':
-			if s.depth == len(s.places) {
+			if s.depth == len(s.stack) {
 				return false
 			}
-			s.places[s.depth] = place{object: c == '{'}
+			s.stack[s.depth] = container{object: c == '{'}
 			s.depth++
 		case '}', ']':
 			if s.depth == 0 {
@@ -66,11 +66,11 @@ func (s *scan) run() bool {
 			}
 			s.depth--
 		case ':':
-			if at := s.place(); at != nil {
+			if at := s.top(); at != nil {
 				at.named = true
 			}
 		case ',':
-			if at := s.place(); at != nil {
+			if at := s.top(); at != nil {
 				at.named = false
 				at.index++
 			}
@@ -81,25 +81,25 @@ func (s *scan) run() bool {
 }
 
 // length is that of the result and its cuts if the document ended at byte i.
-func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listed }
+func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listLength }
 
 // result returns what a successful run made.
 func (s *scan) result() ([]byte, []abi.Cut) {
-	if s.cuts == nil {
+	if s.truncations == nil {
 		return s.doc, nil
 	}
-	return append(s.out, s.doc[s.copied:]...), s.cuts
+	return append(s.out, s.doc[s.copied:]...), s.truncations
 }
 
-func (s *scan) place() *place {
+func (s *scan) top() *container {
 	if s.depth == 0 {
 		return nil
 	}
-	return &s.places[s.depth-1]
+	return &s.stack[s.depth-1]
 }
 
 // value cuts the string whose raw text is [start, end), if it is too long.
-func (s *scan) value(start, end int) {
+func (s *scan) truncateString(start, end int) {
 	keep, size := measure(s.doc[start:end], s.limit)
 	if start+keep == end {
 		return
@@ -107,18 +107,18 @@ func (s *scan) value(start, end int) {
 	s.out = append(s.out, s.doc[s.copied:start+keep]...)
 	s.copied = end
 	cut := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
-	s.cuts = append(s.cuts, cut)
-	s.listed += len(jsonappend.String(nil, cut.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
-	if len(s.cuts) == 1 {
-		s.listed += len(`,"cut":[]`)
+	s.truncations = append(s.truncations, cut)
+	s.listLength += len(jsonappend.String(nil, cut.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
+	if len(s.truncations) == 1 {
+		s.listLength += len(`,"cut":[]`)
 	}
 }
 
 // pointer returns the JSON Pointer (RFC 6901) to the value that the scan is at.
 func (s *scan) pointer() string {
 	var p strings.Builder
-	for i := range s.places[:s.depth] {
-		at := &s.places[i]
+	for i := range s.stack[:s.depth] {
+		at := &s.stack[i]
 		p.WriteByte('/')
 		if !at.object {
 			p.WriteString(strconv.Itoa(at.index))

@@ -47,19 +47,19 @@ func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
 			return s.result()
 		}
 	}
-	return emptied(doc), []abi.Cut{{Bytes: int64(len(doc))}}
+	return strip(doc), []abi.Cut{{Bytes: int64(len(doc))}}
 }
 
 // maxKept is the length in bytes of the longest role or timestamp that stays in
 // a message that is emptied.
-const maxKept = 128
+const maxStripped = 128
 
 // emptied returns what is left of a message that cannot be shortened.
-func emptied(doc []byte) []byte {
+func strip(doc []byte) []byte {
 	o := jsonappend.Open(nil)
 	for _, name := range [...]string{"role", "timestamp"} {
 		r := gjson.GetBytes(doc, name)
-		if scalar := r.Type == gjson.String || r.Type == gjson.Number; scalar && len(r.Raw) <= maxKept {
+		if scalar := r.Type == gjson.String || r.Type == gjson.Number; scalar && len(r.Raw) <= maxStripped {
 			o.Raw(name, []byte(r.Raw))
 		}
 	}

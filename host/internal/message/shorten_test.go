@@ -40,9 +40,9 @@ func TestShorten(t *testing.T) {
 			`{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(64*kib) + `",2]}],"z":"` + text(64*kib) + `"}`,
 			[]abi.Cut{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
 		{"twenty strings", `{"a":[` + strings.Repeat(`"`+text(70*kib)+`",`, 20) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(16*kib)+`",`, 20) + `""]}`,
-			cuts("/a/", 20, 70*kib)},
+			expectedCuts("/a/", 20, 70*kib)},
 		{"a hundred strings", `{"a":[` + strings.Repeat(`"`+text(17*kib)+`",`, 100) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(4*kib)+`",`, 100) + `""]}`,
-			cuts("/a/", 100, 17*kib)},
+			expectedCuts("/a/", 100, 17*kib)},
 		{"many values", `{"role":"tool","a":[` + strings.Repeat(`12345678,`, 200*kib) + `0],"timestamp":1767225600000}`,
 			`{"role":"tool","timestamp":1767225600000}`, []abi.Cut{{Bytes: 200*kib*9 + 49}}},
 		{"long name", `{"` + text(2048*kib) + `":"","timestamp":"2026-01-01T00:00:00Z"}`,
@@ -56,7 +56,7 @@ func TestShorten(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			short, cut := Shorten([]byte(c.doc))
 			if string(short) != c.want {
-				t.Errorf("got  %s\nwant %s", brief(short), brief([]byte(c.want)))
+				t.Errorf("got  %s\nwant %s", abbreviate(short), abbreviate([]byte(c.want)))
 			}
 			if diff := cmp.Diff(c.cut, cut); diff != "" {
 				t.Errorf("cuts (-want +got):\n%s", diff)
@@ -65,7 +65,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func cuts(prefix string, n int, size int64) []abi.Cut {
+func expectedCuts(prefix string, n int, size int64) []abi.Cut {
 	var list []abi.Cut
 	for i := range n {
 		list = append(list, abi.Cut{Path: prefix + strconv.Itoa(i), Bytes: size})
@@ -73,7 +73,7 @@ func cuts(prefix string, n int, size int64) []abi.Cut {
 	return list
 }
 
-func brief(doc []byte) string {
+func abbreviate(doc []byte) string {
 	if len(doc) <= 200 {
 		return string(doc)
 	}
@@ -90,13 +90,13 @@ func TestShortenBroken(t *testing.T) {
 	} {
 		short, cut := Shorten([]byte(doc))
 		if len(cut) != 0 && jsonstrict.Check(short) != nil {
-			t.Errorf("%s became %s", brief([]byte(doc)), brief(short))
+			t.Errorf("%s became %s", abbreviate([]byte(doc)), abbreviate(short))
 		}
 	}
 }
 
 // little are bounds that small documents reach.
-var little = bounds{whole: 20, strings: []int{16, 8, 4}, message: 120}
+var smallBounds = bounds{whole: 20, strings: []int{16, 8, 4}, message: 120}
 
 // value generates JSON with strings of many kinds.
 func value(depth int) *rapid.Generator[[]byte] {
@@ -143,7 +143,7 @@ func TestShortenProperties(t *testing.T) {
 		if err := jsonstrict.Check(doc); err != nil {
 			t.Fatalf("generated %s: %v", doc, err)
 		}
-		checkShortened(t, &little, doc)
+		checkShortened(t, &smallBounds, doc)
 	})
 }
 
@@ -157,9 +157,9 @@ func FuzzShorten(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		little.shorten(raw) // ends, whatever it is given
+		smallBounds.shorten(raw) // ends, whatever it is given
 		if doc, _, err := Normalize(raw); err == nil {
-			checkShortened(t, &little, doc)
+			checkShortened(t, &smallBounds, doc)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 			t.Fatalf("%s became %s without a cut", doc, short)
 		}
 		if len(doc) > b.whole {
-			longest(t, decode(t, doc), b.strings[0])
+			checkLongest(t, decode(t, doc), b.strings[0])
 		}
 		return
 	}
@@ -192,7 +192,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 		t.Fatalf("%s became %s with %d cuts, %d bytes", doc, short, len(cut), n)
 	}
 	before, after := decode(t, doc), decode(t, short)
-	longest(t, after, b.strings[0])
+	checkLongest(t, after, b.strings[0])
 	for _, c := range cut {
 		whole, ok := resolve(before, c.Path).(string)
 		part, ok2 := resolve(after, c.Path).(string)
@@ -237,7 +237,7 @@ func decode(t fataler, doc []byte) any {
 }
 
 // longest fails if v has a string value over limit.
-func longest(t fataler, v any, limit int) {
+func checkLongest(t fataler, v any, limit int) {
 	switch v := v.(type) {
 	case string:
 		if len(v) > limit {
@@ -245,11 +245,11 @@ func longest(t fataler, v any, limit int) {
 		}
 	case []any:
 		for _, e := range v {
-			longest(t, e, limit)
+			checkLongest(t, e, limit)
 		}
 	case map[string]any:
 		for _, e := range v {
-			longest(t, e, limit)
+			checkLongest(t, e, limit)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, err
 	}
 	for done := false; !done; {
 		err := into.Load(ctx, func(b store.Batch) error {
-			for size := g.made.Bytes; !done && g.made.Bytes-size < batchBytes; {
+			for size := g.summary.Bytes; !done && g.summary.Bytes-size < batchBytes; {
 				var err error
 				if done, err = g.next(b); err != nil {
 					return err
@@ -77,23 +77,23 @@ func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, err
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("storegen: after %d sessions: %w", g.made.Sessions, err)
+			return nil, fmt.Errorf("storegen: after %d sessions: %w", g.summary.Sessions, err)
 		}
 		if g.Progress != nil {
-			g.Progress(g.made.Messages)
+			g.Progress(g.summary.Messages)
 		}
 	}
-	return &g.made, nil
+	return &g.summary, nil
 }
 
 // generator makes one session after the other, of the long and large ones a part
 // at a time.
 type generator struct {
 	Options
-	made    Summary
-	ordinal int     // of the next ordinary session
-	current *script // transcript being written, or nil
-	special int     // how many of the two special sessions were begun
+	summary Summary
+	ordinal int         // of the next ordinary session
+	current *transcript // transcript being written, or nil
+	special int         // how many of the two special sessions were begun
 }
 
 func newGenerator(o *Options) (*generator, error) {
@@ -122,7 +122,7 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 		if _, err := b.PutSession(&g.current.session, nil); err != nil {
 			return false, err
 		}
-		g.made.Sessions++
+		g.summary.Sessions++
 	}
 	for size := 0; size < batchBytes; {
 		m, more := g.current.next()
@@ -134,8 +134,8 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 			return false, err
 		}
 		size += len(m.JSON)
-		g.made.Messages++
-		g.made.Bytes += int64(len(m.JSON))
+		g.summary.Messages++
+		g.summary.Bytes += int64(len(m.JSON))
 	}
 	return false, nil
 }
@@ -144,17 +144,17 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 func (g *generator) begin() bool {
 	if i := g.ordinal; i < g.Sessions {
 		g.ordinal++
-		g.current = newScript(g.random(i), g.session(i), g.Messages, 0)
+		g.current = newTranscript(g.random(i), g.session(i), g.Messages, 0)
 		return true
 	}
 	for g.special < 2 {
 		g.special++
 		switch {
 		case g.special == 1 && g.LongMessages > 0:
-			g.current = newScript(g.random(-1), g.specialSession(LongKey), g.LongMessages, 0)
+			g.current = newTranscript(g.random(-1), g.specialSession(LongKey), g.LongMessages, 0)
 			return true
 		case g.special == 2 && g.LargeBytes > 0:
-			g.current = newScript(g.random(-2), g.specialSession(LargeKey), 0, g.LargeBytes)
+			g.current = newTranscript(g.random(-2), g.specialSession(LargeKey), 0, g.LargeBytes)
 			return true
 		}
 	}

@@ -41,7 +41,7 @@ func (o *Output) Table(headers []string, rows [][]string) {
 }
 
 // narrow is the width below which no column is cut; nor is one below its header's.
-const narrow = 8
+const minTruncated = 8
 
 // fit cuts the widest columns until rows are at most so wide, or no column can be
 // cut: short ones, such as states and numbers, keep what they say. On a terminal
@@ -51,7 +51,7 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 	total := gap * (len(headers) - 1)
 	for c := range headers {
 		widths[c] = lipgloss.Width(headers[c])
-		least[c] = max(widths[c], narrow)
+		least[c] = max(widths[c], minTruncated)
 		for _, row := range rows {
 			widths[c] = max(widths[c], lipgloss.Width(row[c]))
 		}

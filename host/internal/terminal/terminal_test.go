@@ -46,7 +46,7 @@ func FuzzSafe(f *testing.F) {
 	f.Add("a\x1b]0;title\x07\u202e\xff")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range Line(s) + strings.ReplaceAll(Text(s), "\n", "") {
-			if acts(r) {
+			if isControl(r) {
 				t.Errorf("%q leaves %q", s, r)
 			}
 		}

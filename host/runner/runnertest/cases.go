@@ -184,16 +184,16 @@ func invalidUTF8(t *testing.T, open opener) {
 
 // secondAttempt cuts the first attempt off when the tool has been called, but its
 // answer has not arrived.
-func secondAttempt(t *testing.T, open opener) {
-	cutOff(t, open, func(s *Session, cut func() error) {
+func interruptAfterCall(t *testing.T, open opener) {
+	interrupt(t, open, func(s *Session, cut func() error) {
 		s.OnAnswer = func(context.Context, *ToolCall) error { return cut() }
 	})
 }
 
 // secondAttemptAfterResult cuts the first attempt off when all its messages have
 // been stored.
-func secondAttemptAfterResult(t *testing.T, open opener) {
-	cutOff(t, open, func(s *Session, cut func() error) {
+func interruptAfterResult(t *testing.T, open opener) {
+	interrupt(t, open, func(s *Session, cut func() error) {
 		s.OnAppended = func(_ context.Context, role string) error {
 			if role == "toolResult" {
 				return cut()
@@ -206,7 +206,7 @@ func secondAttemptAfterResult(t *testing.T, open opener) {
 	})
 }
 
-func cutOff(t *testing.T, open opener, arrange func(s *Session, cut func() error)) {
+func interrupt(t *testing.T, open opener, arrange func(s *Session, cut func() error)) {
 	subject := open(t, Behaviour{Text: "it says {{result}}", Tool: "sessions_send", Args: `{"message":"hi"}`})
 	s := NewSession()
 	s.silent = subject.Silent

@@ -51,8 +51,8 @@ func Exercise(t *testing.T, open func(t *testing.T, b Behaviour) *Subject) {
 		{"ToolFails", toolFails},
 		{"NoTools", noTools},
 		{"InvalidUTF8", invalidUTF8},
-		{"SecondAttempt", secondAttempt},
-		{"SecondAttemptAfterResult", secondAttemptAfterResult},
+		{"SecondAttempt", interruptAfterCall},
+		{"SecondAttemptAfterResult", interruptAfterResult},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
 	}

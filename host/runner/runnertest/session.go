@@ -112,7 +112,7 @@ func (s *Session) turn(t *runner.Turn) *runner.Turn {
 	t.Attempt++
 	s.attempt++
 	t.Transcript = &transcript{s: s, attempt: s.attempt}
-	t.Tools = &tools{s: s, run: t.RunID, made: make(map[string]int)}
+	t.Tools = &tools{s: s, run: t.RunID, calls: make(map[string]int)}
 	t.Leave = s.leave
 	return t
 }

@@ -22,9 +22,9 @@ const Token = "token-of-this-attempt"
 type access struct{ url string }
 
 type tools struct {
-	s    *Session
-	run  string
-	made map[string]int // calls in this attempt, by tool and arguments
+	s     *Session
+	run   string
+	calls map[string]int // calls in this attempt, by tool and arguments
 }
 
 var _ runner.Tools = (*tools)(nil)
@@ -50,8 +50,8 @@ func (x *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*r
 	s := x.s
 	s.mu.Lock()
 	what := tool + canonical(args)
-	x.made[what]++
-	id := fmt.Sprintf("%s/%s/%d", x.run, what, x.made[what])
+	x.calls[what]++
+	id := fmt.Sprintf("%s/%s/%d", x.run, what, x.calls[what])
 	c := s.find(id)
 	if c != nil && c.answer != nil {
 		s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Session) Serve(t *testing.T) {
 			return
 		}
 		// A program of one attempt makes one call here: no count is kept.
-		x := &tools{s: s, run: r.PathValue("run"), made: make(map[string]int)}
+		x := &tools{s: s, run: r.PathValue("run"), calls: make(map[string]int)}
 		answer, err := x.Call(r.Context(), r.PathValue("tool"), args)
 		switch {
 		case errors.Is(err, context.Canceled):

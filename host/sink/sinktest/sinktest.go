@@ -87,25 +87,25 @@ func (s *Subject) Text(t testing.TB, err error) string {
 
 // Exercise runs the suite.
 func Exercise(t *testing.T, s Subject) {
-	t.Run("posts", s.posts)
+	t.Run("posts", s.post)
 	t.Run("statuses", s.statuses)
-	t.Run("waits", s.waits)
+	t.Run("waits", s.retryAfter)
 	t.Run("garbage", s.garbage)
 	if len(s.Secrets) > 0 {
 		t.Run("secrets", s.secrets)
 	}
 	t.Run("redirect", s.redirect)
-	t.Run("absent", s.absent)
+	t.Run("absent", s.unreachable)
 	t.Run("reset", s.reset)
 	t.Run("hang", s.hang)
-	t.Run("endless", s.endless)
+	t.Run("endless", s.endlessBody)
 	if s.Key != nil {
 		t.Run("key", s.key)
 	}
 	t.Run("concurrent", s.concurrent)
 }
 
-func (s Subject) posts(t *testing.T) {
+func (s Subject) post(t *testing.T) {
 	service := Serve(t, s.Accept)
 	sink := s.New(t, service.URL)
 	if err := sink.Post(t.Context(), s.Message("key")); err != nil {
@@ -130,7 +130,7 @@ func (s Subject) statuses(t *testing.T) {
 	}
 }
 
-func (s Subject) waits(t *testing.T) {
+func (s Subject) retryAfter(t *testing.T) {
 	s.Expect(t, Answer(429, "", "Retry-After: 7"), "later 7s")
 	s.Expect(t, Answer(503, "", "Retry-After: 120"), "later 2m0s")
 	s.Expect(t, Answer(503, "", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT"), "later 0s")
@@ -193,7 +193,7 @@ func (s Subject) redirect(t *testing.T) {
 	}
 }
 
-func (s Subject) absent(t *testing.T) {
+func (s Subject) unreachable(t *testing.T) {
 	service := Serve(t, s.Accept)
 	service.Close()
 	err := s.New(t, service.URL).Post(t.Context(), s.Message("key"))
@@ -230,7 +230,7 @@ func (s Subject) hang(t *testing.T) {
 	s.Text(t, err)
 }
 
-func (s Subject) endless(t *testing.T) {
+func (s Subject) endlessBody(t *testing.T) {
 	for _, status := range []int{500, 200} {
 		err := s.New(t, Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)

@@ -15,7 +15,7 @@ import (
 )
 
 // stored says how much there is in a store: sessions, flows, runs, deliveries.
-func stored(t *testing.T, h *host.Host) (n [4]int) {
+func countStored(t *testing.T, h *host.Host) (n [4]int) {
 	t.Helper()
 	answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolList, Caller: operator, Args: []byte(`{"limit":200,"includeArchived":true}`)})
 	if err != nil {
@@ -32,7 +32,7 @@ func stored(t *testing.T, h *host.Host) (n [4]int) {
 
 // A spawn that cannot be is refused before anything is stored, and the refusal says
 // what was wrong and what to do (S0.1, S0.2, S5.1, S5.2). Afterwards its id is free.
-func TestBadSpawns(t *testing.T) {
+func TestInvalidSpawns(t *testing.T) {
 	t.Parallel()
 	const settings = `{
 	  models: { allow: ["small", "large"] },
@@ -41,11 +41,11 @@ func TestBadSpawns(t *testing.T) {
 	    { id: "lone" }, { id: "odd", subagents: { model: "nosuch" } },
 	  ] },
 	}`
-	db := stocked(t, file(t))
-	enter(t, db, abi.Session{Key: "agent:main:subagent:1", SessionID: "s1"}, abi.Session{Key: "agent:main:own-name", SessionID: "s2", SpawnedBy: "agent:main:a"})
-	h := idle(t, db, settings, func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
+	db := openTestDB(t, dbPath(t))
+	putSessions(t, db, abi.Session{Key: "agent:main:subagent:1", SessionID: "s1"}, abi.Session{Key: "agent:main:own-name", SessionID: "s2", SpawnedBy: "agent:main:a"})
+	h := newHost(t, db, settings, func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
 	a, label65 := session("agent:main:a"), strings.Repeat("é", 65)
-	before := stored(t, h)
+	before := countStored(t, h)
 	for _, tt := range []struct {
 		name, args string
 		as         abi.Caller
@@ -91,7 +91,7 @@ func TestBadSpawns(t *testing.T) {
 					t.Errorf("it says %.600q; want … %s", text, part)
 				}
 			}
-			if now := stored(t, h); now != before {
+			if now := countStored(t, h); now != before {
 				t.Errorf("there are %v sessions, flows, runs and deliveries; before there were %v", now, before)
 			}
 		})
@@ -102,7 +102,7 @@ func TestBadSpawns(t *testing.T) {
 	if err != nil || answer.Code != "" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	if now, want := stored(t, h), [...]int{before[0] + 1, before[1] + 1, before[2] + 1, before[3]}; now != want {
+	if now, want := countStored(t, h), [...]int{before[0] + 1, before[1] + 1, before[2] + 1, before[3]}; now != want {
 		t.Errorf("there are %v sessions, flows, runs and deliveries; want %v", now, want)
 	}
 	runs, err := h.Runs(t.Context(), &store.Filter{})

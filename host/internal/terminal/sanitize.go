@@ -24,7 +24,7 @@ func Text(s string) string {
 // visible replaces what a terminal would act upon: control characters by their
 // pictures (U+2400…), controls of writing direction and invalid UTF-8 by U+FFFD.
 func visible(s string, breaks bool) string {
-	ok := func(r rune) bool { return r == '\n' && breaks || !acts(r) }
+	ok := func(r rune) bool { return r == '\n' && breaks || !isControl(r) }
 	clean := true
 	for i, r := range s {
 		if !ok(r) || r == utf8.RuneError && strings.IndexByte(s[i:], 0xEF) != 0 {
@@ -48,7 +48,7 @@ func visible(s string, breaks bool) string {
 	}, s)
 }
 
-func acts(r rune) bool {
+func isControl(r rune) bool {
 	switch {
 	case unicode.IsControl(r): // C0, DEL, C1
 		return true
@@ -65,12 +65,12 @@ func acts(r rune) bool {
 // JSON escapes in a JSON document what a terminal would act upon. Such
 // characters stand in strings only, so that the document means the same.
 func JSON(doc []byte) []byte {
-	if !strings.ContainsFunc(string(doc), func(r rune) bool { return r != '\n' && acts(r) }) {
+	if !strings.ContainsFunc(string(doc), func(r rune) bool { return r != '\n' && isControl(r) }) {
 		return doc
 	}
 	b := make([]byte, 0, len(doc)+64)
 	for _, r := range string(doc) {
-		if r != '\n' && acts(r) {
+		if r != '\n' && isControl(r) {
 			b = fmt.Appendf(b, `\u%04x`, r)
 			continue
 		}

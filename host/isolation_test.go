@@ -21,7 +21,7 @@ import (
 
 // look calls a tool and returns how that ends: what is listed, or how many messages
 // there are, else the failure.
-func look(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
+func outcome(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
 	answer, err := call(tool, args)
 	if err != nil {
 		return "error: " + err.Error()
@@ -44,14 +44,14 @@ func look(call func(tool, args string) (*runner.Answer, error), tool, args strin
 }
 
 // within returns how a turn calls tools.
-func within(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
+func toolsOf(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
 	return func(tool, args string) (*runner.Answer, error) {
 		return turn.Tools.Call(ctx, tool, []byte(args))
 	}
 }
 
 // views are what is tried to get out of the sandbox.
-var views = [][2]string{
+var probes = [][2]string{
 	{abi.ToolList, `{}`},
 	{abi.ToolList, `{"agentId":"ops"}`},
 	{abi.ToolHistory, `{"sessionKey":"agent:main:b"}`},
@@ -59,10 +59,10 @@ var views = [][2]string{
 	{abi.ToolSend, `{"sessionKey":"agent:ops:main","message":"let me out","timeoutSeconds":0,"announce":"none"}`},
 }
 
-func outlook(call func(tool, args string) (*runner.Answer, error)) string {
+func probeAll(call func(tool, args string) (*runner.Answer, error)) string {
 	var seen []string
-	for _, v := range views {
-		seen = append(seen, look(call, v[0], v[1]))
+	for _, v := range probes {
+		seen = append(seen, outcome(call, v[0], v[1]))
 	}
 	return strings.Join(seen, "\n")
 }
@@ -72,7 +72,7 @@ func outlook(call func(tool, args string) (*runner.Answer, error)) string {
 // child is held to the sandbox as its parent is, although its agent is not, and the
 // settings let everybody see everything; and so is every later run in its session,
 // whoever sends for it (S5.2, S7.3).
-func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
+func TestSandboxAppliesToChildOfOtherAgent(t *testing.T) {
 	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
@@ -86,7 +86,7 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		outlook   string
 	}
 	turns := make(chan seen, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch {
 		case turn.Message == "spawn":
 			answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"look","agentId":"ops","announce":"none"}`))
@@ -95,14 +95,14 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 			}
 			return gjson.GetBytes(answer.Result, "childSessionKey").Str, nil
 		case strings.HasPrefix(turn.Message, "send to "):
-			_, id, err := send(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"look","timeoutSeconds":0,"announce":"none"}`, turn.Message[len("send to "):]))
+			_, id, err := sendFromTurn(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"look","timeoutSeconds":0,"announce":"none"}`, turn.Message[len("send to "):]))
 			return id, err
 		case turn.Message == "look":
-			turns <- seen{turn.Sandboxed, outlook(within(ctx, turn))}
+			turns <- seen{turn.Sandboxed, probeAll(toolsOf(ctx, turn))}
 		}
 		return "REPLY_SKIP", nil
 	})
-	child := reply(t, h, begin(t, h, "agent:main:a", "spawn"))
+	child := awaitReply(t, h, startRun(t, h, "agent:main:a", "spawn"))
 	if !strings.HasPrefix(child, "agent:ops:subagent:") {
 		t.Fatalf("the child is %q", child)
 	}
@@ -115,16 +115,16 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		send func()
 	}{
 		{"its own run", func() {}},
-		{"a message by its parent's sessions_send", func() { reply(t, h, begin(t, h, "agent:main:a", "send to "+child)) }},
-		{"a message by another agent's sessions_send", func() { reply(t, h, begin(t, h, "agent:ops:main", "send to "+child)) }},
-		{"a message by /v1/agent", func() { begin(t, h, child, "look") }},
+		{"a message by its parent's sessions_send", func() { awaitReply(t, h, startRun(t, h, "agent:main:a", "send to "+child)) }},
+		{"a message by another agent's sessions_send", func() { awaitReply(t, h, startRun(t, h, "agent:ops:main", "send to "+child)) }},
+		{"a message by /v1/agent", func() { startRun(t, h, child, "look") }},
 	} {
 		way.send()
 		if got := <-turns; !got.sandboxed || got.outlook != held {
 			t.Errorf("%s: sandboxed %t, it sees\n%s\nwant\n%s", way.name, got.sandboxed, got.outlook, held)
 		}
 	}
-	got := outlook(func(tool, args string) (*runner.Answer, error) {
+	got := probeAll(func(tool, args string) (*runner.Answer, error) {
 		a, err := h.Call(t.Context(), &host.Call{Tool: tool, Args: []byte(args), Caller: session(child)})
 		if err != nil {
 			return nil, err
@@ -134,12 +134,12 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 	if got != held {
 		t.Errorf("a connection that is the child sees\n%s\nwant\n%s", got, held)
 	}
-	if n := count(t, h, "agent:ops:main"); n != 1 {
+	if n := countRuns(t, h, "agent:ops:main"); n != 1 {
 		t.Errorf("%d runs in the session that it may not reach, want that of the test alone", n)
 	}
 
 	// Who is in no sandbox sees all of it: the settings are as open as they look.
-	begin(t, h, "agent:ops:main", "look")
+	startRun(t, h, "agent:ops:main", "look")
 	if got := <-turns; got.sandboxed || strings.Contains(got.outlook, "forbidden") || !strings.Contains(got.outlook, "agent:main:b") {
 		t.Errorf("who is in no sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
 	}
@@ -147,14 +147,14 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 
 // secrets is a world for what a child is not to know: the session that spawned it,
 // if that is stored, and what each of the calls says of it.
-func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
+func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
 	t.Helper()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	if stored {
-		enter(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
+		putSessions(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
 	}
 	got := make(chan map[string]string, 1)
-	h := alive(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message != "spy" { // a message that should not have come
 			return "REPLY_SKIP", nil
 		}
@@ -172,9 +172,9 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 	})
 	s := spawn(t, h, session(parent), fmt.Sprintf(`{"task":"spy","agentId":%q,"announce":"none"}`, agentID))
 	answers := <-got
-	standing(t, h, s.flow)
+	awaitStatus(t, h, s.flow)
 	for _, key := range []string{parent, "agent:main:b"} {
-		if n := count(t, h, key); n != 0 {
+		if n := countRuns(t, h, key); n != 0 {
 			t.Errorf("%d messages reached %s", n, key)
 		}
 	}
@@ -185,7 +185,7 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 }
 
 // references makes calls that read or address what each of the texts means.
-func references(texts ...string) (calls [][2]string) {
+func referenceCalls(texts ...string) (calls [][2]string) {
 	for _, text := range texts {
 		calls = append(calls,
 			[2]string{abi.ToolHistory, fmt.Sprintf(`{"sessionKey":%q}`, text)},
@@ -195,7 +195,7 @@ func references(texts ...string) (calls [][2]string) {
 }
 
 // settingsOf are under which children have all tools that they can have.
-func settingsOf(visibility string) string {
+func visibilitySettings(visibility string) string {
 	return fmt.Sprintf(`{
 	  tools: { sessions: { visibility: %q }, subagents: { tools: { allow: ["*"] } } },
 	  agents: { list: [{ id: "main", default: true, subagents: { allowAgents: ["*"] } }, { id: "ops" }] },
@@ -204,7 +204,7 @@ func settingsOf(visibility string) string {
 
 // hidden looks whether every call has been refused with this code and reason, or
 // lists nothing, in the very words in which it does when there is no such session.
-func hidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
+func expectHidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
 	t.Helper()
 	if !maps.Equal(stored, absent) {
 		for call, answer := range stored {
@@ -229,7 +229,7 @@ func hidden(t *testing.T, name string, stored, absent map[string]string, code ab
 // caller and what it has spawned, never who spawned it (S7.1); what decides is the
 // canonical key, and not the text (S1.5); the answer is the same when there is no
 // such session (S7.4).
-func TestParentIsNotReachedByItsKey(t *testing.T) {
+func TestParentHiddenByKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, visibility, agentID, parent, reason string
@@ -247,10 +247,10 @@ func TestParentIsNotReachedByItsKey(t *testing.T) {
 			[]string{"main", "agent:main:main"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			calls := references(c.texts...)
-			stored := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, true, calls)
-			absent := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, false, calls)
-			hidden(t, c.name, stored, absent, abi.Forbidden, c.reason)
+			calls := referenceCalls(c.texts...)
+			stored := childAnswers(t, visibilitySettings(c.visibility), c.agentID, c.parent, true, calls)
+			absent := childAnswers(t, visibilitySettings(c.visibility), c.agentID, c.parent, false, calls)
+			expectHidden(t, c.name, stored, absent, abi.Forbidden, c.reason)
 		})
 	}
 }
@@ -258,9 +258,9 @@ func TestParentIsNotReachedByItsKey(t *testing.T) {
 // A child has heard of its parent's sessionId or label, and uses it where the key is
 // refused; or it writes the key so that it does not look like one. All of that is looked
 // for among what the caller may see (S1.5, S4.2): the answer is that there is none.
-func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
+func TestParentHiddenByIDOrLabel(t *testing.T) {
 	t.Parallel()
-	byName := append(references("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
+	byName := append(referenceCalls("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
 		[2]string{abi.ToolSend, `{"label":"the parent","message":"hello","timeoutSeconds":0,"announce":"none"}`},
 		[2]string{abi.ToolSend, `{"label":"the parent","agentId":"main","message":"hello","timeoutSeconds":0,"announce":"none"}`},
 		[2]string{abi.ToolList, `{"label":"the parent"}`},
@@ -268,15 +268,15 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 		[2]string{abi.ToolList, `{"search":"PARENT","includeArchived":true}`},
 		[2]string{abi.ToolList, `{"agentId":"main","kinds":["main"],"limit":1}`})
 	for _, c := range []struct{ visibility, agentID string }{{"self", "main"}, {"tree", "main"}, {"agent", "ops"}, {"all", "ops"}} {
-		stored := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", true, byName)
-		absent := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", false, byName)
-		hidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
+		stored := childAnswers(t, visibilitySettings(c.visibility), c.agentID, "agent:main:main", true, byName)
+		absent := childAnswers(t, visibilitySettings(c.visibility), c.agentID, "agent:main:main", false, byName)
+		expectHidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
 	}
 	// The very same calls reach it from where it is visible.
-	db := stocked(t, file(t))
-	enter(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
-	h := alive(t, db, settingsOf("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
-	for _, c := range slices.Concat(references("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
+	db := openTestDB(t, dbPath(t))
+	putSessions(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
+	h := startHost(t, db, visibilitySettings("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
+	for _, c := range slices.Concat(referenceCalls("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
 		answer, err := h.Call(t.Context(), &host.Call{Tool: c[0], Args: []byte(c[1]), Caller: session("agent:main:a")})
 		if err != nil || answer.Code != "" || gjson.GetBytes(answer.Result, "count").Raw == "0" {
 			t.Errorf("where it is visible, %s %s is answered %+v, %v", c[0], c[1], answer, err)
@@ -287,16 +287,16 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 // A session is sandboxed by the token of who speaks for it, and not by the settings.
 // It spawns a child whose report is a message to itself, of its own making: the run
 // that reads it would be the way out (S7.3).
-func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
+func TestSandboxAppliesToReportRun(t *testing.T) {
 	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
 	  agents: { list: [{ id: "main", default: true }, { id: "ops" }] },
 	}`
 	turns := make(chan string, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:a" {
-			turns <- fmt.Sprint(turn.Sandboxed, " ", look(within(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
+			turns <- fmt.Sprint(turn.Sandboxed, " ", outcome(toolsOf(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
 		}
 		return "look at agent:ops:main", nil
 	})
@@ -306,7 +306,7 @@ func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
 	if got := <-turns; !strings.HasPrefix(got, "true forbidden: ") || !strings.Contains(got, "sandboxed") {
 		t.Errorf("the report's run sees %s", got)
 	}
-	begin(t, h, "agent:main:a", "by its owner")
+	startRun(t, h, "agent:main:a", "by its owner")
 	if got := <-turns; !strings.HasPrefix(got, "false ") {
 		t.Errorf("the owner's run sees %s", got)
 	}

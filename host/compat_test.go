@@ -14,15 +14,15 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-const formerFolder = "../testdata/former"
+const compatDir = "../testdata/former"
 
 // TestFormer opens the databases of testdata/former, which former versions wrote. The
 // rows and the results of tools are what they were, and all open work continues and
 // ends as it would have ended under the version that wrote it.
-func TestFormer(t *testing.T) {
-	files, err := filepath.Glob(formerFolder + "/*/parley.db.gz")
+func TestCompat(t *testing.T) {
+	files, err := filepath.Glob(compatDir + "/*/parley.db.gz")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%s has no database: %v", formerFolder, err)
+		t.Fatalf("%s has no database: %v", compatDir, err)
 	}
 	for _, file := range files {
 		folder := filepath.Dir(file)
@@ -38,7 +38,7 @@ func TestFormer(t *testing.T) {
 			{"the current module", serving{wasm: wasm.Parley, rephrased: true}},
 			{"another module", serving{wasm: withSection(wasm.Parley), rephrased: true}},
 		} {
-			t.Run(filepath.Base(folder)+" with "+with.name, func(t *testing.T) { continueFormer(t, folder, with.serving) })
+			t.Run(filepath.Base(folder)+" with "+with.name, func(t *testing.T) { continueCompat(t, folder, with.serving) })
 		}
 	}
 }
@@ -57,33 +57,33 @@ func withSection(module []byte) []byte {
 
 // continueFormer opens a copy of a folder's database, compares it with the folder's
 // other files, and brings its work to the end.
-func continueFormer(t *testing.T, folder string, with serving) {
-	var calls []formerCall
-	var reads []formerRead
-	var before, end formerRows
-	readFormer(t, folder, "calls.json", &calls)
-	readFormer(t, folder, "reads.json", &reads)
-	readFormer(t, folder, "rows.json", &before)
-	readFormer(t, folder, "end.json", &end)
-	file := unpackFormer(t, folder)
+func continueCompat(t *testing.T, folder string, with serving) {
+	var calls []compatCall
+	var reads []compatRead
+	var before, end compatRows
+	readCompat(t, folder, "calls.json", &calls)
+	readCompat(t, folder, "reads.json", &reads)
+	readCompat(t, folder, "rows.json", &before)
+	readCompat(t, folder, "end.json", &end)
+	file := unpackCompat(t, folder)
 	synctest.Test(t, func(t *testing.T) {
-		w := openFormer(t, file, time.UnixMilli(before.Now))
-		same(t, "rows.json", &before, w.rows())
-		w.up(with.wasm, with.origin)
-		same(t, "reads.json", reads, w.read(reads))
+		w := openCompat(t, file, time.UnixMilli(before.Now))
+		compareJSON(t, "rows.json", &before, w.rows())
+		w.open(with.wasm, with.origin)
+		compareJSON(t, "reads.json", reads, w.read(reads))
 		after, answers := w.end(&before, calls)
-		w.down()
+		w.close()
 		before.compare(t, after, w.take())
-		after.answered(t, answers)
-		same(t, "end.json", end.outline(!with.rephrased), after.outline(!with.rephrased))
+		after.checkAnswers(t, answers)
+		compareJSON(t, "end.json", end.outline(!with.rephrased), after.outline(!with.rephrased))
 	})
 }
 
 // end brings all work to the end, with what the operator does for it, and returns the
 // rows and the answers to repeated calls, by flow.
-func (w *formerWorld) end(before *formerRows, calls []formerCall) (after *formerRows, answers map[string]string) {
+func (w *compatFixture) end(before *compatRows, calls []compatCall) (after *compatRows, answers map[string]string) {
 	w.Helper()
-	if err := w.host.DropFlow(w.Context(), before.call(w.T, parkedToDrop).ID); err != nil {
+	if err := w.host.DropFlow(w.Context(), before.flowOfCall(w.T, parkedToDrop).ID); err != nil {
 		w.Error(err)
 	}
 	if err := w.host.Start(w.Context()); err != nil {
@@ -98,13 +98,13 @@ func (w *formerWorld) end(before *formerRows, calls []formerCall) (after *former
 }
 
 // pass lets time pass, and what is due by then happen.
-func (w *formerWorld) pass(d time.Duration) {
+func (w *compatFixture) pass(d time.Duration) {
 	time.Sleep(d + time.Minute)
 	synctest.Wait()
 }
 
 // repeat makes the calls of the database a second time and returns the answers.
-func (w *formerWorld) repeat(before *formerRows, calls []formerCall) map[string]string {
+func (w *compatFixture) repeat(before *compatRows, calls []compatCall) map[string]string {
 	w.Helper()
 	answers := map[string]string{}
 	for _, c := range calls {
@@ -112,7 +112,7 @@ func (w *formerWorld) repeat(before *formerRows, calls []formerCall) map[string]
 		if err != nil {
 			w.Fatalf("call %q: %v", c.ID, err)
 		}
-		if want := before.call(w.T, c.ID).ID; answer.FlowID != want {
+		if want := before.flowOfCall(w.T, c.ID).ID; answer.FlowID != want {
 			w.Errorf("call %q is answered by flow %s, not %s", c.ID, answer.FlowID, want)
 		}
 		answers[answer.FlowID] = string(answer.Result)
@@ -126,9 +126,9 @@ func (w *formerWorld) repeat(before *formerRows, calls []formerCall) map[string]
 
 // retry lets the parked flow continue. Under the module that served last it has stayed
 // parked; another one has tried it again when it took over.
-func (w *formerWorld) retry(before *formerRows) {
+func (w *compatFixture) retry(before *compatRows) {
 	w.Helper()
-	f, err := w.host.Flow(w.Context(), before.call(w.T, parkedToRetry).ID)
+	f, err := w.host.Flow(w.Context(), before.flowOfCall(w.T, parkedToRetry).ID)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func (w *formerWorld) retry(before *formerRows) {
 }
 
 // resend posts the deliveries again that had failed before.
-func (w *formerWorld) resend(before *formerRows) {
+func (w *compatFixture) resend(before *compatRows) {
 	w.Helper()
 	for _, d := range before.Deliveries {
 		if d.Status == store.DeliveryFailed {

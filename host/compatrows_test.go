@@ -18,7 +18,7 @@ import (
 )
 
 // formerRows are the rows of work and of modules in a database.
-type formerRows struct {
+type compatRows struct {
 	Now         int64               `json:"now,omitempty"` // when they were read
 	Flows       []*store.Flow       `json:"flows"`
 	Runs        []*store.Run        `json:"runs"`
@@ -32,7 +32,7 @@ type formerRows struct {
 }
 
 // call returns the flow of a call.
-func (r *formerRows) call(t *testing.T, id string) *store.Flow {
+func (r *compatRows) flowOfCall(t *testing.T, id string) *store.Flow {
 	t.Helper()
 	f := find(r.Flows, id, func(f *store.Flow) string { return f.Call.ID })
 	if f == nil {
@@ -54,7 +54,7 @@ func idOfDelivery(d *store.Delivery) string { return d.ID }
 
 // compare checks that everything which was open has ended once, and that nothing else
 // has changed. posts are the messages that sinks got since.
-func (r *formerRows) compare(t *testing.T, after *formerRows, posts []sink.Message) {
+func (r *compatRows) compare(t *testing.T, after *compatRows, posts []sink.Message) {
 	t.Helper()
 	for _, f := range r.Flows {
 		now := find(after.Flows, f.ID, idOfFlow)
@@ -87,7 +87,7 @@ func (r *formerRows) compare(t *testing.T, after *formerRows, posts []sink.Messa
 }
 
 // answered checks that repeated calls got the answers of their flows.
-func (r *formerRows) answered(t *testing.T, answers map[string]string) {
+func (r *compatRows) checkAnswers(t *testing.T, answers map[string]string) {
 	t.Helper()
 	for id, answer := range answers {
 		if f := find(r.Flows, id, idOfFlow); f == nil || string(f.Answer) != answer {
@@ -98,8 +98,8 @@ func (r *formerRows) answered(t *testing.T, answers map[string]string) {
 
 // outline returns what does not depend on times: how everything has ended, ordered by
 // id. Without words it has no text that a plugin has worded.
-func (r *formerRows) outline(words bool) *formerRows {
-	o := &formerRows{Messages: r.Messages, Children: r.Children}
+func (r *compatRows) outline(words bool) *compatRows {
+	o := &compatRows{Messages: r.Messages, Children: r.Children}
 	for _, f := range r.Flows {
 		n := *f
 		n.Plugin, n.Module = "", "" // of the module that took the last step
@@ -148,7 +148,7 @@ func encode(t *testing.T, v any) []byte {
 }
 
 // readFormer reads a file of a former version, all of whose members must be known.
-func readFormer(t *testing.T, folder, name string, v any) {
+func readCompat(t *testing.T, folder, name string, v any) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(folder, name))
 	if err == nil {
@@ -162,7 +162,7 @@ func readFormer(t *testing.T, folder, name string, v any) {
 }
 
 // same compares what is now with what a file of a former version has.
-func same(t *testing.T, name string, former, now any) {
+func compareJSON(t *testing.T, name string, former, now any) {
 	t.Helper()
 	if want, got := string(encode(t, former)), string(encode(t, now)); want != got {
 		t.Errorf("%s differs (-former +now):\n%s", name, gocmp.Diff(want, got))
@@ -170,7 +170,7 @@ func same(t *testing.T, name string, former, now any) {
 }
 
 // unpackFormer returns a copy of a former version's database.
-func unpackFormer(t *testing.T, folder string) string {
+func unpackCompat(t *testing.T, folder string) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join(folder, "parley.db.gz"))
 	if err != nil {
@@ -185,7 +185,7 @@ func unpackFormer(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := file(t)
+	path := dbPath(t)
 	if err := os.WriteFile(path, doc, 0o600); err != nil {
 		t.Fatal(err)
 	}

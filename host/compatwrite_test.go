@@ -21,10 +21,11 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/internal/chat"
 	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
+	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-var addFormer = flag.String("former", "", "write what this version leaves behind to testdata/former under this name, which must be new")
+var addCompat = flag.String("former", "", "write what this version leaves behind to testdata/former under this name, which must be new")
 
 // Ids of calls of which a test does more than repeat them.
 const (
@@ -34,14 +35,14 @@ const (
 
 // TestFormerOfNow writes a database with the current program, and continues it. So
 // what this version leaves behind can be added to testdata/former at any time.
-func TestFormerOfNow(t *testing.T) {
+func TestCompatCurrentVersion(t *testing.T) {
 	folder := t.TempDir()
-	writeFormer(t, folder)
-	continueFormer(t, folder, serving{wasm: wasm.Parley})
-	if *addFormer == "" || t.Failed() {
+	writeCompat(t, folder)
+	continueCompat(t, folder, serving{wasm: wasm.Parley})
+	if *addCompat == "" || t.Failed() {
 		return
 	}
-	to := filepath.Join(formerFolder, *addFormer)
+	to := filepath.Join(compatDir, *addCompat)
 	if err := errors.Join(os.Mkdir(to, 0o755), os.CopyFS(to, os.DirFS(folder))); err != nil {
 		t.Fatal(err)
 	}
@@ -49,60 +50,60 @@ func TestFormerOfNow(t *testing.T) {
 
 // writeFormer writes the files of a former version: its module, a database that was
 // left in the middle of its work, and what is expected of them.
-func writeFormer(t *testing.T, folder string) {
+func writeCompat(t *testing.T, folder string) {
 	write := func(name string, doc []byte) {
 		if err := os.WriteFile(filepath.Join(folder, name), doc, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var calls []formerCall
-	var reads []formerRead
+	var calls []compatCall
+	var reads []compatRead
 	left := filepath.Join(t.TempDir(), "left.db")
 	synctest.Test(t, func(t *testing.T) {
-		w := &formerWriter{formerWorld: openFormer(t, file(t), time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC))}
-		w.turns, w.hang, w.let = map[string]int{}, map[string]int{}, map[string]chan struct{}{}
-		w.troubled = true
-		w.sessions()
-		w.up(wasm.Parley, "")
+		w := &compatWriter{compatFixture: openCompat(t, dbPath(t), time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC))}
+		w.turns, w.hang, w.release = map[string]int{}, map[string]int{}, map[string]chan struct{}{}
+		w.failing = true
+		w.addSessions()
+		w.open(wasm.Parley, "")
 		if err := w.host.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.ended()
-		w.parked()
-		w.open()
+		w.addEndedWork()
+		w.addParkedFlows()
+		w.addOpenWork()
 		w.leave(left)
 		rows := w.rows()
 		calls, reads = w.calls, w.read(w.queries(rows))
 		write("rows.json", encode(t, rows))
-		w.down()
+		w.close()
 	})
 	write("parley.wasm", wasm.Parley)
 	write("parley.db.gz", pack(t, left))
 	write("calls.json", encode(t, calls))
 	write("reads.json", encode(t, reads))
-	before := &formerRows{}
-	readFormer(t, folder, "rows.json", before)
-	path := unpackFormer(t, folder)
+	before := &compatRows{}
+	readCompat(t, folder, "rows.json", before)
+	path := unpackCompat(t, folder)
 	synctest.Test(t, func(t *testing.T) {
-		w := openFormer(t, path, time.UnixMilli(before.Now))
-		w.up(wasm.Parley, "")
+		w := openCompat(t, path, time.UnixMilli(before.Now))
+		w.open(wasm.Parley, "")
 		after, _ := w.end(before, calls)
-		w.down()
+		w.close()
 		write("end.json", encode(t, after.outline(true)))
 	})
 }
 
 // formerWriter is a world in which agents hang and channels fail.
-type formerWriter struct {
-	*formerWorld
-	calls []formerCall
+type compatWriter struct {
+	*compatFixture
+	calls []compatCall
 }
 
 // call makes a call that is kept for being made again. One that waits for long is left
 // waiting.
-func (w *formerWriter) call(id, tool, as, args string) {
+func (w *compatWriter) call(id, tool, as, args string) {
 	w.Helper()
-	c := formerCall{ID: id, Tool: tool, Args: json.RawMessage(args), Caller: session(as)}
+	c := compatCall{ID: id, Tool: tool, Args: json.RawMessage(args), Caller: session(as)}
 	w.calls = append(w.calls, c)
 	go w.host.Call(w.Context(), c.host()) // it may have no answer; its flow is what counts
 	w.settle()
@@ -110,13 +111,13 @@ func (w *formerWriter) call(id, tool, as, args string) {
 
 // settle lets everything happen that is to happen at once; tameStore lets flows hear
 // of it a millisecond later, each time.
-func (w *formerWriter) settle() {
+func (w *compatWriter) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
 // message sends a message from outside to a session.
-func (w *formerWriter) message(key, text string, deliver bool) string {
+func (w *compatWriter) message(key, text string, deliver bool) string {
 	w.Helper()
 	accepted, err := w.host.StartAgent(w.Context(), &chat.AgentRequest{SessionKey: key, Message: text, Deliver: deliver, RequestID: strings.ReplaceAll(text, " ", "-")})
 	if err != nil {
@@ -127,7 +128,7 @@ func (w *formerWriter) message(key, text string, deliver bool) string {
 }
 
 // ended leaves work that has ended, in all ways.
-func (w *formerWriter) ended() {
+func (w *compatWriter) addEndedWork() {
 	w.Helper()
 	if _, err := w.host.Send(w.Context(), &chat.Message{SessionKey: "main", Text: "good morning", From: "1", Target: abi.Target{Channel: "telegram", To: "1"}}); err != nil {
 		w.Fatal(err)
@@ -149,12 +150,12 @@ func (w *formerWriter) ended() {
 
 // parked leaves two flows that are parked: a version of the plugin that was swapped to
 // for a while could not continue them.
-func (w *formerWriter) parked() {
+func (w *compatWriter) addParkedFlows() {
 	w.Helper()
 	let := make(chan struct{})
 	for n, id := range []string{parkedToRetry, parkedToDrop} {
 		key := fmt.Sprintf("agent:ops:later:%d", n+1)
-		w.let[key] = let
+		w.release[key] = let
 		w.call(id, abi.ToolSend, "agent:main:asks:again", fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0}`, key))
 	}
 	bad := wasmtest.Plugin(wasmtest.Unreachable)
@@ -170,7 +171,7 @@ func (w *formerWriter) parked() {
 
 // open leaves work at every stage at which it can wait. Announces and turns last a
 // minute at most: they come last.
-func (w *formerWriter) open() {
+func (w *compatWriter) addOpenWork() {
 	w.Helper()
 	for key, from := range map[string]int{
 		"agent:ops:first": 1, "agent:main:plays": 1, "agent:ops:tells": 2, "agent:main:reads": 1, "agent:main:busy": 1,
@@ -196,29 +197,29 @@ func (w *formerWriter) open() {
 }
 
 // queries are calls of the tools that read, for all that is stored.
-func (w *formerWriter) queries(rows *formerRows) []formerRead {
+func (w *compatWriter) queries(rows *compatRows) []compatRead {
 	w.Helper()
-	all := formerCall{Tool: abi.ToolList, Args: json.RawMessage(`{"limit":200,"includeArchived":true,"messageLimit":2}`), Caller: operator}
+	all := compatCall{Tool: abi.ToolList, Args: json.RawMessage(`{"limit":200,"includeArchived":true,"messageLimit":2}`), Caller: operator}
 	answer, err := w.host.Call(w.Context(), all.host())
 	if err != nil {
 		w.Fatal(err)
 	}
 	boxed := session("agent:ops:boxed")
 	boxed.Sandboxed = true
-	queries := []formerRead{{formerCall: all}}
+	queries := []compatRead{{compatCall: all}}
 	for _, c := range []abi.Caller{session("agent:main:main"), session("agent:main:spawns"), boxed} {
-		queries = append(queries, formerRead{formerCall: formerCall{Tool: abi.ToolList, Args: json.RawMessage(`{}`), Caller: c}})
+		queries = append(queries, compatRead{compatCall: compatCall{Tool: abi.ToolList, Args: json.RawMessage(`{}`), Caller: c}})
 	}
-	queries = append(queries, formerRead{formerCall: formerCall{Tool: abi.ToolAgents, Args: json.RawMessage(`{}`), Caller: session("agent:main:main")}})
+	queries = append(queries, compatRead{compatCall: compatCall{Tool: abi.ToolAgents, Args: json.RawMessage(`{}`), Caller: session("agent:main:main")}})
 	for _, key := range gjson.GetBytes(answer.Result, "sessions.#.key").Array() {
 		args := fmt.Sprintf(`{"sessionKey":%q,"includeTools":true,"limit":50}`, key.Str)
-		queries = append(queries, formerRead{formerCall: formerCall{Tool: abi.ToolHistory, Args: json.RawMessage(args), Caller: operator}})
+		queries = append(queries, compatRead{compatCall: compatCall{Tool: abi.ToolHistory, Args: json.RawMessage(args), Caller: operator}})
 	}
 	return queries
 }
 
 // leave copies the database as it would be if the process died now.
-func (w *formerWriter) leave(to string) {
+func (w *compatWriter) leave(to string) {
 	w.Helper()
 	for _, suffix := range []string{"", "-wal"} {
 		doc, err := os.ReadFile(w.path + suffix)
@@ -255,4 +256,58 @@ func pack(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return packed.Bytes()
+}
+
+// sessions stores sessions and their transcripts, as an importer does.
+func (w *compatWriter) addSessions() {
+	w.Helper()
+	at := w.at.Add(-24 * time.Hour).UnixMilli()
+	tokens, yes := int64(61240), true
+	telegram := func(key, to string) abi.Session {
+		return abi.Session{Key: key, SessionID: "id-of-" + strings.ReplaceAll(key, ":", "-"), UpdatedAt: at, LastChannel: "telegram", LastTo: to}
+	}
+	rows := []abi.Session{
+		{
+			Key: "agent:main:main", SessionID: "0a", UpdatedAt: at + 5, DisplayName: "Main", ChatType: "direct", LastChannel: "telegram", LastTo: "1", LastAccountID: "bot", LastThreadID: "7",
+			Model: "large", ContextTokens: &tokens, TotalTokens: &tokens, ThinkingLevel: "low", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &yes, TranscriptPath: "/store/0a.jsonl",
+		},
+		{Key: "agent:main:telegram:group:-100", SessionID: "0b", UpdatedAt: at + 4, Label: "family", Subject: "Größe & Maß", ChatType: "group", Channel: "telegram", DeliveryContext: abi.Target{Channel: "telegram", To: "-100"}},
+		{Key: "agent:main:old", SessionID: "0c", UpdatedAt: at + 3, ArchivedAt: at + 3, Label: "old"},
+		{Key: "agent:ops:boxed", SessionID: "0d", UpdatedAt: at + 2, Sandboxed: true, SendPolicy: "deny", ModelOverride: "small"},
+		{Key: "agent:main:subagent:0e", SessionID: "0e", UpdatedAt: at + 1, SpawnedBy: "agent:main:main", Label: "child", Status: abi.RunDone},
+		{Key: "global", SessionID: "0f", UpdatedAt: at},
+		telegram("agent:main:asks", "2"), telegram("agent:main:asks:again", "3"), telegram("agent:main:plays", "4"), telegram("agent:main:spawns", "5"), telegram("agent:main:reads", "10"),
+		telegram("agent:ops:first", "6"), telegram("agent:ops:plays", "7"), telegram("agent:ops:tells", "8"), telegram("agent:ops:main", "9"),
+		{Key: "agent:ops:discord", SessionID: "1a", UpdatedAt: at, LastChannel: "discord", LastTo: "ops"},
+		{Key: "agent:ops:slack", SessionID: "1b", UpdatedAt: at, LastChannel: "slack", LastTo: "C1"},
+	}
+	for _, key := range []string{"agent:ops:fails", "agent:ops:later:1", "agent:ops:later:2", "agent:main:busy", "agent:main:next"} {
+		rows = append(rows, abi.Session{Key: key, SessionID: "id-of-" + strings.ReplaceAll(key, ":", "-"), UpdatedAt: at})
+	}
+	err := w.db.Load(w.Context(), func(b store.Batch) error {
+		for i := range rows {
+			if _, err := b.PutSession(&rows[i], []byte(`{"origin":{"surface":"test"}}`)); err != nil {
+				return err
+			}
+		}
+		for i, m := range []store.Message{
+			{Role: "user", JSON: []byte(`{"role":"user","content":"How are the servers?"}`)},
+			{Role: "assistant", JSON: []byte(`{"role":"assistant","content":[{"type":"thinking","thinking":"look"},{"type":"toolCall","id":"t1","name":"exec","arguments":{"command":"uptime"}}]}`)},
+			{Role: "toolResult", JSON: []byte(`{"role":"toolResult","toolCallId":"t1","toolName":"exec","content":[{"type":"text","text":"up 3 days"}]}`)},
+			{Role: "assistant", JSON: []byte(`{"role":"assistant","content":[{"type":"text","text":"` + strings.Repeat("All is well. ", 1000) + `"}],"usage":{"input":12,"output":7}}`)},
+		} {
+			m.SourceID, m.At = fmt.Sprintf("m%d", i), at+int64(i)
+			for _, key := range []string{"agent:main:main", "agent:main:old", "agent:ops:boxed", "global"} {
+				if _, err := b.PutMessage(key, &m); err != nil {
+					return err
+				}
+			}
+		}
+		rows[1].SessionID = "0b2" // a second transcript
+		_, err := b.PutSession(&rows[1], nil)
+		return errors.Join(err, b.SetMark("test", "17"))
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
 }

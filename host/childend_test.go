@@ -20,7 +20,7 @@ import (
 )
 
 // grip is where processes hold on that do not end by themselves.
-func grip(t *testing.T) *net.TCPListener {
+func listenForProcesses(t *testing.T) *net.TCPListener {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -35,7 +35,7 @@ func grip(t *testing.T) *net.TCPListener {
 
 // processes waits until so many processes hold on, and returns what waits until all
 // of them are gone.
-func processes(t *testing.T, l *net.TCPListener, n int) (gone func()) {
+func acceptProcesses(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 	t.Helper()
 	conns := make([]net.Conn, n)
 	for i := range conns {
@@ -60,7 +60,7 @@ func processes(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 
 // programs are settings in which the agent ops is a program that does not end by
 // itself and holds on to l.
-func programs(t *testing.T, l *net.TCPListener) string {
+func programSettings(t *testing.T, l *net.TCPListener) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -76,13 +76,13 @@ func programs(t *testing.T, l *net.TCPListener) string {
 }
 
 // configured lets the settings say what the agents are.
-func configured(o *host.Options) { o.Runners = nil }
+func useConfiguredRunners(o *host.Options) { o.Runners = nil }
 
 // status looks how a child is shown once it has reported: in the store, in a tree and
 // in a list. Its announce does not make it one that has done its work.
-func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
+func checkStatus(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
 	t.Helper()
-	if got := row(t, db, s.child); got.Status != want {
+	if got := getSession(t, db, s.child); got.Status != want {
 		t.Errorf("the child's status is %q, want %q", got.Status, want)
 	}
 	tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: parent})
@@ -105,56 +105,56 @@ func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned
 
 // A child that takes longer than its spawn allows is ended with all that it has
 // started, and announced as that (S5.1, S5.5).
-func TestTimeoutOfAProgram(t *testing.T) {
+func TestProgramTimeout(t *testing.T) {
 	t.Parallel()
-	l, db, w := grip(t), stocked(t, file(t)), &wall{}
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
+	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, programSettings(t, l), nil, useConfiguredRunners, w.install))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops","runTimeoutSeconds":5}`)
-	processes(t, l, 2)()
-	if got := standing(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
+	acceptProcesses(t, l, 2)()
+	if got := awaitStatus(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
 		t.Errorf("the flow stands: %s", got)
 	}
-	got := w.only(t, "agent:main:p")
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "timeout" || got.result != "this far" || got.notes != "it was cut off (the run took longer than its limit of 5s)" {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", s, abi.RunTimeout)
+	checkStatus(t, h, db, "agent:main:p", s, abi.RunTimeout)
 }
 
 // The same of a child that the operator kills.
-func TestKillOfAProgram(t *testing.T) {
+func TestAbortProgram(t *testing.T) {
 	t.Parallel()
-	l, db, w := grip(t), stocked(t, file(t)), &wall{}
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
+	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, programSettings(t, l), nil, useConfiguredRunners, w.install))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops"}`)
-	gone := processes(t, l, 2)
+	gone := acceptProcesses(t, l, 2)
 	r, err := h.KillRun(t.Context(), s.run, "enough")
 	if err != nil || r.Status != abi.RunKilled || r.Reply != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	gone()
-	standing(t, h, s.flow)
-	got := w.only(t, "agent:main:p")
+	awaitStatus(t, h, s.flow)
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "killed" || got.result != "this far" || got.notes != "it was cut off (enough)" {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", s, abi.RunKilled)
+	checkStatus(t, h, db, "agent:main:p", s, abi.RunKilled)
 }
 
 // A child that is killed before it has begun never begins, and is announced too,
 // although all places for children are taken.
-func TestKillOfAQueuedChild(t *testing.T) {
+func TestAbortQueuedChild(t *testing.T) {
 	t.Parallel()
-	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 2)
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
+		if isAnnounceTurn(turn) {
 			return "Notes: nothing was done", nil
 		}
-		return hangs(began)(ctx, turn)
-	}, w.posting))
+		return hangingAgent(began)(ctx, turn)
+	}, w.install))
 	first := spawn(t, h, session("agent:main:p"), `{"task":"hang"}`)
 	<-began
 	second := spawn(t, h, session("agent:main:p"), `{"task":"wait"}`)
@@ -162,17 +162,17 @@ func TestKillOfAQueuedChild(t *testing.T) {
 	if err != nil || r.Status != abi.RunKilled || r.StartedAt != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	standing(t, h, second.flow)
-	got := w.only(t, "agent:main:p")
+	awaitStatus(t, h, second.flow)
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "killed" || got.result != "-" || got.notes != "nothing was done (changed my mind)" || !strings.HasPrefix(got.stats, "runtime n/a · tokens n/a · ") {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", second, abi.RunKilled)
+	checkStatus(t, h, db, "agent:main:p", second, abi.RunKilled)
 	if _, err := h.KillRun(t.Context(), first.run, ""); err != nil {
 		t.Error(err)
 	}
-	standing(t, h, first.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "killed" || strings.Contains(got.stats, "runtime n/a") {
+	awaitStatus(t, h, first.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "killed" || strings.Contains(got.stats, "runtime n/a") {
 		t.Errorf("announced %+v", got)
 	}
 	if len(began) != 0 {
@@ -182,12 +182,12 @@ func TestKillOfAQueuedChild(t *testing.T) {
 
 // A host is cut off while a child runs. The next one on this store lets it run again
 // and announces it, once (S5.8, S10.2).
-func TestNextHostFinishesTheChild(t *testing.T) {
+func TestChildResumesOnNextHost(t *testing.T) {
 	t.Parallel()
-	db, w, began := stocked(t, file(t)), &wall{}, make(chan int, 2)
-	enter(t, db, linked("agent:main:p"))
+	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan int, 2)
+	putSessions(t, db, telegramSession("agent:main:p"))
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+		if isAnnounceTurn(turn) {
 			return "Result: at last", nil
 		}
 		began <- turn.Attempt
@@ -197,7 +197,7 @@ func TestNextHostFinishesTheChild(t *testing.T) {
 		}
 		return "in attempt 2", nil
 	}
-	first := alive(t, db, `{}`, act, w.posting)
+	first := startHost(t, db, `{}`, act, w.install)
 	s := spawn(t, first, session("agent:main:p"), `{"task":"go on"}`)
 	<-began
 	now, cancel := context.WithCancel(t.Context())
@@ -209,19 +209,19 @@ func TestNextHostFinishesTheChild(t *testing.T) {
 		t.Fatalf("announced before it has ended: %q", posts)
 	}
 
-	next := alive(t, db, `{}`, act, w.posting)
+	next := startHost(t, db, `{}`, act, w.install)
 	if n := <-began; n != 2 {
 		t.Errorf("the next host makes attempt %d", n)
 	}
-	standing(t, next, s.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "at last" {
+	awaitStatus(t, next, s.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "at last" {
 		t.Errorf("announced %+v", got)
 	}
 	if r, err := next.Run(t.Context(), s.run); err != nil || r.Attempt != 2 || r.Reply != "in attempt 2" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if n := count(t, next, s.child); n != 2 {
+	if n := countRuns(t, next, s.child); n != 2 {
 		t.Errorf("%d runs in the child, want its own and the announce", n)
 	}
-	status(t, next, db, "agent:main:p", s, abi.RunDone)
+	checkStatus(t, next, db, "agent:main:p", s, abi.RunDone)
 }

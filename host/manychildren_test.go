@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	perParent  = 5
-	concurrent = 8
+	perParent     = 5
+	maxConcurrent = 8
 )
 
 // crowd are children at work. Each ends when the test says how.
-type crowd struct {
-	mu      sync.Mutex
-	working int
-	most    int
-	began   []string               // runs, since they were asked for
-	let     map[string]chan string // by child: "well" or "ill"
+type childAgents struct {
+	mu         sync.Mutex
+	working    int
+	maxWorking int
+	began      []string               // runs, since they were asked for
+	release    map[string]chan string // by child: "well" or "ill"
 }
 
 // child is the child's own run.
-func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
+func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, error) {
 	c.mu.Lock()
 	c.working++
-	c.most = max(c.most, c.working)
+	c.maxWorking = max(c.maxWorking, c.working)
 	c.began = append(c.began, turn.RunID)
-	let := c.let[turn.RunID]
+	let := c.release[turn.RunID]
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -58,8 +58,8 @@ func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
 
 // run also plays the announces: those of even tasks fail, so that the report is
 // the child's own reply alone; the others say it in their own words.
-func (c *crowd) run(ctx context.Context, turn *runner.Turn) (string, error) {
-	if !announces(turn) {
+func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error) {
+	if !isAnnounceTurn(turn) {
 		return c.child(ctx, turn)
 	}
 	_, task, _ := strings.Cut(turn.Message, "Task:\n")
@@ -71,7 +71,7 @@ func (c *crowd) run(ctx context.Context, turn *runner.Turn) (string, error) {
 }
 
 // since returns which runs have begun and how many are at work.
-func (c *crowd) since() (began []string, working int) {
+func (c *childAgents) sinceLast() (began []string, working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	began, c.began = c.began, nil
@@ -79,7 +79,7 @@ func (c *crowd) since() (began []string, working int) {
 }
 
 // member is one of the crowd.
-type member struct {
+type spawnedChild struct {
 	spawned
 	parent, task string
 	deletes      bool
@@ -89,15 +89,15 @@ type member struct {
 func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
 
 // gather lets all parents spawn at once, each as many as it may, and then one more.
-func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
+func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild {
 	t.Helper()
 	var mu sync.Mutex
-	members := map[string]*member{}
+	members := map[string]*spawnedChild{}
 	var all sync.WaitGroup
 	for p := range parents {
 		all.Go(func() {
 			for i := range perParent {
-				m := &member{parent: parentKey(p), deletes: i == 1, status: abi.RunDone}
+				m := &spawnedChild{parent: parentKey(p), deletes: i == 1, status: abi.RunDone}
 				m.task = fmt.Sprintf("task %02d-%d %s", p, i, [...]string{"even", "odd"}[i%2])
 				args := fmt.Sprintf(`{"task":%q,"label":%q}`, m.task, m.task)
 				if m.deletes {
@@ -126,7 +126,7 @@ func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
 
 // warmSandboxes lets every parent call a tool at once, so that the plugin has the
 // memory for as many steps at a time, which is no child's.
-func warmSandboxes(t *testing.T, h *host.Host, parents int) {
+func warmInstances(t *testing.T, h *host.Host, parents int) {
 	var all sync.WaitGroup
 	for p := range parents {
 		all.Go(func() {
@@ -139,7 +139,7 @@ func warmSandboxes(t *testing.T, h *host.Host, parents int) {
 }
 
 // order returns the children's runs in the order of their acceptance.
-func order(t *testing.T, h *host.Host, status string, want int) []*store.Run {
+func childRuns(t *testing.T, h *host.Host, status string, want int) []*store.Run {
 	t.Helper()
 	runs, err := h.Runs(t.Context(), &store.Filter{Statuses: []string{status}, Limit: 1000})
 	if err != nil {
@@ -165,27 +165,27 @@ func heap() int64 {
 // Two hundred children of forty parents all report, eight at work at a time, in
 // the order in which they were accepted (S5.2, S5.3, S5.5, S5.7). Then they are
 // archived or deleted, or stay, as the settings say.
-func TestCrowd(t *testing.T) {
+func TestManyChildren(t *testing.T) {
 	for _, c := range []struct{ parents, archive int }{{40, 60}, {3, 0}} {
 		t.Run(fmt.Sprintf("%d parents, archiveAfterMinutes %d", c.parents, c.archive), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testCrowd(t, c.parents, c.archive) })
+			synctest.Test(t, func(t *testing.T) { testManyChildren(t, c.parents, c.archive) })
 		})
 	}
 }
 
-func testCrowd(t *testing.T, parents, archive int) {
-	db, c, w := stocked(t, file(t)), &crowd{let: map[string]chan string{}}, &wall{}
+func testManyChildren(t *testing.T, parents, archive int) {
+	db, c, w := openTestDB(t, dbPath(t)), &childAgents{release: map[string]chan string{}}, &captureSink{}
 	for p := range parents {
-		enter(t, db, linked(parentKey(p)))
+		putSessions(t, db, telegramSession(parentKey(p)))
 	}
-	h := cutOff(t, idle(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, concurrent, archive), c.run, w.posting))
-	warmSandboxes(t, h, parents)
+	h := abortOnCleanup(t, newHost(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, maxConcurrent, archive), c.run, w.install))
+	warmInstances(t, h, parents)
 	before := heap()
-	members := gather(t, h, parents)
-	queued := order(t, h, abi.RunQueued, parents*perParent)
+	members := spawnAll(t, h, parents)
+	queued := childRuns(t, h, abi.RunQueued, parents*perParent)
 	stored := heap() - before
 	for _, r := range queued {
-		c.let[r.ID] = make(chan string, 1)
+		c.release[r.ID] = make(chan string, 1)
 	}
 	if err := h.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -193,12 +193,12 @@ func testCrowd(t *testing.T, parents, archive int) {
 	synctest.Wait()
 	inLanes := heap() - before
 	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them at work, %d B each",
-		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, concurrent, inLanes/int64(len(queued)))
+		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, maxConcurrent, inLanes/int64(len(queued)))
 
 	// The first begin at once, in any order; then one whenever another has ended.
-	began, _ := c.since()
+	began, _ := c.sinceLast()
 	for i, r := range queued {
-		if i < concurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != concurrent {
+		if i < maxConcurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != maxConcurrent {
 			t.Fatalf("%d begin at first; number %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
 		}
 	}
@@ -209,27 +209,27 @@ func testCrowd(t *testing.T, parents, archive int) {
 				t.Fatal(err)
 			}
 		case abi.RunFailed:
-			c.let[r.ID] <- "ill"
+			c.release[r.ID] <- "ill"
 		default:
-			c.let[r.ID] <- "well"
+			c.release[r.ID] <- "well"
 		}
 		synctest.Wait()
-		began, working := c.since()
-		left := queued[min(i+concurrent, len(queued)):]
-		if working != min(concurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
+		began, working := c.sinceLast()
+		left := queued[min(i+maxConcurrent, len(queued)):]
+		if working != min(maxConcurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
 			t.Fatalf("when %d have ended, %d are at work, and %v begin; next is %v", i+1, working, began, left[:min(1, len(left))])
 		}
 	}
-	if c.most != concurrent {
-		t.Errorf("%d were at work at once, want %d", c.most, concurrent)
+	if c.maxWorking != maxConcurrent {
+		t.Errorf("%d were at work at once, want %d", c.maxWorking, maxConcurrent)
 	}
 
 	reports := map[string]report{} // by the child that they are about
 	for _, m := range members {
-		standing(t, h, m.flow)
+		awaitStatus(t, h, m.flow)
 	}
 	for _, post := range w.take() {
-		r := read(t, post.Text)
+		r := parseReport(t, post.Text)
 		_, child, _ := strings.Cut(r.stats, " · session ")
 		child, _, _ = strings.Cut(child, " ")
 		if _, twice := reports[child]; twice {
@@ -247,7 +247,7 @@ func testCrowd(t *testing.T, parents, archive int) {
 	for _, m := range members {
 		m.check(t, reports[m.child])
 	}
-	if left := order(t, h, abi.RunQueued, 0); len(left) > 0 {
+	if left := childRuns(t, h, abi.RunQueued, 0); len(left) > 0 {
 		t.Errorf("%d wait", len(left))
 	}
 
@@ -262,7 +262,7 @@ func testCrowd(t *testing.T, parents, archive int) {
 }
 
 // check looks whether a report is that of the member.
-func (m *member) check(t *testing.T, got report) {
+func (m *spawnedChild) check(t *testing.T, got report) {
 	t.Helper()
 	want := report{status: "success", result: "done: " + m.task, notes: "-"}
 	reason := ""
@@ -288,7 +288,7 @@ func (m *member) check(t *testing.T, got report) {
 }
 
 // checkEnd looks at what is left of a member when it is time.
-func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
+func (m *spawnedChild) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
 	t.Helper()
 	f, err := h.Flow(t.Context(), m.flow)
 	if err != nil {
@@ -304,7 +304,7 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 	if f.Status != store.FlowDone || f.Standing() != want {
 		t.Errorf("%s: the flow is %s, %q; want %q", m.task, f.Status, f.Standing(), want)
 	}
-	s := row(t, db, m.child)
+	s := getSession(t, db, m.child)
 	switch {
 	case m.deletes:
 		if s != nil {
@@ -317,11 +317,11 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 
 // A hundred spawns of one parent at once: as many are accepted as it may have, and
 // all others are told by which setting.
-func TestSpawnsAtOnce(t *testing.T) {
+func TestConcurrentSpawns(t *testing.T) {
 	t.Parallel()
 	const calls, most = 100, 5
-	db := stocked(t, file(t))
-	h := cutOff(t, alive(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {
+	db := openTestDB(t, dbPath(t))
+	h := abortOnCleanup(t, startHost(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))

@@ -16,7 +16,7 @@ import (
 )
 
 // hangs is an agent that answers nothing before its context ends.
-func hangs(began chan<- string) acting {
+func hangingAgent(began chan<- string) agentFunc {
 	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		began <- turn.RunID
 		<-ctx.Done()
@@ -24,11 +24,11 @@ func hangs(began chan<- string) acting {
 	}
 }
 
-func TestKillRun(t *testing.T) {
+func TestAbortRun(t *testing.T) {
 	t.Parallel()
 	began := make(chan string, 1)
-	h := alive(t, stocked(t, file(t)), everybody, hangs(began))
-	executing, queued := begin(t, h, "agent:main:a", "one"), begin(t, h, "agent:main:a", "two")
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, hangingAgent(began))
+	executing, queued := startRun(t, h, "agent:main:a", "one"), startRun(t, h, "agent:main:a", "two")
 	<-began
 	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // in this order: the queued one would begin
 		id := kill.id
@@ -63,7 +63,7 @@ func TestKillRun(t *testing.T) {
 
 // orphan stores a run that a worker has which will never be heard of again, and
 // one that is queued.
-func orphan(t *testing.T, db store.Durable) {
+func putOrphanedRun(t *testing.T, db store.Durable) {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	err := db.Update(t.Context(), func(tx store.Tx) error {
@@ -87,13 +87,13 @@ func orphan(t *testing.T, db store.Durable) {
 
 // A host that is not started kills what a dead process has left, and begins
 // nothing. On a store that others use too it waits until that one's lease is over.
-func TestKillRunWithoutStart(t *testing.T) {
+func TestAbortRunWithoutStart(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			db := stocked(t, file(t))
-			orphan(t, db)
-			h := idle(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
+			db := openTestDB(t, dbPath(t))
+			putOrphanedRun(t, db)
+			h := newHost(t, db, openSettings, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			r, err := h.KillRun(short, "lost", "enough")
@@ -112,7 +112,7 @@ func TestKillRunWithoutStart(t *testing.T) {
 			if err := h.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := reply(t, h, "next"); got != "yes" {
+			if got := awaitReply(t, h, "next"); got != "yes" {
 				t.Errorf("then it answers %q", got)
 			}
 		})

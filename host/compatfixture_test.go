@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 
 // formerSettings are what the databases of testdata/former are written and continued
 // with.
-const formerSettings = `{
+const compatSettings = `{
   session: { agentToAgent: { maxPingPongTurns: 3 } },
   tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
   agents: {
@@ -38,12 +40,12 @@ const formerSettings = `{
 const archiveAfter = time.Hour
 
 // formerWorld is a host over a database of testdata/former, in a synctest bubble.
-type formerWorld struct {
+type compatFixture struct {
 	*testing.T
-	*formerAgents
-	*formerSink
+	*compatAgents
+	*compatSink
 	path string
-	db   *formerStore
+	db   *compatStore
 	host *host.Host
 	zero time.Time // of the bubble
 	at   time.Time // of the database at zero
@@ -51,12 +53,12 @@ type formerWorld struct {
 }
 
 // formerStore is a database with a secret of its own (tameStore).
-type formerStore struct{ tameStore }
+type compatStore struct{ deterministicStore }
 
-func (s *formerStore) Secret() []byte { return s.DB.Secret() }
+func (s *compatStore) Secret() []byte { return s.DB.Secret() }
 
 // openFormer opens a database at a time.
-func openFormer(t *testing.T, file string, at time.Time) *formerWorld {
+func openCompat(t *testing.T, file string, at time.Time) *compatFixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), file, nil)
 	if err != nil {
@@ -67,37 +69,37 @@ func openFormer(t *testing.T, file string, at time.Time) *formerWorld {
 			t.Error(err)
 		}
 	})
-	return &formerWorld{
-		T: t, path: file, formerAgents: &formerAgents{}, formerSink: &formerSink{},
-		db: &formerStore{tameStore{db}}, zero: time.Now(), at: at,
+	return &compatFixture{
+		T: t, path: file, compatAgents: &compatAgents{}, compatSink: &compatSink{},
+		db: &compatStore{deterministicStore{db}}, zero: time.Now(), at: at,
 	}
 }
 
 // now is the database's time.
-func (w *formerWorld) now() time.Time { return w.at.Add(time.Since(w.zero)) }
+func (w *compatFixture) now() time.Time { return w.at.Add(time.Since(w.zero)) }
 
 // up opens a host, which is not started.
-func (w *formerWorld) up(module []byte, origin string) {
+func (w *compatFixture) open(module []byte, origin string) {
 	w.Helper()
-	c, err := config.Parse("test", []byte(formerSettings))
+	c, err := config.Parse("test", []byte(compatSettings))
 	if err != nil {
 		w.Fatal(err)
 	}
 	w.host, err = host.New(w.Context(), module, &host.Options{
-		Store: w.db, Config: c, CacheDir: compiled, Limits: patient, Logger: slog.New(slog.DiscardHandler),
+		Store: w.db, Config: c, CacheDir: cacheDir, Limits: generousLimits, Logger: slog.New(slog.DiscardHandler),
 		BuiltIn: wasm.Parley, Origin: origin, Now: w.now,
 		NewID:   func() string { w.ids++; return fmt.Sprintf("id-%03d", w.ids) },
-		Runners: func(string) (runner.Runner, error) { return w.formerAgents, nil },
-		Sinks:   func(string) (sink.Sink, error) { return w.formerSink, nil },
+		Runners: func(string) (runner.Runner, error) { return w.compatAgents, nil },
+		Sinks:   func(string) (sink.Sink, error) { return w.compatSink, nil },
 	})
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.Cleanup(w.down)
+	w.Cleanup(w.close)
 }
 
 // down closes the host at once, whatever is under way.
-func (w *formerWorld) down() {
+func (w *compatFixture) close() {
 	w.Helper()
 	if w.host == nil {
 		return
@@ -111,14 +113,14 @@ func (w *formerWorld) down() {
 }
 
 // rows reads all work and modules.
-func (w *formerWorld) rows() *formerRows {
+func (w *compatFixture) rows() *compatRows {
 	w.Helper()
 	ctx, all := w.Context(), &store.Filter{Limit: 10_000}
 	view, err := w.db.View(ctx)
 	if err != nil {
 		w.Fatal(err)
 	}
-	r := &formerRows{Now: w.now().UnixMilli(), Messages: map[string]string{}, Children: map[string]string{}}
+	r := &compatRows{Now: w.now().UnixMilli(), Messages: map[string]string{}, Children: map[string]string{}}
 	errs := make([]error, 6)
 	r.Flows, errs[0] = view.Flows(ctx, all)
 	r.Runs, errs[1] = view.Runs(ctx, all)
@@ -138,7 +140,7 @@ func (w *formerWorld) rows() *formerRows {
 	}
 	for _, f := range r.Flows {
 		for _, key := range f.Created {
-			r.Children[key] = childStatus(row(w.T, w.db, key))
+			r.Children[key] = childStatus(getSession(w.T, w.db, key))
 		}
 	}
 	for _, run := range r.Runs {
@@ -165,33 +167,95 @@ func childStatus(s *abi.Session) string {
 }
 
 // formerCall is a call of a tool that can be made again.
-type formerCall struct {
+type compatCall struct {
 	ID     string          `json:"id,omitempty"`
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
 	Caller abi.Caller      `json:"caller"`
 }
 
-func (c *formerCall) host() *host.Call {
+func (c *compatCall) host() *host.Call {
 	return &host.Call{ID: c.ID, Tool: c.Tool, Args: c.Args, Caller: c.Caller}
 }
 
 // formerRead is a call of a tool that reads, and its result.
-type formerRead struct {
-	formerCall
+type compatRead struct {
+	compatCall
 	Result json.RawMessage `json:"result"`
 }
 
 // read makes calls of tools that read, and returns them with their results.
-func (w *formerWorld) read(calls []formerRead) []formerRead {
+func (w *compatFixture) read(calls []compatRead) []compatRead {
 	w.Helper()
-	done := make([]formerRead, len(calls))
+	done := make([]compatRead, len(calls))
 	for i, c := range calls {
 		answer, err := w.host.Call(w.Context(), c.host())
 		if err != nil {
 			w.Fatalf("%s %s: %v", c.Tool, c.Args, err)
 		}
-		done[i] = formerRead{c.formerCall, answer.Result}
+		done[i] = compatRead{c.compatCall, answer.Result}
 	}
 	return done
+}
+
+// formerAgents answer every message in the same words, at once or when they may.
+type compatAgents struct {
+	mu      sync.Mutex
+	turns   map[string]int           // so far, by session
+	hang    map[string]int           // from which turn of a session on nothing is answered
+	release map[string]chan struct{} // in which sessions the first turn waits
+}
+
+func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	hangs, let := a.count(t)
+	if let != nil {
+		<-let
+	}
+	switch {
+	case hangs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case strings.HasPrefix(t.SessionKey, "agent:main:asks"):
+		return &runner.Outcome{Text: "REPLY_SKIP"}, nil
+	case t.SessionKey == "agent:ops:fails":
+		return nil, errors.New("the model is overloaded")
+	}
+	in, out := int64(900), int64(300)
+	return &runner.Outcome{Text: "an answer of " + t.AgentID + " ✓", Model: "small", Usage: &abi.Usage{Input: &in, Output: &out}}, nil
+}
+
+// count counts a turn. A child's task may say from which of its turns on it hangs.
+func (a *compatAgents) count(t *runner.Turn) (hangs bool, let chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.turns == nil { // of a world in which all agents answer
+		return false, nil
+	}
+	var from int
+	if n, _ := fmt.Sscanf(t.Message, "hang from turn %d", &from); n == 1 {
+		a.hang[t.SessionKey] = from
+	}
+	a.turns[t.SessionKey]++
+	n := a.turns[t.SessionKey]
+	from = a.hang[t.SessionKey]
+	if n == 1 {
+		let = a.release[t.SessionKey]
+	}
+	return from != 0 && n >= from, let
+}
+
+// formerSink keeps what it gets. While it is troubled, two channels fail.
+type compatSink struct {
+	captureSink
+	failing bool
+}
+
+func (s *compatSink) Post(ctx context.Context, m *sink.Message) error {
+	switch {
+	case s.failing && m.Channel == "slack":
+		return &sink.Permanent{Err: errors.New("channel_not_found")}
+	case s.failing && m.Channel == "discord":
+		return errors.New("503 Service Unavailable")
+	}
+	return s.captureSink.Post(ctx, m)
 }

@@ -31,10 +31,10 @@ func (f *fullStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 // A store without room takes nothing and says so; with room again the same
 // requests are accepted, once.
-func TestFullStore(t *testing.T) {
+func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	db := &fullStore{DB: stocked(t, file(t))}
-	h := alive(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
+	db := &fullStore{DB: openTestDB(t, dbPath(t))}
+	h := startHost(t, db, openSettings, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
 	tries := map[string]func() error{
 		"sessions_send": func() error {
 			_, err := h.Call(t.Context(), &host.Call{
@@ -71,7 +71,7 @@ func TestFullStore(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"agent:main:b", "agent:main:c", "agent:main:d"} {
-		if n := count(t, h, key); n != 1 {
+		if n := countRuns(t, h, key); n != 1 {
 			t.Errorf("%s has had %d runs, want one", key, n)
 		}
 	}
