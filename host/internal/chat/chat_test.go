@@ -20,8 +20,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// fixture is a Service over a database of its own. Its clock stands still until
-// the test moves it, and its ids count.
+// fixture is a Service with its own database. Only the test advances its clock, and
+// its ids are numbered.
 type fixture struct {
 	*chat.Service
 	t      *testing.T
@@ -92,8 +92,8 @@ func (f *fixture) session(key string) (s *abi.Session) {
 	return s
 }
 
-// runs returns all stored runs, newest first, and checks that each is due that has
-// not ended.
+// runs returns all stored runs, newest first, and checks that each run that has not
+// ended is due.
 func (f *fixture) runs() (runs []*store.Run) {
 	f.t.Helper()
 	f.view(func(v store.View) {
@@ -130,7 +130,7 @@ func (f *fixture) put(sessions ...*abi.Session) {
 	}
 }
 
-// sent sends a message that is accepted.
+// mustSend sends a message, which must be accepted.
 func (f *fixture) mustSend(m *chat.Message) *chat.Accepted {
 	f.t.Helper()
 	a, err := f.Send(f.t.Context(), m)
@@ -140,7 +140,7 @@ func (f *fixture) mustSend(m *chat.Message) *chat.Accepted {
 	return a
 }
 
-// refused checks that nothing was written by what failed with err.
+// expectError checks an error's code and text.
 func (f *fixture) expectError(err error, code abi.Code, text string) {
 	f.t.Helper()
 	var e *abi.Error
@@ -191,7 +191,7 @@ func TestSendMakesSessionAndRun(t *testing.T) {
 	if runs := f.runs(); len(runs) != 2 || runs[0].Message != "again" || !runs[0].Deliver {
 		t.Errorf("runs %+v", runs)
 	}
-	// A clock that went back does not make it older.
+	// A clock that goes back does not make the session older.
 	f.now = start
 	f.mustSend(&chat.Message{SessionKey: "main", Text: "back"})
 	if got := f.session("agent:main:main").UpdatedAt; got != start+1000 {
@@ -229,7 +229,7 @@ func TestArchived(t *testing.T) {
 	}
 }
 
-// S8.3: a refused message leaves nothing, not even what it says of its origin.
+// S8.3: a refused message writes nothing, not even its origin.
 func TestPolicy(t *testing.T) {
 	f := newFixture(t, `{session: {sendPolicy: {rules: [{match: {channel: "discord"}, action: "deny"}]}}}`)
 	from := abi.Target{Channel: "discord", To: "1"}
@@ -252,8 +252,8 @@ func TestPolicy(t *testing.T) {
 	f.expectError(err, abi.Forbidden, `the session's own sendPolicy is "deny"`)
 }
 
-// Requests with the same id are one, whoever comes first, and whatever has
-// happened to the session since.
+// Requests with the same id are one request, also if they are concurrent or the session
+// has changed since.
 func TestRequestID(t *testing.T) {
 	f := newFixture(t, `{}`)
 	m := chat.Message{SessionKey: "main", Text: "x", Target: abi.Target{Channel: "telegram", To: "1"}, RequestID: "r1"}
@@ -313,7 +313,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// A store that fails is no verdict on the message.
+// An error of the store is not an *abi.Error about the message.
 func TestStoreError(t *testing.T) {
 	f := newFixture(t, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())

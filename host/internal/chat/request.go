@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// request is a message with everything about it checked that needs no store.
+// request is a message that passed all checks that need no store.
 type request struct {
 	method  string
 	key     string // canonical
@@ -22,8 +22,8 @@ type request struct {
 	from    string
 	target  abi.Target
 	deliver bool
-	id      string   // empty: it has none
-	command *command // nil: it is ordinary text
+	id      string   // may be empty
+	command *command // nil: ordinary text
 }
 
 func newRequest(c *config.Config, method, key, text, id string) (*request, error) {
@@ -39,7 +39,7 @@ func newRequest(c *config.Config, method, key, text, id string) (*request, error
 		return nil, invalid("the message is blank; write what the agent is to read")
 	}
 	if len(r.text) > abi.MaxText {
-		return nil, invalid("the message is %d bytes long; at most %d are taken", len(r.text), abi.MaxText)
+		return nil, invalid("the message is %d bytes long; at most %d are accepted", len(r.text), abi.MaxText)
 	}
 	r.id, err = checkID("the request id", id)
 	return r, err
@@ -56,13 +56,12 @@ func resolve(c *config.Config, text string) (key, agentID string, err error) {
 		return "", "", invalid("sessionKey %q %v", truncate(text), err)
 	}
 	if agentID, _, _ = sessionkey.Split(key); agentID == "" {
-		agentID = keys.Agent() // of the one session (S1.3)
+		agentID = keys.Agent() // the session "global" (S1.3) belongs to the default agent
 	}
 	return key, agentID, nil
 }
 
-// word trims a text that people do not read: an id or an address. It may be
-// empty.
+// checkID trims and checks an id or address. It may be empty.
 func checkID(name, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -74,8 +73,8 @@ func checkID(name, text string) (string, error) {
 	return text, nil
 }
 
-// sender checks the id of who wrote. A blank one must not pass for the operator,
-// who has none.
+// sender checks the sender's id. A blank id must not pass for the operator, whose id is
+// empty.
 func sender(from string) (string, error) {
 	if from != "" && strings.TrimSpace(from) == "" {
 		return "", invalid("from is blank; give the sender's id, or leave it out when the operator writes")
@@ -83,7 +82,7 @@ func sender(from string) (string, error) {
 	return checkID("from", from)
 }
 
-// earlier returns what became of the same request when it came before, or nil.
+// previous returns the answer to an earlier request with the same id, or nil.
 func (r *request) previous(tx store.Tx) (*Accepted, error) {
 	if r.id == "" {
 		return nil, nil
@@ -101,12 +100,12 @@ func (r *request) previous(tx store.Tx) (*Accepted, error) {
 	return &Accepted{RunID: run.ID, Status: StatusAccepted}, nil
 }
 
-// callKey names the request. Only the operator's clients make any.
+// callKey returns the request's key. All requests have the operator's scope.
 func (r *request) callKey() store.CallKey {
 	return store.CallKey{Scope: store.ScopeOf(&abi.Caller{Operator: true}), ID: r.id}
 }
 
-// digest tells requests of the same id apart.
+// digest identifies the content of a request, to detect different requests with one id.
 func (r *request) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t", r.method, r.key, r.text, r.from,
 		[]string{r.target.Channel, r.target.To, r.target.AccountID, r.target.ThreadID}, r.deliver))
@@ -126,8 +125,8 @@ func (r *request) run(id string, now int64) *store.Run {
 	return run
 }
 
-// done is the record of a command that came with an id, so that the same request
-// does not change the session again. No agent had a part in it: it has no group.
+// commandRun returns the record of a command with an id, so that a repetition does not
+// change the session again. It has no group because no agent executed it.
 func (r *request) commandRun(id string, now int64) *store.Run {
 	run := r.run(id, now)
 	run.Group, run.Deliver = "", false
@@ -139,7 +138,7 @@ func invalid(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
 }
 
-// shorten keeps texts of others short in messages.
+// truncate bounds untrusted texts in error messages.
 func truncate(s string) string {
 	const most = 80
 	if len(s) <= most {

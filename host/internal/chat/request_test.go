@@ -73,6 +73,6 @@ func TestLongestMessage(t *testing.T) {
 	f := newFixture(t, `{}`)
 	f.mustSend(&chat.Message{SessionKey: "main", Text: strings.Repeat("x", abi.MaxText)})
 	if got := len(f.runs()[0].Message); got != abi.MaxText {
-		t.Errorf("stored are %d bytes", got)
+		t.Errorf("stored %d bytes, want %d", got, abi.MaxText)
 	}
 }

@@ -25,13 +25,13 @@ func TestShorten(t *testing.T) {
 		cut             []abi.Cut
 	}{
 		{"small", `{"role":"user"}`, `{"role":"user"}`, nil},
-		{"at the bound, not looked at", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
+		{"at the bound, not scanned", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
 		{"string of 64 KiB", `{"a":"` + text(64*kib) + `"}`, `{"a":"` + text(64*kib) + `"}`, nil},
 		{"one byte more", `{"a":"` + text(64*kib+1) + `"}`, `{"a":"` + text(64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"rune across the cut", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 2}}},
-		{"rune up to the cut", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair across the cut", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair up to the cut", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"rune across the limit", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 2}}},
+		{"rune up to the limit", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair across the limit", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair up to the limit", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes that decode to 64 KiB", `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, nil},
 		{"escapes", `{"a":"` + strings.Repeat(`\"`, 64*kib) + `\\"}`, `{"a":"` + strings.Repeat(`\"`, 64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes of one, two and three bytes", `{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 12*kib) + `"}`,
@@ -49,7 +49,7 @@ func TestShorten(t *testing.T) {
 			`{"timestamp":"2026-01-01T00:00:00Z"}`, []abi.Cut{{Bytes: 2048*kib + 42}}},
 		{"long role", `{"role":"` + text(200) + `","timestamp":{},"a":[` + strings.Repeat(`0,`, 1024*kib) + `0]}`,
 			`{}`, []abi.Cut{{Bytes: 2048*kib + 234}}},
-		// The cuts' paths count too: here they would take 250 times 8 KiB.
+		// The paths of the truncations count too: here they would take 250 times 8 KiB.
 		{"long paths", `{"` + text(8*kib) + `":[` + strings.Repeat(`"`+text(70*kib)+`",`, 250) + `0]}`,
 			`{}`, []abi.Cut{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
 	} {
@@ -59,7 +59,7 @@ func TestShorten(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", abbreviate(short), abbreviate([]byte(c.want)))
 			}
 			if diff := cmp.Diff(c.cut, cut); diff != "" {
-				t.Errorf("cuts (-want +got):\n%s", diff)
+				t.Errorf("truncations (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -80,8 +80,8 @@ func abbreviate(doc []byte) string {
 	return string(doc[:100]) + "…" + string(doc[len(doc)-100:]) + " (" + strconv.Itoa(len(doc)) + " bytes)"
 }
 
-// TestShortenBroken gives Shorten what no store should hold: it must end, and
-// answer with strict JSON where it cuts.
+// TestShortenBroken passes invalid messages to Shorten: it must end, and return strict
+// JSON if it truncates.
 func TestShortenBroken(t *testing.T) {
 	filler := strings.Repeat("x", 70*kib)
 	for _, doc := range []string{
@@ -95,10 +95,10 @@ func TestShortenBroken(t *testing.T) {
 	}
 }
 
-// little are bounds that small documents reach.
+// smallBounds are bounds that small documents exceed.
 var smallBounds = bounds{whole: 20, strings: []int{16, 8, 4}, message: 120}
 
-// value generates JSON with strings of many kinds.
+// value generates JSON with many kinds of strings.
 func value(depth int) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		kinds := 3
@@ -157,17 +157,17 @@ func FuzzShorten(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		smallBounds.shorten(raw) // ends, whatever it is given
+		smallBounds.shorten(raw) // must end for any input
 		if doc, _, err := Normalize(raw); err == nil {
 			checkShortened(t, &smallBounds, doc)
 		}
 	})
 }
 
-// fataler is *testing.T and *rapid.T.
+// fataler is implemented by *testing.T and *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 
-// checkShortened shortens doc and compares the outcome with the decoded whole.
+// checkShortened shortens doc and compares the result with the decoded document.
 func checkShortened(t fataler, b *bounds, doc []byte) {
 	short, cut := b.shorten(doc)
 	if err := jsonstrict.Check(short); err != nil {
@@ -175,7 +175,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 	}
 	if len(cut) == 0 {
 		if !bytes.Equal(short, doc) || len(doc) > max(b.whole, b.message) {
-			t.Fatalf("%s became %s without a cut", doc, short)
+			t.Fatalf("%s became %s without a truncation", doc, short)
 		}
 		if len(doc) > b.whole {
 			checkLongest(t, decode(t, doc), b.strings[0])
@@ -189,7 +189,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 	m := abi.Message{JSON: short, Cut: cut}
 	bare := abi.Message{JSON: []byte{}}
 	if n := len(m.AppendJSON(nil)) - len(bare.AppendJSON(nil)); n > b.message {
-		t.Fatalf("%s became %s with %d cuts, %d bytes", doc, short, len(cut), n)
+		t.Fatalf("%s became %s with %d truncations, %d bytes", doc, short, len(cut), n)
 	}
 	before, after := decode(t, doc), decode(t, short)
 	checkLongest(t, after, b.strings[0])
@@ -199,15 +199,15 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 		if !ok || !ok2 || !strings.HasPrefix(whole, part) || int64(len(whole)) != c.Bytes || !utf8.ValidString(part) {
 			t.Fatalf("%s became %s: cut %+v of %q gave %q", doc, short, c, whole, part)
 		}
-		kept := false // the longest beginning within one of the limits
+		kept := false // part is the longest prefix within one of the limits
 		for _, limit := range b.strings {
 			_, next := utf8.DecodeRuneInString(whole[len(part):])
 			kept = kept || len(part) <= limit && len(part)+next > limit && len(whole) > limit
 		}
 		if !kept {
-			t.Fatalf("%q was cut to %q", whole, part)
+			t.Fatalf("%q was truncated to %q", whole, part)
 		}
-		set(before, c.Path, part) // so that only what is named differs
+		set(before, c.Path, part) // so that only other values can differ
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Fatalf("%s became %s:\n%s", doc, short, diff)
@@ -236,7 +236,7 @@ func decode(t fataler, doc []byte) any {
 	return v
 }
 
-// longest fails if v has a string value over limit.
+// checkLongest fails if v has a string value over limit.
 func checkLongest(t fataler, v any, limit int) {
 	switch v := v.(type) {
 	case string:

@@ -15,8 +15,8 @@ var (
 	topics   = []string{"builds", "incidents", "travel", "garden", "invoices", "reading list", "home network", "thesis", "music", "support queue"}
 )
 
-// session makes the i-th ordinary session. The first are those of which there
-// are few; they spread over the order of lists like all others.
+// session generates the i-th ordinary session. The first ones have the rare properties;
+// in lists they are spread among all others.
 func (g *generator) session(i int) abi.Session {
 	r := g.random(i)
 	s := abi.Session{
@@ -61,8 +61,8 @@ func (g *generator) session(i int) abi.Session {
 	return s
 }
 
-// finish sets what every session has. Those that are recent are the labelled
-// ones; every second session is archived, but for those of which there are few.
+// finish sets the fields that every session has. The sessions with RareLabel are the
+// recent ones. Every second session without a rare property is archived.
 func (g *generator) finish(s *abi.Session, r *rand.Rand, i int) {
 	s.Kind = sessionkey.Kind(s.Key)
 	s.SessionID = uuid(r)
@@ -76,7 +76,7 @@ func (g *generator) finish(s *abi.Session, r *rand.Rand, i int) {
 	}
 }
 
-// specialSession makes the session of the long or of the large transcript.
+// specialSession generates the session of the long or the large transcript.
 func (g *generator) specialSession(key string) abi.Session {
 	s := abi.Session{Key: key, AgentID: "main", Model: "large", TotalTokens: int64Ptr(190_000)}
 	group(&s, "discord", 0, "archive")

@@ -9,23 +9,23 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// script writes a transcript: questions and answers, with tools in between.
+// transcript generates a transcript: questions and answers with tool calls in between.
 type transcript struct {
 	session abi.Session
 	random  *rand.Rand
 	texts   writer
-	left    int // messages to come, or
-	bytes   int // bytes to come, of a large transcript
+	left    int // remaining messages, or
+	bytes   int // remaining bytes of a large transcript
 	large   bool
 	n       int
-	pending string // id of the tool call that waits for its result, or empty
+	pending string // id of the tool call without a result, or empty
 }
 
 func newTranscript(r *rand.Rand, s abi.Session, messages, bytes int) *transcript {
 	return &transcript{session: s, random: r, texts: writer{r}, left: messages, bytes: bytes, large: bytes > 0}
 }
 
-// next returns the next message, which is valid until the one after.
+// next returns the next message, which is valid until the following call.
 func (s *transcript) next() (*store.Message, bool) {
 	if s.left <= 0 && s.bytes <= 0 {
 		return nil, false
@@ -105,8 +105,8 @@ func (s *transcript) toolResult(at int64) []byte {
 	return o.Close()
 }
 
-// resultWords is the most words of a tool result: in a large transcript, up to
-// some 200 kB of them, and now and then over a megabyte.
+// resultWords returns the maximum number of words of a tool result. In a large
+// transcript these are up to about 200 kB, occasionally over a megabyte.
 func (s *transcript) resultWords() int {
 	switch {
 	case !s.large:
