@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// The channel refuses an announce for good. The flow says so, and when the channel
-// takes it, it can be sent again (S10.3).
+// The channel refuses an announce permanently. The flow's status shows that, and the
+// operator can resend the delivery later (S10.3).
 func TestRefusedAnnounce(t *testing.T) {
 	t.Parallel()
 	db, w := openTestDB(t, dbPath(t)), &captureSink{refuse: "chat not found"}
@@ -26,7 +26,7 @@ func TestRefusedAnnounce(t *testing.T) {
 	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
 	const child = "kept 60 min; announce queued: "
 	if got := awaitStatus(t, h, s.flow); got != child+"failed: chat not found" {
-		t.Errorf("the flow stands: %s", got)
+		t.Errorf("the flow's status text is %q", got)
 	}
 	failed, err := h.Deliveries(t.Context(), &store.Filter{FlowID: s.flow})
 	if err != nil || len(failed) != 1 || failed[0].Status != store.DeliveryFailed || failed[0].Attempts != 1 {
@@ -37,19 +37,19 @@ func TestRefusedAnnounce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := awaitStatus(t, h, s.flow); got != child+"delivered" {
-		t.Errorf("then the flow stands: %s", got)
+		t.Errorf("then the flow's status text is %q", got)
 	}
 	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
 		t.Errorf("announced %+v", got)
 	}
 	if err := h.ResendDelivery(t.Context(), failed[0].ID); !errors.Is(err, abi.Conflict) {
-		t.Errorf("sent again when it was delivered: %v", err)
+		t.Errorf("resent after it was delivered: %v", err)
 	}
 }
 
-// The parent is archived while its child is at work: there is nobody to tell. The
-// result is stored, that is recorded, and the child is kept although it was to be
-// deleted (S5.6).
+// The parent is archived while its child runs, so the child cannot report. The result
+// is stored, the flow records that, and the child is kept although it was to be deleted
+// (S5.6).
 func TestParentArchivedDuringRun(t *testing.T) {
 	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
@@ -67,7 +67,7 @@ func TestParentArchivedDuringRun(t *testing.T) {
 			}
 			close(let)
 			if got := awaitStatus(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
-				t.Errorf("the flow stands: %s", got)
+				t.Errorf("the flow's status text is %q", got)
 			}
 			if posts := w.take(); len(posts) > 0 {
 				t.Errorf("posted: %q", posts)
@@ -86,9 +86,9 @@ func TestParentArchivedDuringRun(t *testing.T) {
 	}
 }
 
-// An agent spawns again each time a child reports to it. The chain of reports ends
-// where one is as long as it may be: the spawn is forbidden, the agent is told, and
-// everything comes to rest (S5.6).
+// An agent spawns a child in response to each report. At the maximum length of the
+// chain, the spawn is forbidden with a text for the agent, and all flows become idle
+// (S5.6).
 func TestReportChainLimit(t *testing.T) {
 	t.Parallel()
 	const longest = 8
@@ -112,7 +112,7 @@ func TestReportChainLimit(t *testing.T) {
 		}
 	}
 	if got := <-answers; gjson.Get(got, "status").Str != "forbidden" || !strings.Contains(got, "a chain of 8 sends and spawns") {
-		t.Errorf("the spawn after that is answered %s", got)
+		t.Errorf("the spawn beyond the limit is answered %s", got)
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
 	if err != nil || len(flows) != longest {
@@ -120,7 +120,7 @@ func TestReportChainLimit(t *testing.T) {
 	}
 	for i, f := range flows { // newest first
 		if got := awaitStatus(t, h, f.ID); !strings.HasSuffix(got, "reported; the requester answered, and has no channel") {
-			t.Errorf("flow %d stands: %s", i, got)
+			t.Errorf("flow %d: the status text is %q", i, got)
 		}
 	}
 	runs, err := h.Runs(t.Context(), &store.Filter{Limit: 1000})
@@ -141,7 +141,7 @@ func TestReportChainLimit(t *testing.T) {
 	}
 }
 
-// A task as long as one may be reaches the child whole (S5.1).
+// A task of the maximum length reaches the child completely (S5.1).
 func TestLongestTask(t *testing.T) {
 	t.Parallel()
 	db, w, tasks := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 1)
@@ -164,8 +164,8 @@ func TestLongestTask(t *testing.T) {
 	}
 }
 
-// An answer as long as one may be is announced up to where there is room, with a
-// mark where it was cut, whoever says it: the child's own run, or its announce.
+// An answer of the maximum length, from the child's own run or its announce run, is
+// announced truncated and with a note that it is.
 func TestLongestAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcdeé", abi.MaxText/17) // 17 bytes
@@ -173,10 +173,10 @@ func TestLongestAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, own, announce string }{
 		{"the child's own", long, ""},
 		{"its announce", "short", "Result: " + long[len("Result: "):]},
-		{"more than a sandbox holds", strings.Repeat("0123456789\nabcde", 1<<20), ""},
+		{"more than the guest's memory", strings.Repeat("0123456789\nabcde", 1<<20), ""},
 		{"quotes, which take twice as much in JSON", strings.Repeat(`"`, abi.MaxText), ""},
 		{"control characters, which take six times as much", strings.Repeat("\x01", abi.MaxText/4), ""},
-		{"lines of nothing else", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
+		{"only short lines", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
 		{"lines with a colon", "short", "x" + strings.Repeat("\na:", abi.MaxText/3-1)},
 		{"lines that begin with a word of status", "short", "Result: x" + strings.Repeat("\nstatus: a", abi.MaxText/10-1)},
 	} {
@@ -191,7 +191,7 @@ func TestLongestAnswer(t *testing.T) {
 			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), `{"task":"write"}`)
 			if got := awaitStatus(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
-				t.Errorf("the flow stands: %s", got)
+				t.Errorf("the flow's status text is %q", got)
 			}
 			got := w.onlyReport(t, "agent:main:p")
 			text, cut := strings.CutSuffix(got.result, "\n…(truncated)…")
@@ -200,10 +200,10 @@ func TestLongestAnswer(t *testing.T) {
 				whole = tt.own
 			}
 			if !strings.HasPrefix(whole, text) || cut != (len(text) < len(whole)) || cut && len(text) < abi.MaxText-65<<10 {
-				t.Errorf("announced %d bytes of %d, cut %t, … %q", len(text), len(whole), cut, got.result[len(got.result)-20:])
+				t.Errorf("announced %d bytes of %d, truncated %t, … %q", len(text), len(whole), cut, got.result[len(got.result)-20:])
 			}
 			if r, err := h.Run(t.Context(), s.run); err != nil || r.Reply != tt.own {
-				t.Errorf("the run has kept %d bytes of %d, %v", len(r.Reply), len(tt.own), err)
+				t.Errorf("the run has stored %d bytes of %d, %v", len(r.Reply), len(tt.own), err)
 			}
 		})
 	}

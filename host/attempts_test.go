@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// An attempt whose run another worker has claimed, while a tool of it was in its
-// first step, changes nothing (S10.2).
+// An attempt whose run another worker claims during the first step of a tool call
+// changes nothing (S10.2).
 func TestLostAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
 	db := openTestDB(t, dbPath(t))
@@ -41,18 +41,18 @@ func TestLostAttemptChangesNothing(t *testing.T) {
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
 	if err != nil || len(flows) != 0 {
-		t.Errorf("it left %d flows, %v", len(flows), err)
+		t.Errorf("the attempt left %d flows, %v", len(flows), err)
 	}
 }
 
-// steal takes over the only run, as another worker does.
+// claimRun claims the only run for another worker.
 func claimRun(t *testing.T, db store.Durable) {
 	err := db.Update(t.Context(), func(tx store.Tx) error {
 		now := time.Now().UnixMilli()
-		if _, err := tx.Lease("thief", now+60_000); err != nil {
+		if _, err := tx.Lease("other", now+60_000); err != nil {
 			return err
 		}
-		if err := tx.TakeOver("thief"); err != nil {
+		if err := tx.TakeOver("other"); err != nil {
 			return err
 		}
 		view, err := db.View(t.Context())
@@ -64,7 +64,7 @@ func claimRun(t *testing.T, db store.Durable) {
 		if err != nil {
 			return err
 		}
-		fence, err := tx.Claim(store.KindRun, due[0].ID, "thief", now)
+		fence, err := tx.Claim(store.KindRun, due[0].ID, "other", now)
 		if err == nil && fence == 0 {
 			err = errors.New("the run cannot be claimed")
 		}
@@ -75,8 +75,8 @@ func claimRun(t *testing.T, db store.Durable) {
 	}
 }
 
-// The end of the host is no answer to an agent that waits in a tool: the next host
-// tries its run again, and that attempt gets the answer (S4.8).
+// Closing the host does not answer an agent that waits in a tool call: the next host
+// retries the run, and that attempt gets the answer (S4.8).
 func TestCloseWhileAgentWaits(t *testing.T) {
 	t.Parallel()
 	waits, heard := make(chan struct{}), make(chan struct{})

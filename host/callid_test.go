@@ -20,7 +20,7 @@ func TestCheckCallID(t *testing.T) {
 	}
 }
 
-// Every way in is held to the rule, an embedder's too.
+// The rule applies to every entry point, also to an embedder's calls.
 func TestCallIDsAreBounded(t *testing.T) {
 	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, nil)
 	long := strings.Repeat("x", 257)

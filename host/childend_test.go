@@ -19,7 +19,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// grip is where processes hold on that do not end by themselves.
+// listenForProcesses returns a listener to which processes connect for as long as they run.
 func listenForProcesses(t *testing.T) *net.TCPListener {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -33,15 +33,15 @@ func listenForProcesses(t *testing.T) *net.TCPListener {
 	return l
 }
 
-// processes waits until so many processes hold on, and returns what waits until all
-// of them are gone.
+// acceptProcesses waits for n processes to connect and returns a function that waits
+// until they have ended.
 func acceptProcesses(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 	t.Helper()
 	conns := make([]net.Conn, n)
 	for i := range conns {
 		var err error
 		if conns[i], err = l.Accept(); err != nil {
-			t.Fatalf("process %d of %d does not come: %v", i+1, n, err)
+			t.Fatalf("process %d of %d did not connect: %v", i+1, n, err)
 		}
 	}
 	return func() {
@@ -51,15 +51,15 @@ func acceptProcesses(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 				t.Error(err)
 			}
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("a process is still there")
+				t.Error("a process still runs")
 			}
 			conn.Close()
 		}
 	}
 }
 
-// programs are settings in which the agent ops is a program that does not end by
-// itself and holds on to l.
+// programSettings returns settings in which the agent ops is a program that connects
+// to l and never ends by itself.
 func programSettings(t *testing.T, l *net.TCPListener) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -70,16 +70,16 @@ func programSettings(t *testing.T, l *net.TCPListener) string {
 	  defaults: { subagents: { allowAgents: ["*"] } },
 	  list: [
 	    { id: "main", default: true },
-	    { id: "ops", runner: { kind: "command", argv: [%q, "stubborn", %q], env: { GORACE: "atexit_sleep_ms=0" } } },
+	    { id: "ops", runner: { kind: "command", argv: [%q, "never-end", %q], env: { GORACE: "atexit_sleep_ms=0" } } },
 	  ],
 	} }`, self, l.Addr().String())
 }
 
-// configured lets the settings say what the agents are.
+// useConfiguredRunners makes the host use the runners of the settings.
 func useConfiguredRunners(o *host.Options) { o.Runners = nil }
 
-// status looks how a child is shown once it has reported: in the store, in a tree and
-// in a list. Its announce does not make it one that has done its work.
+// checkStatus checks a child's status after its report: in the store, in the tree and
+// in the list. A successful announce must not change it to "done".
 func checkStatus(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
 	t.Helper()
 	if got := getSession(t, db, s.child); got.Status != want {
@@ -103,8 +103,8 @@ func checkStatus(t *testing.T, h *host.Host, db store.Store, parent string, s sp
 	}
 }
 
-// A child that takes longer than its spawn allows is ended with all that it has
-// started, and announced as that (S5.1, S5.5).
+// A child that exceeds its time limit is ended with all its processes, and announced
+// with the status "timeout" (S5.1, S5.5).
 func TestProgramTimeout(t *testing.T) {
 	t.Parallel()
 	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
@@ -113,7 +113,7 @@ func TestProgramTimeout(t *testing.T) {
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops","runTimeoutSeconds":5}`)
 	acceptProcesses(t, l, 2)()
 	if got := awaitStatus(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
-		t.Errorf("the flow stands: %s", got)
+		t.Errorf("the flow's status text is %q", got)
 	}
 	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "timeout" || got.result != "this far" || got.notes != "it was cut off (the run took longer than its limit of 5s)" {
@@ -122,7 +122,7 @@ func TestProgramTimeout(t *testing.T) {
 	checkStatus(t, h, db, "agent:main:p", s, abi.RunTimeout)
 }
 
-// The same of a child that the operator kills.
+// The same for a child that the operator aborts.
 func TestAbortProgram(t *testing.T) {
 	t.Parallel()
 	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
@@ -143,8 +143,8 @@ func TestAbortProgram(t *testing.T) {
 	checkStatus(t, h, db, "agent:main:p", s, abi.RunKilled)
 }
 
-// A child that is killed before it has begun never begins, and is announced too,
-// although all places for children are taken.
+// A child that is aborted before it has begun never begins. It is announced too,
+// although all slots for children are in use.
 func TestAbortQueuedChild(t *testing.T) {
 	t.Parallel()
 	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 2)
@@ -176,12 +176,12 @@ func TestAbortQueuedChild(t *testing.T) {
 		t.Errorf("announced %+v", got)
 	}
 	if len(began) != 0 {
-		t.Error("the killed child has begun")
+		t.Error("the aborted child has begun")
 	}
 }
 
-// A host is cut off while a child runs. The next one on this store lets it run again
-// and announces it, once (S5.8, S10.2).
+// A host is closed while a child runs. The next host on the store runs it again and
+// announces it once (S5.8, S10.2).
 func TestChildResumesOnNextHost(t *testing.T) {
 	t.Parallel()
 	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan int, 2)
@@ -206,12 +206,12 @@ func TestChildResumesOnNextHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if posts := w.take(); len(posts) > 0 {
-		t.Fatalf("announced before it has ended: %q", posts)
+		t.Fatalf("announced before the child has ended: %q", posts)
 	}
 
 	next := startHost(t, db, `{}`, act, w.install)
 	if n := <-began; n != 2 {
-		t.Errorf("the next host makes attempt %d", n)
+		t.Errorf("the next host made attempt %d, want 2", n)
 	}
 	awaitStatus(t, next, s.flow)
 	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "at last" {

@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// children are the sessions of parents, which withChildren stores: one is a child by
-// its key, the other by what is recorded of it.
+// childKeys are the child sessions that openDBWithChildren stores: one is a child by
+// its key, the other by its field SpawnedBy.
 var childKeys = []string{"agent:main:subagent:1", "agent:main:spawned"}
 
 func openDBWithChildren(t *testing.T) *sqlite.DB {
@@ -37,7 +37,7 @@ func openDBWithChildren(t *testing.T) *sqlite.DB {
 	return db
 }
 
-// toolsOfChildren are settings under which children have these tools.
+// childToolSettings returns settings that allow and deny children these tools.
 func childToolSettings(allow, deny string) string {
 	return fmt.Sprintf(`{tools: {sessions: {visibility: "agent"}, subagents: {tools: {allow: [%s], deny: [%s]}}}}`, allow, deny)
 }
@@ -51,11 +51,11 @@ func configure(t *testing.T, h *host.Host, settings string) {
 	h.Configure(c)
 }
 
-// offers returns the names of the tools that a turn has, and how the calls of the
-// plugin's tools end: as "ok", or by the setting that forbids.
+// toolOutcomes returns the names of a turn's tools and the outcomes of calls to the
+// plugin's tools: "ok", or the kind of setting that forbids the call.
 func toolOutcomes(ctx context.Context, turn *runner.Turn) (string, error) {
 	if turn.Tools == nil {
-		return "nothing", nil
+		return "no tools", nil
 	}
 	var said []string
 	for _, tool := range turn.Tools.List() {
@@ -79,7 +79,7 @@ func toolOutcomes(ctx context.Context, turn *runner.Turn) (string, error) {
 		case strings.Contains(failure, "tools.subagents.tools.deny"):
 			how = "denied"
 		case strings.Contains(failure, "tools.subagents.tools.allow"):
-			how = "withheld"
+			how = "unlisted"
 		case failure != "":
 			how = failure
 		}
@@ -88,8 +88,8 @@ func toolOutcomes(ctx context.Context, turn *runner.Turn) (string, error) {
 	return strings.Join(said, " "), nil
 }
 
-// The agent of a child is offered what the settings leave it, whichever way its
-// message came in, and nothing else is answered (S5.4).
+// A child's agent gets only the tools that the settings allow, and calls to others are
+// refused, regardless of how its message was sent (S5.4).
 func TestChildTools(t *testing.T) {
 	t.Parallel()
 	const all = "sessions_list sessions_history agents_list sessions_send"
@@ -101,13 +101,13 @@ func TestChildTools(t *testing.T) {
 	})
 	sent := 0
 	for _, c := range []struct{ allow, deny, want string }{
-		{``, ``, "nothing"},
-		{`"sessions_list"`, ``, "sessions_list | ok withheld withheld withheld"},
-		{`"sessions_send"`, ``, "sessions_send | withheld withheld ok withheld"},
+		{``, ``, "no tools"},
+		{`"sessions_list"`, ``, "sessions_list | ok unlisted unlisted unlisted"},
+		{`"sessions_send"`, ``, "sessions_send | unlisted unlisted ok unlisted"},
 		{`"*"`, ``, all + " | ok ok ok ok"},
 		{`"*"`, `"sessions_*"`, "agents_list | denied denied denied ok"},
-		{`"sessions_list", "agents_list"`, `"agents_list"`, "sessions_list | ok withheld withheld denied"},
-		{`"*"`, `"*"`, "nothing"},
+		{`"sessions_list", "agents_list"`, `"agents_list"`, "sessions_list | ok unlisted unlisted denied"},
+		{`"*"`, `"*"`, "no tools"},
 	} {
 		configure(t, h, childToolSettings(c.allow, c.deny))
 		for _, key := range childKeys {
@@ -122,8 +122,8 @@ func TestChildTools(t *testing.T) {
 				t.Errorf("allow %s deny %s: %s by /v1/chat/send: %s; want %s", c.allow, c.deny, key, got, c.want)
 			}
 		}
-		if got := awaitReply(t, h, startRun(t, h, "agent:main:a", "no child")); got != all+" sessions_spawn | ok ok ok ok" {
-			t.Errorf("allow %s deny %s: who is no child: %s", c.allow, c.deny, got)
+		if got := awaitReply(t, h, startRun(t, h, "agent:main:a", "not a child")); got != all+" sessions_spawn | ok ok ok ok" {
+			t.Errorf("allow %s deny %s: a session that is not a child: %s", c.allow, c.deny, got)
 		}
 		if strings.Contains(c.want, abi.ToolSend) {
 			sent += 2
@@ -135,23 +135,23 @@ func TestChildTools(t *testing.T) {
 	}
 }
 
-// A refusal leaves nothing: the call's id is free when the settings allow the call.
+// A refused call stores nothing: its id is free when the settings later allow the call.
 func TestRefusedCallStoresNothing(t *testing.T) {
 	t.Parallel()
-	tokens, goOn := make(chan string), make(chan struct{})
+	tokens, resume := make(chan string), make(chan struct{})
 	h := startHost(t, openDBWithChildren(t), childToolSettings(`"sessions_list"`, ``), func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
 			return "REPLY_SKIP", nil
 		}
 		_, token := turn.Tools.Access()
 		tokens <- token
-		<-goOn
+		<-resume
 		return "done", nil
 	}, func(o *host.Options) { o.URL = func() string { return "http://127.0.0.1:1" } })
 	id := startRun(t, h, childKeys[0], "begin")
 	caller, ok := h.Identify(<-tokens)
 	if !ok || caller.Depth != 1 || caller.RunID != id {
-		t.Fatalf("the run's token stands for %+v", caller)
+		t.Fatalf("the run's token identifies %+v", caller)
 	}
 	send := func(callID, message string) *host.Answer {
 		t.Helper()
@@ -173,7 +173,7 @@ func TestRefusedCallStoresNothing(t *testing.T) {
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
 	if err != nil || len(flows) != 0 || countRuns(t, h, "agent:main:b") != 0 {
-		t.Errorf("refusals left %d flows, %v", len(flows), err)
+		t.Errorf("refused calls left %d flows, %v", len(flows), err)
 	}
 
 	configure(t, h, childToolSettings(`"sessions_*"`, ``))
@@ -182,12 +182,12 @@ func TestRefusedCallStoresNothing(t *testing.T) {
 			t.Errorf("allowed: %s %+v", got.Result, got)
 		}
 	}
-	close(goOn)
+	close(resume)
 	awaitReply(t, h, id)
 }
 
-// Only runs are restricted: a connection that speaks as a child session is what the
-// operator has configured. ToolsFor says of everybody what Call does.
+// Tool restrictions apply only to a child's runs, not to its own connections. ToolsFor
+// and Call must agree for every caller.
 func TestToolsFor(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, openDBWithChildren(t), childToolSettings(`"sessions_list"`, ``), nil)
@@ -216,7 +216,7 @@ func TestToolsFor(t *testing.T) {
 		t.Errorf("the host has %d tools", got)
 	}
 	if _, err := h.Call(t.Context(), &host.Call{Tool: "no_such_tool", Caller: run}); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
-		t.Errorf("a tool that is not there: %v", err)
+		t.Errorf("an unknown tool: %v", err)
 	}
 }
 

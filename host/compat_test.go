@@ -16,9 +16,9 @@ import (
 
 const compatDir = "../testdata/former"
 
-// TestFormer opens the databases of testdata/former, which former versions wrote. The
-// rows and the results of tools are what they were, and all open work continues and
-// ends as it would have ended under the version that wrote it.
+// TestCompat opens the databases of testdata/former, which earlier versions wrote. Rows
+// and tool results must be unchanged, and all open work must resume and end as under
+// the version that wrote it.
 func TestCompat(t *testing.T) {
 	files, err := filepath.Glob(compatDir + "/*/parley.db.gz")
 	if err != nil || len(files) == 0 {
@@ -43,11 +43,11 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// serving says which module serves a former database.
+// serving is the module that serves an earlier version's database.
 type serving struct {
 	wasm      []byte
-	origin    string // empty: it is built in
-	rephrased bool   // it may word its notes and messages in another way
+	origin    string // empty: built in
+	rephrased bool   // its notes and messages may be worded differently
 }
 
 // withSection returns a module that differs from the given one only in its digest.
@@ -55,8 +55,8 @@ func withSection(module []byte) []byte {
 	return append(slices.Clone(module), 0, 7, 6, 'f', 'o', 'r', 'm', 'e', 'r') // a custom section
 }
 
-// continueFormer opens a copy of a folder's database, compares it with the folder's
-// other files, and brings its work to the end.
+// continueCompat opens a copy of a folder's database, compares it with the folder's
+// other files, and completes its work.
 func continueCompat(t *testing.T, folder string, with serving) {
 	var calls []compatCall
 	var reads []compatRead
@@ -79,8 +79,8 @@ func continueCompat(t *testing.T, folder string, with serving) {
 	})
 }
 
-// end brings all work to the end, with what the operator does for it, and returns the
-// rows and the answers to repeated calls, by flow.
+// end completes all work, including the operator's actions, and returns the rows and
+// the answers to repeated calls, by flow.
 func (w *compatFixture) end(before *compatRows, calls []compatCall) (after *compatRows, answers map[string]string) {
 	w.Helper()
 	if err := w.host.DropFlow(w.Context(), before.flowOfCall(w.T, parkedToDrop).ID); err != nil {
@@ -97,13 +97,13 @@ func (w *compatFixture) end(before *compatRows, calls []compatCall) (after *comp
 	return w.rows(), answers
 }
 
-// pass lets time pass, and what is due by then happen.
+// pass advances time and executes the work that becomes due.
 func (w *compatFixture) pass(d time.Duration) {
 	time.Sleep(d + time.Minute)
 	synctest.Wait()
 }
 
-// repeat makes the calls of the database a second time and returns the answers.
+// repeat repeats the calls of the database and returns the answers.
 func (w *compatFixture) repeat(before *compatRows, calls []compatCall) map[string]string {
 	w.Helper()
 	answers := map[string]string{}
@@ -124,8 +124,8 @@ func (w *compatFixture) repeat(before *compatRows, calls []compatCall) map[strin
 	return answers
 }
 
-// retry lets the parked flow continue. Under the module that served last it has stayed
-// parked; another one has tried it again when it took over.
+// retry resumes the parked flow. It is still parked if the same module serves as
+// before; another module has retried it when it became active.
 func (w *compatFixture) retry(before *compatRows) {
 	w.Helper()
 	f, err := w.host.Flow(w.Context(), before.flowOfCall(w.T, parkedToRetry).ID)
@@ -141,7 +141,7 @@ func (w *compatFixture) retry(before *compatRows) {
 	}
 }
 
-// resend posts the deliveries again that had failed before.
+// resend resends the deliveries that had failed before.
 func (w *compatFixture) resend(before *compatRows) {
 	w.Helper()
 	for _, d := range before.Deliveries {

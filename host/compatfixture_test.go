@@ -23,8 +23,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// formerSettings are what the databases of testdata/former are written and continued
-// with.
+// compatSettings are the settings with which the databases of testdata/former are
+// written and resumed.
 const compatSettings = `{
   session: { agentToAgent: { maxPingPongTurns: 3 } },
   tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
@@ -39,7 +39,7 @@ const compatSettings = `{
 
 const archiveAfter = time.Hour
 
-// formerWorld is a host over a database of testdata/former, in a synctest bubble.
+// compatFixture is a host over a database of testdata/former, in a synctest bubble.
 type compatFixture struct {
 	*testing.T
 	*compatAgents
@@ -47,17 +47,17 @@ type compatFixture struct {
 	path string
 	db   *compatStore
 	host *host.Host
-	zero time.Time // of the bubble
-	at   time.Time // of the database at zero
+	zero time.Time // the bubble's time at the start
+	at   time.Time // the database's time at zero
 	ids  int
 }
 
-// formerStore is a database with a secret of its own (tameStore).
+// compatStore is a deterministicStore, but with the database's own secret.
 type compatStore struct{ deterministicStore }
 
 func (s *compatStore) Secret() []byte { return s.DB.Secret() }
 
-// openFormer opens a database at a time.
+// openCompat opens a database at a given time.
 func openCompat(t *testing.T, file string, at time.Time) *compatFixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), file, nil)
@@ -75,10 +75,10 @@ func openCompat(t *testing.T, file string, at time.Time) *compatFixture {
 	}
 }
 
-// now is the database's time.
+// now returns the database's time.
 func (w *compatFixture) now() time.Time { return w.at.Add(time.Since(w.zero)) }
 
-// up opens a host, which is not started.
+// open creates a host that is not started.
 func (w *compatFixture) open(module []byte, origin string) {
 	w.Helper()
 	c, err := config.Parse("test", []byte(compatSettings))
@@ -98,7 +98,7 @@ func (w *compatFixture) open(module []byte, origin string) {
 	w.Cleanup(w.close)
 }
 
-// down closes the host at once, whatever is under way.
+// close closes the host at once and interrupts the work in progress.
 func (w *compatFixture) close() {
 	w.Helper()
 	if w.host == nil {
@@ -112,7 +112,7 @@ func (w *compatFixture) close() {
 	w.host = nil
 }
 
-// rows reads all work and modules.
+// rows reads all rows of flows, runs, deliveries, sessions and modules.
 func (w *compatFixture) rows() *compatRows {
 	w.Helper()
 	ctx, all := w.Context(), &store.Filter{Limit: 10_000}
@@ -130,7 +130,7 @@ func (w *compatFixture) rows() *compatRows {
 	r.States, errs[5] = view.States(ctx)
 	listed, err := view.List(ctx, &abi.ListRequest{IncludeArchived: true, Limit: abi.MaxListLimit})
 	errs = append(errs, err)
-	keys := []string{"global"} // which lists do not show under these settings
+	keys := []string{"global"} // not listed under these settings
 	for _, s := range listed.Rows {
 		keys = append(keys, s.Session.Key)
 	}
@@ -166,7 +166,7 @@ func childStatus(s *abi.Session) string {
 	return s.Status
 }
 
-// formerCall is a call of a tool that can be made again.
+// compatCall is a tool call that can be repeated.
 type compatCall struct {
 	ID     string          `json:"id,omitempty"`
 	Tool   string          `json:"tool"`
@@ -178,13 +178,13 @@ func (c *compatCall) host() *host.Call {
 	return &host.Call{ID: c.ID, Tool: c.Tool, Args: c.Args, Caller: c.Caller}
 }
 
-// formerRead is a call of a tool that reads, and its result.
+// compatRead is a call of a read-only tool and its result.
 type compatRead struct {
 	compatCall
 	Result json.RawMessage `json:"result"`
 }
 
-// read makes calls of tools that read, and returns them with their results.
+// read makes calls of read-only tools and returns them with their results.
 func (w *compatFixture) read(calls []compatRead) []compatRead {
 	w.Helper()
 	done := make([]compatRead, len(calls))
@@ -198,12 +198,12 @@ func (w *compatFixture) read(calls []compatRead) []compatRead {
 	return done
 }
 
-// formerAgents answer every message in the same words, at once or when they may.
+// compatAgents give constant answers, at once or when released.
 type compatAgents struct {
 	mu      sync.Mutex
-	turns   map[string]int           // so far, by session
-	hang    map[string]int           // from which turn of a session on nothing is answered
-	release map[string]chan struct{} // in which sessions the first turn waits
+	turns   map[string]int           // number of turns, by session
+	hang    map[string]int           // first turn that hangs, by session
+	release map[string]chan struct{} // what the first turn waits for, by session
 }
 
 func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
@@ -224,11 +224,11 @@ func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome
 	return &runner.Outcome{Text: "an answer of " + t.AgentID + " ✓", Model: "small", Usage: &abi.Usage{Input: &in, Output: &out}}, nil
 }
 
-// count counts a turn. A child's task may say from which of its turns on it hangs.
+// count counts a turn. A child's task may name its first turn that hangs.
 func (a *compatAgents) count(t *runner.Turn) (hangs bool, let chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.turns == nil { // of a world in which all agents answer
+	if a.turns == nil { // all agents answer at once
 		return false, nil
 	}
 	var from int
@@ -244,7 +244,7 @@ func (a *compatAgents) count(t *runner.Turn) (hangs bool, let chan struct{}) {
 	return from != 0 && n >= from, let
 }
 
-// formerSink keeps what it gets. While it is troubled, two channels fail.
+// compatSink records messages. While failing is set, two channels fail.
 type compatSink struct {
 	captureSink
 	failing bool

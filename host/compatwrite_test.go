@@ -25,16 +25,16 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-var addCompat = flag.String("former", "", "write what this version leaves behind to testdata/former under this name, which must be new")
+var addCompat = flag.String("former", "", "write the current version's database to testdata/former under this name, which must be new")
 
-// Ids of calls of which a test does more than repeat them.
+// Ids of calls whose flows the test retries or drops.
 const (
 	parkedToRetry = "parked-then-retried"
 	parkedToDrop  = "parked-then-dropped"
 )
 
-// TestFormerOfNow writes a database with the current program, and continues it. So
-// what this version leaves behind can be added to testdata/former at any time.
+// TestCompatCurrentVersion writes a database with the current program and resumes it,
+// so that the current version can be added to testdata/former at any time.
 func TestCompatCurrentVersion(t *testing.T) {
 	folder := t.TempDir()
 	writeCompat(t, folder)
@@ -48,8 +48,8 @@ func TestCompatCurrentVersion(t *testing.T) {
 	}
 }
 
-// writeFormer writes the files of a former version: its module, a database that was
-// left in the middle of its work, and what is expected of them.
+// writeCompat writes a version's files: its module, a database with unfinished work,
+// and the expected results.
 func writeCompat(t *testing.T, folder string) {
 	write := func(name string, doc []byte) {
 		if err := os.WriteFile(filepath.Join(folder, name), doc, 0o644); err != nil {
@@ -93,30 +93,30 @@ func writeCompat(t *testing.T, folder string) {
 	})
 }
 
-// formerWriter is a world in which agents hang and channels fail.
+// compatWriter is a fixture in which agents hang and channels fail.
 type compatWriter struct {
 	*compatFixture
 	calls []compatCall
 }
 
-// call makes a call that is kept for being made again. One that waits for long is left
-// waiting.
+// call makes a call and records it for repetition. It does not wait for the answer of
+// a call that takes more than a second.
 func (w *compatWriter) call(id, tool, as, args string) {
 	w.Helper()
 	c := compatCall{ID: id, Tool: tool, Args: json.RawMessage(args), Caller: session(as)}
 	w.calls = append(w.calls, c)
-	go w.host.Call(w.Context(), c.host()) // it may have no answer; its flow is what counts
+	go w.host.Call(w.Context(), c.host()) // there may be no answer; only the flow matters
 	w.settle()
 }
 
-// settle lets everything happen that is to happen at once; tameStore lets flows hear
-// of it a millisecond later, each time.
+// settle executes all work that is due within a second; deterministicStore delays each
+// notification of a flow by a millisecond.
 func (w *compatWriter) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// message sends a message from outside to a session.
+// message sends an inbound message to a session.
 func (w *compatWriter) message(key, text string, deliver bool) string {
 	w.Helper()
 	accepted, err := w.host.StartAgent(w.Context(), &chat.AgentRequest{SessionKey: key, Message: text, Deliver: deliver, RequestID: strings.ReplaceAll(text, " ", "-")})
@@ -127,7 +127,7 @@ func (w *compatWriter) message(key, text string, deliver bool) string {
 	return accepted.RunID
 }
 
-// ended leaves work that has ended, in all ways.
+// addEndedWork adds flows, runs and deliveries with every kind of end.
 func (w *compatWriter) addEndedWork() {
 	w.Helper()
 	if _, err := w.host.Send(w.Context(), &chat.Message{SessionKey: "main", Text: "good morning", From: "1", Target: abi.Target{Channel: "telegram", To: "1"}}); err != nil {
@@ -148,8 +148,8 @@ func (w *compatWriter) addEndedWork() {
 	w.pass(3 * archiveAfter)
 }
 
-// parked leaves two flows that are parked: a version of the plugin that was swapped to
-// for a while could not continue them.
+// addParkedFlows adds two parked flows: a plugin version that was active for a while
+// could not resume them.
 func (w *compatWriter) addParkedFlows() {
 	w.Helper()
 	let := make(chan struct{})
@@ -169,8 +169,8 @@ func (w *compatWriter) addParkedFlows() {
 	w.settle()
 }
 
-// open leaves work at every stage at which it can wait. Announces and turns last a
-// minute at most: they come last.
+// addOpenWork adds work that waits in every possible state. Announces and turns take
+// at most a minute, so they come last.
 func (w *compatWriter) addOpenWork() {
 	w.Helper()
 	for key, from := range map[string]int{
@@ -196,7 +196,7 @@ func (w *compatWriter) addOpenWork() {
 	w.message("agent:main:next", "queued in its group", true)
 }
 
-// queries are calls of the tools that read, for all that is stored.
+// queries returns calls of the read-only tools for all sessions.
 func (w *compatWriter) queries(rows *compatRows) []compatRead {
 	w.Helper()
 	all := compatCall{Tool: abi.ToolList, Args: json.RawMessage(`{"limit":200,"includeArchived":true,"messageLimit":2}`), Caller: operator}
@@ -218,7 +218,7 @@ func (w *compatWriter) queries(rows *compatRows) []compatRead {
 	return queries
 }
 
-// leave copies the database as it would be if the process died now.
+// leave copies the database in the state that a crash would leave now.
 func (w *compatWriter) leave(to string) {
 	w.Helper()
 	for _, suffix := range []string{"", "-wal"} {
@@ -258,7 +258,7 @@ func pack(t *testing.T, path string) []byte {
 	return packed.Bytes()
 }
 
-// sessions stores sessions and their transcripts, as an importer does.
+// addSessions stores sessions and their transcripts, as an importer does.
 func (w *compatWriter) addSessions() {
 	w.Helper()
 	at := w.at.Add(-24 * time.Hour).UnixMilli()

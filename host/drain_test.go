@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// busy is an agent that works until it may answer, but in session b, where it
-// answers at once.
+// blockingAgent returns an agent that answers at once in session b and elsewhere only
+// when it receives from let.
 func blockingAgent(let chan string) agentFunc {
 	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
@@ -33,8 +33,8 @@ func blockingAgent(let chan string) agentFunc {
 	}
 }
 
-// An agent at work while the host drains gets its answers: what it waits for
-// begins, and nothing else does.
+// While the host drains, a running agent still gets its answers: runs that it waits for
+// begin, and no others.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,12 +55,12 @@ func TestDrain(t *testing.T) {
 			t.Errorf("a send while the host drains: %q", got)
 		}
 		if r, err := h.WaitRun(t.Context(), operator, other, 0); err != nil || r.Status != abi.RunQueued {
-			t.Errorf("a run from outside: %+v, %v", r, err)
+			t.Errorf("an inbound run: %+v, %v", r, err)
 		}
 	})
 }
 
-// A Close that may not wait cuts a Drain off that does, and ends every wait.
+// Close with an ended context interrupts a waiting Drain and ends every wait.
 func TestCloseAbortsDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestCloseAbortsDrain(t *testing.T) {
 	})
 }
 
-// A host that is closed begins nothing any more.
+// A drained host begins no runs, even if it is started afterwards.
 func TestStartAfterDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestStartAfterDrain(t *testing.T) {
 	})
 }
 
-// A run that waits for another stops when that comes to wait for it (S4.4): its
-// wait is no row that a send could see.
+// A run in WaitRun stops waiting when the other run comes to wait for it (S4.4): its
+// own wait is not stored, so the other run's send cannot detect it.
 func TestDeadlockThroughWaitRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// acting is an agent whose turns the test plays.
+// agentFunc is a runner whose turns a function of the test executes.
 type agentFunc func(ctx context.Context, t *runner.Turn) (string, error)
 
 func (a agentFunc) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
@@ -36,8 +36,8 @@ func (a agentFunc) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, er
 	return &runner.Outcome{Text: text}, nil
 }
 
-// stocked is a database with the sessions agent:main:a to d and agent:ops:main.
-// Opened a second time, it is the same.
+// openTestDB opens a database and stores the sessions agent:main:a to d and
+// agent:ops:main. It can be called again with the same path.
 func openTestDB(t *testing.T, file string) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), file, nil)
@@ -65,7 +65,7 @@ func openTestDB(t *testing.T, file string) *sqlite.DB {
 
 func dbPath(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }
 
-// alive is a host at work over a database.
+// startHost returns a started host over a database.
 func startHost(t *testing.T, db store.Store, settings string, act agentFunc, change ...func(*host.Options)) *host.Host {
 	t.Helper()
 	h := newHost(t, db, settings, act, change...)
@@ -75,7 +75,7 @@ func startHost(t *testing.T, db store.Store, settings string, act agentFunc, cha
 	return h
 }
 
-// idle is a host that is not started.
+// newHost returns a host that is not started.
 func newHost(t *testing.T, db store.Store, settings string, act agentFunc, change ...func(*host.Options)) *host.Host {
 	t.Helper()
 	c, err := config.Parse("test", []byte(settings))
@@ -106,7 +106,7 @@ const openSettings = `{
   agents: { list: [{ id: "main", default: true }, { id: "ops" }] },
 }`
 
-// begin starts a run from outside and returns its id.
+// startRun starts a run with StartAgent and returns its id.
 func startRun(t *testing.T, h *host.Host, key, message string) string {
 	t.Helper()
 	accepted, err := h.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: key, Message: message})
@@ -116,7 +116,7 @@ func startRun(t *testing.T, h *host.Host, key, message string) string {
 	return accepted.RunID
 }
 
-// reply waits for a run's end.
+// awaitReply waits until a run has ended, which must succeed, and returns its reply.
 func awaitReply(t *testing.T, h *host.Host, id string) string {
 	t.Helper()
 	r, err := h.WaitRun(t.Context(), operator, id, time.Minute)
@@ -129,7 +129,7 @@ func awaitReply(t *testing.T, h *host.Host, id string) string {
 	return r.Reply
 }
 
-// send calls sessions_send in a turn, and returns its status and runId.
+// sendFromTurn calls sessions_send in a turn and returns its status and runId.
 func sendFromTurn(ctx context.Context, turn *runner.Turn, args string) (status, runID string, err error) {
 	answer, err := turn.Tools.Call(ctx, abi.ToolSend, []byte(args))
 	if err != nil {
@@ -139,7 +139,7 @@ func sendFromTurn(ctx context.Context, turn *runner.Turn, args string) (status, 
 	return result.Get("status").Str, result.Get("runId").Str, nil
 }
 
-// count returns how many runs a session has had.
+// countRuns returns the number of runs of a session.
 func countRuns(t *testing.T, h *host.Host, key string) int {
 	t.Helper()
 	runs, err := h.Runs(t.Context(), &store.Filter{SessionKey: key})
@@ -149,13 +149,13 @@ func countRuns(t *testing.T, h *host.Host, key string) int {
 	return len(runs)
 }
 
-// session is a caller that is a connection of this session.
+// session returns the caller of a connection of this session.
 func session(key string) abi.Caller {
 	id, _, _ := sessionkey.Split(key)
 	return abi.Caller{SessionKey: key, AgentID: id}
 }
 
-// enter stores sessions.
+// putSessions stores sessions.
 func putSessions(t *testing.T, db store.Durable, rows ...abi.Session) {
 	t.Helper()
 	err := db.Update(t.Context(), func(tx store.Tx) error {
@@ -174,12 +174,12 @@ func putSessions(t *testing.T, db store.Durable, rows ...abi.Session) {
 	}
 }
 
-// linked is a session with a channel: what is announced to it is posted to its key.
+// telegramSession returns a session whose announces are posted to Telegram, to its key.
 func telegramSession(key string) abi.Session {
 	return abi.Session{Key: key, SessionID: "id of " + key, LastChannel: "telegram", LastTo: key}
 }
 
-// row returns a session as it is stored, or nil.
+// getSession returns the stored session, or nil.
 func getSession(t *testing.T, db store.Store, key string) *abi.Session {
 	t.Helper()
 	snapshot, err := db.Snapshot(t.Context())
@@ -194,22 +194,22 @@ func getSession(t *testing.T, db store.Store, key string) *abi.Session {
 	return s
 }
 
-// cutOff lets a host whose agents may never end by themselves be closed at the end of
-// the test all the same.
+// abortOnCleanup closes the host at the end of the test without waiting for its
+// agents, which may never end by themselves.
 func abortOnCleanup(t *testing.T, h *host.Host) *host.Host {
 	t.Helper()
 	t.Cleanup(func() {
 		now, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = h.Close(now) // it says that it was cut off
+		_ = h.Close(now) // returns the context's error
 	})
 	return h
 }
 
-// spawned is an accepted spawn.
+// spawned holds the ids of an accepted spawn.
 type spawned struct{ flow, run, child string }
 
-// spawn calls sessions_spawn, which must accept.
+// spawn calls sessions_spawn, which must succeed.
 func spawn(t *testing.T, h *host.Host, as abi.Caller, args string) spawned {
 	t.Helper()
 	answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: as, Args: []byte(args)})
@@ -218,19 +218,19 @@ func spawn(t *testing.T, h *host.Host, as abi.Caller, args string) spawned {
 	}
 	result := gjson.ParseBytes(answer.Result)
 	if answer.Code != "" || result.Get("status").Str != "accepted" {
-		t.Fatalf("the spawn is answered %s", answer.Result)
+		t.Fatalf("spawn: answered %s", answer.Result)
 	}
 	return spawned{answer.FlowID, result.Get("runId").Str, result.Get("childSessionKey").Str}
 }
 
-// standing waits until a flow, with its delivery, is at rest, and returns how it
-// stands.
+// awaitStatus waits until a flow is idle and its delivery has ended, and returns the
+// flow's status text.
 func awaitStatus(t *testing.T, h *host.Host, flow string) string {
 	t.Helper()
 	if _, err := h.WaitFlow(t.Context(), flow); err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.Flow(t.Context(), flow) // as of its deliveries' end
+	f, err := h.Flow(t.Context(), flow) // read again after its deliveries have ended
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,12 +240,12 @@ func awaitStatus(t *testing.T, h *host.Host, flow string) string {
 	return f.Standing()
 }
 
-// announces reports whether a turn writes a child's report.
+// isAnnounceTurn reports whether a turn writes a child's report.
 func isAnnounceTurn(turn *runner.Turn) bool {
 	return strings.HasPrefix(turn.Message, "Your task is over")
 }
 
-// wall is a sink that keeps what it gets, unless it is told to refuse for good.
+// captureSink records messages. After setRefusal it fails with a permanent error.
 type captureSink struct {
 	mu     sync.Mutex
 	refuse string
@@ -268,7 +268,7 @@ func (w *captureSink) setRefusal(refuse string) {
 	w.refuse = refuse
 }
 
-// take returns what was posted since the last time.
+// take returns the messages posted since the previous call.
 func (w *captureSink) take() []sink.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -277,32 +277,32 @@ func (w *captureSink) take() []sink.Message {
 	return posts
 }
 
-// posting lets a host post to the wall, whatever the channel.
+// install makes the sink the host's sink for all channels.
 func (w *captureSink) install(o *host.Options) {
 	o.Sinks = func(string) (sink.Sink, error) { return w, nil }
 }
 
-// report is an announce, taken apart.
+// report holds the fields of an announce.
 type report struct{ status, result, notes, stats string }
 
 var announced = regexp.MustCompile(`^Status: (\w+)\nResult: ((?s:.*))\nNotes: ((?s:.*))\n\nStats: (.*)$`)
 
-// read takes an announce apart, which must be one whole and no more.
+// parseReport parses a text, which must be exactly one announce.
 func parseReport(t *testing.T, text string) report {
 	t.Helper()
 	m := announced.FindStringSubmatch(text)
 	if m == nil {
-		t.Fatalf("no announce: %.300q", text)
+		t.Fatalf("not an announce: %.300q", text)
 	}
 	for _, label := range []string{"\nStatus: ", "\nStats: "} {
 		if n := strings.Count("\n"+text, label); n != 1 {
-			t.Fatalf("%d times %q in an announce: %.300q", n, label, text)
+			t.Fatalf("an announce has %d times %q: %.300q", n, label, text)
 		}
 	}
 	return report{m[1], m[2], m[3], m[4]}
 }
 
-// only returns the one announce that was posted, to the channel of this session.
+// onlyReport returns the only announce posted, which must be to this session's channel.
 func (w *captureSink) onlyReport(t *testing.T, to string) report {
 	t.Helper()
 	posts := w.take()

@@ -26,7 +26,7 @@ import (
 
 const hostile = "../testdata/hostile"
 
-// causes is the text of an error and of all that it wraps.
+// errorChain returns the texts of an error and of all errors that it wraps.
 func errorChain(err error) string {
 	var text strings.Builder
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -35,14 +35,14 @@ func errorChain(err error) string {
 	return text.String()
 }
 
-// TestHostile swaps each hostile plugin into a host, and attacks. The attack ends as
-// the corpus says and leaves nothing; calls of before, of other tools and of other
-// hosts in the process notice nothing.
+// TestHostile swaps each hostile plugin into a host and calls it. The attack must fail
+// as the corpus expects and must not change the store. Calls in progress, other tools
+// and other hosts in the process must not be affected.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	n := newBackgroundLoad(t)
 	a := newHostileFixture(t, withoutRollback)
-	longest := a.send("agent:ops:main", "under way all the time")
+	longest := a.send("agent:ops:main", "in progress during all attacks")
 	for _, c := range hostiletest.Read(t, hostile) {
 		t.Run(c.Name, func(t *testing.T) {
 			a.T = t
@@ -56,24 +56,24 @@ func TestHostile(t *testing.T) {
 					a.attack(c)
 				}
 			})
-			if a.About().Version == "666" { // it would go on with flows of Parley's, too
+			if a.About().Version == "666" { // it would also resume Parley's flows
 				a.swap(wasm.Parley)
 			}
 			if err := finish(); err != nil {
-				t.Errorf("the call that was under way: %v", err)
+				t.Errorf("the call in progress: %v", err)
 			}
 			a.swap(wasm.Parley)
 			if err := expectMember(a.Host, abi.ToolList, `{"limit":100}`, "count", "5"); err != nil {
-				t.Errorf("Parley afterwards: %v", err)
+				t.Errorf("after the swap back to Parley: %v", err)
 			}
 		})
 	}
 	if err := longest(); err != nil {
-		t.Errorf("the call that was under way all the time: %v", err)
+		t.Errorf("the call in progress during all attacks: %v", err)
 	}
 }
 
-// refused checks that a host neither begins with the module nor swaps to it.
+// expectRefused checks that a host can neither start with the module nor swap to it.
 func (a *hostileFixture) expectRefused(c *hostiletest.Case) {
 	check := func(what string, err error) {
 		a.Helper()
@@ -86,15 +86,15 @@ func (a *hostileFixture) expectRefused(c *hostiletest.Case) {
 		}
 	}
 	_, err := host.New(a.Context(), c.Wasm, &host.Options{Store: storetest.NewMemory(), Logger: slog.New(slog.DiscardHandler), Limits: tightLimits})
-	check("a host of it", err)
-	check("a swap to it", a.load(c.Wasm))
+	check("New", err)
+	check("Swap", a.load(c.Wasm))
 	if name := a.About().Name; name != "parley" {
 		a.Errorf("%s serves", name)
 	}
 }
 
-// attack attacks in the first step of a flow and in a later one, and is peaceful in
-// between.
+// attack attacks in the first step of a flow and in a later one, with a harmless call
+// in between.
 func (a *hostileFixture) attack(c *hostiletest.Case) {
 	before := a.countRows()
 	switch c.At {
@@ -111,7 +111,7 @@ func (a *hostileFixture) attack(c *hostiletest.Case) {
 			want = abi.Code(c.Error)
 		}
 		if !errors.Is(err, want) || !strings.Contains(errorChain(err), c.Says) {
-			a.Errorf("the attack ended with %+v, %v; want %s with %q", answer, errorChain(err), c.Error, c.Says)
+			a.Errorf("the attack returned %+v, %v; want %s with %q", answer, errorChain(err), c.Error, c.Says)
 		}
 	}
 	if after := a.countRows(); after != before {
@@ -134,21 +134,21 @@ func (a *hostileFixture) callHarmless(args string) {
 	a.Helper()
 	answer, err := a.call(args)
 	if err != nil || string(answer.Result) != `{"status":"ok"}` || answer.Code != "" || answer.FlowID != "" {
-		a.Errorf("a peaceful call: %+v, %v", answer, err)
+		a.Errorf("a harmless call: %+v, %v", answer, err)
 	}
 }
 
-// parks checks that a call is accepted and its flow parked, in which a later step is
-// an attack; and that nothing is left of it that would go on.
+// expectParked makes a call whose later step is an attack. It checks that the call is
+// accepted, its flow parked, and no work left to resume.
 func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 	a.Helper()
 	answer, err := a.call(args)
 	flows, err2 := a.Flows(a.Context(), &store.Filter{Limit: 1})
 	if err2 != nil || len(flows) == 0 {
-		a.Fatalf("there is no flow: %v; the call ended with %+v, %v", err2, answer, err)
+		a.Fatalf("no flow: %v; the call returned %+v, %v", err2, answer, err)
 	}
 	f := flows[0]
-	for f.Status == store.FlowWaiting { // its caller may have been answered before
+	for f.Status == store.FlowWaiting { // the answer may precede the parking
 		if f, err2 = a.Flow(a.Context(), f.ID); err2 != nil {
 			a.Fatal(err2)
 		}
@@ -160,7 +160,7 @@ func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 		a.Errorf("the flow is parked at step %d after %d failures", f.Step, f.Failures)
 	}
 	if !f.Answered() && (!errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), f.ID) || !strings.Contains(err.Error(), c.Says)) {
-		a.Errorf("the caller is answered %+v, %v", answer, err)
+		a.Errorf("the call returned %+v, %v", answer, err)
 	}
 	if due, err := a.StepDue(a.Context()); due || err != nil {
 		a.Errorf("a step is due: %v, %v", due, err)
@@ -170,8 +170,9 @@ func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 	}
 }
 
-// TestImpostor: a plugin that says it is Parley gets flows of Parley's, and crashes in
-// them. They are parked, and go on with Parley itself.
+// TestHostileResumesParleyFlows swaps to a plugin that claims to be Parley, resumes
+// Parley's flows and crashes. The flows are parked, and Parley resumes them after the
+// swap back.
 func TestHostileResumesParleyFlows(t *testing.T) {
 	t.Parallel()
 	a := newHostileFixture(t, withoutRollback)
@@ -193,8 +194,8 @@ func TestHostileResumesParleyFlows(t *testing.T) {
 	}
 }
 
-// TestHostileIsTakenBack: under the settings that a gateway has by itself, a plugin
-// that fails again and again soon no longer serves.
+// TestHostileRollback checks that the host rolls back a plugin that fails repeatedly
+// under the default settings.
 func TestHostileRollback(t *testing.T) {
 	t.Parallel()
 	a := newHostileFixture(t, withRollback)
@@ -213,7 +214,7 @@ func TestHostileRollback(t *testing.T) {
 	}
 }
 
-// TestLogOfHostile: neither log lines nor errors of a plugin fill the log.
+// TestHostileLogIsBounded checks that a plugin's log lines and errors are bounded.
 func TestHostileLogIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"logs", "huge-error", "huge-member"} {
@@ -222,7 +223,7 @@ func TestHostileLogIsBounded(t *testing.T) {
 			a := newHostileFixture(t, withoutRollback, func(o *host.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 			a.swap(hostiletest.Wasm(t, hostile, name))
 			if _, err := a.call(`{"do":"^"}`); err == nil || len(err.Error()) > 5000 {
-				t.Errorf("the attack ended with %.200v", err)
+				t.Errorf("the attack returned %.200v", err)
 			}
 			if n := log.Len(); n > 16<<10 {
 				t.Errorf("the log has %d bytes", n)
@@ -231,17 +232,17 @@ func TestHostileLogIsBounded(t *testing.T) {
 	}
 }
 
-// tight limits make attacks short; Parley itself needs less.
+// tightLimits keep attacks short; Parley needs less.
 var tightLimits = engine.Limits{Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 16, HostCalls: 50, InMiB: 2, OutMiB: 1, LogLines: 20}
 
-// trusting lets any version serve, and does not take one back by itself; wary does.
+// Settings without verification, with and without automatic rollback.
 var (
 	withoutRollback = strings.Replace(openSettings, "{", `{ plugins: { verify: "none", rollback: { failures: 0 } },`, 1)
 	withRollback    = strings.Replace(openSettings, "{", `{ plugins: { verify: "none" },`, 1)
 )
 
-// attacked is a host that hostile plugins are swapped into, while calls of the proper
-// one are under way.
+// hostileFixture is a host into which tests swap hostile plugins while calls to Parley
+// are in progress.
 type hostileFixture struct {
 	*testing.T
 	*host.Host
@@ -265,14 +266,14 @@ func newHostileFixture(t *testing.T, settings string, change ...func(*host.Optio
 	return a
 }
 
-// suspended is closed when a call begins to wait.
+// waitSignal is closed when a call begins to wait.
 type waitSignal chan struct{}
 
 func (s waitSignal) Suspend() { close(s) }
 func (s waitSignal) Resume()  {}
 
-// send begins a call that waits for an agent, which says what it is told when finish is
-// called; that returns how the call ended.
+// send starts a call that waits for an agent. finish lets the agent answer with the
+// message and returns the call's error.
 func (a *hostileFixture) send(key, message string) (finish func() error) {
 	a.Helper()
 	gate, waits, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -311,12 +312,12 @@ func (a *hostileFixture) swap(wasm []byte) {
 	}
 }
 
-// attempt calls the active plugin's tool.
+// call calls the active plugin's first tool.
 func (a *hostileFixture) call(args string) (*host.Answer, error) {
 	return a.Call(a.Context(), &host.Call{Tool: a.Tools()[0].Name, Args: []byte(args), Caller: abi.Caller{SessionKey: "agent:main:a"}})
 }
 
-// rows counts what is stored.
+// rowCounts are the numbers of stored rows.
 type rowCounts struct{ flows, runs, deliveries, sessions int }
 
 func (a *hostileFixture) countRows() rowCounts {
@@ -336,15 +337,15 @@ func (a *hostileFixture) countRows() rowCounts {
 	return rowCounts{len(flows), len(runs), len(deliveries), len(sessions.Rows)}
 }
 
-// neighbours are callers of a host of their own in the same process, who list, read
-// and send all the time, and look at every answer.
+// backgroundLoad is a second host in the same process with callers that continuously
+// list, read and send, and check every answer.
 type backgroundLoad struct {
 	mu     sync.Mutex
-	rounds [3]int // of each of them, that went well
+	rounds [3]int // completed calls of each caller
 	more   *sync.Cond
 }
 
-// newNeighbours lets them call until the test ends.
+// newBackgroundLoad starts callers that run until the test ends.
 func newBackgroundLoad(t *testing.T) *backgroundLoad {
 	t.Helper()
 	n := &backgroundLoad{}
@@ -364,7 +365,7 @@ func newBackgroundLoad(t *testing.T) *backgroundLoad {
 		all.Go(func() {
 			for n1 := 0; ctx.Err() == nil; n1++ {
 				if err := round(n1); err != nil {
-					t.Errorf("a neighbour: %v", err)
+					t.Errorf("a background caller: %v", err)
 					return
 				}
 				n.mu.Lock()
@@ -381,7 +382,7 @@ func newBackgroundLoad(t *testing.T) *backgroundLoad {
 	return n
 }
 
-// expect makes a call as the operator, and looks at one member of its answer.
+// expectMember makes a call as the operator and compares one member of the answer.
 func expectMember(h *host.Host, tool, args, member, want string) error {
 	answer, err := h.Call(context.Background(), &host.Call{Tool: tool, Args: []byte(args), Caller: operator})
 	if err != nil {
@@ -393,8 +394,8 @@ func expectMember(h *host.Host, tool, args, member, want string) error {
 	return nil
 }
 
-// meanwhile does something, until when each of them has had an answer to a call
-// that was begun meanwhile.
+// during calls do and then waits until each caller has completed a call that it began
+// after do was called.
 func (n *backgroundLoad) during(do func()) {
 	n.mu.Lock()
 	before := n.rounds

@@ -16,11 +16,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Weaknesses that tools of this kind have had, tried from inside: by the agent of a
-// child. What comes in from outside is tried in host/gateway/httpapi.
+// These tests try known vulnerabilities of such tools from the agent of a child. Those
+// of the HTTP interface are tested in host/gateway/httpapi.
 
-// look calls a tool and returns how that ends: what is listed, or how many messages
-// there are, else the failure.
+// outcome calls a tool and summarizes the answer: the listed keys, the number of
+// messages, or the failure.
 func outcome(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
 	answer, err := call(tool, args)
 	if err != nil {
@@ -43,14 +43,14 @@ func outcome(call func(tool, args string) (*runner.Answer, error), tool, args st
 	return result.Get("status").Str
 }
 
-// within returns how a turn calls tools.
+// toolsOf returns a function that calls tools in a turn.
 func toolsOf(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
 	return func(tool, args string) (*runner.Answer, error) {
 		return turn.Tools.Call(ctx, tool, []byte(args))
 	}
 }
 
-// views are what is tried to get out of the sandbox.
+// probes are calls that try to reach sessions outside the sandbox.
 var probes = [][2]string{
 	{abi.ToolList, `{}`},
 	{abi.ToolList, `{"agentId":"ops"}`},
@@ -67,11 +67,10 @@ func probeAll(call func(tool, args string) (*runner.Answer, error)) string {
 	return strings.Join(seen, "\n")
 }
 
-// A sandboxed session spawns a child under an agent that is not sandboxed, and lets
-// it look around and send: the sandbox would be left by who is locked up in it. The
-// child is held to the sandbox as its parent is, although its agent is not, and the
-// settings let everybody see everything; and so is every later run in its session,
-// whoever sends for it (S5.2, S7.3).
+// A sandboxed session spawns a child under an agent that is not sandboxed, which could
+// read and send for it. The child is sandboxed like its parent, although its agent is
+// not and the settings make all sessions visible. So is every later run in the child's
+// session, regardless of the message's sender (S5.2, S7.3).
 func TestSandboxAppliesToChildOfOtherAgent(t *testing.T) {
 	t.Parallel()
 	const settings = `{
@@ -132,21 +131,21 @@ func TestSandboxAppliesToChildOfOtherAgent(t *testing.T) {
 		return &runner.Answer{Result: a.Result, Code: a.Code}, nil
 	})
 	if got != held {
-		t.Errorf("a connection that is the child sees\n%s\nwant\n%s", got, held)
+		t.Errorf("a connection of the child sees\n%s\nwant\n%s", got, held)
 	}
 	if n := countRuns(t, h, "agent:ops:main"); n != 1 {
-		t.Errorf("%d runs in the session that it may not reach, want that of the test alone", n)
+		t.Errorf("%d runs in the session that it may not reach, want only the test's own run", n)
 	}
 
-	// Who is in no sandbox sees all of it: the settings are as open as they look.
+	// Control: a session that is not sandboxed sees everything.
 	startRun(t, h, "agent:ops:main", "look")
 	if got := <-turns; got.sandboxed || strings.Contains(got.outlook, "forbidden") || !strings.Contains(got.outlook, "agent:main:b") {
-		t.Errorf("who is in no sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
+		t.Errorf("a session without sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
 	}
 }
 
-// secrets is a world for what a child is not to know: the session that spawned it,
-// if that is stored, and what each of the calls says of it.
+// childAnswers spawns a child that makes the given calls about its parent, and returns
+// their answers by call. stored determines whether the parent's session is stored.
 func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
 	t.Helper()
 	db := openTestDB(t, dbPath(t))
@@ -155,7 +154,7 @@ func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, c
 	}
 	got := make(chan map[string]string, 1)
 	h := startHost(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if turn.Message != "spy" { // a message that should not have come
+		if turn.Message != "spy" { // a message that must not arrive
 			return "REPLY_SKIP", nil
 		}
 		answers := map[string]string{}
@@ -179,12 +178,12 @@ func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, c
 		}
 	}
 	if runs, err := h.Runs(t.Context(), &store.Filter{}); err != nil || len(runs) != 1 {
-		t.Errorf("%d runs, %v; want the child's alone", len(runs), err)
+		t.Errorf("%d runs, %v; want only the child's", len(runs), err)
 	}
 	return answers
 }
 
-// references makes calls that read or address what each of the texts means.
+// referenceCalls returns calls that read from and send to each of the references.
 func referenceCalls(texts ...string) (calls [][2]string) {
 	for _, text := range texts {
 		calls = append(calls,
@@ -194,7 +193,7 @@ func referenceCalls(texts ...string) (calls [][2]string) {
 	return calls
 }
 
-// settingsOf are under which children have all tools that they can have.
+// visibilitySettings returns settings with a visibility and all tools for children.
 func visibilitySettings(visibility string) string {
 	return fmt.Sprintf(`{
 	  tools: { sessions: { visibility: %q }, subagents: { tools: { allow: ["*"] } } },
@@ -202,14 +201,14 @@ func visibilitySettings(visibility string) string {
 	}`, visibility)
 }
 
-// hidden looks whether every call has been refused with this code and reason, or
-// lists nothing, in the very words in which it does when there is no such session.
+// expectHidden checks that every call was refused with this code and reason, or lists
+// nothing, with the same text as if the session did not exist.
 func expectHidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
 	t.Helper()
 	if !maps.Equal(stored, absent) {
 		for call, answer := range stored {
 			if answer != absent[call] {
-				t.Errorf("%s: %s is answered\n%s\nand where there is no such session\n%s", name, call, answer, absent[call])
+				t.Errorf("%s: %s is answered\n%s\nand, if the session does not exist,\n%s", name, call, answer, absent[call])
 			}
 		}
 	}
@@ -224,11 +223,10 @@ func expectHidden(t *testing.T, name string, stored, absent map[string]string, c
 	}
 }
 
-// A child names its parent's session by its key, in every way in which that can be
-// written, to read what its user said there, or to speak to it. The tree is the
-// caller and what it has spawned, never who spawned it (S7.1); what decides is the
-// canonical key, and not the text (S1.5); the answer is the same when there is no
-// such session (S7.4).
+// A child refers to its parent's session by every form of its key, to read from it or
+// send to it. The visible tree is the caller and its descendants, never its parent
+// (S7.1). The canonical key decides, not the text (S1.5). The answer is the same as if
+// the session did not exist (S7.4).
 func TestParentHiddenByKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -239,11 +237,11 @@ func TestParentHiddenByKey(t *testing.T) {
 			[]string{"main", "agent:main:main", "agent:MAIN:main", " agent:main:main ", "\tmain"}},
 		{"another session", "tree", "main", "agent:main:telegram:group:-1", `tools.sessions.visibility is \"tree\"`,
 			[]string{"agent:main:telegram:group:-1", "telegram:group:-1", "agent:MAIN:telegram:group:-1", " telegram:group:-1"}},
-		{"that of another agent", "agent", "ops", "agent:main:main", `tools.sessions.visibility is \"agent\"`,
+		{"a session of another agent", "agent", "ops", "agent:main:main", `tools.sessions.visibility is \"agent\"`,
 			[]string{"agent:main:main", "agent:MAIN:main"}},
-		{"that of another agent, which is visible to nobody", "all", "ops", "agent:main:main", "tools.agentToAgent.enabled is false",
+		{"a session of another agent, without agentToAgent", "all", "ops", "agent:main:main", "tools.agentToAgent.enabled is false",
 			[]string{"agent:main:main", "agent:MAIN:main"}},
-		{"nobody but itself", "self", "main", "agent:main:main", `tools.sessions.visibility is \"self\"`,
+		{"visibility self", "self", "main", "agent:main:main", `tools.sessions.visibility is \"self\"`,
 			[]string{"main", "agent:main:main"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -255,9 +253,9 @@ func TestParentHiddenByKey(t *testing.T) {
 	}
 }
 
-// A child has heard of its parent's sessionId or label, and uses it where the key is
-// refused; or it writes the key so that it does not look like one. All of that is looked
-// for among what the caller may see (S1.5, S4.2): the answer is that there is none.
+// A child refers to its parent by sessionId, label, or a text that only resembles a
+// key. These are resolved among the sessions visible to the caller (S1.5, S4.2), so the
+// answer is that no such session exists.
 func TestParentHiddenByIDOrLabel(t *testing.T) {
 	t.Parallel()
 	byName := append(referenceCalls("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
@@ -272,7 +270,7 @@ func TestParentHiddenByIDOrLabel(t *testing.T) {
 		absent := childAnswers(t, visibilitySettings(c.visibility), c.agentID, "agent:main:main", false, byName)
 		expectHidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
 	}
-	// The very same calls reach it from where it is visible.
+	// Control: the same calls reach the session where it is visible.
 	db := openTestDB(t, dbPath(t))
 	putSessions(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
 	h := startHost(t, db, visibilitySettings("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
@@ -284,9 +282,9 @@ func TestParentHiddenByIDOrLabel(t *testing.T) {
 	}
 }
 
-// A session is sandboxed by the token of who speaks for it, and not by the settings.
-// It spawns a child whose report is a message to itself, of its own making: the run
-// that reads it would be the way out (S7.3).
+// A session is sandboxed by its caller's token, not by the settings. It spawns a child
+// whose report triggers a run in its own session. That run must be sandboxed too
+// (S7.3).
 func TestSandboxAppliesToReportRun(t *testing.T) {
 	t.Parallel()
 	const settings = `{

@@ -23,16 +23,16 @@ const (
 	maxConcurrent = 8
 )
 
-// crowd are children at work. Each ends when the test says how.
+// childAgents runs the children. The test decides when and how each of them ends.
 type childAgents struct {
 	mu         sync.Mutex
 	working    int
 	maxWorking int
-	began      []string               // runs, since they were asked for
-	release    map[string]chan string // by child: "well" or "ill"
+	began      []string               // runs begun since the last call of sinceLast
+	release    map[string]chan string // by run: receives "succeed" or "fail"
 }
 
-// child is the child's own run.
+// child executes a child's own run.
 func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, error) {
 	c.mu.Lock()
 	c.working++
@@ -47,8 +47,8 @@ func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, err
 	}()
 	select {
 	case how := <-let:
-		if how == "ill" {
-			return "", errors.New("ill: " + turn.Message)
+		if how == "fail" {
+			return "", errors.New("failed: " + turn.Message)
 		}
 		return "done: " + turn.Message, nil
 	case <-ctx.Done():
@@ -56,8 +56,8 @@ func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, err
 	}
 }
 
-// run also plays the announces: those of even tasks fail, so that the report is
-// the child's own reply alone; the others say it in their own words.
+// run also executes the announce turns: those of even tasks fail, so that the report is
+// only the child's own reply; the others rephrase it.
 func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error) {
 	if !isAnnounceTurn(turn) {
 		return c.child(ctx, turn)
@@ -65,12 +65,12 @@ func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error
 	_, task, _ := strings.Cut(turn.Message, "Task:\n")
 	task, _, _ = strings.Cut(task, "\n")
 	if strings.HasSuffix(task, "even") {
-		return "", errors.New("no words")
+		return "", errors.New("no announce")
 	}
 	return "Status: success\n**Result:** in other words " + task + "\nNotes: noted " + task, nil
 }
 
-// since returns which runs have begun and how many are at work.
+// sinceLast returns the runs begun since the last call and the number of working ones.
 func (c *childAgents) sinceLast() (began []string, working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,17 +78,17 @@ func (c *childAgents) sinceLast() (began []string, working int) {
 	return began, c.working
 }
 
-// member is one of the crowd.
+// spawnedChild is a child and its expected end.
 type spawnedChild struct {
 	spawned
 	parent, task string
 	deletes      bool
-	status       string // with which its run ends
+	status       string // the status with which its run ends
 }
 
 func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
 
-// gather lets all parents spawn at once, each as many as it may, and then one more.
+// spawnAll lets all parents spawn concurrently, each up to its limit and one more.
 func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild {
 	t.Helper()
 	var mu sync.Mutex
@@ -124,8 +124,8 @@ func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild 
 	return members
 }
 
-// warmSandboxes lets every parent call a tool at once, so that the plugin has the
-// memory for as many steps at a time, which is no child's.
+// warmInstances lets all parents call a tool concurrently, so that the plugin instances
+// exist before the test measures the memory per child.
 func warmInstances(t *testing.T, h *host.Host, parents int) {
 	var all sync.WaitGroup
 	for p := range parents {
@@ -138,7 +138,7 @@ func warmInstances(t *testing.T, h *host.Host, parents int) {
 	all.Wait()
 }
 
-// order returns the children's runs in the order of their acceptance.
+// childRuns returns the children's runs of a status in the order of their acceptance.
 func childRuns(t *testing.T, h *host.Host, status string, want int) []*store.Run {
 	t.Helper()
 	runs, err := h.Runs(t.Context(), &store.Filter{Statuses: []string{status}, Limit: 1000})
@@ -153,18 +153,18 @@ func childRuns(t *testing.T, h *host.Host, status string, want int) []*store.Run
 	return runs
 }
 
-// heap is what is in use, in bytes.
+// heap returns the heap bytes in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers kept
+	runtime.GC() // frees what finalizers have released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// Two hundred children of forty parents all report, eight at work at a time, in
-// the order in which they were accepted (S5.2, S5.3, S5.5, S5.7). Then they are
-// archived or deleted, or stay, as the settings say.
+// Two hundred children of forty parents run in the order of their acceptance, at most
+// eight at a time, and all of them report (S5.2, S5.3, S5.5, S5.7). Then they are
+// archived, deleted or kept, as the settings require.
 func TestManyChildren(t *testing.T) {
 	for _, c := range []struct{ parents, archive int }{{40, 60}, {3, 0}} {
 		t.Run(fmt.Sprintf("%d parents, archiveAfterMinutes %d", c.parents, c.archive), func(t *testing.T) {
@@ -192,14 +192,14 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	}
 	synctest.Wait()
 	inLanes := heap() - before
-	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them at work, %d B each",
+	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them running, %d B each",
 		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, maxConcurrent, inLanes/int64(len(queued)))
 
-	// The first begin at once, in any order; then one whenever another has ended.
+	// The first ones begin together, in any order; then one begins whenever one ends.
 	began, _ := c.sinceLast()
 	for i, r := range queued {
 		if i < maxConcurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != maxConcurrent {
-			t.Fatalf("%d begin at first; number %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
+			t.Fatalf("%d runs begin first; run %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
 		}
 	}
 	for i, r := range queued {
@@ -209,22 +209,22 @@ func testManyChildren(t *testing.T, parents, archive int) {
 				t.Fatal(err)
 			}
 		case abi.RunFailed:
-			c.release[r.ID] <- "ill"
+			c.release[r.ID] <- "fail"
 		default:
-			c.release[r.ID] <- "well"
+			c.release[r.ID] <- "succeed"
 		}
 		synctest.Wait()
 		began, working := c.sinceLast()
 		left := queued[min(i+maxConcurrent, len(queued)):]
 		if working != min(maxConcurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
-			t.Fatalf("when %d have ended, %d are at work, and %v begin; next is %v", i+1, working, began, left[:min(1, len(left))])
+			t.Fatalf("after %d runs have ended, %d work and %v begin; want %v next", i+1, working, began, left[:min(1, len(left))])
 		}
 	}
 	if c.maxWorking != maxConcurrent {
-		t.Errorf("%d were at work at once, want %d", c.maxWorking, maxConcurrent)
+		t.Errorf("%d runs worked at once, want %d", c.maxWorking, maxConcurrent)
 	}
 
-	reports := map[string]report{} // by the child that they are about
+	reports := map[string]report{} // by child
 	for _, m := range members {
 		awaitStatus(t, h, m.flow)
 	}
@@ -248,10 +248,10 @@ func testManyChildren(t *testing.T, parents, archive int) {
 		m.check(t, reports[m.child])
 	}
 	if left := childRuns(t, h, abi.RunQueued, 0); len(left) > 0 {
-		t.Errorf("%d wait", len(left))
+		t.Errorf("%d runs are still queued", len(left))
 	}
 
-	time.Sleep(61 * time.Minute) // the bubble's
+	time.Sleep(61 * time.Minute) // bubble time
 	synctest.Wait()
 	for _, m := range members {
 		m.checkEnd(t, h, db, archive)
@@ -261,14 +261,14 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	}
 }
 
-// check looks whether a report is that of the member.
+// check checks the child's report.
 func (m *spawnedChild) check(t *testing.T, got report) {
 	t.Helper()
 	want := report{status: "success", result: "done: " + m.task, notes: "-"}
 	reason := ""
 	switch m.status {
 	case abi.RunFailed:
-		want.status, reason, want.result = "error", "ill: "+m.task, "-"
+		want.status, reason, want.result = "error", "failed: "+m.task, "-"
 	case abi.RunKilled:
 		want.status, reason, want.result = "killed", "stop: "+m.task, "-"
 	}
@@ -287,7 +287,7 @@ func (m *spawnedChild) check(t *testing.T, got report) {
 	}
 }
 
-// checkEnd looks at what is left of a member when it is time.
+// checkEnd checks the child's session and flow after its archive time.
 func (m *spawnedChild) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
 	t.Helper()
 	f, err := h.Flow(t.Context(), m.flow)
@@ -315,8 +315,8 @@ func (m *spawnedChild) checkEnd(t *testing.T, h *host.Host, db store.Store, arch
 	}
 }
 
-// A hundred spawns of one parent at once: as many are accepted as it may have, and
-// all others are told by which setting.
+// Of one hundred concurrent spawns of one parent, the permitted number is accepted. The
+// others are refused with the name of the setting.
 func TestConcurrentSpawns(t *testing.T) {
 	t.Parallel()
 	const calls, most = 100, 5

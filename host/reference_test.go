@@ -17,8 +17,8 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// TestReferenceStoreAgrees asks the reference store that vectors run on natively
-// and the host functions over SQLite the same questions about the contents of
+// TestReferenceStoreAgrees compares the reference store, on which vectors run natively,
+// with the host functions over SQLite: both must answer the same requests equally, for
 // every vector that stores more than one session.
 func TestReferenceStoreAgrees(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func compareStores(t *testing.T, v *vector.Vector, db *sqlite.DB) {
 	}
 }
 
-// asking is a plugin that asks questions and answers nothing.
+// requestPlugin is a plugin that only makes host calls.
 type requestPlugin func(context.Context, engine.HostFunctions)
 
 // Name implements step.Plugin.
@@ -123,8 +123,8 @@ func storeRequests(c *vector.Contents) []string {
 	return append(q, `{"op":"get","sessionKey":"agent:none:none"}`, `{"op":"resolve","sessionId":"none"}`, `{"op":"history","sessionKey":"agent:none:none","limit":1}`)
 }
 
-// essence parses a reply and takes away what implementations may differ in:
-// the positions of messages, and the texts of refusals.
+// comparable parses a reply and removes the parts in which implementations may differ:
+// the positions of messages and the texts of errors.
 func comparable(t *testing.T, reply []byte) any {
 	t.Helper()
 	var v any

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Two hosts on one store: whichever of them executes a run or takes a step, it
-// happens once, and the caller is answered by the host that it asked.
+// Two hosts share one store. Each run and step is executed once, by either host, and
+// each caller gets its answer from the host that it called.
 func TestTwoHostsOnOneStore(t *testing.T) {
 	t.Parallel()
 	shared := dbPath(t)

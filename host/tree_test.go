@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// planted is a host over sessions, each "key parent updatedAt", with - for no
-// parent, and more rows.
+// hostWithSessions returns a host over sessions, each "key parent updatedAt" with "-"
+// for no parent, and the rows that more adds.
 func hostWithSessions(t *testing.T, settings string, sessions string, more func(store.Tx) error) *host.Host {
 	t.Helper()
 	db := openTestDB(t, dbPath(t))
@@ -42,7 +42,7 @@ func hostWithSessions(t *testing.T, settings string, sessions string, more func(
 	return newHost(t, db, settings, nil)
 }
 
-// drawn is a tree as text: a session a line, indented below its parent.
+// formatTree formats a tree as text: one line per session, indented below its parent.
 func formatTree(tree *host.Tree) string {
 	var b strings.Builder
 	var draw func(nodes []*host.TreeNode, indent string)
@@ -125,7 +125,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Under the global scope the one session is everybody's parent.
+// With global scope, the one session is the parent of all children.
 func TestTreeGlobalScope(t *testing.T) {
 	t.Parallel()
 	h := hostWithSessions(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)
@@ -137,8 +137,8 @@ func TestTreeGlobalScope(t *testing.T) {
 	}
 }
 
-// What is told of a child comes from its session, from the run for which it was
-// spawned, and from the flow that spawned it.
+// A child's node combines its session, the run for which it was spawned, and the flow
+// that spawned it.
 func TestTreeNodeFields(t *testing.T) {
 	t.Parallel()
 	tokens := int64(1200)
@@ -158,7 +158,7 @@ func TestTreeNodeFields(t *testing.T) {
 			tx.PutRun(run("r2", waits, abi.GroupSubagent, abi.RunQueued, "f2", 1)),
 			tx.PutRun(run("r3", bare, abi.GroupNested, abi.RunQueued, "other", 1)),
 		}
-		for i := range int64(20) { // what people have sent to the child since
+		for i := range int64(20) { // messages sent to the child later
 			errs = append(errs, tx.PutRun(run(fmt.Sprint("later", i), child, abi.GroupNested, abi.RunQueued, "other", 2+i)))
 		}
 		return errors.Join(errs...)
@@ -178,6 +178,6 @@ func TestTreeNodeFields(t *testing.T) {
 	}
 	empty, err := newHost(t, openTestDB(t, dbPath(t)), openSettings, nil).Tree(t.Context(), &host.TreeQuery{})
 	if doc, _ := json.Marshal(empty); err != nil || string(doc) != `{"roots":[]}` {
-		t.Errorf("a tree of nothing: %s, %v", doc, err)
+		t.Errorf("an empty tree: %s, %v", doc, err)
 	}
 }

@@ -29,9 +29,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// bubble is a vector's world in which time is a synctest bubble's: a whole host
-// over a database of its own, with the vector's agents and sinks that take
-// everything. Its methods are the test's goroutine's; the rest is the host's.
+// writeFixture runs a vector that writes: a complete host in a synctest bubble with its
+// own database, the vector's agents, and sinks that accept everything. Only the test's
+// goroutine may call its vector.World methods; the host's goroutines use the rest.
 type writeFixture struct {
 	t      *testing.T
 	ctx    context.Context
@@ -40,7 +40,7 @@ type writeFixture struct {
 	store  *deterministicStore
 	start  time.Time
 	host   *host.Host
-	before map[string]bool // runs that are no vector's
+	before map[string]bool // runs that precede the vector
 
 	mu       sync.Mutex
 	agents   *vector.Cast
@@ -51,13 +51,11 @@ type writeFixture struct {
 
 var _ vector.World = (*writeFixture)(nil)
 
-// warmUp is how long the gateway is up when a vector begins. So what it does
-// every few seconds never falls on an instant at which something happens in a
-// vector.
+// warmUp is the time between the host's start and the vector's. With it, the host's
+// periodic work never coincides with an event of a vector.
 const warmUp = 337 * time.Millisecond
 
-// playInBubble plays a vector that writes, and returns the conversation between
-// host and plugin.
+// playWriting plays a vector that writes and returns the recording of its steps.
 func playWriting(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +96,7 @@ func (b *writeFixture) open(file string) {
 	synctest.Wait()
 }
 
-// up starts a gateway over the store.
+// startHost starts a host over the store.
 func (b *writeFixture) startHost() {
 	b.t.Helper()
 	h, err := host.New(b.ctx, wasm.Parley, &host.Options{
@@ -118,7 +116,7 @@ func (b *writeFixture) startHost() {
 	}
 }
 
-// close takes the gateway down at once, whatever is under way.
+// close closes the host at once and interrupts the work in progress.
 func (b *writeFixture) close() {
 	b.t.Helper()
 	now, cancel := context.WithCancel(b.ctx)
@@ -128,7 +126,7 @@ func (b *writeFixture) close() {
 	}
 }
 
-// now is the vector's time.
+// now returns the vector's time.
 func (b *writeFixture) now() time.Time { return time.UnixMilli(b.vector.Now).Add(time.Since(b.start)) }
 
 func (b *writeFixture) newID() string {
@@ -150,8 +148,8 @@ func (b *writeFixture) fail(lines ...string) {
 	b.problems = append(b.problems, lines...)
 }
 
-// Call makes a tool call. What other goroutines do at the same instant comes
-// first.
+// Call makes a tool call after the other goroutines have finished their work of the
+// same instant.
 func (b *writeFixture) Call(c *vector.Call) vector.Answer {
 	synctest.Wait()
 	b.mu.Lock()
@@ -179,7 +177,7 @@ func (b *writeFixture) Call(c *vector.Call) vector.Answer {
 	return a
 }
 
-// Pass lets time pass: all of the bubble sleeps until something is due.
+// Pass advances the bubble's time and executes the work that becomes due.
 func (b *writeFixture) Pass(ms int64) {
 	time.Sleep(time.Duration(ms) * time.Millisecond)
 	synctest.Wait()
@@ -230,10 +228,10 @@ func (b *writeFixture) Finish() *vector.Outcome {
 	}
 }
 
-// wait waits for something that is under way, if there is anything.
+// wait waits for one flow or run in progress and reports whether there was one.
 func (b *writeFixture) wait(flows []*store.Flow, runs []*store.Run) bool {
 	for _, f := range flows {
-		if f.Status == store.FlowWaiting && f.WaitRun == "" { // for a time alone
+		if f.Status == store.FlowWaiting && f.WaitRun == "" { // waits only for a time
 			time.Sleep(time.UnixMilli(f.WaitUntil).Sub(b.now()))
 			return true
 		}
@@ -284,7 +282,7 @@ func (b *writeFixture) outcome(flows []*store.Flow, runs []*store.Run, deliverie
 	return o
 }
 
-// child returns what is told of a child, if it is stored.
+// child returns the outcome of a child session, if it is stored.
 func (b *writeFixture) child(key string) []vector.ChildOutcome {
 	snapshot, err := b.store.Snapshot(b.ctx)
 	if err != nil {
@@ -301,26 +299,25 @@ func (b *writeFixture) child(key string) []vector.ChildOutcome {
 	return []vector.ChildOutcome{vector.NewChildOutcome(s)}
 }
 
-// settle puts a conversation into an order that does not depend on which
-// goroutine was first, and leaves out steps that were run again: of each, the
-// last time counts.
+// sortRecords sorts recorded steps independently of the order of goroutines. Of a step
+// that ran repeatedly, it keeps only the last record.
 func sortRecords(records []*step.Record) []*step.Record {
-	type place struct {
+	type position struct {
 		Now    int64  `json:"now"`
 		FlowID string `json:"flowId"`
 		Step   int    `json:"step"`
 	}
-	last, order := map[place]*step.Record{}, []place{}
+	last, order := map[position]*step.Record{}, []position{}
 	for _, r := range records {
-		var p place
-		// What the host made is JSON.
+		var p position
+		// The host's input is always JSON.
 		_ = json.Unmarshal(r.Input, &p)
 		if last[p] == nil {
 			order = append(order, p)
 		}
 		last[p] = r
 	}
-	slices.SortStableFunc(order, func(x, y place) int {
+	slices.SortStableFunc(order, func(x, y position) int {
 		return cmp.Or(cmp.Compare(x.Now, y.Now), cmp.Compare(x.FlowID, y.FlowID), cmp.Compare(x.Step, y.Step))
 	})
 	settled := make([]*step.Record, len(order))
@@ -330,7 +327,7 @@ func sortRecords(records []*step.Record) []*step.Record {
 	return settled
 }
 
-// tameStore is a database under which a vector's conversation is always the same.
+// deterministicStore is a database with which a vector's recording is reproducible.
 type deterministicStore struct{ *sqlite.DB }
 
 var (
@@ -338,17 +335,17 @@ var (
 	_ store.Located = (*deterministicStore)(nil)
 )
 
-// Secret is always the same, and with it every id that is derived from it.
+// Secret returns a constant, so that the ids derived from it are constant.
 func (*deterministicStore) Secret() []byte { return bytes.Repeat([]byte("vector--"), 4) }
 
-// TranscriptPath does not depend on where the database is.
+// TranscriptPath does not depend on the database's path.
 func (*deterministicStore) TranscriptPath(sessionID string) string {
 	return vector.TranscriptPath(sessionID)
 }
 
-// Subscribe tells of flows a moment later than of anything else. So a flow whose
-// run has ended always finds that the next run of the session has begun, and not
-// only when its goroutine happens to be second.
+// Subscribe notifies of flows a millisecond after everything else. So the next run of
+// a session has always begun when the flow that waited for the previous run resumes,
+// whatever the order of their goroutines.
 func (t *deterministicStore) Subscribe(fn func([]store.Due)) (cancel func()) {
 	var over atomic.Bool
 	stop := t.DB.Subscribe(func(all []store.Due) {

@@ -25,18 +25,18 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// TestVectors runs the conformance vectors through the whole path: the compiled
-// plugin in the engine, the host functions, the SQLite store. What host and
-// plugin say to each other is compared with testdata/recordings.
+// TestVectors runs the conformance vectors end to end: the compiled plugin in the
+// engine, the host functions and the SQLite store. It compares the exchange between
+// host and plugin with testdata/recordings.
 func TestVectors(t *testing.T) {
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorded := newRecordings(t)
-	var mu sync.Mutex // of recorded
+	var mu sync.Mutex // guards recorded
 	w := newReadFixture(t)
-	// Vectors that write have a host each, and run at the same time when all others have run.
+	// Each vector that writes has its own host; they run in parallel after all others.
 	t.Cleanup(func() { recorded.finish(t, all) })
 	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
@@ -50,7 +50,7 @@ func TestVectors(t *testing.T) {
 			recorded.without(v.ID, "the configuration is refused")
 			play(nil, err)
 		case v.Writes():
-			if v.SameAs == "" { // else the test goes on with the vector that it is the same as
+			if v.SameAs == "" { // otherwise the test then plays the SameAs vector
 				t.Parallel()
 			}
 			check(playWriting(t, v, c, play))
@@ -62,8 +62,8 @@ func TestVectors(t *testing.T) {
 	})
 }
 
-// worlds is one host that is given another store, clock and configuration for
-// each vector. It is for one goroutine.
+// readFixture runs the vectors that only read, on one host whose store, clock and
+// configuration it replaces for each vector. It is not safe for concurrent use.
 type readFixture struct {
 	host    *host.Host
 	stores  map[*vector.Contents]*sqlite.DB
@@ -100,13 +100,13 @@ func newReadFixture(t *testing.T) *readFixture {
 
 var _ store.Store = (*readFixture)(nil)
 
-// Snapshot reads from the store of the current vector.
+// Snapshot returns a snapshot of the current vector's store.
 func (w *readFixture) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return w.current.Snapshot(ctx)
 }
 
-// enter returns how to call tools in the vector's world, and where the
-// conversation is recorded.
+// prepare returns a function that calls tools for the vector, and the records of its
+// steps.
 func (w *readFixture) prepare(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
 	db := w.stores[v.Store]
 	if db == nil {
@@ -131,7 +131,7 @@ func (w *readFixture) prepare(t *testing.T, v *vector.Vector, c *config.Config) 
 	}, records
 }
 
-// asked counts the host calls of some steps, and the bytes of their replies.
+// countHostCalls counts the host calls of recorded steps and the bytes of their replies.
 func countHostCalls(records []*step.Record) (calls, bytes int) {
 	for _, r := range records {
 		calls += len(r.Calls)
@@ -142,7 +142,7 @@ func countHostCalls(records []*step.Record) (calls, bytes int) {
 	return calls, bytes
 }
 
-// fill makes a database with a vector's contents, as an importer would.
+// fill creates a database with a vector's contents, as an importer does.
 func (w *readFixture) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
 	t.Helper()
 	ctx := context.Background()
@@ -185,8 +185,8 @@ func put(b store.Batch, stored *vector.StoredSession) error {
 	return nil
 }
 
-// TestVectorCallersAreAccepted makes sure that no vector passes only because the
-// host refuses its caller.
+// TestVectorCallersAreAccepted checks that no vector passes only because the host
+// refuses its caller.
 func TestVectorCallersAreAccepted(t *testing.T) {
 	t.Parallel()
 	all, err := vector.Load(vectors.Files)
@@ -197,7 +197,7 @@ func TestVectorCallersAreAccepted(t *testing.T) {
 	for _, v := range all {
 		c, err := config.Parse(v.ID, v.Config)
 		if err != nil {
-			continue // the vector is about the refusal
+			continue // the vector tests the refusal
 		}
 		call, _ := w.prepare(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
 		if a := call(abi.ToolAgents, nil); a.Err != nil {
@@ -206,7 +206,7 @@ func TestVectorCallersAreAccepted(t *testing.T) {
 	}
 }
 
-// actor is the agent of every session: it does what the vector says.
+// vectorAgent runs the turns of all sessions as the vector specifies them.
 type vectorAgent struct{ b *writeFixture }
 
 func (a vectorAgent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
@@ -267,7 +267,7 @@ func (a vectorAgent) call(ctx context.Context, t *runner.Turn, c *vector.AgentCa
 	return nil
 }
 
-// abort marks a run as aborted by the operator, and has its host look at it.
+// abort stores that the operator aborted a run, and makes the run due.
 func (b *writeFixture) abort(runID string) error {
 	return b.store.Update(b.ctx, func(tx store.Tx) error {
 		r, err := tx.Run(runID)
@@ -279,7 +279,7 @@ func (b *writeFixture) abort(runID string) error {
 	})
 }
 
-// taker is a sink that takes everything.
+// discardSink is a sink that accepts and discards everything.
 type discardSink struct{}
 
 var _ sink.Sink = discardSink{}

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Two sends that cross: each is decided before the other is on disk. One waits,
-// the other is told at once that it cannot.
+// Two sessions send to each other concurrently, and both calls are checked before the
+// other is stored. One waits; the other is refused at once.
 func TestCrossingSends(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
@@ -46,7 +46,7 @@ func TestCrossingSends(t *testing.T) {
 	}
 }
 
-// Only who started a run may wait on it, and the operator (S4.4).
+// Only the caller that started a run and the operator may wait for it (S4.4).
 func TestWaitRunPermission(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
@@ -82,8 +82,8 @@ func TestWaitRunPermission(t *testing.T) {
 	}
 }
 
-// A run that waits for another one takes no slot, and does not wait for one that
-// cannot begin before it has ended (S4.5).
+// A run that waits for another one occupies no slot. It does not wait for a run that
+// cannot begin before it has ended itself (S4.5).
 func TestWaitRunReleasesSlot(t *testing.T) {
 	t.Parallel()
 	var h *host.Host
@@ -120,7 +120,7 @@ func TestWaitRunReleasesSlot(t *testing.T) {
 	})
 	first := startRun(t, h, "agent:main:a", "wait")
 	startRun(t, h, "agent:main:c", "third")
-	// The other session's run ends when the third has begun, which needs the slot.
+	// The other session's run ends only after the third has begun, which needs the slot.
 	if got := awaitReply(t, h, first); got != "done queued" {
 		t.Errorf("a run that waits for another session, and then for itself, saw %q", got)
 	}
