@@ -54,10 +54,10 @@ func TestParentArchivedDuringRun(t *testing.T) {
 	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
 		t.Run(announce, func(t *testing.T) {
-			db, w, let := openTestDB(t, dbPath(t)), &captureSink{}, make(chan struct{})
+			db, w, release := openTestDB(t, dbPath(t)), &captureSink{}, make(chan struct{})
 			putSessions(t, db, telegramSession("agent:main:p"))
 			h := startHost(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
-				<-let
+				<-release
 				return "too late", nil
 			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), fmt.Sprintf(`{"task":"do it","announce":%q,"cleanup":"delete"}`, announce))
@@ -65,7 +65,7 @@ func TestParentArchivedDuringRun(t *testing.T) {
 			if _, err := h.PatchSession(t.Context(), &chat.Patch{Key: "agent:main:p", Archived: &archived}); err != nil {
 				t.Fatal(err)
 			}
-			close(let)
+			close(release)
 			if got := awaitStatus(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
 				t.Errorf("the flow's status text is %q", got)
 			}
@@ -97,7 +97,7 @@ func TestReportChainLimit(t *testing.T) {
 		if turn.SessionKey != "agent:main:a" {
 			return "what the child says", nil
 		}
-		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"go on","announce":"parent"}`))
+		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"continue","announce":"parent"}`))
 		if err != nil {
 			answers <- err.Error()
 			return "", err
@@ -194,13 +194,13 @@ func TestLongestAnswer(t *testing.T) {
 				t.Errorf("the flow's status text is %q", got)
 			}
 			got := w.onlyReport(t, "agent:main:p")
-			text, cut := strings.CutSuffix(got.result, "\n…(truncated)…")
+			text, truncated := strings.CutSuffix(got.result, "\n…(truncated)…")
 			whole := strings.TrimPrefix(tt.announce, "Result: ")
 			if whole == "" {
 				whole = tt.own
 			}
-			if !strings.HasPrefix(whole, text) || cut != (len(text) < len(whole)) || cut && len(text) < abi.MaxText-65<<10 {
-				t.Errorf("announced %d bytes of %d, truncated %t, … %q", len(text), len(whole), cut, got.result[len(got.result)-20:])
+			if !strings.HasPrefix(whole, text) || truncated != (len(text) < len(whole)) || truncated && len(text) < abi.MaxText-65<<10 {
+				t.Errorf("announced %d bytes of %d, truncated %t, … %q", len(text), len(whole), truncated, got.result[len(got.result)-20:])
 			}
 			if r, err := h.Run(t.Context(), s.run); err != nil || r.Reply != tt.own {
 				t.Errorf("the run has stored %d bytes of %d, %v", len(r.Reply), len(tt.own), err)

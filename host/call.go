@@ -120,7 +120,7 @@ func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.
 // slot until the wait ends.
 func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
 	if h.services == nil {
-		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" writes; it needs a store.Durable")
+		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" writes to the store, which must be a store.Durable")
 	}
 	call := &flow.Call{
 		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args,

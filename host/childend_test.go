@@ -198,7 +198,7 @@ func TestChildResumesOnNextHost(t *testing.T) {
 		return "in attempt 2", nil
 	}
 	first := startHost(t, db, `{}`, act, w.install)
-	s := spawn(t, first, session("agent:main:p"), `{"task":"go on"}`)
+	s := spawn(t, first, session("agent:main:p"), `{"task":"continue"}`)
 	<-began
 	now, cancel := context.WithCancel(t.Context())
 	cancel()

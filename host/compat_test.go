@@ -26,25 +26,25 @@ func TestCompat(t *testing.T) {
 	}
 	for _, file := range files {
 		folder := filepath.Dir(file)
-		former, err := os.ReadFile(filepath.Join(folder, "parley.wasm"))
+		earlier, err := os.ReadFile(filepath.Join(folder, "parley.wasm"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, with := range []struct {
 			name string
-			serving
+			servingModule
 		}{
-			{"its own module", serving{wasm: former, origin: "parley.wasm"}},
-			{"the current module", serving{wasm: wasm.Parley, rephrased: true}},
-			{"another module", serving{wasm: withSection(wasm.Parley), rephrased: true}},
+			{"its own module", servingModule{wasm: earlier, origin: "parley.wasm"}},
+			{"the current module", servingModule{wasm: wasm.Parley, rephrased: true}},
+			{"another module", servingModule{wasm: withSection(wasm.Parley), rephrased: true}},
 		} {
-			t.Run(filepath.Base(folder)+" with "+with.name, func(t *testing.T) { continueCompat(t, folder, with.serving) })
+			t.Run(filepath.Base(folder)+" with "+with.name, func(t *testing.T) { continueCompat(t, folder, with.servingModule) })
 		}
 	}
 }
 
 // serving is the module that serves an earlier version's database.
-type serving struct {
+type servingModule struct {
 	wasm      []byte
 	origin    string // empty: built in
 	rephrased bool   // its notes and messages may be worded differently
@@ -57,7 +57,7 @@ func withSection(module []byte) []byte {
 
 // continueCompat opens a copy of a folder's database, compares it with the folder's
 // other files, and completes its work.
-func continueCompat(t *testing.T, folder string, with serving) {
+func continueCompat(t *testing.T, folder string, with servingModule) {
 	var calls []compatCall
 	var reads []compatRead
 	var before, end compatRows

@@ -207,9 +207,9 @@ type compatAgents struct {
 }
 
 func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
-	hangs, let := a.count(t)
-	if let != nil {
-		<-let
+	hangs, release := a.count(t)
+	if release != nil {
+		<-release
 	}
 	switch {
 	case hangs:
@@ -225,7 +225,7 @@ func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome
 }
 
 // count counts a turn. A child's task may name its first turn that hangs.
-func (a *compatAgents) count(t *runner.Turn) (hangs bool, let chan struct{}) {
+func (a *compatAgents) count(t *runner.Turn) (hangs bool, release chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.turns == nil { // all agents answer at once
@@ -239,9 +239,9 @@ func (a *compatAgents) count(t *runner.Turn) (hangs bool, let chan struct{}) {
 	n := a.turns[t.SessionKey]
 	from = a.hang[t.SessionKey]
 	if n == 1 {
-		let = a.release[t.SessionKey]
+		release = a.release[t.SessionKey]
 	}
-	return from != 0 && n >= from, let
+	return from != 0 && n >= from, release
 }
 
 // compatSink records messages. While failing is set, two channels fail.

@@ -162,9 +162,9 @@ func readCompat(t *testing.T, folder, name string, v any) {
 }
 
 // compareJSON compares a current value with a file of testdata/former.
-func compareJSON(t *testing.T, name string, former, now any) {
+func compareJSON(t *testing.T, name string, earlier, now any) {
 	t.Helper()
-	if want, got := string(encode(t, former)), string(encode(t, now)); want != got {
+	if want, got := string(encode(t, earlier)), string(encode(t, now)); want != got {
 		t.Errorf("%s differs (-earlier +now):\n%s", name, gocmp.Diff(want, got))
 	}
 }

@@ -38,7 +38,7 @@ const (
 func TestCompatCurrentVersion(t *testing.T) {
 	folder := t.TempDir()
 	writeCompat(t, folder)
-	continueCompat(t, folder, serving{wasm: wasm.Parley})
+	continueCompat(t, folder, servingModule{wasm: wasm.Parley})
 	if *addCompat == "" || t.Failed() {
 		return
 	}
@@ -152,10 +152,10 @@ func (w *compatWriter) addEndedWork() {
 // could not resume them.
 func (w *compatWriter) addParkedFlows() {
 	w.Helper()
-	let := make(chan struct{})
+	release := make(chan struct{})
 	for n, id := range []string{parkedToRetry, parkedToDrop} {
 		key := fmt.Sprintf("agent:ops:later:%d", n+1)
-		w.release[key] = let
+		w.release[key] = release
 		w.call(id, abi.ToolSend, "agent:main:asks:again", fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0}`, key))
 	}
 	bad := wasmtest.Plugin(wasmtest.Unreachable)
@@ -165,7 +165,7 @@ func (w *compatWriter) addParkedFlows() {
 	if _, err := w.host.Swap(w.Context(), &host.Candidate{Wasm: bad.Encode(), Origin: "bad.wasm"}); err != nil {
 		w.Fatal(err)
 	}
-	close(let)
+	close(release)
 	w.settle()
 }
 

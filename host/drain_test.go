@@ -14,14 +14,14 @@ import (
 )
 
 // blockingAgent returns an agent that answers at once in session b and elsewhere only
-// when it receives from let.
-func blockingAgent(let chan string) agentFunc {
+// when it receives from release.
+func blockingAgent(release chan string) agentFunc {
 	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "quick", nil
 		}
 		select {
-		case text := <-let:
+		case text := <-release:
 			if text != "send" {
 				return text, nil
 			}
@@ -38,8 +38,8 @@ func blockingAgent(let chan string) agentFunc {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		let := make(chan string)
-		h := startHost(t, openTestDB(t, dbPath(t)), openSettings, blockingAgent(let))
+		release := make(chan string)
+		h := startHost(t, openTestDB(t, dbPath(t)), openSettings, blockingAgent(release))
 		id := startRun(t, h, "agent:main:a", "go")
 		synctest.Wait()
 		drained := make(chan error)
@@ -47,7 +47,7 @@ func TestDrain(t *testing.T) {
 		synctest.Wait()
 		other := startRun(t, h, "agent:main:c", "later")
 		synctest.Wait()
-		let <- "send"
+		release <- "send"
 		if err := <-drained; err != nil {
 			t.Error(err)
 		}

@@ -30,13 +30,15 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Limits in bytes: MaxArgs for the arguments of a call, MaxModule (a default) for a module.
+// Limits in bytes: MaxArgs for the arguments of a call, MaxModule (the default) for a
+// module.
 const (
 	MaxArgs   = 2 << 20
 	MaxModule = 32 << 20
 )
 
-// Host answers tool calls. It is safe for concurrent use. The caller of New must call Close.
+// Host answers tool calls. It is safe for concurrent use. The caller of New must call
+// Close.
 type Host struct {
 	options  Options
 	engine   *engine.Engine

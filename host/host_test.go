@@ -52,7 +52,7 @@ func sampleHost(t *testing.T, change func(*host.Options)) *host.Host {
 
 var operator = abi.Caller{Operator: true}
 
-func TestCallRefusals(t *testing.T) {
+func TestInvalidCalls(t *testing.T) {
 	t.Parallel()
 	h := sampleHost(t, nil)
 	session := abi.Caller{SessionKey: "agent:main:main"}
@@ -218,7 +218,7 @@ func TestConcurrentCallers(t *testing.T) {
 	wg.Wait()
 }
 
-func TestNewRefusals(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := storetest.NewMemory()

@@ -38,7 +38,7 @@ func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, err
 	c.working++
 	c.maxWorking = max(c.maxWorking, c.working)
 	c.began = append(c.began, turn.RunID)
-	let := c.release[turn.RunID]
+	release := c.release[turn.RunID]
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -46,7 +46,7 @@ func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, err
 		c.mu.Unlock()
 	}()
 	select {
-	case how := <-let:
+	case how := <-release:
 		if how == "fail" {
 			return "", errors.New("failed: " + turn.Message)
 		}

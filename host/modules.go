@@ -49,19 +49,19 @@ func (h *Host) changed(_ *module.Version, rolledBack bool) {
 // describe tools and in which Description.Tools is encoded.
 func ParseTools(doc []byte) ([]abi.Tool, error) { return module.ParseTools(doc) }
 
-// versions adapts the module registry to flow.Versions.
-type versions struct{ h *Host }
+// moduleVersions adapts the module registry to flow.Versions.
+type moduleVersions struct{ h *Host }
 
-var _ flow.Versions = versions{}
+var _ flow.Versions = moduleVersions{}
 
 // Use implements flow.Versions.
-func (v versions) Use() flow.Version { return v.h.modules.Use() }
+func (v moduleVersions) Use() flow.Version { return v.h.modules.Use() }
 
 // Distrusted implements flow.Versions.
-func (v versions) Distrusted(digest string) string { return v.h.modules.Distrusted(digest) }
+func (v moduleVersions) Distrusted(digest string) string { return v.h.modules.Distrusted(digest) }
 
 // UseFor implements flow.Versions.
-func (v versions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
+func (v moduleVersions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
 	version, err := v.h.modules.UseFor(ctx, f)
 	if err != nil {
 		return nil, err // a nil *Version would be a Version

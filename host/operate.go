@@ -59,7 +59,7 @@ func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
 	return r, err
 }
 
-// KillRun aborts a run: it ends with the status "killed". why is shown to callers that
+// KillRun aborts a run: it ends with the status "killed". reason is shown to callers that
 // wait for the run (empty: a default reason). KillRun returns the ended run. It fails
 // with abi.NotFound, abi.InvalidArgs, or abi.Conflict if the run had already ended. A
 // queued run never begins. The agent that executes the run is stopped with its
@@ -67,19 +67,19 @@ func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
 //
 // A host that is not started can abort runs as well: unless Options.Shared is set, it
 // takes over and ends a run that another process has left behind.
-func (h *Host) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+func (h *Host) KillRun(ctx context.Context, id, reason string) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err
 	}
-	why = strings.TrimSpace(why)
-	if len(why) > maxReason || !utf8.ValidString(why) {
+	reason = strings.TrimSpace(reason)
+	if len(reason) > maxReason || !utf8.ValidString(reason) {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxReason))
 	}
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err
 	}
-	return s.runs.Abort(ctx, id, why)
+	return s.runs.Abort(ctx, id, reason)
 }
 
 // maxReason bounds the reason for aborting a run, in bytes.
@@ -188,8 +188,8 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	for until := time.Now().Add(timeout); ; {
 		pause := time.Until(until)
 		if by != "" {
-			circle, err := readView(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
-			if err != nil || circle {
+			deadlock, err := readView(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
+			if err != nil || deadlock {
 				return r, err
 			}
 			pause = min(pause, deadlockCheckInterval)

@@ -51,14 +51,14 @@ func newRecordings(t *testing.T) *recordings {
 	return r
 }
 
-func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
+func (r *recordings) skip(id, reason string) { r.reasons[id] = reason }
 
 // check adds one vector's recording and compares it, unless -update is set.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 	found := &recordingtest.Recording{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
-			r.without(id, "the step fails in the engine")
+			r.skip(id, "the step fails in the engine")
 			return
 		}
 		x := recordingtest.Exchange{Export: record.Export, Input: record.Input, Calls: []recordingtest.HostCall{}, Output: record.Output}
@@ -69,10 +69,10 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 	}
 	switch {
 	case len(records) == 0:
-		r.without(id, "the host refuses the call before the plugin sees it")
+		r.skip(id, "the host refuses the call before the plugin sees it")
 		return
 	case found.Size() > maxRecording:
-		r.without(id, fmt.Sprintf("longer than %d bytes", maxRecording))
+		r.skip(id, fmt.Sprintf("longer than %d bytes", maxRecording))
 		return
 	}
 	r.reasons[id], r.found[id] = "", found

@@ -55,7 +55,7 @@ func (h *Host) newServices(db store.Durable) (*services, error) {
 	s.worker, err = work.NewWorker(&work.WorkerOptions{Store: db, Now: o.Now, Logger: o.Logger})
 	keep()
 	s.flows, err = flow.New(&flow.Options{
-		Store: db, Steps: h.steps, Settings: h.stepSettings, Versions: versions{h},
+		Store: db, Steps: h.steps, Settings: h.stepSettings, Versions: moduleVersions{h},
 		NewID: o.NewID, Now: o.Now, Logger: o.Logger,
 	})
 	keep()

@@ -83,7 +83,7 @@ func TestCommands(t *testing.T) {
 
 // An owner's commands override the send policy in both directions, also for a session
 // that does not exist yet.
-func TestCommandDecides(t *testing.T) {
+func TestCommandOverridesPolicy(t *testing.T) {
 	f := newFixture(t, `{session: {sendPolicy: {default: "deny"}}}`)
 	send := func(text string) error {
 		_, err := f.Send(t.Context(), &chat.Message{SessionKey: "agent:main:dm:1", Text: text})
@@ -109,7 +109,7 @@ func TestCommandDecides(t *testing.T) {
 }
 
 // S4.4: a command that is repeated with its id changes nothing.
-func TestCommandAgain(t *testing.T) {
+func TestRepeatedCommand(t *testing.T) {
 	f := newFixture(t, `{}`)
 	send := func(id, text, want string) {
 		t.Helper()

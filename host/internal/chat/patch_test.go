@@ -63,7 +63,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-func TestPatchRefused(t *testing.T) {
+func TestInvalidPatches(t *testing.T) {
 	f := newFixture(t, `{models: {allow: ["small"]}}`)
 	stored := &abi.Session{Key: "agent:main:main", AgentID: "main", Kind: "other", SessionID: "s", UpdatedAt: 5}
 	f.put(stored)

@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestInvalidMessages(t *testing.T) {
 	const settings = `{agents: {list: [{id: "main"}, {id: "ops"}]}}`
 	long := strings.Repeat("x", abi.MaxText+1)
 	f := newFixture(t, settings)

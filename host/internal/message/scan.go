@@ -106,9 +106,9 @@ func (s *scan) truncateString(start, end int) {
 	}
 	s.out = append(s.out, s.doc[s.copied:start+keep]...)
 	s.copied = end
-	cut := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
-	s.truncations = append(s.truncations, cut)
-	s.listLength += len(jsonappend.String(nil, cut.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
+	truncation := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
+	s.truncations = append(s.truncations, truncation)
+	s.listLength += len(jsonappend.String(nil, truncation.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
 	if len(s.truncations) == 1 {
 		s.listLength += len(`,"cut":[]`)
 	}

@@ -34,7 +34,7 @@ var guest = bounds{
 //
 // It takes time linear in doc's length and memory bounded by abi.MaxMessage, except
 // for a longer role or timestamp. If nothing is truncated, short is doc itself.
-func Shorten(doc []byte) (short []byte, cut []abi.Cut) { return guest.shorten(doc) }
+func Shorten(doc []byte) (short []byte, truncated []abi.Cut) { return guest.shorten(doc) }
 
 func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
 	if len(doc) <= b.whole {

@@ -22,7 +22,7 @@ func TestShorten(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	for _, c := range []struct {
 		name, doc, want string
-		cut             []abi.Cut
+		truncated       []abi.Cut
 	}{
 		{"small", `{"role":"user"}`, `{"role":"user"}`, nil},
 		{"at the bound, not scanned", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
@@ -54,11 +54,11 @@ func TestShorten(t *testing.T) {
 			`{}`, []abi.Cut{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			short, cut := Shorten([]byte(c.doc))
+			short, truncated := Shorten([]byte(c.doc))
 			if string(short) != c.want {
 				t.Errorf("got  %s\nwant %s", abbreviate(short), abbreviate([]byte(c.want)))
 			}
-			if diff := cmp.Diff(c.cut, cut); diff != "" {
+			if diff := cmp.Diff(c.truncated, truncated); diff != "" {
 				t.Errorf("truncations (-want +got):\n%s", diff)
 			}
 		})
@@ -88,8 +88,8 @@ func TestShortenBroken(t *testing.T) {
 		`"` + filler, filler, `{"role":"` + filler, `}` + filler, `[` + filler, `{"a":"` + filler + `\"`, `{"role":"u` + "\xff" + `","a":"` + filler,
 		strings.Repeat("[", 70*kib), strings.Repeat("]", 70*kib), strings.Repeat(`{"a":`, 70*kib), strings.Repeat(`\`, 70*kib), `:,` + filler + `"`,
 	} {
-		short, cut := Shorten([]byte(doc))
-		if len(cut) != 0 && jsonstrict.Check(short) != nil {
+		short, truncated := Shorten([]byte(doc))
+		if len(truncated) != 0 && jsonstrict.Check(short) != nil {
 			t.Errorf("%s became %s", abbreviate([]byte(doc)), abbreviate(short))
 		}
 	}
@@ -169,11 +169,11 @@ type fataler interface{ Fatalf(string, ...any) }
 
 // checkShortened shortens doc and compares the result with the decoded document.
 func checkShortened(t fataler, b *bounds, doc []byte) {
-	short, cut := b.shorten(doc)
+	short, truncated := b.shorten(doc)
 	if err := jsonstrict.Check(short); err != nil {
 		t.Fatalf("%s became %s: %v", doc, short, err)
 	}
-	if len(cut) == 0 {
+	if len(truncated) == 0 {
 		if !bytes.Equal(short, doc) || len(doc) > max(b.whole, b.message) {
 			t.Fatalf("%s became %s without a truncation", doc, short)
 		}
@@ -182,22 +182,22 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 		}
 		return
 	}
-	if cut[0].Path == "" {
-		checkEmptied(t, doc, short, cut)
+	if truncated[0].Path == "" {
+		checkEmptied(t, doc, short, truncated)
 		return
 	}
-	m := abi.Message{JSON: short, Cut: cut}
+	m := abi.Message{JSON: short, Cut: truncated}
 	bare := abi.Message{JSON: []byte{}}
 	if n := len(m.AppendJSON(nil)) - len(bare.AppendJSON(nil)); n > b.message {
-		t.Fatalf("%s became %s with %d truncations, %d bytes", doc, short, len(cut), n)
+		t.Fatalf("%s became %s with %d truncations, %d bytes", doc, short, len(truncated), n)
 	}
 	before, after := decode(t, doc), decode(t, short)
 	checkLongest(t, after, b.strings[0])
-	for _, c := range cut {
+	for _, c := range truncated {
 		whole, ok := resolve(before, c.Path).(string)
 		part, ok2 := resolve(after, c.Path).(string)
 		if !ok || !ok2 || !strings.HasPrefix(whole, part) || int64(len(whole)) != c.Bytes || !utf8.ValidString(part) {
-			t.Fatalf("%s became %s: cut %+v of %q gave %q", doc, short, c, whole, part)
+			t.Fatalf("%s became %s: truncated %+v of %q gave %q", doc, short, c, whole, part)
 		}
 		kept := false // part is the longest prefix within one of the limits
 		for _, limit := range b.strings {
@@ -214,9 +214,9 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 	}
 }
 
-func checkEmptied(t fataler, doc, short []byte, cut []abi.Cut) {
-	if len(cut) != 1 || cut[0].Bytes != int64(len(doc)) {
-		t.Fatalf("%s: %+v", doc, cut)
+func checkEmptied(t fataler, doc, short []byte, truncated []abi.Cut) {
+	if len(truncated) != 1 || truncated[0].Bytes != int64(len(doc)) {
+		t.Fatalf("%s: %+v", doc, truncated)
 	}
 	before := decode(t, doc).(map[string]any)
 	for name, v := range decode(t, short).(map[string]any) {
@@ -278,10 +278,10 @@ func resolve(v any, path string) any {
 }
 
 func set(v any, path, text string) {
-	cut := strings.LastIndexByte(path, '/')
-	last := tokens(path[cut:])[0]
-	if cut > 0 {
-		v = resolve(v, path[:cut])
+	slash := strings.LastIndexByte(path, '/')
+	last := tokens(path[slash:])[0]
+	if slash > 0 {
+		v = resolve(v, path[:slash])
 	}
 	switch at := v.(type) {
 	case map[string]any:

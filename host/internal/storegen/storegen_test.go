@@ -28,7 +28,7 @@ func generate(t *testing.T, o storegen.Options) (store.Snapshot, *storegen.Summa
 	return v, made
 }
 
-func TestFew(t *testing.T) {
+func TestRareProperties(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for _, n := range []int{storegen.MinSessions, 100, 1000} {
 		v, made := generate(t, storegen.Options{Seed: 7, Sessions: n, Messages: 1, Now: now})
@@ -108,7 +108,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, o := range []storegen.Options{{Sessions: storegen.MinSessions - 1}, {Sessions: 100, Messages: -1}} {
 		if _, err := storegen.Generate(context.Background(), storetest.NewMemory(), &o); err == nil {
 			t.Errorf("%+v: no error", o)

@@ -69,14 +69,14 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 		}
 		widths[widest]--
 	}
-	cut := make([][]string, len(rows))
+	fitted := make([][]string, len(rows))
 	for i, row := range rows {
-		cut[i] = make([]string, len(row))
+		fitted[i] = make([]string, len(row))
 		for c := range row {
-			cut[i][c] = Cut(row[c], widths[c])
+			fitted[i][c] = Cut(row[c], widths[c])
 		}
 	}
-	return cut
+	return fitted
 }
 
 // Fields writes names and values in two columns, indented by two. It omits fields

@@ -185,28 +185,28 @@ func invalidUTF8(t *testing.T, open opener) {
 // interruptAfterCall interrupts the first attempt after the tool was called and before
 // its answer arrived.
 func interruptAfterCall(t *testing.T, open opener) {
-	interrupt(t, open, func(s *Session, cut func() error) {
-		s.OnAnswer = func(context.Context, *ToolCall) error { return cut() }
+	interrupt(t, open, func(s *Session, stop func() error) {
+		s.OnAnswer = func(context.Context, *ToolCall) error { return stop() }
 	})
 }
 
 // interruptAfterResult interrupts the first attempt after all its messages were
 // stored.
 func interruptAfterResult(t *testing.T, open opener) {
-	interrupt(t, open, func(s *Session, cut func() error) {
+	interrupt(t, open, func(s *Session, stop func() error) {
 		s.OnAppended = func(_ context.Context, role string) error {
 			if role == "toolResult" {
-				return cut()
+				return stop()
 			}
 			return nil
 		}
 		if s.silent {
-			s.OnAnswer = func(context.Context, *ToolCall) error { return cut() }
+			s.OnAnswer = func(context.Context, *ToolCall) error { return stop() }
 		}
 	})
 }
 
-func interrupt(t *testing.T, open opener, arrange func(s *Session, cut func() error)) {
+func interrupt(t *testing.T, open opener, arrange func(s *Session, stop func() error)) {
 	subject := open(t, Behaviour{Text: "it says {{result}}", Tool: "sessions_send", Args: `{"message":"hi"}`})
 	s := NewSession()
 	s.silent = subject.Silent
