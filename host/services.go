@@ -32,7 +32,7 @@ type services struct {
 	pruner *pruner
 
 	takeOverMu sync.Mutex
-	tookOver   bool // guarded by owning
+	tookOver   bool // guarded by takeOverMu
 
 	runners *run.Runners    // nil if the embedder supplies runners
 	sinks   *delivery.Sinks // nil if the embedder supplies sinks
