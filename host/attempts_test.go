@@ -79,13 +79,13 @@ func claimRun(t *testing.T, db store.Durable) {
 // retries the run, and that attempt gets the answer (S4.8).
 func TestCloseWhileAgentWaits(t *testing.T) {
 	t.Parallel()
-	waits, heard := make(chan struct{}), make(chan struct{})
+	waiting, release := make(chan struct{}), make(chan struct{})
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {
 		case "hello":
-			waits <- struct{}{}
+			waiting <- struct{}{}
 			select {
-			case <-heard:
+			case <-release:
 				return "the answer", nil
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -102,15 +102,15 @@ func TestCloseWhileAgentWaits(t *testing.T) {
 	db := openTestDB(t, dbPath(t))
 	first := startHost(t, db, openSettings, act)
 	id := startRun(t, first, "agent:main:a", "send")
-	<-waits
+	<-waiting
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := first.Close(now); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	close(heard)
+	close(release)
 	next := startHost(t, db, openSettings, act)
-	<-waits
+	<-waiting
 	if got := awaitReply(t, next, id); got != "the answer" {
 		t.Errorf("the next attempt answered %q", got)
 	}

@@ -92,7 +92,7 @@ func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
 func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild {
 	t.Helper()
 	var mu sync.Mutex
-	members := map[string]*spawnedChild{}
+	children := map[string]*spawnedChild{}
 	var all sync.WaitGroup
 	for p := range parents {
 		all.Go(func() {
@@ -111,7 +111,7 @@ func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild 
 				}
 				m.spawned = spawn(t, h, session(m.parent), args)
 				mu.Lock()
-				members[m.run] = m
+				children[m.run] = m
 				mu.Unlock()
 			}
 			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: session(parentKey(p)), Args: []byte(`{"task":"one more"}`)})
@@ -121,7 +121,7 @@ func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild 
 		})
 	}
 	all.Wait()
-	return members
+	return children
 }
 
 // warmInstances lets all parents call a tool concurrently, so that the plugin instances
@@ -181,7 +181,7 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	h := abortOnCleanup(t, newHost(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, maxConcurrent, archive), c.run, w.install))
 	warmInstances(t, h, parents)
 	before := heap()
-	members := spawnAll(t, h, parents)
+	children := spawnAll(t, h, parents)
 	queued := childRuns(t, h, abi.RunQueued, parents*perParent)
 	stored := heap() - before
 	for _, r := range queued {
@@ -203,9 +203,9 @@ func testManyChildren(t *testing.T, parents, archive int) {
 		}
 	}
 	for i, r := range queued {
-		switch members[r.ID].status {
+		switch children[r.ID].status {
 		case abi.RunKilled:
-			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+members[r.ID].task); err != nil {
+			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+children[r.ID].task); err != nil {
 				t.Fatal(err)
 			}
 		case abi.RunFailed:
@@ -225,7 +225,7 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	}
 
 	reports := map[string]report{} // by child
-	for _, m := range members {
+	for _, m := range children {
 		awaitStatus(t, h, m.flow)
 	}
 	for _, post := range w.take() {
@@ -237,14 +237,14 @@ func testManyChildren(t *testing.T, parents, archive int) {
 		}
 		reports[child] = r
 		i := slices.IndexFunc(queued, func(r *store.Run) bool { return r.SessionKey == child })
-		if i < 0 || post.To != members[queued[i].ID].parent || post.Channel != "telegram" {
+		if i < 0 || post.To != children[queued[i].ID].parent || post.Channel != "telegram" {
 			t.Errorf("announced to %+v: %q", post.Target, post.Text)
 		}
 	}
-	if len(reports) != len(members) {
-		t.Errorf("%d children are announced, want %d", len(reports), len(members))
+	if len(reports) != len(children) {
+		t.Errorf("%d children are announced, want %d", len(reports), len(children))
 	}
-	for _, m := range members {
+	for _, m := range children {
 		m.check(t, reports[m.child])
 	}
 	if left := childRuns(t, h, abi.RunQueued, 0); len(left) > 0 {
@@ -253,7 +253,7 @@ func testManyChildren(t *testing.T, parents, archive int) {
 
 	time.Sleep(61 * time.Minute) // bubble time
 	synctest.Wait()
-	for _, m := range members {
+	for _, m := range children {
 		m.checkEnd(t, h, db, archive)
 	}
 	if late := w.take(); len(late) > 0 {
