@@ -9,24 +9,24 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// script writes a transcript: questions and answers, with tools in between.
-type script struct {
+// transcript generates a transcript: questions and answers with tool calls in between.
+type transcript struct {
 	session abi.Session
 	random  *rand.Rand
 	texts   writer
-	left    int // messages to come, or
-	bytes   int // bytes to come, of a large transcript
+	left    int // remaining messages, or
+	bytes   int // remaining bytes of a large transcript
 	large   bool
 	n       int
-	pending string // id of the tool call that waits for its result, or empty
+	pending string // id of the tool call without a result, or empty
 }
 
-func newScript(r *rand.Rand, s abi.Session, messages, bytes int) *script {
-	return &script{session: s, random: r, texts: writer{r}, left: messages, bytes: bytes, large: bytes > 0}
+func newTranscript(r *rand.Rand, s abi.Session, messages, bytes int) *transcript {
+	return &transcript{session: s, random: r, texts: writer{r}, left: messages, bytes: bytes, large: bytes > 0}
 }
 
-// next returns the next message, which is valid until the one after.
-func (s *script) next() (*store.Message, bool) {
+// next returns the next message, which is valid until the following call.
+func (s *transcript) next() (*store.Message, bool) {
 	if s.left <= 0 && s.bytes <= 0 {
 		return nil, false
 	}
@@ -46,7 +46,7 @@ func (s *script) next() (*store.Message, bool) {
 	return m, true
 }
 
-func (s *script) user(at int64) []byte {
+func (s *transcript) user(at int64) []byte {
 	o := jsonappend.Open(nil)
 	o.String("role", "user")
 	o.Value(append(s.texts.block(append(o.Key("content"), '['), 8, 60), ']'))
@@ -54,7 +54,7 @@ func (s *script) user(at int64) []byte {
 	return o.Close()
 }
 
-func (s *script) assistant(at int64, callsTool bool) []byte {
+func (s *transcript) assistant(at int64, callsTool bool) []byte {
 	o := jsonappend.Open(nil)
 	o.String("role", "assistant")
 	b := append(o.Key("content"), '[')
@@ -92,7 +92,7 @@ func (s *script) assistant(at int64, callsTool bool) []byte {
 	return o.Close()
 }
 
-func (s *script) toolResult(at int64) []byte {
+func (s *transcript) toolResult(at int64) []byte {
 	o := jsonappend.Open(nil)
 	o.String("role", "toolResult")
 	o.String("toolCallId", s.pending)
@@ -105,9 +105,9 @@ func (s *script) toolResult(at int64) []byte {
 	return o.Close()
 }
 
-// resultWords is the most words of a tool result: in a large transcript, up to
-// some 200 kB of them, and now and then over a megabyte.
-func (s *script) resultWords() int {
+// resultWords returns the maximum number of words of a tool result. In a large
+// transcript these are up to about 200 kB, occasionally over a megabyte.
+func (s *transcript) resultWords() int {
 	switch {
 	case !s.large:
 		return 150

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	perParent  = 5
-	concurrent = 8
+	perParent     = 5
+	maxConcurrent = 8
 )
 
-// crowd are children at work. Each ends when the test says how.
-type crowd struct {
-	mu      sync.Mutex
-	working int
-	most    int
-	began   []string               // runs, since they were asked for
-	let     map[string]chan string // by child: "well" or "ill"
+// childAgents runs the children. The test decides when and how each of them ends.
+type childAgents struct {
+	mu         sync.Mutex
+	working    int
+	maxWorking int
+	began      []string               // runs begun since the last call of sinceLast
+	release    map[string]chan string // by run: receives "succeed" or "fail"
 }
 
-// child is the child's own run.
-func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
+// child executes a child's own run.
+func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, error) {
 	c.mu.Lock()
 	c.working++
-	c.most = max(c.most, c.working)
+	c.maxWorking = max(c.maxWorking, c.working)
 	c.began = append(c.began, turn.RunID)
-	let := c.let[turn.RunID]
+	release := c.release[turn.RunID]
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -46,9 +46,9 @@ func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
 		c.mu.Unlock()
 	}()
 	select {
-	case how := <-let:
-		if how == "ill" {
-			return "", errors.New("ill: " + turn.Message)
+	case how := <-release:
+		if how == "fail" {
+			return "", errors.New("failed: " + turn.Message)
 		}
 		return "done: " + turn.Message, nil
 	case <-ctx.Done():
@@ -56,48 +56,48 @@ func (c *crowd) child(ctx context.Context, turn *runner.Turn) (string, error) {
 	}
 }
 
-// run also plays the announces: those of even tasks fail, so that the report is
-// the child's own reply alone; the others say it in their own words.
-func (c *crowd) run(ctx context.Context, turn *runner.Turn) (string, error) {
-	if !announces(turn) {
+// run also executes the announce turns: those of even tasks fail, so that the report is
+// only the child's own reply; the others rephrase it.
+func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error) {
+	if !isAnnounceTurn(turn) {
 		return c.child(ctx, turn)
 	}
 	_, task, _ := strings.Cut(turn.Message, "Task:\n")
 	task, _, _ = strings.Cut(task, "\n")
 	if strings.HasSuffix(task, "even") {
-		return "", errors.New("no words")
+		return "", errors.New("no announce")
 	}
 	return "Status: success\n**Result:** in other words " + task + "\nNotes: noted " + task, nil
 }
 
-// since returns which runs have begun and how many are at work.
-func (c *crowd) since() (began []string, working int) {
+// sinceLast returns the runs begun since the last call and the number of working ones.
+func (c *childAgents) sinceLast() (began []string, working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	began, c.began = c.began, nil
 	return began, c.working
 }
 
-// member is one of the crowd.
-type member struct {
+// spawnedChild is a child and its expected end.
+type spawnedChild struct {
 	spawned
 	parent, task string
 	deletes      bool
-	status       string // with which its run ends
+	status       string // the status with which its run ends
 }
 
 func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
 
-// gather lets all parents spawn at once, each as many as it may, and then one more.
-func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
+// spawnAll lets all parents spawn concurrently, each up to its limit and one more.
+func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild {
 	t.Helper()
 	var mu sync.Mutex
-	members := map[string]*member{}
+	children := map[string]*spawnedChild{}
 	var all sync.WaitGroup
 	for p := range parents {
 		all.Go(func() {
 			for i := range perParent {
-				m := &member{parent: parentKey(p), deletes: i == 1, status: abi.RunDone}
+				m := &spawnedChild{parent: parentKey(p), deletes: i == 1, status: abi.RunDone}
 				m.task = fmt.Sprintf("task %02d-%d %s", p, i, [...]string{"even", "odd"}[i%2])
 				args := fmt.Sprintf(`{"task":%q,"label":%q}`, m.task, m.task)
 				if m.deletes {
@@ -111,7 +111,7 @@ func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
 				}
 				m.spawned = spawn(t, h, session(m.parent), args)
 				mu.Lock()
-				members[m.run] = m
+				children[m.run] = m
 				mu.Unlock()
 			}
 			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: session(parentKey(p)), Args: []byte(`{"task":"one more"}`)})
@@ -121,12 +121,12 @@ func gather(t *testing.T, h *host.Host, parents int) map[string]*member {
 		})
 	}
 	all.Wait()
-	return members
+	return children
 }
 
-// warmSandboxes lets every parent call a tool at once, so that the plugin has the
-// memory for as many steps at a time, which is no child's.
-func warmSandboxes(t *testing.T, h *host.Host, parents int) {
+// warmInstances lets all parents call a tool concurrently, so that the plugin instances
+// exist before the test measures the memory per child.
+func warmInstances(t *testing.T, h *host.Host, parents int) {
 	var all sync.WaitGroup
 	for p := range parents {
 		all.Go(func() {
@@ -138,8 +138,8 @@ func warmSandboxes(t *testing.T, h *host.Host, parents int) {
 	all.Wait()
 }
 
-// order returns the children's runs in the order of their acceptance.
-func order(t *testing.T, h *host.Host, status string, want int) []*store.Run {
+// childRuns returns the children's runs of a status in the order of their acceptance.
+func childRuns(t *testing.T, h *host.Host, status string, want int) []*store.Run {
 	t.Helper()
 	runs, err := h.Runs(t.Context(), &store.Filter{Statuses: []string{status}, Limit: 1000})
 	if err != nil {
@@ -153,83 +153,83 @@ func order(t *testing.T, h *host.Host, status string, want int) []*store.Run {
 	return runs
 }
 
-// heap is what is in use, in bytes.
+// heap returns the heap bytes in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers kept
+	runtime.GC() // frees what finalizers have released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// Two hundred children of forty parents all report, eight at work at a time, in
-// the order in which they were accepted (S5.2, S5.3, S5.5, S5.7). Then they are
-// archived or deleted, or stay, as the settings say.
-func TestCrowd(t *testing.T) {
+// Two hundred children of forty parents run in the order of their acceptance, at most
+// eight at a time, and all of them report (S5.2, S5.3, S5.5, S5.7). Then they are
+// archived, deleted or kept, as the settings require.
+func TestManyChildren(t *testing.T) {
 	for _, c := range []struct{ parents, archive int }{{40, 60}, {3, 0}} {
 		t.Run(fmt.Sprintf("%d parents, archiveAfterMinutes %d", c.parents, c.archive), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testCrowd(t, c.parents, c.archive) })
+			synctest.Test(t, func(t *testing.T) { testManyChildren(t, c.parents, c.archive) })
 		})
 	}
 }
 
-func testCrowd(t *testing.T, parents, archive int) {
-	db, c, w := stocked(t, file(t)), &crowd{let: map[string]chan string{}}, &wall{}
+func testManyChildren(t *testing.T, parents, archive int) {
+	db, c, w := openTestDB(t, dbPath(t)), &childAgents{release: map[string]chan string{}}, &captureSink{}
 	for p := range parents {
-		enter(t, db, linked(parentKey(p)))
+		putSessions(t, db, telegramSession(parentKey(p)))
 	}
-	h := cutOff(t, idle(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, concurrent, archive), c.run, w.posting))
-	warmSandboxes(t, h, parents)
+	h := abortOnCleanup(t, newHost(t, db, fmt.Sprintf(`{agents: {defaults: {subagents: {maxConcurrent: %d, archiveAfterMinutes: %d}}}}`, maxConcurrent, archive), c.run, w.install))
+	warmInstances(t, h, parents)
 	before := heap()
-	members := gather(t, h, parents)
-	queued := order(t, h, abi.RunQueued, parents*perParent)
+	children := spawnAll(t, h, parents)
+	queued := childRuns(t, h, abi.RunQueued, parents*perParent)
 	stored := heap() - before
 	for _, r := range queued {
-		c.let[r.ID] = make(chan string, 1)
+		c.release[r.ID] = make(chan string, 1)
 	}
 	if err := h.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
 	inLanes := heap() - before
-	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them at work, %d B each",
-		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, concurrent, inLanes/int64(len(queued)))
+	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them running, %d B each",
+		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, maxConcurrent, inLanes/int64(len(queued)))
 
-	// The first begin at once, in any order; then one whenever another has ended.
-	began, _ := c.since()
+	// The first ones begin together, in any order; then one begins whenever one ends.
+	began, _ := c.sinceLast()
 	for i, r := range queued {
-		if i < concurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != concurrent {
-			t.Fatalf("%d begin at first; number %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
+		if i < maxConcurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != maxConcurrent {
+			t.Fatalf("%d runs begin first; run %d of %v is among them: %t", len(began), i+1, began, slices.Contains(began, r.ID))
 		}
 	}
 	for i, r := range queued {
-		switch members[r.ID].status {
+		switch children[r.ID].status {
 		case abi.RunKilled:
-			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+members[r.ID].task); err != nil {
+			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+children[r.ID].task); err != nil {
 				t.Fatal(err)
 			}
 		case abi.RunFailed:
-			c.let[r.ID] <- "ill"
+			c.release[r.ID] <- "fail"
 		default:
-			c.let[r.ID] <- "well"
+			c.release[r.ID] <- "succeed"
 		}
 		synctest.Wait()
-		began, working := c.since()
-		left := queued[min(i+concurrent, len(queued)):]
-		if working != min(concurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
-			t.Fatalf("when %d have ended, %d are at work, and %v begin; next is %v", i+1, working, began, left[:min(1, len(left))])
+		began, working := c.sinceLast()
+		left := queued[min(i+maxConcurrent, len(queued)):]
+		if working != min(maxConcurrent, len(queued)-i-1) || len(began) != min(1, len(left)) || len(began) == 1 && began[0] != left[0].ID {
+			t.Fatalf("after %d runs have ended, %d work and %v begin; want %v next", i+1, working, began, left[:min(1, len(left))])
 		}
 	}
-	if c.most != concurrent {
-		t.Errorf("%d were at work at once, want %d", c.most, concurrent)
+	if c.maxWorking != maxConcurrent {
+		t.Errorf("%d runs worked at once, want %d", c.maxWorking, maxConcurrent)
 	}
 
-	reports := map[string]report{} // by the child that they are about
-	for _, m := range members {
-		standing(t, h, m.flow)
+	reports := map[string]report{} // by child
+	for _, m := range children {
+		awaitStatus(t, h, m.flow)
 	}
 	for _, post := range w.take() {
-		r := read(t, post.Text)
+		r := parseReport(t, post.Text)
 		_, child, _ := strings.Cut(r.stats, " · session ")
 		child, _, _ = strings.Cut(child, " ")
 		if _, twice := reports[child]; twice {
@@ -237,23 +237,23 @@ func testCrowd(t *testing.T, parents, archive int) {
 		}
 		reports[child] = r
 		i := slices.IndexFunc(queued, func(r *store.Run) bool { return r.SessionKey == child })
-		if i < 0 || post.To != members[queued[i].ID].parent || post.Channel != "telegram" {
+		if i < 0 || post.To != children[queued[i].ID].parent || post.Channel != "telegram" {
 			t.Errorf("announced to %+v: %q", post.Target, post.Text)
 		}
 	}
-	if len(reports) != len(members) {
-		t.Errorf("%d children are announced, want %d", len(reports), len(members))
+	if len(reports) != len(children) {
+		t.Errorf("%d children are announced, want %d", len(reports), len(children))
 	}
-	for _, m := range members {
+	for _, m := range children {
 		m.check(t, reports[m.child])
 	}
-	if left := order(t, h, abi.RunQueued, 0); len(left) > 0 {
-		t.Errorf("%d wait", len(left))
+	if left := childRuns(t, h, abi.RunQueued, 0); len(left) > 0 {
+		t.Errorf("%d runs are still queued", len(left))
 	}
 
-	time.Sleep(61 * time.Minute) // the bubble's
+	time.Sleep(61 * time.Minute) // bubble time
 	synctest.Wait()
-	for _, m := range members {
+	for _, m := range children {
 		m.checkEnd(t, h, db, archive)
 	}
 	if late := w.take(); len(late) > 0 {
@@ -261,14 +261,14 @@ func testCrowd(t *testing.T, parents, archive int) {
 	}
 }
 
-// check looks whether a report is that of the member.
-func (m *member) check(t *testing.T, got report) {
+// check checks the child's report.
+func (m *spawnedChild) check(t *testing.T, got report) {
 	t.Helper()
 	want := report{status: "success", result: "done: " + m.task, notes: "-"}
 	reason := ""
 	switch m.status {
 	case abi.RunFailed:
-		want.status, reason, want.result = "error", "ill: "+m.task, "-"
+		want.status, reason, want.result = "error", "failed: "+m.task, "-"
 	case abi.RunKilled:
 		want.status, reason, want.result = "killed", "stop: "+m.task, "-"
 	}
@@ -287,8 +287,8 @@ func (m *member) check(t *testing.T, got report) {
 	}
 }
 
-// checkEnd looks at what is left of a member when it is time.
-func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
+// checkEnd checks the child's session and flow after its archive time.
+func (m *spawnedChild) checkEnd(t *testing.T, h *host.Host, db store.Store, archive int) {
 	t.Helper()
 	f, err := h.Flow(t.Context(), m.flow)
 	if err != nil {
@@ -304,7 +304,7 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 	if f.Status != store.FlowDone || f.Standing() != want {
 		t.Errorf("%s: the flow is %s, %q; want %q", m.task, f.Status, f.Standing(), want)
 	}
-	s := row(t, db, m.child)
+	s := getSession(t, db, m.child)
 	switch {
 	case m.deletes:
 		if s != nil {
@@ -315,13 +315,13 @@ func (m *member) checkEnd(t *testing.T, h *host.Host, db store.Store, archive in
 	}
 }
 
-// A hundred spawns of one parent at once: as many are accepted as it may have, and
-// all others are told by which setting.
-func TestSpawnsAtOnce(t *testing.T) {
+// Of one hundred concurrent spawns of one parent, the permitted number is accepted. The
+// others are refused with the name of the setting.
+func TestConcurrentSpawns(t *testing.T) {
 	t.Parallel()
 	const calls, most = 100, 5
-	db := stocked(t, file(t))
-	h := cutOff(t, alive(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {
+	db := openTestDB(t, dbPath(t))
+	h := abortOnCleanup(t, startHost(t, db, `{}`, func(ctx context.Context, _ *runner.Turn) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))

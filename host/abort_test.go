@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// hangs is an agent that answers nothing before its context ends.
-func hangs(began chan<- string) acting {
+// hangingAgent returns an agent that waits until its context ends.
+func hangingAgent(began chan<- string) agentFunc {
 	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		began <- turn.RunID
 		<-ctx.Done()
@@ -24,13 +24,13 @@ func hangs(began chan<- string) acting {
 	}
 }
 
-func TestKillRun(t *testing.T) {
+func TestAbortRun(t *testing.T) {
 	t.Parallel()
 	began := make(chan string, 1)
-	h := alive(t, stocked(t, file(t)), everybody, hangs(began))
-	executing, queued := begin(t, h, "agent:main:a", "one"), begin(t, h, "agent:main:a", "two")
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, hangingAgent(began))
+	executing, queued := startRun(t, h, "agent:main:a", "one"), startRun(t, h, "agent:main:a", "two")
 	<-began
-	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // in this order: the queued one would begin
+	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // the queued run first: otherwise it would begin
 		id := kill.id
 		r, err := h.KillRun(t.Context(), id, kill.why)
 		if err != nil || r.Status != abi.RunKilled || (id == queued) != (r.StartedAt == 0) {
@@ -43,7 +43,7 @@ func TestKillRun(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := h.KillRun(t.Context(), id, ""); !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "has ended already, as killed: "+r.Error) {
-			t.Errorf("killed twice: %v", err)
+			t.Errorf("aborted twice: %v", err)
 		}
 	}
 	for id, code := range map[string]abi.Code{"r_none": abi.NotFound, "": abi.NotFound} {
@@ -61,9 +61,8 @@ func TestKillRun(t *testing.T) {
 	}
 }
 
-// orphan stores a run that a worker has which will never be heard of again, and
-// one that is queued.
-func orphan(t *testing.T, db store.Durable) {
+// putOrphanedRun stores a run that a dead worker has claimed, and a queued run.
+func putOrphanedRun(t *testing.T, db store.Durable) {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	err := db.Update(t.Context(), func(tx store.Tx) error {
@@ -85,21 +84,21 @@ func orphan(t *testing.T, db store.Durable) {
 	}
 }
 
-// A host that is not started kills what a dead process has left, and begins
-// nothing. On a store that others use too it waits until that one's lease is over.
-func TestKillRunWithoutStart(t *testing.T) {
+// A host that is not started aborts the run of a dead process and starts no other run.
+// On a shared store it first waits until the dead process's lease has expired.
+func TestAbortRunWithoutStart(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			db := stocked(t, file(t))
-			orphan(t, db)
-			h := idle(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
+			db := openTestDB(t, dbPath(t))
+			putOrphanedRun(t, db)
+			h := newHost(t, db, openSettings, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			r, err := h.KillRun(short, "lost", "enough")
 			if shared {
 				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("while another process may have it: %+v, %v", r, err)
+					t.Errorf("while another process may execute the run: %+v, %v", r, err)
 				}
 				r, err = h.KillRun(t.Context(), "lost", "another reason")
 			}
@@ -112,8 +111,8 @@ func TestKillRunWithoutStart(t *testing.T) {
 			if err := h.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := reply(t, h, "next"); got != "yes" {
-				t.Errorf("then it answers %q", got)
+			if got := awaitReply(t, h, "next"); got != "yes" {
+				t.Errorf("after Start it answers %q", got)
 			}
 		})
 	}

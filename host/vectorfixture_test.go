@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,41 +29,39 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// bubble is a vector's world in which time is a synctest bubble's: a whole host
-// over a database of its own, with the vector's agents and sinks that take
-// everything. Its methods are the test's goroutine's; the rest is the host's.
-type bubble struct {
+// writeFixture runs a vector that writes: a complete host in a synctest bubble with its
+// own database, the vector's agents, and sinks that accept everything. Only the test's
+// goroutine may call its vector.World methods; the host's goroutines use the rest.
+type writeFixture struct {
 	t      *testing.T
 	ctx    context.Context
 	vector *vector.Vector
 	config *config.Config
-	store  *tameStore
+	store  *deterministicStore
 	start  time.Time
 	host   *host.Host
-	before map[string]bool // runs that are no vector's
+	before map[string]bool // runs that precede the vector
 
 	mu       sync.Mutex
-	cast     *vector.Cast
+	agents   *vector.Cast
 	ids      int
 	records  []*step.Record
 	problems []string
 }
 
-var _ vector.World = (*bubble)(nil)
+var _ vector.World = (*writeFixture)(nil)
 
-// warmUp is how long the gateway is up when a vector begins. So what it does
-// every few seconds never falls on an instant at which something happens in a
-// vector.
+// warmUp is the time between the host's start and the vector's. With it, the host's
+// periodic work never coincides with an event of a vector.
 const warmUp = 337 * time.Millisecond
 
-// playInBubble plays a vector that writes, and returns the conversation between
-// host and plugin.
-func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
+// playWriting plays a vector that writes and returns the recording of its steps.
+func playWriting(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{
+		b := &writeFixture{
 			t: t, ctx: t.Context(), vector: v, config: c,
-			start: time.Now().Add(warmUp), cast: vector.NewCast(v), before: map[string]bool{},
+			start: time.Now().Add(warmUp), agents: vector.NewCast(v), before: map[string]bool{},
 		}
 		b.open(file)
 		play(b, nil)
@@ -69,22 +69,22 @@ func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, play func(ve
 		if err := b.store.Close(); err != nil {
 			t.Error(err)
 		}
-		records = settle(b.records)
+		records = sortRecords(b.records)
 	})
 	return records
 }
 
-func (b *bubble) open(file string) {
+func (b *writeFixture) open(file string) {
 	b.t.Helper()
 	db, err := sqlite.Open(b.ctx, file, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.store = &tameStore{db}
+	b.store = &deterministicStore{db}
 	if err := load(b.ctx, db, b.vector.Store); err != nil {
 		b.t.Fatal(err)
 	}
-	b.up()
+	b.startHost()
 	time.Sleep(time.Until(b.start))
 	for _, run := range b.vector.Before {
 		accepted, err := b.host.StartAgent(b.ctx, &chat.AgentRequest{SessionKey: run.SessionKey, Message: "before"})
@@ -96,15 +96,15 @@ func (b *bubble) open(file string) {
 	synctest.Wait()
 }
 
-// up starts a gateway over the store.
-func (b *bubble) up() {
+// startHost starts a host over the store.
+func (b *writeFixture) startHost() {
 	b.t.Helper()
 	h, err := host.New(b.ctx, wasm.Parley, &host.Options{
-		Store: b.store, Config: b.config, CacheDir: compiled, Logger: slog.New(slog.DiscardHandler),
+		Store: b.store, Config: b.config, CacheDir: cacheDir, Logger: slog.New(slog.DiscardHandler),
 		Now:     b.now,
 		NewID:   b.newID,
-		Runners: func(string) (runner.Runner, error) { return actor{b}, nil },
-		Sinks:   func(string) (sink.Sink, error) { return taker{}, nil },
+		Runners: func(string) (runner.Runner, error) { return vectorAgent{b}, nil },
+		Sinks:   func(string) (sink.Sink, error) { return discardSink{}, nil },
 		Observe: b.observe,
 	})
 	if err != nil {
@@ -116,8 +116,8 @@ func (b *bubble) up() {
 	}
 }
 
-// close takes the gateway down at once, whatever is under way.
-func (b *bubble) close() {
+// close closes the host at once and interrupts the work in progress.
+func (b *writeFixture) close() {
 	b.t.Helper()
 	now, cancel := context.WithCancel(b.ctx)
 	cancel()
@@ -126,31 +126,31 @@ func (b *bubble) close() {
 	}
 }
 
-// now is the vector's time.
-func (b *bubble) now() time.Time { return time.UnixMilli(b.vector.Now).Add(time.Since(b.start)) }
+// now returns the vector's time.
+func (b *writeFixture) now() time.Time { return time.UnixMilli(b.vector.Now).Add(time.Since(b.start)) }
 
-func (b *bubble) newID() string {
+func (b *writeFixture) newID() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ids++
 	return fmt.Sprintf("id-%d", b.ids)
 }
 
-func (b *bubble) observe(r *step.Record) {
+func (b *writeFixture) observe(r *step.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.records = append(b.records, r)
 }
 
-func (b *bubble) fail(lines ...string) {
+func (b *writeFixture) fail(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.problems = append(b.problems, lines...)
 }
 
-// Call makes a tool call. What other goroutines do at the same instant comes
-// first.
-func (b *bubble) Call(c *vector.Call) vector.Answer {
+// Call makes a tool call after the other goroutines have finished their work of the
+// same instant.
+func (b *writeFixture) Call(c *vector.Call) vector.Answer {
 	synctest.Wait()
 	b.mu.Lock()
 	seen := len(b.records)
@@ -172,23 +172,23 @@ func (b *bubble) Call(c *vector.Call) vector.Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.records) > seen {
-		a.HostCalls, a.ReplyBytes = asked(b.records[seen:])
+		a.HostCalls, a.ReplyBytes = countHostCalls(b.records[seen:])
 	}
 	return a
 }
 
-// Pass lets time pass: all of the bubble sleeps until something is due.
-func (b *bubble) Pass(ms int64) {
+// Pass advances the bubble's time and executes the work that becomes due.
+func (b *writeFixture) Pass(ms int64) {
 	time.Sleep(time.Duration(ms) * time.Millisecond)
 	synctest.Wait()
 }
 
-func (b *bubble) Patch(p *vector.Patch) error {
+func (b *writeFixture) Patch(p *vector.Patch) error {
 	_, err := b.host.PatchSession(b.ctx, &chat.Patch{Key: p.Key, SendPolicy: p.SendPolicy, Archived: p.Archived})
 	return err
 }
 
-func (b *bubble) Receive(m *vector.Inbound) vector.Answer {
+func (b *writeFixture) Receive(m *vector.Inbound) vector.Answer {
 	accepted, err := b.host.Send(b.ctx, &chat.Message{SessionKey: m.SessionKey, Text: m.Text, From: m.From, Target: m.Target})
 	synctest.Wait()
 	if err != nil {
@@ -198,21 +198,21 @@ func (b *bubble) Receive(m *vector.Inbound) vector.Answer {
 	return vector.Answer{Result: result, Err: err}
 }
 
-func (b *bubble) Kill(runID string) error {
+func (b *writeFixture) Kill(runID string) error {
 	_, err := b.host.KillRun(b.ctx, runID, "")
 	synctest.Wait()
 	return err
 }
 
-func (b *bubble) Restart() error {
+func (b *writeFixture) Restart() error {
 	b.close()
-	b.up()
+	b.startHost()
 	synctest.Wait()
 	return nil
 }
 
 // Finish waits until every flow, run and delivery has ended.
-func (b *bubble) Finish() *vector.Outcome {
+func (b *writeFixture) Finish() *vector.Outcome {
 	everything := &store.Filter{Limit: 10_000}
 	for {
 		synctest.Wait()
@@ -228,10 +228,10 @@ func (b *bubble) Finish() *vector.Outcome {
 	}
 }
 
-// wait waits for something that is under way, if there is anything.
-func (b *bubble) wait(flows []*store.Flow, runs []*store.Run) bool {
+// wait waits for one flow or run in progress and reports whether there was one.
+func (b *writeFixture) wait(flows []*store.Flow, runs []*store.Run) bool {
 	for _, f := range flows {
-		if f.Status == store.FlowWaiting && f.WaitRun == "" { // for a time alone
+		if f.Status == store.FlowWaiting && f.WaitRun == "" { // waits only for a time
 			time.Sleep(time.UnixMilli(f.WaitUntil).Sub(b.now()))
 			return true
 		}
@@ -253,10 +253,10 @@ func (b *bubble) wait(flows []*store.Flow, runs []*store.Run) bool {
 	return false
 }
 
-func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*store.Delivery) *vector.Outcome {
+func (b *writeFixture) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*store.Delivery) *vector.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &vector.Outcome{Problems: append(b.problems, b.cast.Unused()...)}
+	o := &vector.Outcome{Problems: append(b.problems, b.agents.Unused()...)}
 	slices.SortStableFunc(flows, func(x, y *store.Flow) int { return cmp.Compare(x.AcceptedAt, y.AcceptedAt) })
 	slices.SortFunc(runs, func(x, y *store.Run) int { return cmp.Compare(x.Seq, y.Seq) })
 	slices.SortStableFunc(deliveries, func(x, y *store.Delivery) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
@@ -282,8 +282,8 @@ func (b *bubble) outcome(flows []*store.Flow, runs []*store.Run, deliveries []*s
 	return o
 }
 
-// child returns what is told of a child, if it is stored.
-func (b *bubble) child(key string) []vector.ChildOutcome {
+// child returns the outcome of a child session, if it is stored.
+func (b *writeFixture) child(key string) []vector.ChildOutcome {
 	snapshot, err := b.store.Snapshot(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)
@@ -299,26 +299,25 @@ func (b *bubble) child(key string) []vector.ChildOutcome {
 	return []vector.ChildOutcome{vector.NewChildOutcome(s)}
 }
 
-// settle puts a conversation into an order that does not depend on which
-// goroutine was first, and leaves out steps that were run again: of each, the
-// last time counts.
-func settle(records []*step.Record) []*step.Record {
-	type place struct {
+// sortRecords sorts recorded steps independently of the order of goroutines. Of a step
+// that ran repeatedly, it keeps only the last record.
+func sortRecords(records []*step.Record) []*step.Record {
+	type position struct {
 		Now    int64  `json:"now"`
 		FlowID string `json:"flowId"`
 		Step   int    `json:"step"`
 	}
-	last, order := map[place]*step.Record{}, []place{}
+	last, order := map[position]*step.Record{}, []position{}
 	for _, r := range records {
-		var p place
-		// What the host made is JSON.
+		var p position
+		// The host's input is always JSON.
 		_ = json.Unmarshal(r.Input, &p)
 		if last[p] == nil {
 			order = append(order, p)
 		}
 		last[p] = r
 	}
-	slices.SortStableFunc(order, func(x, y place) int {
+	slices.SortStableFunc(order, func(x, y position) int {
 		return cmp.Or(cmp.Compare(x.Now, y.Now), cmp.Compare(x.FlowID, y.FlowID), cmp.Compare(x.Step, y.Step))
 	})
 	settled := make([]*step.Record, len(order))
@@ -326,4 +325,51 @@ func settle(records []*step.Record) []*step.Record {
 		settled[i] = last[p]
 	}
 	return settled
+}
+
+// deterministicStore is a database with which a vector's recording is reproducible.
+type deterministicStore struct{ *sqlite.DB }
+
+var (
+	_ store.Durable = (*deterministicStore)(nil)
+	_ store.Located = (*deterministicStore)(nil)
+)
+
+// Secret returns a constant, so that the ids derived from it are constant.
+func (*deterministicStore) Secret() []byte { return bytes.Repeat([]byte("vector--"), 4) }
+
+// TranscriptPath does not depend on the database's path.
+func (*deterministicStore) TranscriptPath(sessionID string) string {
+	return vector.TranscriptPath(sessionID)
+}
+
+// Subscribe notifies of flows a millisecond after everything else. So the next run of
+// a session has always begun when the flow that waited for the previous run resumes,
+// whatever the order of their goroutines.
+func (t *deterministicStore) Subscribe(fn func([]store.Due)) (cancel func()) {
+	var over atomic.Bool
+	stop := t.DB.Subscribe(func(all []store.Due) {
+		var now, later []store.Due
+		for _, d := range all {
+			if d.Kind == store.KindFlow {
+				later = append(later, d)
+			} else {
+				now = append(now, d)
+			}
+		}
+		if len(now) > 0 {
+			fn(now)
+		}
+		if len(later) > 0 {
+			time.AfterFunc(time.Millisecond, func() {
+				if !over.Load() {
+					fn(later)
+				}
+			})
+		}
+	})
+	return func() {
+		over.Store(true)
+		stop()
+	}
 }

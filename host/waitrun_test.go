@@ -14,30 +14,30 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Two sends that cross: each is decided before the other is on disk. One waits,
-// the other is told at once that it cannot.
-func TestSendsThatCross(t *testing.T) {
+// Two sessions send to each other concurrently, and both calls are checked before the
+// other is stored. One waits; the other is refused at once.
+func TestCrossingSends(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
 	both := make(chan struct{})
 	var ready sync.WaitGroup
 	ready.Add(2)
-	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message != "go" {
 			return "heard", nil
 		}
 		other := map[string]string{"agent:main:a": "agent:main:b", "agent:main:b": "agent:main:a"}[turn.SessionKey]
 		ready.Done()
 		<-both
-		status, _, err := send(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":60,"announce":"none"}`, other))
+		status, _, err := sendFromTurn(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":60,"announce":"none"}`, other))
 		return status, err
 	})
 	for range rounds {
-		a, b := begin(t, h, "agent:main:a", "go"), begin(t, h, "agent:main:b", "go")
+		a, b := startRun(t, h, "agent:main:a", "go"), startRun(t, h, "agent:main:b", "go")
 		ready.Wait()
 		close(both)
-		got := map[string]int{reply(t, h, a): 1}
-		got[reply(t, h, b)]++
+		got := map[string]int{awaitReply(t, h, a): 1}
+		got[awaitReply(t, h, b)]++
 		if got["timeout"] > 0 || got["ok"] == 0 {
 			t.Fatalf("of two sends that cross: %v", got)
 		}
@@ -46,18 +46,18 @@ func TestSendsThatCross(t *testing.T) {
 	}
 }
 
-// Only who started a run may wait on it, and the operator (S4.4).
-func TestWhoMayWait(t *testing.T) {
+// Only the caller that started a run and the operator may wait for it (S4.4).
+func TestWaitRunPermission(t *testing.T) {
 	t.Parallel()
-	h := alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "done", nil
 		}
-		_, id, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
+		_, id, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
 		return id, err
 	})
-	starter := begin(t, h, "agent:main:a", "send")
-	id := reply(t, h, starter)
+	starter := startRun(t, h, "agent:main:a", "send")
+	id := awaitReply(t, h, starter)
 	for _, tt := range []struct {
 		name   string
 		caller abi.Caller
@@ -82,13 +82,13 @@ func TestWhoMayWait(t *testing.T) {
 	}
 }
 
-// A run that waits for another one takes no slot, and does not wait for one that
-// cannot begin before it has ended (S4.5).
-func TestRunsThatWait(t *testing.T) {
+// A run that waits for another one occupies no slot. It does not wait for a run that
+// cannot begin before it has ended itself (S4.5).
+func TestWaitRunReleasesSlot(t *testing.T) {
 	t.Parallel()
 	var h *host.Host
 	third := make(chan struct{})
-	h = alive(t, stocked(t, file(t)), `{ runs: { groups: { main: 1 } }, `+everybody[1:], func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h = startHost(t, openTestDB(t, dbPath(t)), `{ runs: { groups: { main: 1 } }, `+openSettings[1:], func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {
 		case "hello":
 			select {
@@ -106,7 +106,7 @@ func TestRunsThatWait(t *testing.T) {
 		self := abi.Caller{SessionKey: turn.SessionKey, AgentID: "main", RunID: turn.RunID}
 		var said []string
 		for _, to := range []string{"agent:main:b", turn.SessionKey} {
-			_, id, err := send(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0,"announce":"none"}`, to))
+			_, id, err := sendFromTurn(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0,"announce":"none"}`, to))
 			if err != nil {
 				return "", err
 			}
@@ -118,10 +118,10 @@ func TestRunsThatWait(t *testing.T) {
 		}
 		return strings.Join(said, " "), nil
 	})
-	first := begin(t, h, "agent:main:a", "wait")
-	begin(t, h, "agent:main:c", "third")
-	// The other session's run ends when the third has begun, which needs the slot.
-	if got := reply(t, h, first); got != "done queued" {
+	first := startRun(t, h, "agent:main:a", "wait")
+	startRun(t, h, "agent:main:c", "third")
+	// The other session's run ends only after the third has begun, which needs the slot.
+	if got := awaitReply(t, h, first); got != "done queued" {
 		t.Errorf("a run that waits for another session, and then for itself, saw %q", got)
 	}
 }

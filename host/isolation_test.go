@@ -16,12 +16,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Weaknesses that tools of this kind have had, tried from inside: by the agent of a
-// child. What comes in from outside is tried in host/gateway/httpapi.
+// These tests try known vulnerabilities of such tools from the agent of a child. Those
+// of the HTTP interface are tested in host/gateway/httpapi.
 
-// look calls a tool and returns how that ends: what is listed, or how many messages
-// there are, else the failure.
-func look(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
+// outcome calls a tool and summarizes the answer: the listed keys, the number of
+// messages, or the failure.
+func outcome(call func(tool, args string) (*runner.Answer, error), tool, args string) string {
 	answer, err := call(tool, args)
 	if err != nil {
 		return "error: " + err.Error()
@@ -43,15 +43,15 @@ func look(call func(tool, args string) (*runner.Answer, error), tool, args strin
 	return result.Get("status").Str
 }
 
-// within returns how a turn calls tools.
-func within(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
+// toolsOf returns a function that calls tools in a turn.
+func toolsOf(ctx context.Context, turn *runner.Turn) func(tool, args string) (*runner.Answer, error) {
 	return func(tool, args string) (*runner.Answer, error) {
 		return turn.Tools.Call(ctx, tool, []byte(args))
 	}
 }
 
-// views are what is tried to get out of the sandbox.
-var views = [][2]string{
+// probes are calls that try to reach sessions outside the sandbox.
+var probes = [][2]string{
 	{abi.ToolList, `{}`},
 	{abi.ToolList, `{"agentId":"ops"}`},
 	{abi.ToolHistory, `{"sessionKey":"agent:main:b"}`},
@@ -59,20 +59,19 @@ var views = [][2]string{
 	{abi.ToolSend, `{"sessionKey":"agent:ops:main","message":"let me out","timeoutSeconds":0,"announce":"none"}`},
 }
 
-func outlook(call func(tool, args string) (*runner.Answer, error)) string {
+func probeAll(call func(tool, args string) (*runner.Answer, error)) string {
 	var seen []string
-	for _, v := range views {
-		seen = append(seen, look(call, v[0], v[1]))
+	for _, v := range probes {
+		seen = append(seen, outcome(call, v[0], v[1]))
 	}
 	return strings.Join(seen, "\n")
 }
 
-// A sandboxed session spawns a child under an agent that is not sandboxed, and lets
-// it look around and send: the sandbox would be left by who is locked up in it. The
-// child is held to the sandbox as its parent is, although its agent is not, and the
-// settings let everybody see everything; and so is every later run in its session,
-// whoever sends for it (S5.2, S7.3).
-func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
+// A sandboxed session spawns a child under an agent that is not sandboxed, which could
+// read and send for it. The child is sandboxed like its parent, although its agent is
+// not and the settings make all sessions visible. So is every later run in the child's
+// session, regardless of the message's sender (S5.2, S7.3).
+func TestSandboxAppliesToChildOfOtherAgent(t *testing.T) {
 	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
@@ -86,7 +85,7 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		outlook   string
 	}
 	turns := make(chan seen, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch {
 		case turn.Message == "spawn":
 			answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"look","agentId":"ops","announce":"none"}`))
@@ -95,14 +94,14 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 			}
 			return gjson.GetBytes(answer.Result, "childSessionKey").Str, nil
 		case strings.HasPrefix(turn.Message, "send to "):
-			_, id, err := send(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"look","timeoutSeconds":0,"announce":"none"}`, turn.Message[len("send to "):]))
+			_, id, err := sendFromTurn(ctx, turn, fmt.Sprintf(`{"sessionKey":%q,"message":"look","timeoutSeconds":0,"announce":"none"}`, turn.Message[len("send to "):]))
 			return id, err
 		case turn.Message == "look":
-			turns <- seen{turn.Sandboxed, outlook(within(ctx, turn))}
+			turns <- seen{turn.Sandboxed, probeAll(toolsOf(ctx, turn))}
 		}
 		return "REPLY_SKIP", nil
 	})
-	child := reply(t, h, begin(t, h, "agent:main:a", "spawn"))
+	child := awaitReply(t, h, startRun(t, h, "agent:main:a", "spawn"))
 	if !strings.HasPrefix(child, "agent:ops:subagent:") {
 		t.Fatalf("the child is %q", child)
 	}
@@ -115,16 +114,16 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		send func()
 	}{
 		{"its own run", func() {}},
-		{"a message by its parent's sessions_send", func() { reply(t, h, begin(t, h, "agent:main:a", "send to "+child)) }},
-		{"a message by another agent's sessions_send", func() { reply(t, h, begin(t, h, "agent:ops:main", "send to "+child)) }},
-		{"a message by /v1/agent", func() { begin(t, h, child, "look") }},
+		{"a message by its parent's sessions_send", func() { awaitReply(t, h, startRun(t, h, "agent:main:a", "send to "+child)) }},
+		{"a message by another agent's sessions_send", func() { awaitReply(t, h, startRun(t, h, "agent:ops:main", "send to "+child)) }},
+		{"a message by /v1/agent", func() { startRun(t, h, child, "look") }},
 	} {
 		way.send()
 		if got := <-turns; !got.sandboxed || got.outlook != held {
 			t.Errorf("%s: sandboxed %t, it sees\n%s\nwant\n%s", way.name, got.sandboxed, got.outlook, held)
 		}
 	}
-	got := outlook(func(tool, args string) (*runner.Answer, error) {
+	got := probeAll(func(tool, args string) (*runner.Answer, error) {
 		a, err := h.Call(t.Context(), &host.Call{Tool: tool, Args: []byte(args), Caller: session(child)})
 		if err != nil {
 			return nil, err
@@ -132,30 +131,30 @@ func TestSandboxIsNotLeftThroughAnotherAgent(t *testing.T) {
 		return &runner.Answer{Result: a.Result, Code: a.Code}, nil
 	})
 	if got != held {
-		t.Errorf("a connection that is the child sees\n%s\nwant\n%s", got, held)
+		t.Errorf("a connection of the child sees\n%s\nwant\n%s", got, held)
 	}
-	if n := count(t, h, "agent:ops:main"); n != 1 {
-		t.Errorf("%d runs in the session that it may not reach, want that of the test alone", n)
+	if n := countRuns(t, h, "agent:ops:main"); n != 1 {
+		t.Errorf("%d runs in the session that it may not reach, want only the test's own run", n)
 	}
 
-	// Who is in no sandbox sees all of it: the settings are as open as they look.
-	begin(t, h, "agent:ops:main", "look")
+	// Control: a session that is not sandboxed sees everything.
+	startRun(t, h, "agent:ops:main", "look")
 	if got := <-turns; got.sandboxed || strings.Contains(got.outlook, "forbidden") || !strings.Contains(got.outlook, "agent:main:b") {
-		t.Errorf("who is in no sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
+		t.Errorf("a session without sandbox: sandboxed %t, it sees\n%s", got.sandboxed, got.outlook)
 	}
 }
 
-// secrets is a world for what a child is not to know: the session that spawned it,
-// if that is stored, and what each of the calls says of it.
-func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
+// childAnswers spawns a child that makes the given calls about its parent, and returns
+// their answers by call. stored determines whether the parent's session is stored.
+func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, calls [][2]string) map[string]string {
 	t.Helper()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	if stored {
-		enter(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
+		putSessions(t, db, abi.Session{Key: parent, SessionID: "id-of-the-parent", Label: "the parent", LastChannel: "telegram", LastTo: "1", UpdatedAt: 2})
 	}
 	got := make(chan map[string]string, 1)
-	h := alive(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if turn.Message != "spy" { // a message that should not have come
+	h := startHost(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+		if turn.Message != "spy" { // a message that must not arrive
 			return "REPLY_SKIP", nil
 		}
 		answers := map[string]string{}
@@ -172,20 +171,20 @@ func secrets(t *testing.T, settings, agentID, parent string, stored bool, calls 
 	})
 	s := spawn(t, h, session(parent), fmt.Sprintf(`{"task":"spy","agentId":%q,"announce":"none"}`, agentID))
 	answers := <-got
-	standing(t, h, s.flow)
+	awaitStatus(t, h, s.flow)
 	for _, key := range []string{parent, "agent:main:b"} {
-		if n := count(t, h, key); n != 0 {
+		if n := countRuns(t, h, key); n != 0 {
 			t.Errorf("%d messages reached %s", n, key)
 		}
 	}
 	if runs, err := h.Runs(t.Context(), &store.Filter{}); err != nil || len(runs) != 1 {
-		t.Errorf("%d runs, %v; want the child's alone", len(runs), err)
+		t.Errorf("%d runs, %v; want only the child's", len(runs), err)
 	}
 	return answers
 }
 
-// references makes calls that read or address what each of the texts means.
-func references(texts ...string) (calls [][2]string) {
+// referenceCalls returns calls that read from and send to each of the references.
+func referenceCalls(texts ...string) (calls [][2]string) {
 	for _, text := range texts {
 		calls = append(calls,
 			[2]string{abi.ToolHistory, fmt.Sprintf(`{"sessionKey":%q}`, text)},
@@ -194,22 +193,22 @@ func references(texts ...string) (calls [][2]string) {
 	return calls
 }
 
-// settingsOf are under which children have all tools that they can have.
-func settingsOf(visibility string) string {
+// visibilitySettings returns settings with a visibility and all tools for children.
+func visibilitySettings(visibility string) string {
 	return fmt.Sprintf(`{
 	  tools: { sessions: { visibility: %q }, subagents: { tools: { allow: ["*"] } } },
 	  agents: { list: [{ id: "main", default: true, subagents: { allowAgents: ["*"] } }, { id: "ops" }] },
 	}`, visibility)
 }
 
-// hidden looks whether every call has been refused with this code and reason, or
-// lists nothing, in the very words in which it does when there is no such session.
-func hidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
+// expectHidden checks that every call was refused with this code and reason, or lists
+// nothing, with the same text as if the session did not exist.
+func expectHidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
 	t.Helper()
 	if !maps.Equal(stored, absent) {
 		for call, answer := range stored {
 			if answer != absent[call] {
-				t.Errorf("%s: %s is answered\n%s\nand where there is no such session\n%s", name, call, answer, absent[call])
+				t.Errorf("%s: %s is answered\n%s\nand, if the session does not exist,\n%s", name, call, answer, absent[call])
 			}
 		}
 	}
@@ -224,12 +223,11 @@ func hidden(t *testing.T, name string, stored, absent map[string]string, code ab
 	}
 }
 
-// A child names its parent's session by its key, in every way in which that can be
-// written, to read what its user said there, or to speak to it. The tree is the
-// caller and what it has spawned, never who spawned it (S7.1); what decides is the
-// canonical key, and not the text (S1.5); the answer is the same when there is no
-// such session (S7.4).
-func TestParentIsNotReachedByItsKey(t *testing.T) {
+// A child refers to its parent's session by every form of its key, to read from it or
+// send to it. The visible tree is the caller and its descendants, never its parent
+// (S7.1). The canonical key decides, not the text (S1.5). The answer is the same as if
+// the session did not exist (S7.4).
+func TestParentHiddenByKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, visibility, agentID, parent, reason string
@@ -239,28 +237,28 @@ func TestParentIsNotReachedByItsKey(t *testing.T) {
 			[]string{"main", "agent:main:main", "agent:MAIN:main", " agent:main:main ", "\tmain"}},
 		{"another session", "tree", "main", "agent:main:telegram:group:-1", `tools.sessions.visibility is \"tree\"`,
 			[]string{"agent:main:telegram:group:-1", "telegram:group:-1", "agent:MAIN:telegram:group:-1", " telegram:group:-1"}},
-		{"that of another agent", "agent", "ops", "agent:main:main", `tools.sessions.visibility is \"agent\"`,
+		{"a session of another agent", "agent", "ops", "agent:main:main", `tools.sessions.visibility is \"agent\"`,
 			[]string{"agent:main:main", "agent:MAIN:main"}},
-		{"that of another agent, which is visible to nobody", "all", "ops", "agent:main:main", "tools.agentToAgent.enabled is false",
+		{"a session of another agent, without agentToAgent", "all", "ops", "agent:main:main", "tools.agentToAgent.enabled is false",
 			[]string{"agent:main:main", "agent:MAIN:main"}},
-		{"nobody but itself", "self", "main", "agent:main:main", `tools.sessions.visibility is \"self\"`,
+		{"visibility self", "self", "main", "agent:main:main", `tools.sessions.visibility is \"self\"`,
 			[]string{"main", "agent:main:main"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			calls := references(c.texts...)
-			stored := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, true, calls)
-			absent := secrets(t, settingsOf(c.visibility), c.agentID, c.parent, false, calls)
-			hidden(t, c.name, stored, absent, abi.Forbidden, c.reason)
+			calls := referenceCalls(c.texts...)
+			stored := childAnswers(t, visibilitySettings(c.visibility), c.agentID, c.parent, true, calls)
+			absent := childAnswers(t, visibilitySettings(c.visibility), c.agentID, c.parent, false, calls)
+			expectHidden(t, c.name, stored, absent, abi.Forbidden, c.reason)
 		})
 	}
 }
 
-// A child has heard of its parent's sessionId or label, and uses it where the key is
-// refused; or it writes the key so that it does not look like one. All of that is looked
-// for among what the caller may see (S1.5, S4.2): the answer is that there is none.
-func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
+// A child refers to its parent by sessionId, label, or a text that only resembles a
+// key. These are resolved among the sessions visible to the caller (S1.5, S4.2), so the
+// answer is that no such session exists.
+func TestParentHiddenByIDOrLabel(t *testing.T) {
 	t.Parallel()
-	byName := append(references("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
+	byName := append(referenceCalls("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
 		[2]string{abi.ToolSend, `{"label":"the parent","message":"hello","timeoutSeconds":0,"announce":"none"}`},
 		[2]string{abi.ToolSend, `{"label":"the parent","agentId":"main","message":"hello","timeoutSeconds":0,"announce":"none"}`},
 		[2]string{abi.ToolList, `{"label":"the parent"}`},
@@ -268,15 +266,15 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 		[2]string{abi.ToolList, `{"search":"PARENT","includeArchived":true}`},
 		[2]string{abi.ToolList, `{"agentId":"main","kinds":["main"],"limit":1}`})
 	for _, c := range []struct{ visibility, agentID string }{{"self", "main"}, {"tree", "main"}, {"agent", "ops"}, {"all", "ops"}} {
-		stored := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", true, byName)
-		absent := secrets(t, settingsOf(c.visibility), c.agentID, "agent:main:main", false, byName)
-		hidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
+		stored := childAnswers(t, visibilitySettings(c.visibility), c.agentID, "agent:main:main", true, byName)
+		absent := childAnswers(t, visibilitySettings(c.visibility), c.agentID, "agent:main:main", false, byName)
+		expectHidden(t, c.visibility+", for a child of "+c.agentID, stored, absent, abi.NotFound, "is visible here")
 	}
-	// The very same calls reach it from where it is visible.
-	db := stocked(t, file(t))
-	enter(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
-	h := alive(t, db, settingsOf("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
-	for _, c := range slices.Concat(references("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
+	// Control: the same calls reach the session where it is visible.
+	db := openTestDB(t, dbPath(t))
+	putSessions(t, db, abi.Session{Key: "agent:main:main", SessionID: "id-of-the-parent", Label: "the parent"})
+	h := startHost(t, db, visibilitySettings("agent"), func(context.Context, *runner.Turn) (string, error) { return "REPLY_SKIP", nil })
+	for _, c := range slices.Concat(referenceCalls("main", "agent:MAIN:main", "id-of-the-parent"), byName[8:]) {
 		answer, err := h.Call(t.Context(), &host.Call{Tool: c[0], Args: []byte(c[1]), Caller: session("agent:main:a")})
 		if err != nil || answer.Code != "" || gjson.GetBytes(answer.Result, "count").Raw == "0" {
 			t.Errorf("where it is visible, %s %s is answered %+v, %v", c[0], c[1], answer, err)
@@ -284,19 +282,19 @@ func TestParentIsNotReachedByItsIDOrLabel(t *testing.T) {
 	}
 }
 
-// A session is sandboxed by the token of who speaks for it, and not by the settings.
-// It spawns a child whose report is a message to itself, of its own making: the run
-// that reads it would be the way out (S7.3).
-func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
+// A session is sandboxed by its caller's token, not by the settings. It spawns a child
+// whose report triggers a run in its own session. That run must be sandboxed too
+// (S7.3).
+func TestSandboxAppliesToReportRun(t *testing.T) {
 	t.Parallel()
 	const settings = `{
 	  tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true } },
 	  agents: { list: [{ id: "main", default: true }, { id: "ops" }] },
 	}`
 	turns := make(chan string, 1)
-	h := alive(t, stocked(t, file(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:a" {
-			turns <- fmt.Sprint(turn.Sandboxed, " ", look(within(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
+			turns <- fmt.Sprint(turn.Sandboxed, " ", outcome(toolsOf(ctx, turn), abi.ToolHistory, `{"sessionKey":"agent:ops:main"}`))
 		}
 		return "look at agent:ops:main", nil
 	})
@@ -306,7 +304,7 @@ func TestSandboxIsNotLeftThroughTheOwnReport(t *testing.T) {
 	if got := <-turns; !strings.HasPrefix(got, "true forbidden: ") || !strings.Contains(got, "sandboxed") {
 		t.Errorf("the report's run sees %s", got)
 	}
-	begin(t, h, "agent:main:a", "by its owner")
+	startRun(t, h, "agent:main:a", "by its owner")
 	if got := <-turns; !strings.HasPrefix(got, "false ") {
 		t.Errorf("the owner's run sees %s", got)
 	}

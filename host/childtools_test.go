@@ -18,18 +18,18 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// children are the sessions of parents, which withChildren stores: one is a child by
-// its key, the other by what is recorded of it.
-var children = []string{"agent:main:subagent:1", "agent:main:spawned"}
+// childKeys are the child sessions that openDBWithChildren stores: one is a child by
+// its key, the other by its field SpawnedBy.
+var childKeys = []string{"agent:main:subagent:1", "agent:main:spawned"}
 
-func withChildren(t *testing.T) *sqlite.DB {
+func openDBWithChildren(t *testing.T) *sqlite.DB {
 	t.Helper()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	err := db.Update(t.Context(), func(tx store.Tx) error {
-		if err := tx.PutSession(&abi.Session{Key: children[0], SessionID: "c1", UpdatedAt: 1}); err != nil {
+		if err := tx.PutSession(&abi.Session{Key: childKeys[0], SessionID: "c1", UpdatedAt: 1}); err != nil {
 			return err
 		}
-		return tx.PutSession(&abi.Session{Key: children[1], SessionID: "c2", UpdatedAt: 1, SpawnedBy: "agent:main:a"})
+		return tx.PutSession(&abi.Session{Key: childKeys[1], SessionID: "c2", UpdatedAt: 1, SpawnedBy: "agent:main:a"})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +37,8 @@ func withChildren(t *testing.T) *sqlite.DB {
 	return db
 }
 
-// toolsOfChildren are settings under which children have these tools.
-func toolsOfChildren(allow, deny string) string {
+// childToolSettings returns settings that allow and deny children these tools.
+func childToolSettings(allow, deny string) string {
 	return fmt.Sprintf(`{tools: {sessions: {visibility: "agent"}, subagents: {tools: {allow: [%s], deny: [%s]}}}}`, allow, deny)
 }
 
@@ -51,11 +51,11 @@ func configure(t *testing.T, h *host.Host, settings string) {
 	h.Configure(c)
 }
 
-// offers returns the names of the tools that a turn has, and how the calls of the
-// plugin's tools end: as "ok", or by the setting that forbids.
-func offers(ctx context.Context, turn *runner.Turn) (string, error) {
+// toolOutcomes returns the names of a turn's tools and the outcomes of calls to the
+// plugin's tools: "ok", or the kind of setting that forbids the call.
+func toolOutcomes(ctx context.Context, turn *runner.Turn) (string, error) {
 	if turn.Tools == nil {
-		return "nothing", nil
+		return "no tools", nil
 	}
 	var said []string
 	for _, tool := range turn.Tools.List() {
@@ -79,7 +79,7 @@ func offers(ctx context.Context, turn *runner.Turn) (string, error) {
 		case strings.Contains(failure, "tools.subagents.tools.deny"):
 			how = "denied"
 		case strings.Contains(failure, "tools.subagents.tools.allow"):
-			how = "withheld"
+			how = "unlisted"
 		case failure != "":
 			how = failure
 		}
@@ -88,70 +88,70 @@ func offers(ctx context.Context, turn *runner.Turn) (string, error) {
 	return strings.Join(said, " "), nil
 }
 
-// The agent of a child is offered what the settings leave it, whichever way its
-// message came in, and nothing else is answered (S5.4).
-func TestToolsOfChildren(t *testing.T) {
+// A child's agent gets only the tools that the settings allow, and calls to others are
+// refused, regardless of how its message was sent (S5.4).
+func TestChildTools(t *testing.T) {
 	t.Parallel()
 	const all = "sessions_list sessions_history agents_list sessions_send"
-	h := alive(t, withChildren(t), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openDBWithChildren(t), openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
 			return "REPLY_SKIP", nil
 		}
-		return offers(ctx, turn)
+		return toolOutcomes(ctx, turn)
 	})
 	sent := 0
 	for _, c := range []struct{ allow, deny, want string }{
-		{``, ``, "nothing"},
-		{`"sessions_list"`, ``, "sessions_list | ok withheld withheld withheld"},
-		{`"sessions_send"`, ``, "sessions_send | withheld withheld ok withheld"},
+		{``, ``, "no tools"},
+		{`"sessions_list"`, ``, "sessions_list | ok unlisted unlisted unlisted"},
+		{`"sessions_send"`, ``, "sessions_send | unlisted unlisted ok unlisted"},
 		{`"*"`, ``, all + " | ok ok ok ok"},
 		{`"*"`, `"sessions_*"`, "agents_list | denied denied denied ok"},
-		{`"sessions_list", "agents_list"`, `"agents_list"`, "sessions_list | ok withheld withheld denied"},
-		{`"*"`, `"*"`, "nothing"},
+		{`"sessions_list", "agents_list"`, `"agents_list"`, "sessions_list | ok unlisted unlisted denied"},
+		{`"*"`, `"*"`, "no tools"},
 	} {
-		configure(t, h, toolsOfChildren(c.allow, c.deny))
-		for _, key := range children {
-			if got := reply(t, h, begin(t, h, key, "by /v1/agent")); got != c.want {
+		configure(t, h, childToolSettings(c.allow, c.deny))
+		for _, key := range childKeys {
+			if got := awaitReply(t, h, startRun(t, h, key, "by /v1/agent")); got != c.want {
 				t.Errorf("allow %s deny %s: %s by /v1/agent: %s; want %s", c.allow, c.deny, key, got, c.want)
 			}
 			accepted, err := h.Send(t.Context(), &chat.Message{SessionKey: key, Text: "by /v1/chat/send"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := reply(t, h, accepted.RunID); got != c.want {
+			if got := awaitReply(t, h, accepted.RunID); got != c.want {
 				t.Errorf("allow %s deny %s: %s by /v1/chat/send: %s; want %s", c.allow, c.deny, key, got, c.want)
 			}
 		}
-		if got := reply(t, h, begin(t, h, "agent:main:a", "no child")); got != all+" sessions_spawn | ok ok ok ok" {
-			t.Errorf("allow %s deny %s: who is no child: %s", c.allow, c.deny, got)
+		if got := awaitReply(t, h, startRun(t, h, "agent:main:a", "not a child")); got != all+" sessions_spawn | ok ok ok ok" {
+			t.Errorf("allow %s deny %s: a session that is not a child: %s", c.allow, c.deny, got)
 		}
 		if strings.Contains(c.want, abi.ToolSend) {
 			sent += 2
 		}
-		flows, err := h.Flows(t.Context(), &store.Filter{SessionKey: children[0]})
+		flows, err := h.Flows(t.Context(), &store.Filter{SessionKey: childKeys[0]})
 		if err != nil || len(flows) != sent {
 			t.Errorf("allow %s deny %s: a child has %d flows, %v; want %d", c.allow, c.deny, len(flows), err, sent)
 		}
 	}
 }
 
-// A refusal leaves nothing: the call's id is free when the settings allow the call.
-func TestRefusedCallsLeaveNothing(t *testing.T) {
+// A refused call stores nothing: its id is free when the settings later allow the call.
+func TestRefusedCallStoresNothing(t *testing.T) {
 	t.Parallel()
-	tokens, goOn := make(chan string), make(chan struct{})
-	h := alive(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), func(ctx context.Context, turn *runner.Turn) (string, error) {
+	tokens, resume := make(chan string), make(chan struct{})
+	h := startHost(t, openDBWithChildren(t), childToolSettings(`"sessions_list"`, ``), func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Message == "hello" {
 			return "REPLY_SKIP", nil
 		}
 		_, token := turn.Tools.Access()
 		tokens <- token
-		<-goOn
+		<-resume
 		return "done", nil
 	}, func(o *host.Options) { o.URL = func() string { return "http://127.0.0.1:1" } })
-	id := begin(t, h, children[0], "begin")
+	id := startRun(t, h, childKeys[0], "begin")
 	caller, ok := h.Identify(<-tokens)
 	if !ok || caller.Depth != 1 || caller.RunID != id {
-		t.Fatalf("the run's token stands for %+v", caller)
+		t.Fatalf("the run's token identifies %+v", caller)
 	}
 	send := func(callID, message string) *host.Answer {
 		t.Helper()
@@ -172,39 +172,39 @@ func TestRefusedCallsLeaveNothing(t *testing.T) {
 		}
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
-	if err != nil || len(flows) != 0 || count(t, h, "agent:main:b") != 0 {
-		t.Errorf("refusals left %d flows, %v", len(flows), err)
+	if err != nil || len(flows) != 0 || countRuns(t, h, "agent:main:b") != 0 {
+		t.Errorf("refused calls left %d flows, %v", len(flows), err)
 	}
 
-	configure(t, h, toolsOfChildren(`"sessions_*"`, ``))
+	configure(t, h, childToolSettings(`"sessions_*"`, ``))
 	for _, callID := range []string{"mine", ""} {
 		if got := send(callID, "hello"); got.Code != "" || got.FlowID == "" {
 			t.Errorf("allowed: %s %+v", got.Result, got)
 		}
 	}
-	close(goOn)
-	reply(t, h, id)
+	close(resume)
+	awaitReply(t, h, id)
 }
 
-// Only runs are restricted: a connection that speaks as a child session is what the
-// operator has configured. ToolsFor says of everybody what Call does.
+// Tool restrictions apply only to a child's runs, not to its own connections. ToolsFor
+// and Call must agree for every caller.
 func TestToolsFor(t *testing.T) {
 	t.Parallel()
-	h := idle(t, withChildren(t), toolsOfChildren(`"sessions_list"`, ``), nil)
-	child := abi.Caller{SessionKey: children[0], AgentID: "main", Depth: 1}
+	h := newHost(t, openDBWithChildren(t), childToolSettings(`"sessions_list"`, ``), nil)
+	child := abi.Caller{SessionKey: childKeys[0], AgentID: "main", Depth: 1}
 	run := child
 	run.RunID = "r"
 	for _, c := range []struct {
 		caller abi.Caller
 		want   []string
 	}{
-		{abi.Caller{Operator: true}, names(h.Tools())},
-		{abi.Caller{SessionKey: "agent:main:a", AgentID: "main", RunID: "r"}, names(h.Tools())},
-		{child, slices.DeleteFunc(names(h.Tools()), func(name string) bool { return name == abi.ToolSpawn })},
+		{abi.Caller{Operator: true}, toolNames(h.Tools())},
+		{abi.Caller{SessionKey: "agent:main:a", AgentID: "main", RunID: "r"}, toolNames(h.Tools())},
+		{child, slices.DeleteFunc(toolNames(h.Tools()), func(name string) bool { return name == abi.ToolSpawn })},
 		{run, []string{abi.ToolList}},
 	} {
 		tools, err := h.ToolsFor(t.Context(), c.caller)
-		if got := names(tools); err != nil || !slices.Equal(got, c.want) {
+		if got := toolNames(tools); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%+v may use %q, %v; want %q", c.caller, got, err, c.want)
 		}
 		answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolAgents, Caller: c.caller})
@@ -216,11 +216,11 @@ func TestToolsFor(t *testing.T) {
 		t.Errorf("the host has %d tools", got)
 	}
 	if _, err := h.Call(t.Context(), &host.Call{Tool: "no_such_tool", Caller: run}); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
-		t.Errorf("a tool that is not there: %v", err)
+		t.Errorf("an unknown tool: %v", err)
 	}
 }
 
-func names(tools []abi.Tool) (names []string) {
+func toolNames(tools []abi.Tool) (names []string) {
 	for _, tool := range tools {
 		names = append(names, tool.Name)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// fullStore has no room while it is told so.
+// fullStore fails with store.ErrFull while full is set.
 type fullStore struct {
 	*sqlite.DB
 	full atomic.Bool
@@ -29,13 +29,13 @@ func (f *fullStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return f.DB.Update(ctx, fn)
 }
 
-// A store without room takes nothing and says so; with room again the same
-// requests are accepted, once.
-func TestFullStore(t *testing.T) {
+// On a full disk, requests are refused with a clear error. When there is room again,
+// the same requests are accepted, once.
+func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	db := &fullStore{DB: stocked(t, file(t))}
-	h := alive(t, db, everybody, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
-	tries := map[string]func() error{
+	db := &fullStore{DB: openTestDB(t, dbPath(t))}
+	h := startHost(t, db, openSettings, func(context.Context, *runner.Turn) (string, error) { return "done", nil })
+	requests := map[string]func() error{
 		"sessions_send": func() error {
 			_, err := h.Call(t.Context(), &host.Call{
 				Tool: abi.ToolSend, Caller: operator, ID: "1", Args: []byte(`{"sessionKey":"agent:main:b","message":"hello","announce":"none"}`),
@@ -57,21 +57,21 @@ func TestFullStore(t *testing.T) {
 		},
 	}
 	db.full.Store(true)
-	for name, try := range tries {
+	for name, try := range requests {
 		if err := try(); !errors.Is(err, abi.Limit) || !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "nothing was accepted") {
-			t.Errorf("%s without room: %v", name, err)
+			t.Errorf("%s on a full disk: %v", name, err)
 		}
 	}
 	db.full.Store(false)
 	for range 2 {
-		for name, try := range tries {
+		for name, try := range requests {
 			if err := try(); err != nil {
 				t.Errorf("%s with room again: %v", name, err)
 			}
 		}
 	}
 	for _, key := range []string{"agent:main:b", "agent:main:c", "agent:main:d"} {
-		if n := count(t, h, key); n != 1 {
+		if n := countRuns(t, h, key); n != 1 {
 			t.Errorf("%s has had %d runs, want one", key, n)
 		}
 	}

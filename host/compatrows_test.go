@@ -17,22 +17,22 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// formerRows are the rows of work and of modules in a database.
-type formerRows struct {
-	Now         int64               `json:"now,omitempty"` // when they were read
+// compatRows are the rows of flows, runs, deliveries, sessions and modules in a database.
+type compatRows struct {
+	Now         int64               `json:"now,omitempty"` // time of reading
 	Flows       []*store.Flow       `json:"flows"`
 	Runs        []*store.Run        `json:"runs"`
 	Deliveries  []*store.Delivery   `json:"deliveries"`
-	Messages    map[string]string   `json:"messages"` // roles of what each run has stored
-	Children    map[string]string   `json:"children"` // how the created sessions are
+	Messages    map[string]string   `json:"messages"` // roles of each run's messages
+	Children    map[string]string   `json:"children"` // status of the created sessions
 	Sessions    []json.RawMessage   `json:"sessions,omitempty"`
 	Modules     []*store.Module     `json:"modules,omitempty"`
 	Activations []*store.Activation `json:"activations,omitempty"`
 	States      []store.States      `json:"states,omitempty"`
 }
 
-// call returns the flow of a call.
-func (r *formerRows) call(t *testing.T, id string) *store.Flow {
+// flowOfCall returns the flow of a call.
+func (r *compatRows) flowOfCall(t *testing.T, id string) *store.Flow {
 	t.Helper()
 	f := find(r.Flows, id, func(f *store.Flow) string { return f.Call.ID })
 	if f == nil {
@@ -52,9 +52,9 @@ func idOfFlow(f *store.Flow) string         { return f.ID }
 func idOfRun(r *store.Run) string           { return r.ID }
 func idOfDelivery(d *store.Delivery) string { return d.ID }
 
-// compare checks that everything which was open has ended once, and that nothing else
-// has changed. posts are the messages that sinks got since.
-func (r *formerRows) compare(t *testing.T, after *formerRows, posts []sink.Message) {
+// compare checks that all open work has ended exactly once and that other rows are
+// unchanged. posts are the messages that sinks have received since.
+func (r *compatRows) compare(t *testing.T, after *compatRows, posts []sink.Message) {
 	t.Helper()
 	for _, f := range r.Flows {
 		now := find(after.Flows, f.ID, idOfFlow)
@@ -86,8 +86,8 @@ func (r *formerRows) compare(t *testing.T, after *formerRows, posts []sink.Messa
 	}
 }
 
-// answered checks that repeated calls got the answers of their flows.
-func (r *formerRows) answered(t *testing.T, answers map[string]string) {
+// checkAnswers checks that repeated calls got the answers of their flows.
+func (r *compatRows) checkAnswers(t *testing.T, answers map[string]string) {
 	t.Helper()
 	for id, answer := range answers {
 		if f := find(r.Flows, id, idOfFlow); f == nil || string(f.Answer) != answer {
@@ -96,15 +96,15 @@ func (r *formerRows) answered(t *testing.T, answers map[string]string) {
 	}
 }
 
-// outline returns what does not depend on times: how everything has ended, ordered by
-// id. Without words it has no text that a plugin has worded.
-func (r *formerRows) outline(words bool) *formerRows {
-	o := &formerRows{Messages: r.Messages, Children: r.Children}
+// outline returns the rows without times, ordered by id. Without words, it also omits
+// the texts that a plugin has worded.
+func (r *compatRows) outline(words bool) *compatRows {
+	o := &compatRows{Messages: r.Messages, Children: r.Children}
 	for _, f := range r.Flows {
 		n := *f
-		n.Plugin, n.Module = "", "" // of the module that took the last step
+		n.Plugin, n.Module = "", "" // depends on the module that took the last step
 		n.AcceptedAt, n.AnsweredAt, n.UpdatedAt, n.EndedAt = 0, 0, 0, 0
-		if n.Status == store.FlowDropped { // parked, or tried again by another module
+		if n.Status == store.FlowDropped { // parked before, or retried by another module
 			n.Step, n.Failures, n.Error = 0, 0, ""
 		}
 		if !words {
@@ -134,7 +134,7 @@ func (r *formerRows) outline(words bool) *formerRows {
 	return o
 }
 
-// encode writes a value as the files of a former version have it.
+// encode encodes a value in the format of the files in testdata/former.
 func encode(t *testing.T, v any) []byte {
 	t.Helper()
 	var doc bytes.Buffer
@@ -147,8 +147,8 @@ func encode(t *testing.T, v any) []byte {
 	return doc.Bytes()
 }
 
-// readFormer reads a file of a former version, all of whose members must be known.
-func readFormer(t *testing.T, folder, name string, v any) {
+// readCompat reads a file of testdata/former, all of whose members must be known.
+func readCompat(t *testing.T, folder, name string, v any) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(folder, name))
 	if err == nil {
@@ -161,16 +161,16 @@ func readFormer(t *testing.T, folder, name string, v any) {
 	}
 }
 
-// same compares what is now with what a file of a former version has.
-func same(t *testing.T, name string, former, now any) {
+// compareJSON compares a current value with a file of testdata/former.
+func compareJSON(t *testing.T, name string, earlier, now any) {
 	t.Helper()
-	if want, got := string(encode(t, former)), string(encode(t, now)); want != got {
-		t.Errorf("%s differs (-former +now):\n%s", name, gocmp.Diff(want, got))
+	if want, got := string(encode(t, earlier)), string(encode(t, now)); want != got {
+		t.Errorf("%s differs (-earlier +now):\n%s", name, gocmp.Diff(want, got))
 	}
 }
 
-// unpackFormer returns a copy of a former version's database.
-func unpackFormer(t *testing.T, folder string) string {
+// unpackCompat returns the path of a copy of an earlier version's database.
+func unpackCompat(t *testing.T, folder string) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join(folder, "parley.db.gz"))
 	if err != nil {
@@ -185,7 +185,7 @@ func unpackFormer(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := file(t)
+	path := dbPath(t)
 	if err := os.WriteFile(path, doc, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// grip is where processes hold on that do not end by themselves.
-func grip(t *testing.T) *net.TCPListener {
+// listenForProcesses returns a listener to which processes connect for as long as they run.
+func listenForProcesses(t *testing.T) *net.TCPListener {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -33,15 +33,15 @@ func grip(t *testing.T) *net.TCPListener {
 	return l
 }
 
-// processes waits until so many processes hold on, and returns what waits until all
-// of them are gone.
-func processes(t *testing.T, l *net.TCPListener, n int) (gone func()) {
+// acceptProcesses waits for n processes to connect and returns a function that waits
+// until they have ended.
+func acceptProcesses(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 	t.Helper()
 	conns := make([]net.Conn, n)
 	for i := range conns {
 		var err error
 		if conns[i], err = l.Accept(); err != nil {
-			t.Fatalf("process %d of %d does not come: %v", i+1, n, err)
+			t.Fatalf("process %d of %d did not connect: %v", i+1, n, err)
 		}
 	}
 	return func() {
@@ -51,16 +51,16 @@ func processes(t *testing.T, l *net.TCPListener, n int) (gone func()) {
 				t.Error(err)
 			}
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("a process is still there")
+				t.Error("a process still runs")
 			}
 			conn.Close()
 		}
 	}
 }
 
-// programs are settings in which the agent ops is a program that does not end by
-// itself and holds on to l.
-func programs(t *testing.T, l *net.TCPListener) string {
+// programSettings returns settings in which the agent ops is a program that connects
+// to l and never ends by itself.
+func programSettings(t *testing.T, l *net.TCPListener) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -70,19 +70,19 @@ func programs(t *testing.T, l *net.TCPListener) string {
 	  defaults: { subagents: { allowAgents: ["*"] } },
 	  list: [
 	    { id: "main", default: true },
-	    { id: "ops", runner: { kind: "command", argv: [%q, "stubborn", %q], env: { GORACE: "atexit_sleep_ms=0" } } },
+	    { id: "ops", runner: { kind: "command", argv: [%q, "never-end", %q], env: { GORACE: "atexit_sleep_ms=0" } } },
 	  ],
 	} }`, self, l.Addr().String())
 }
 
-// configured lets the settings say what the agents are.
-func configured(o *host.Options) { o.Runners = nil }
+// useConfiguredRunners makes the host use the runners of the settings.
+func useConfiguredRunners(o *host.Options) { o.Runners = nil }
 
-// status looks how a child is shown once it has reported: in the store, in a tree and
-// in a list. Its announce does not make it one that has done its work.
-func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
+// checkStatus checks a child's status after its report: in the store, in the tree and
+// in the list. A successful announce must not change it to "done".
+func checkStatus(t *testing.T, h *host.Host, db store.Store, parent string, s spawned, want string) {
 	t.Helper()
-	if got := row(t, db, s.child); got.Status != want {
+	if got := getSession(t, db, s.child); got.Status != want {
 		t.Errorf("the child's status is %q, want %q", got.Status, want)
 	}
 	tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: parent})
@@ -103,58 +103,58 @@ func status(t *testing.T, h *host.Host, db store.Store, parent string, s spawned
 	}
 }
 
-// A child that takes longer than its spawn allows is ended with all that it has
-// started, and announced as that (S5.1, S5.5).
-func TestTimeoutOfAProgram(t *testing.T) {
+// A child that exceeds its time limit is ended with all its processes, and announced
+// with the status "timeout" (S5.1, S5.5).
+func TestProgramTimeout(t *testing.T) {
 	t.Parallel()
-	l, db, w := grip(t), stocked(t, file(t)), &wall{}
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
+	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, programSettings(t, l), nil, useConfiguredRunners, w.install))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops","runTimeoutSeconds":5}`)
-	processes(t, l, 2)()
-	if got := standing(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
-		t.Errorf("the flow stands: %s", got)
+	acceptProcesses(t, l, 2)()
+	if got := awaitStatus(t, h, s.flow); !strings.Contains(got, "announce queued: delivered") {
+		t.Errorf("the flow's status text is %q", got)
 	}
-	got := w.only(t, "agent:main:p")
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "timeout" || got.result != "this far" || got.notes != "it was cut off (the run took longer than its limit of 5s)" {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", s, abi.RunTimeout)
+	checkStatus(t, h, db, "agent:main:p", s, abi.RunTimeout)
 }
 
-// The same of a child that the operator kills.
-func TestKillOfAProgram(t *testing.T) {
+// The same for a child that the operator aborts.
+func TestAbortProgram(t *testing.T) {
 	t.Parallel()
-	l, db, w := grip(t), stocked(t, file(t)), &wall{}
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, programs(t, l), nil, configured, w.posting))
+	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, programSettings(t, l), nil, useConfiguredRunners, w.install))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops"}`)
-	gone := processes(t, l, 2)
+	gone := acceptProcesses(t, l, 2)
 	r, err := h.KillRun(t.Context(), s.run, "enough")
 	if err != nil || r.Status != abi.RunKilled || r.Reply != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	gone()
-	standing(t, h, s.flow)
-	got := w.only(t, "agent:main:p")
+	awaitStatus(t, h, s.flow)
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "killed" || got.result != "this far" || got.notes != "it was cut off (enough)" {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", s, abi.RunKilled)
+	checkStatus(t, h, db, "agent:main:p", s, abi.RunKilled)
 }
 
-// A child that is killed before it has begun never begins, and is announced too,
-// although all places for children are taken.
-func TestKillOfAQueuedChild(t *testing.T) {
+// A child that is aborted before it has begun never begins. It is announced too,
+// although all slots for children are in use.
+func TestAbortQueuedChild(t *testing.T) {
 	t.Parallel()
-	db, w, began := stocked(t, file(t)), &wall{}, make(chan string, 2)
-	enter(t, db, linked("agent:main:p"))
-	h := cutOff(t, alive(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 2)
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := abortOnCleanup(t, startHost(t, db, `{agents: {defaults: {subagents: {maxConcurrent: 1}}}}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
+		if isAnnounceTurn(turn) {
 			return "Notes: nothing was done", nil
 		}
-		return hangs(began)(ctx, turn)
-	}, w.posting))
+		return hangingAgent(began)(ctx, turn)
+	}, w.install))
 	first := spawn(t, h, session("agent:main:p"), `{"task":"hang"}`)
 	<-began
 	second := spawn(t, h, session("agent:main:p"), `{"task":"wait"}`)
@@ -162,32 +162,32 @@ func TestKillOfAQueuedChild(t *testing.T) {
 	if err != nil || r.Status != abi.RunKilled || r.StartedAt != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	standing(t, h, second.flow)
-	got := w.only(t, "agent:main:p")
+	awaitStatus(t, h, second.flow)
+	got := w.onlyReport(t, "agent:main:p")
 	if got.status != "killed" || got.result != "-" || got.notes != "nothing was done (changed my mind)" || !strings.HasPrefix(got.stats, "runtime n/a · tokens n/a · ") {
 		t.Errorf("announced %+v", got)
 	}
-	status(t, h, db, "agent:main:p", second, abi.RunKilled)
+	checkStatus(t, h, db, "agent:main:p", second, abi.RunKilled)
 	if _, err := h.KillRun(t.Context(), first.run, ""); err != nil {
 		t.Error(err)
 	}
-	standing(t, h, first.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "killed" || strings.Contains(got.stats, "runtime n/a") {
+	awaitStatus(t, h, first.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "killed" || strings.Contains(got.stats, "runtime n/a") {
 		t.Errorf("announced %+v", got)
 	}
 	if len(began) != 0 {
-		t.Error("the killed child has begun")
+		t.Error("the aborted child has begun")
 	}
 }
 
-// A host is cut off while a child runs. The next one on this store lets it run again
-// and announces it, once (S5.8, S10.2).
-func TestNextHostFinishesTheChild(t *testing.T) {
+// A host is closed while a child runs. The next host on the store runs it again and
+// announces it once (S5.8, S10.2).
+func TestChildResumesOnNextHost(t *testing.T) {
 	t.Parallel()
-	db, w, began := stocked(t, file(t)), &wall{}, make(chan int, 2)
-	enter(t, db, linked("agent:main:p"))
+	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan int, 2)
+	putSessions(t, db, telegramSession("agent:main:p"))
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+		if isAnnounceTurn(turn) {
 			return "Result: at last", nil
 		}
 		began <- turn.Attempt
@@ -197,8 +197,8 @@ func TestNextHostFinishesTheChild(t *testing.T) {
 		}
 		return "in attempt 2", nil
 	}
-	first := alive(t, db, `{}`, act, w.posting)
-	s := spawn(t, first, session("agent:main:p"), `{"task":"go on"}`)
+	first := startHost(t, db, `{}`, act, w.install)
+	s := spawn(t, first, session("agent:main:p"), `{"task":"continue"}`)
 	<-began
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -206,22 +206,22 @@ func TestNextHostFinishesTheChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	if posts := w.take(); len(posts) > 0 {
-		t.Fatalf("announced before it has ended: %q", posts)
+		t.Fatalf("announced before the child has ended: %q", posts)
 	}
 
-	next := alive(t, db, `{}`, act, w.posting)
+	next := startHost(t, db, `{}`, act, w.install)
 	if n := <-began; n != 2 {
-		t.Errorf("the next host makes attempt %d", n)
+		t.Errorf("the next host made attempt %d, want 2", n)
 	}
-	standing(t, next, s.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "at last" {
+	awaitStatus(t, next, s.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "at last" {
 		t.Errorf("announced %+v", got)
 	}
 	if r, err := next.Run(t.Context(), s.run); err != nil || r.Attempt != 2 || r.Reply != "in attempt 2" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if n := count(t, next, s.child); n != 2 {
+	if n := countRuns(t, next, s.child); n != 2 {
 		t.Errorf("%d runs in the child, want its own and the announce", n)
 	}
-	status(t, next, db, "agent:main:p", s, abi.RunDone)
+	checkStatus(t, next, db, "agent:main:p", s, abi.RunDone)
 }

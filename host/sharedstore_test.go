@@ -14,11 +14,11 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Two hosts on one store: whichever of them executes a run or takes a step, it
-// happens once, and the caller is answered by the host that it asked.
+// Two hosts share one store. Each run and step is executed once, by either host, and
+// each caller gets its answer from the host that it called.
 func TestTwoHostsOnOneStore(t *testing.T) {
 	t.Parallel()
-	shared := file(t)
+	shared := dbPath(t)
 	synctest.Test(t, func(t *testing.T) {
 		const outside = "a message from outside"
 		var mu sync.Mutex
@@ -27,10 +27,10 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 		both := make(chan struct{})
 		var hosts []*host.Host
 		for range 2 {
-			hosts = append(hosts, alive(t, stocked(t, shared), everybody, nil, func(o *host.Options) {
+			hosts = append(hosts, startHost(t, openTestDB(t, shared), openSettings, nil, func(o *host.Options) {
 				o.Shared, o.Config.Runs.MainSlots = true, 1
 				o.Runners = func(string) (runner.Runner, error) {
-					return acting(func(_ context.Context, turn *runner.Turn) (string, error) {
+					return agentFunc(func(_ context.Context, turn *runner.Turn) (string, error) {
 						mu.Lock()
 						turns[turn.RunID]++
 						if by[o]++; by[o] == 1 && len(by) == 2 {
@@ -46,7 +46,7 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 			}))
 		}
 		// Each host has one slot for these, so each executes one of them.
-		held := []string{begin(t, hosts[0], "agent:main:a", outside), begin(t, hosts[0], "agent:main:b", outside)}
+		held := []string{startRun(t, hosts[0], "agent:main:a", outside), startRun(t, hosts[0], "agent:main:b", outside)}
 		const calls = 24
 		answers := make(chan string, calls)
 		for i := range calls {
@@ -68,7 +68,7 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 			}
 		}
 		for _, id := range held {
-			reply(t, hosts[1], id)
+			awaitReply(t, hosts[1], id)
 		}
 		mu.Lock()
 		defer mu.Unlock()
