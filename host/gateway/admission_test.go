@@ -181,8 +181,9 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestTrust checks that an Admission whose options name no clients refuses every request.
-func TestTrust(t *testing.T) {
+// TestIdentifyWithoutTokens checks that an Admission without tokens refuses every request,
+// and a trusted one accepts it.
+func TestIdentifyWithoutTokens(t *testing.T) {
 	plain, bearer := httptest.NewRequest("GET", "/", nil), httptest.NewRequest("GET", "/", nil)
 	bearer.Header.Set("Authorization", "Bearer x")
 	for _, o := range []*AdmissionOptions{nil, {}, {Bound: 1}, {Tokens: &Tokens{}}} {

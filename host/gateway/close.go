@@ -13,8 +13,8 @@ import (
 )
 
 // Close releases the database. It first waits for the runs and due steps, and serves
-// other processes meanwhile: an interrupted run has used up one of its attempts, and may
-// belong to another process. Then it shuts down. When ctx ends, it shuts down at once.
+// other processes meanwhile: an interrupted run has used up one of its attempts, and
+// another process may have requested it. Then it shuts down; when ctx ends, at once.
 func (g *Gateway) Close(ctx context.Context) error {
 	err := errors.Join(g.finish(ctx), g.retire(ctx))
 	ctx, cancel := withGrace(ctx)

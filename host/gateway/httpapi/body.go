@@ -77,7 +77,7 @@ func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
 	case p.Document():
 		return invalid("the body must be a JSON object")
 	default:
-		p.Name = clip(p.Name)
+		p.Name = truncate(p.Name)
 		return invalid("%v", p)
 	}
 }
@@ -94,7 +94,7 @@ func invalid(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
 }
 
-func clip(s string) string {
+func truncate(s string) string {
 	const most = 60
 	for i := range s {
 		if i >= most {

@@ -31,24 +31,22 @@ type fake struct {
 	work
 	mu           sync.Mutex
 	calls        []host.Call
-	flows        map[string]bool // ids of calls that began an "flow"
-	flowsStarted int             // how many did
-	chats        []any           // what Send, StartAgent, PatchSession, KillRun and WaitRun got
-	refuse       error           // what they answer
-	code         abi.Code        // of every answer, if set
+	flows        map[string]bool // ids of calls with the action "flow"
+	flowsStarted int             // number of distinct ones
+	chats        []any           // arguments of Send, StartAgent, PatchSession, KillRun and WaitRun
+	refuse       error           // error that these methods return
+	code         abi.Code        // code of every answer, if set
 
-	started chan struct{} // receives when a "wait" begins
-	gate    chan struct{} // ends every "wait" when closed
-	ended   chan error    // how a "wait" ended
+	started chan struct{} // receives when a "wait" or "flow" starts to wait
+	gate    chan struct{} // ends every wait when closed
+	ended   chan error    // receives the error of each ended wait
 }
 
 func newFake() *fake {
 	return &fake{started: make(chan struct{}, 8), gate: make(chan struct{}), ended: make(chan error, 8), flows: map[string]bool{}}
 }
 
-var (
-	_ gateway.Operator = (*fake)(nil)
-)
+var _ gateway.Operator = (*fake)(nil)
 
 // waitArgs are the arguments of WaitRun.
 type waitArgs struct {

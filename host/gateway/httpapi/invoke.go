@@ -44,7 +44,7 @@ func (a *API) invokeTool(request *gateway.Request, r *http.Request, identity *ga
 	}
 	tool := a.tool(req.Tool)
 	if tool == nil {
-		return nil, newProblem(http.StatusNotFound, kindNotFound, "Tool not available: "+clip(req.Tool), abi.Internal)
+		return nil, newProblem(http.StatusNotFound, kindNotFound, "Tool not available: "+truncate(req.Tool), abi.Internal)
 	}
 	name := req.SessionKey
 	if name == "" && identity.Caller.Operator {

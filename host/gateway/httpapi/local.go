@@ -44,7 +44,7 @@ func describe(tools gateway.Tools) operation {
 		var c abi.Caller
 		text := in.query.Get(local.QueryCaller)
 		if readBody([]byte(text), &c, jsonobject.Strict) != nil || checkCaller(&c) != nil {
-			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, clip(text))
+			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, truncate(text))
 		}
 		var err error
 		d.Tools, err = tools.ToolsFor(in.Context(), c)

@@ -35,7 +35,7 @@ func pluginRoutes(p gateway.Plugins, parse func(url.Values, []byte) (*host.Candi
 func remoteModule(query url.Values, body []byte) (*host.Candidate, error) {
 	c, err := parseModule(query, body, "HTTP")
 	if err == nil && len(c.Wasm) == 0 && !fullDigest.MatchString(c.Digest) {
-		err = invalid("the digest %s is incomplete: without a module in the body it must have all 64 hexadecimal digits", clip(c.Digest))
+		err = invalid("the digest %s is incomplete: without a module in the body it must have all 64 hexadecimal digits", truncate(c.Digest))
 	}
 	return c, err
 }
@@ -73,7 +73,7 @@ func parseModule(query url.Values, body []byte, origin string) (*host.Candidate,
 			err = errUnknown
 		}
 		if err != nil {
-			return nil, invalid("the query's %s=%s is wrong; known are digest (hexadecimal), signature (base64) and force (true)", clip(name), clip(last))
+			return nil, invalid("the query's %s=%s is wrong; known are digest (hexadecimal), signature (base64) and force (true)", truncate(name), truncate(last))
 		}
 	}
 	if len(c.Wasm) == 0 && c.Digest == "" {

@@ -56,7 +56,7 @@ func TestProblems(t *testing.T) {
 }
 
 // The name of an unknown tool is truncated in the answer.
-func TestUnknownToolIsClipped(t *testing.T) {
+func TestUnknownToolIsTruncated(t *testing.T) {
 	url := newServer(t, newAPI(t, newFake()))
 	r := request{"POST", "/tools/invoke", []string{"Authorization: Bearer op"}, strings.NewReader(`{"tool":"` + strings.Repeat("x", 100) + `"}`)}.send(t, url)
 	if want := `{"ok":false,"error":{"type":"not_found","message":"Tool not available: ` + strings.Repeat("x", 60) + `…"}}`; r.status != 404 || r.body != want {

@@ -56,7 +56,7 @@ func parseQuery(query url.Values, take func(name string, values []string, last s
 	for name, values := range query {
 		last := values[len(values)-1]
 		if err := take(name, values, last); err != nil {
-			return invalid("the query's %s=%s is wrong", clip(name), clip(last))
+			return invalid("the query's %s=%s is wrong", truncate(name), truncate(last))
 		}
 	}
 	return nil

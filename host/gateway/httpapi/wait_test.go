@@ -150,7 +150,7 @@ func TestAnswersHaveNoDeadline(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer op")
 			a.ServeHTTP(w, r)
 			if n := len(w.read); n < 2 || w.read[0].IsZero() || !w.read[n-1].IsZero() || len(w.write) > 0 {
-				t.Errorf("deadlineRecorder to read %v, to write %v", w.read, w.write)
+				t.Errorf("read deadlines %v, write deadlines %v", w.read, w.write)
 			}
 		})
 	}

@@ -109,5 +109,5 @@ func protocolError(err error) error {
 	}
 }
 
-// rawJSON prevents the SDK from encoding JSON text again.
+// rawJSON marks text that is JSON already, so that the SDK does not encode it again.
 func rawJSON(doc []byte) json.RawMessage { return json.RawMessage(doc) }

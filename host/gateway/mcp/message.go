@@ -28,7 +28,7 @@ func (r *refusal) appendJSON(b []byte) []byte {
 }
 
 // check refuses a message that is not strict JSON: the SDK would use the last of two
-// members of the same name.
+// members of the same name, and ignore unknown members.
 func check(message []byte) *refusal {
 	if err := jsonstrict.Check(message); err != nil {
 		return &refusal{jsonrpc.CodeParseError, "the message is not strict JSON: " + err.Error(), idIn(message)}

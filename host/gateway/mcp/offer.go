@@ -14,14 +14,14 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// Swapping is implemented by gateway.Tools that may change while they are served.
-type Swapping interface {
+// PluginAwaiter is implemented by gateway.Tools that may change while they are served.
+type PluginAwaiter interface {
 	// AwaitPlugin waits until the active version of the plugin has another digest, and
 	// returns it.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
 
-var _ Swapping = (*host.Host)(nil)
+var _ PluginAwaiter = (*host.Host)(nil)
 
 // offer registers the tools with the SDK and removes all others. The SDK notifies clients
 // of a change. offer skips tools that the SDK rejects, so that the others stay usable.
@@ -93,7 +93,7 @@ const followRetry = time.Second
 // follow offers the tools of each new active version of the plugin, until ctx ends.
 func (s *Server) follow(ctx context.Context) {
 	defer close(s.followed)
-	plugin, ok := s.tools.(Swapping)
+	plugin, ok := s.tools.(PluginAwaiter)
 	if !ok {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// swapping implements Swapping with a sequence of versions.
-type swapping struct {
+// swappableTools implements PluginAwaiter with a sequence of versions.
+type swappableTools struct {
 	fake
 	mu     sync.Mutex
 	digest string
@@ -25,17 +25,17 @@ type swapping struct {
 	err    error         // returned by the next AwaitPlugin
 }
 
-var _ Swapping = (*swapping)(nil)
+var _ PluginAwaiter = (*swappableTools)(nil)
 
-func (s *swapping) Tools() []abi.Tool {
+func (s *swappableTools) Tools() []abi.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offers
 }
 
-func (s *swapping) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return s.Tools(), nil }
+func (s *swappableTools) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return s.Tools(), nil }
 
-func (s *swapping) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+func (s *swappableTools) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	for {
 		s.mu.Lock()
 		now, next, err := s.digest, s.next, s.err
@@ -55,7 +55,7 @@ func (s *swapping) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin
 	}
 }
 
-func (s *swapping) swap(digest string, tools ...abi.Tool) {
+func (s *swappableTools) swap(digest string, tools ...abi.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.digest, s.offers = digest, tools
@@ -69,7 +69,7 @@ func named(name, description string) abi.Tool {
 
 // Clients are notified of versions with other tools, and only of those.
 func TestToolsChange(t *testing.T) {
-	tools := &swapping{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), err: errors.New("the owner has ended")}
+	tools := &swappableTools{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), err: errors.New("the owner has ended")}
 	s := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
 	defer s.Close()
 	web := httptest.NewServer(withCaller(&abi.Caller{Operator: true}, s.Handler()))
