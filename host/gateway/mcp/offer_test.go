@@ -33,7 +33,9 @@ func (s *swappableTools) Tools() []abi.Tool {
 	return s.offers
 }
 
-func (s *swappableTools) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return s.Tools(), nil }
+func (s *swappableTools) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) {
+	return s.Tools(), nil
+}
 
 func (s *swappableTools) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	for {
