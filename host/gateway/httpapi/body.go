@@ -38,15 +38,16 @@ func setReadDeadline(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
 
-// body reads a request's body of at most most bytes before its read deadline.
-func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem) {
+// body reads a request's body, which must have at most limit bytes and arrive before the
+// read deadline.
+func (a *API) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *problem) {
 	tooLarge := newProblem(http.StatusRequestEntityTooLarge, kindTooLarge,
-		fmt.Sprintf("the body is longer than %d bytes", most), abi.InvalidArgs)
-	if r.ContentLength > most {
+		fmt.Sprintf("the body is longer than %d bytes", limit), abi.InvalidArgs)
+	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var big *http.MaxBytesError
 	switch {
 	case err == nil:
