@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const exchangeBody = `{"tool":"act","args":{"do":"exchange"}}`
+const flowBody = `{"tool":"act","args":{"do":"flow"}}`
 
-// post sends in the background; it gives up when ctx ends.
+// post sends a request in the background until ctx ends.
 func post(t *testing.T, ctx context.Context, url, path, key, body string) <-chan response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "POST", url+path, strings.NewReader(body))
@@ -36,26 +36,25 @@ func post(t *testing.T, ctx context.Context, url, path, key, body string) <-chan
 	return answer
 }
 
-// oneCall lets one request be under way at once.
-func oneCall(o *Options) { o.MaxCalls = 1 }
+// maxOneCall limits an API to one concurrent request.
+func maxOneCall(o *Options) { o.MaxCalls = 1 }
 
-// A call that waits for others leaves its place to the next one; one that works
-// keeps it.
-func TestWaitingTakesNoSlot(t *testing.T) {
+// A waiting call releases its slot for the next one; a working call holds it.
+func TestWaitingCallHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	url := newServer(t, newAPI(t, f, oneCall))
+	url := newServer(t, newAPI(t, f, maxOneCall))
 	waits := []<-chan response{
-		post(t, t.Context(), url, "/tools/invoke", "a", exchangeBody),
+		post(t, t.Context(), url, "/tools/invoke", "a", flowBody),
 		nil, nil,
 	}
 	<-f.started
-	waits[1] = post(t, t.Context(), url, "/tools/invoke", "b", exchangeBody)
+	waits[1] = post(t, t.Context(), url, "/tools/invoke", "b", flowBody)
 	<-f.started
 	waits[2] = post(t, t.Context(), url, "/v1/agent/wait", "", `{"runId":"queued"}`)
 	<-f.started
 	if r := <-post(t, t.Context(), url, "/tools/invoke", "c", `{"tool":"echo"}`); r.status != 200 {
-		t.Errorf("a call beside waiting ones: %+v", r)
+		t.Errorf("a call while others wait: %+v", r)
 	}
 	close(f.gate)
 	for i, w := range waits {
@@ -64,46 +63,45 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 		}
 	}
 	if r := <-post(t, t.Context(), url, "/tools/invoke", "d", `{"tool":"echo"}`); r.status != 200 {
-		t.Errorf("a call after them: %+v", r)
+		t.Errorf("a call after the waits: %+v", r)
 	}
 }
 
-// A connection that is lost ends the waiting alone: the call with the same
-// Idempotency-Key joins what was begun, and gets its answer.
+// A lost connection ends only the wait: a call with the same Idempotency-Key joins the
+// flow, and receives its answer.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
 	ctx, cancel := context.WithCancel(t.Context())
-	first := post(t, ctx, url, "/tools/invoke", "key-1", exchangeBody)
+	first := post(t, ctx, url, "/tools/invoke", "key-1", flowBody)
 	<-f.started
 	cancel()
 	if r := <-first; r.status != 0 {
-		t.Errorf("an answer to nobody: %+v", r)
+		t.Errorf("the cancelled request was answered: %+v", r)
 	}
 	if err := <-f.ended; err != context.Canceled {
 		t.Errorf("the wait ended with %v", err)
 	}
-	again := post(t, t.Context(), url, "/tools/invoke", "key-1", exchangeBody)
+	again := post(t, t.Context(), url, "/tools/invoke", "key-1", flowBody)
 	<-f.started
 	close(f.gate)
 	if r := <-again; r.status != 200 {
-		t.Errorf("answered %+v", r)
+		t.Errorf("the repeated call: %+v", r)
 	}
-	if f.begun != 1 {
-		t.Errorf("%d exchanges were begun", f.begun)
+	if f.flowsStarted != 1 {
+		t.Errorf("%d flows were started", f.flowsStarted)
 	}
 }
 
-// The end of the gateway sends those away at once who wait, and lets the others
-// end.
-func TestServeEndsWaits(t *testing.T) {
+// Shutdown answers waiting requests immediately with 503, and lets the others finish.
+func TestShutdownCancelsWaits(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	address, stop, _ := listen(t, a)
 	url := "http://" + address
-	waits := []<-chan response{post(t, t.Context(), url, "/tools/invoke", "a", exchangeBody)}
+	waits := []<-chan response{post(t, t.Context(), url, "/tools/invoke", "a", flowBody)}
 	<-f.started
 	waits = append(waits, post(t, t.Context(), url, "/v1/agent/wait", "", `{"runId":"queued"}`))
 	<-f.started
@@ -113,58 +111,58 @@ func TestServeEndsWaits(t *testing.T) {
 	go func() { stopped <- stop() }()
 	for _, w := range waits {
 		if r := <-w; r.status != 503 || r.header.Get("Retry-After") == "" {
-			t.Errorf("one that waits: %+v", r)
+			t.Errorf("a waiting request: %+v", r)
 		}
 	}
 	close(f.gate)
 	if r := <-works; r.status != 200 {
-		t.Errorf("one that works: %+v", r)
+		t.Errorf("a working request: %+v", r)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 }
 
-// deadlines notes the deadlines of a connection.
-type deadlines struct {
+// deadlineRecorder records the deadlines of a connection.
+type deadlineRecorder struct {
 	*httptest.ResponseRecorder
 	read, write []time.Time
 }
 
-func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = append(d.read, t); return nil }
-func (d *deadlines) SetWriteDeadline(t time.Time) error {
+func (d *deadlineRecorder) SetReadDeadline(t time.Time) error { d.read = append(d.read, t); return nil }
+func (d *deadlineRecorder) SetWriteDeadline(t time.Time) error {
 	d.write = append(d.write, t)
 	return nil
 }
 
-// A body has a deadline, and its answer none: it may come after an hour.
-func TestNoDeadlineForAnswers(t *testing.T) {
+// A body has a read deadline, but its answer has none: it may take an hour.
+func TestAnswersHaveNoDeadline(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	close(f.gate)
 	a := newAPI(t, f)
 	for path, body := range map[string]string{
-		"/tools/invoke": exchangeBody, "/v1/agent/wait": `{"runId":"queued"}`, "/mcp": `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		"/tools/invoke": flowBody, "/v1/agent/wait": `{"runId":"queued"}`, "/mcp": `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
 	} {
 		t.Run(path, func(t *testing.T) {
-			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
 			r := httptest.NewRequestWithContext(t.Context(), "POST", "http://localhost"+path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer op")
 			a.ServeHTTP(w, r)
 			if n := len(w.read); n < 2 || w.read[0].IsZero() || !w.read[n-1].IsZero() || len(w.write) > 0 {
-				t.Errorf("deadlines to read %v, to write %v", w.read, w.write)
+				t.Errorf("read deadlines %v, write deadlines %v", w.read, w.write)
 			}
 		})
 	}
 }
 
-// givesAway gives the connections away that it accepts.
-type givesAway struct {
+// connListener sends the accepted connections to a channel.
+type connListener struct {
 	net.Listener
 	conns chan *net.TCPConn
 }
 
-func (a givesAway) Accept() (net.Conn, error) {
+func (a connListener) Accept() (net.Conn, error) {
 	c, err := a.Listener.Accept()
 	if err == nil {
 		a.conns <- c.(*net.TCPConn)
@@ -179,7 +177,7 @@ func TestKeepalive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := givesAway{inner, make(chan *net.TCPConn, 1)}
+	l := connListener{inner, make(chan *net.TCPConn, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Serve(ctx, l) }()
@@ -200,7 +198,7 @@ func TestKeepalive(t *testing.T) {
 		return v
 	}
 	if option(unix.SOL_SOCKET, unix.SO_KEEPALIVE) == 0 || option(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL) != 10 || option(unix.IPPROTO_TCP, unix.TCP_KEEPCNT) != 6 {
-		t.Error("keepalive is not as it should be")
+		t.Error("wrong keepalive settings")
 	}
 	http.DefaultClient.CloseIdleConnections()
 	cancel()

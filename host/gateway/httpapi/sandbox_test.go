@@ -17,17 +17,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Weaknesses that tools of this kind have had, tried from outside: by a program that
-// is a child's agent, and by whoever holds a token.
+// These tests try known escapes from sandboxes from outside: by a program that is a
+// child's agent, and by clients with a token.
 
-// open are settings in which everybody sees everything, but who is in a sandbox;
-// these are the sessions of main.
-const open = `
+// fullAccess are settings under which every session sees all others, except from a sandbox.
+const fullAccess = `
   tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
 `
 
-// settle stores the sessions that there are to be seen.
-func (v *visited) settle(rows ...abi.Session) {
+// putSessions stores these sessions, and the sessions agent:main:main and agent:ops:main.
+func (v *testGateway) putSessions(rows ...abi.Session) {
 	v.t.Helper()
 	rows = append(rows, abi.Session{Key: "agent:main:main", SessionID: "m"}, abi.Session{Key: "agent:ops:main", SessionID: "o"})
 	err := v.db.Update(v.t.Context(), func(tx store.Tx) error {
@@ -44,11 +43,11 @@ func (v *visited) settle(rows ...abi.Session) {
 	}
 }
 
-// held is why who is in a sandbox does not see a session.
-const held = `forbidden: session "agent:ops:main" is not visible here: this session is sandboxed and agents.defaults.sandbox.sessionToolsVisibility is "spawned": only this session and the sessions it spawned are visible`
+// notVisible is the error for a session that a sandboxed caller may not see.
+const notVisible = `forbidden: session "agent:ops:main" is not visible here: this session is sandboxed and agents.defaults.sandbox.sessionToolsVisibility is "spawned": only this session and the sessions it spawned are visible`
 
-// spawner answers as a model does: it spawns a child under ops, and then is done.
-func spawner(t *testing.T) string {
+// fakeModel serves a model that spawns a child under ops and then replies "done".
+func fakeModel(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -65,12 +64,11 @@ func spawner(t *testing.T) string {
 	return s.URL + "/v1"
 }
 
-// A sandboxed session spawns a child under an agent of another kind, one that is a
-// program with an environment and a token of its own, for the token to stand for
-// somebody who is in no sandbox. It stands for the child's run, which is in the
-// sandbox whatever executes it, over HTTP and over MCP; and the program is told, so
-// that it can keep to a sandbox too (S5.2).
-func TestSandboxIsNotLeftThroughAnotherRunner(t *testing.T) {
+// A sandboxed session spawns a child under an agent with another kind of runner: a
+// program with its own environment and token. The token identifies the child's run, which
+// is sandboxed whatever runner executes it, over HTTP and over MCP. The environment of
+// the program says so, so that it can apply a sandbox too (S5.2).
+func TestChildWithOtherRunnerStaysSandboxed(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
@@ -78,17 +76,17 @@ func TestSandboxIsNotLeftThroughAnotherRunner(t *testing.T) {
 	}
 	for kind, runner := range map[string]string{
 		"script": `{ kind: "script", replies: [{ tool: "sessions_spawn", args: { task: "look", agentId: "ops", announce: "none" }, text: "done" }] }`,
-		"openai": `{ kind: "openai", model: "m", baseUrl: "` + spawner(t) + `" }`,
+		"openai": `{ kind: "openai", model: "m", baseUrl: "` + fakeModel(t) + `" }`,
 	} {
 		t.Run(kind, func(t *testing.T) {
-			v := visit(t, `{`+open+`
+			v := startGateway(t, `{`+fullAccess+`
 			  agents: { list: [
 			    { id: "main", default: true, sandbox: { mode: "all" }, subagents: { allowAgents: ["*"] }, runner: `+runner+` },
-			    { id: "ops", sandbox: { mode: "off" }, runner: { kind: "command", argv: ["`+self+`", "visitor"], env: { GORACE: "atexit_sleep_ms=0" } } },
+			    { id: "ops", sandbox: { mode: "off" }, runner: { kind: "command", argv: ["`+self+`", "probe"], env: { GORACE: "atexit_sleep_ms=0" } } },
 			  ] },
 			}`, func(o *host.Options) { o.Runners = nil })
-			v.settle()
-			end := func(id string) *store.Run {
+			v.putSessions()
+			wait := func(id string) *store.Run {
 				t.Helper()
 				r, err := v.host.WaitRun(t.Context(), abi.Caller{Operator: true}, id, time.Minute)
 				if err != nil || r.Status != abi.RunDone {
@@ -101,115 +99,115 @@ func TestSandboxIsNotLeftThroughAnotherRunner(t *testing.T) {
 				r := v.post("op", "/v1/agent", `{"sessionKey":"`+session+`","message":"go"}`)
 				return gjson.Get(r.body, "runId").Str
 			}
-			end(start("agent:main:main"))
+			wait(start("agent:main:main"))
 			runs, err := v.host.Runs(t.Context(), &store.Filter{})
 			if err != nil || len(runs) != 2 || runs[0].Group != abi.GroupSubagent {
 				t.Fatalf("%d runs, %v; want the parent's and its child's", len(runs), err)
 			}
 			child := runs[0].SessionKey
 			want := "sandboxed \"1\"\n"
-			for _, way := range []string{"http", "mcp"} {
-				want += way + " sessions_list " + child + "\n" + way + " sessions_history " + held + "\n" + way + " sessions_send " + held + "\n"
+			for _, transport := range []string{"http", "mcp"} {
+				want += transport + " sessions_list " + child + "\n" + transport + " sessions_history " + notVisible + "\n" + transport + " sessions_send " + notVisible + "\n"
 			}
-			if got := end(runs[0].ID).Reply; got != strings.TrimSpace(want) {
+			if got := wait(runs[0].ID).Reply; got != strings.TrimSpace(want) {
 				t.Errorf("the child's program sees\n%s\nwant\n%s", got, want)
 			}
-			if got := end(start(child)).Reply; got != strings.TrimSpace(want) { // a later run
-				t.Errorf("later, the child's program sees\n%s\nwant\n%s", got, want)
+			if got := wait(start(child)).Reply; got != strings.TrimSpace(want) { // a later run
+				t.Errorf("in a later run the child's program sees\n%s\nwant\n%s", got, want)
 			}
-			if got := end(start("agent:ops:main")).Reply; !strings.HasPrefix(got, "sandboxed \"\"\n") || strings.Contains(got, "forbidden") || !strings.Contains(got, child+" main") {
-				t.Errorf("the same program in no sandbox sees\n%s", got)
+			if got := wait(start("agent:ops:main")).Reply; !strings.HasPrefix(got, "sandboxed \"\"\n") || strings.Contains(got, "forbidden") || !strings.Contains(got, child+" main") {
+				t.Errorf("the same program without a sandbox sees\n%s", got)
 			}
 		})
 	}
 }
 
-// The boxed session of agent main, and a child of it under ops, which is in no
-// sandbox by itself.
+// A sandboxed session of agent main, and its child under ops, whose own agent setting
+// disables the sandbox.
 const (
-	boxed      = "agent:main:boxed"
-	boxedChild = "agent:ops:subagent:1"
+	sandboxedSession = "agent:main:boxed"
+	sandboxedChild   = "agent:ops:subagent:1"
 )
 
-// Whoever is in a sandbox takes another door: it calls with its token over HTTP,
-// names another session to speak as, in the body, in a header or in the arguments,
-// speaks MCP, asks for a history, or for what only the operator may. Every door asks
-// the token who is there, and the session whether that one is in the sandbox.
-func TestSandboxIsNotLeftThroughAnotherEntry(t *testing.T) {
+// A sandboxed caller tries every entry point with its token: calls over HTTP and MCP,
+// another session's key in the body, in a header or in the arguments, histories, and the
+// operator's endpoints. Every entry point derives the caller from the token, and the
+// sandbox from the caller's session.
+func TestSandboxAppliesAtAllEntryPoints(t *testing.T) {
 	t.Parallel()
-	v := visit(t, `{`+open+`
+	v := startGateway(t, `{`+fullAccess+`
 	  agents: { list: [
 	    { id: "main", default: true, sandbox: { mode: "non-main" }, subagents: { allowAgents: ["*"] } },
 	    { id: "ops", sandbox: { mode: "off" } },
 	  ] },
 	  gateway: { tokens: [
-	    { token: "boxed", caller: { sessionKey: "`+boxed+`" } },
+	    { token: "boxed", caller: { sessionKey: "`+sandboxedSession+`" } },
 	    { token: "ops-box", caller: { sessionKey: "agent:ops:box", sandboxed: true } },
-	    { token: "child", caller: { sessionKey: "`+boxedChild+`" } },
+	    { token: "child", caller: { sessionKey: "`+sandboxedChild+`" } },
 	    { token: "free", caller: { sessionKey: "agent:ops:main" } },
 	  ] },
 	}`)
-	v.settle(abi.Session{Key: boxed, SessionID: "b"}, abi.Session{Key: "agent:ops:box", SessionID: "x"},
-		abi.Session{Key: boxedChild, SessionID: "bc", SpawnedBy: boxed, Sandboxed: true})
+	v.putSessions(abi.Session{Key: sandboxedSession, SessionID: "b"}, abi.Session{Key: "agent:ops:box", SessionID: "x"},
+		abi.Session{Key: sandboxedChild, SessionID: "bc", SpawnedBy: sandboxedSession, Sandboxed: true})
 	other := gjson.Get(v.post("op", "/v1/agent", `{"sessionKey":"agent:ops:main","message":"go"}`).body, "runId").Str
 	<-v.tokens
-	for _, who := range []struct{ name, token, own, sees string }{
-		{"a sandboxed session", "boxed", boxed, boxed + " " + boxedChild},
+	for _, c := range []struct{ name, token, own, sees string }{
+		{"a sandboxed session", "boxed", sandboxedSession, sandboxedSession + " " + sandboxedChild},
 		{"a session whose token is sandboxed", "ops-box", "agent:ops:box", "agent:ops:box"},
-		{"a child of a sandboxed session", "child", boxedChild, boxedChild},
-		{"the run of a sandboxed session", v.run(boxed), boxed, boxed + " " + boxedChild},
-		{"the run of its child", v.run(boxedChild), boxedChild, boxedChild},
+		{"a child of a sandboxed session", "child", sandboxedChild, sandboxedChild},
+		{"the run of a sandboxed session", v.run(sandboxedSession), sandboxedSession, sandboxedSession + " " + sandboxedChild},
+		{"the run of its child", v.run(sandboxedChild), sandboxedChild, sandboxedChild},
 	} {
-		t.Run(who.name, func(t *testing.T) { v.doors(t, who.token, who.own, who.sees, other) })
+		t.Run(c.name, func(t *testing.T) { v.testEntryPoints(t, c.token, c.own, c.sees, other) })
 	}
-	// The operator who speaks as one of them is held as that one is.
-	r := v.post("op", "/tools/invoke", `{"tool":"sessions_list","sessionKey":"`+boxedChild+`"}`)
-	if got := seen(gjson.Get(r.body, "result.details")); got != boxedChild {
+	// The operator acting as one of these sessions has the same restrictions.
+	r := v.post("op", "/tools/invoke", `{"tool":"sessions_list","sessionKey":"`+sandboxedChild+`"}`)
+	if got := summary(gjson.Get(r.body, "result.details")); got != sandboxedChild {
 		t.Errorf("the operator as the child sees %s", got)
 	}
-	// The doors are open to who is in no sandbox.
-	for _, try := range tries {
+	// A session without a sandbox has access.
+	for _, c := range probeCalls {
 		for name, call := range map[string]func(string, bearer, string, string) (string, error){"http": overHTTP, "mcp": overMCP} {
-			if got, err := call(v.url, "free", try[0], try[1]); err != nil || strings.Contains(got, "forbidden") {
-				t.Errorf("who is in no sandbox: %s over %s: %s, %v", try[0], name, got, err)
+			if got, err := call(v.url, "free", c[0], c[1]); err != nil || strings.Contains(got, "forbidden") {
+				t.Errorf("without a sandbox: %s over %s: %s, %v", c[0], name, got, err)
 			}
 		}
 	}
 }
 
-// doors tries every way in with a token that stands for the session own, which sees
-// these sessions.
-func (v *visited) doors(t *testing.T, token, own, sees, other string) {
+// testEntryPoints tries every entry point with a token of the session own, which may see
+// only the sessions in sees. other is the run of another session.
+func (v *testGateway) testEntryPoints(t *testing.T, token, own, sees, other string) {
 	invoke := func(body string, headers ...string) response {
 		t.Helper()
 		return request{"POST", "/tools/invoke", append(headers, "Authorization: Bearer "+token), strings.NewReader(body)}.send(t, v.url)
 	}
-	for _, try := range tries {
-		want := held
-		if try[0] == abi.ToolList {
+	for _, c := range probeCalls {
+		want := notVisible
+		if c[0] == abi.ToolList {
 			want = sees
 		}
 		for name, call := range map[string]func(string, bearer, string, string) (string, error){"http": overHTTP, "mcp": overMCP} {
-			if got, err := call(v.url, bearer(token), try[0], try[1]); err != nil || got != want {
-				t.Errorf("%s over %s: %s, %v; want %s", try[0], name, got, err, want)
+			if got, err := call(v.url, bearer(token), c[0], c[1]); err != nil || got != want {
+				t.Errorf("%s over %s: %s, %v; want %s", c[0], name, got, err, want)
 			}
 		}
 	}
-	// To speak as another session, or as one that is in no sandbox.
+	// Acting as another session, or as a session without a sandbox.
 	for _, name := range []string{"agent:ops:main", "agent:main:main", "agent:OPS:main", "agent:main:subagent:2"} {
 		r := invoke(`{"tool":"sessions_list","sessionKey":"` + name + `"}`)
-		if r.status != http.StatusForbidden || !strings.Contains(r.body, "this token stands for the session "+own+" alone") {
+		if r.status != http.StatusForbidden || !strings.Contains(r.body, "this token is for session "+own+" only") {
 			t.Errorf("as %s: %d %s", name, r.status, r.body)
 		}
 		if _, err := overMCP(v.url, bearer(token+" "+name), abi.ToolList, `{}`); err == nil {
 			t.Errorf("over MCP as %s: answered", name)
 		}
 		r = invoke(`{"tool":"sessions_list"}`, HeaderSession+": "+name)
-		if got := seen(gjson.Get(r.body, "result.details")); got != sees {
+		if got := summary(gjson.Get(r.body, "result.details")); got != sees {
 			t.Errorf("with %s in a header: %d %s", name, r.status, r.body)
 		}
 	}
-	if r := invoke(`{"tool":"sessions_list","sessionKey":"` + own + `"}`); seen(gjson.Get(r.body, "result.details")) != sees {
+	if r := invoke(`{"tool":"sessions_list","sessionKey":"` + own + `"}`); summary(gjson.Get(r.body, "result.details")) != sees {
 		t.Errorf("as itself: %d %s", r.status, r.body)
 	}
 	for _, args := range []string{`{"sandboxed":false}`, `{"caller":{"operator":true}}`, `{"visibility":"all"}`} {
@@ -219,12 +217,12 @@ func (v *visited) doors(t *testing.T, token, own, sees, other string) {
 		}
 	}
 	for _, member := range []string{`"sandboxed":false`, `"caller":{"operator":true}`} {
-		if r := invoke(`{"tool":"sessions_list",` + member + `}`); r.status == http.StatusOK && seen(gjson.Get(r.body, "result.details")) != sees {
+		if r := invoke(`{"tool":"sessions_list",` + member + `}`); r.status == http.StatusOK && summary(gjson.Get(r.body, "result.details")) != sees {
 			t.Errorf("with %s: %d %s", member, r.status, r.body)
 		}
 	}
-	// What shows a history, and what is the operator's.
-	for _, try := range []struct {
+	// Histories, and the operator's endpoints.
+	for _, c := range []struct {
 		path, body string
 		status     int
 		text       string
@@ -240,24 +238,24 @@ func (v *visited) doors(t *testing.T, token, own, sees, other string) {
 		{"/v1/agent/wait", `{"runId":"` + other + `","timeoutMs":0}`, http.StatusNotFound, "that you have started"},
 		{"/v1/agent/wait", `{"runId":"r_none","timeoutMs":0}`, http.StatusNotFound, "that you have started"},
 	} {
-		if r := v.post(token, try.path, try.body); r.status != try.status || !strings.Contains(r.body, try.text) {
-			t.Errorf("%s %s: %d %s; want %d, … %s", try.path, try.body, r.status, r.body, try.status, try.text)
+		if r := v.post(token, c.path, c.body); r.status != c.status || !strings.Contains(r.body, c.text) {
+			t.Errorf("%s %s: %d %s; want %d, … %s", c.path, c.body, r.status, r.body, c.status, c.text)
 		}
 	}
 }
 
-// A sandboxed session spawns over HTTP or MCP, where no agent's runner says that it
-// is in the sandbox: the child is in it all the same.
+// A child that a sandboxed session spawns over HTTP or MCP, outside of any run, is
+// sandboxed too.
 func TestChildrenSpawnedFromOutsideAreSandboxed(t *testing.T) {
 	t.Parallel()
-	v := visit(t, `{`+open+`
+	v := startGateway(t, `{`+fullAccess+`
 	  agents: { list: [{ id: "main", default: true, subagents: { allowAgents: ["*"] } }, { id: "ops" }] },
 	  gateway: { tokens: [
-	    { token: "boxed", caller: { sessionKey: "`+boxed+`", sandboxed: true } },
+	    { token: "boxed", caller: { sessionKey: "`+sandboxedSession+`", sandboxed: true } },
 	    { token: "free", caller: { sessionKey: "agent:main:main" } },
 	  ] },
 	}`)
-	v.settle(abi.Session{Key: boxed, SessionID: "b"})
+	v.putSessions(abi.Session{Key: sandboxedSession, SessionID: "b"})
 	for token, sandboxed := range map[string]bool{"boxed": true, "free": false} {
 		for name, call := range map[string]func(string, bearer, string, string) (string, error){"http": overHTTP, "mcp": overMCP} {
 			got, err := call(v.url, bearer(token), abi.ToolSpawn, `{"task":"look","agentId":"ops","announce":"none"}`)
@@ -266,7 +264,7 @@ func TestChildrenSpawnedFromOutsideAreSandboxed(t *testing.T) {
 			}
 			caller, ok := v.host.Identify(<-v.tokens)
 			if !ok || caller.Sandboxed != sandboxed || caller.Depth != 1 || caller.AgentID != "ops" {
-				t.Errorf("%s over %s: the child's token stands for %+v", token, name, caller)
+				t.Errorf("%s over %s: the child's token identifies %+v", token, name, caller)
 			}
 			if r, err := v.host.KillRun(t.Context(), caller.RunID, ""); err != nil || r.Status != abi.RunKilled {
 				t.Errorf("%+v, %v", r, err)

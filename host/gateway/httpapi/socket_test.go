@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// ignoreWaiting: it is the request's own.
-var ignoreWaiting = cmpopts.IgnoreFields(host.Call{}, "Wait")
+// ignoreWait ignores a call's Wait, which differs for each request.
+var ignoreWait = cmpopts.IgnoreFields(host.Call{}, "Wait")
 
 func TestSocket(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestSocket(t *testing.T) {
 			if r.status != 200 || r.body != c.answer {
 				t.Errorf("status %d, %s, want %s", r.status, r.body, c.answer)
 			}
-			if d := cmp.Diff(c.want, f.last(), ignoreWaiting); d != "" {
+			if d := cmp.Diff(c.want, f.last(), ignoreWait); d != "" {
 				t.Error(d)
 			}
 		})
@@ -58,24 +58,24 @@ func TestSocketFailures(t *testing.T) {
 		want                     string
 	}{
 		{"bad JSON", "POST", "/v1/call", `{`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the body is not strict JSON: `},
-		{"no object", "POST", "/v1/call", `[]`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the body must be a JSON object"}}`},
+		{"not an object", "POST", "/v1/call", `[]`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the body must be a JSON object"}}`},
 		{"unknown member", "POST", "/v1/call", `{"Tool":"x"}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"Tool\"; known are tool, args, caller, callId"}}`},
 		{"wrong type", "POST", "/v1/call", `{"tool":1}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"tool must be a string"}}`},
-		{"caller no object", "POST", "/v1/call", `{"tool":"x","caller":null}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller must be an object"}}`},
+		{"caller is not an object", "POST", "/v1/call", `{"tool":"x","caller":null}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller must be an object"}}`},
 		{"unknown member of caller", "POST", "/v1/call", `{"tool":"x","caller":{"sessionkey":""}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"unknown member \"caller.sessionkey\"; known are sessionKey, agentId, `},
 		{"wrong type in caller", "POST", "/v1/call", `{"tool":"x","caller":{"depth":"1"}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth must be a whole number"}}`},
-		{"negative number in caller", "POST", "/v1/call", `{"tool":"x","caller":{"sandboxed":false,"depth":0,"hops":-1}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth and caller.hops must be whole numbers from 0"}}`},
+		{"negative number in caller", "POST", "/v1/call", `{"tool":"x","caller":{"sandboxed":false,"depth":0,"hops":-1}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.depth and caller.hops must not be negative"}}`},
 		{"caller without a member", "POST", "/v1/call", `{"tool":"x","caller":{"operator":true}}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"caller.sandboxed is missing"}}`},
 		{"bad call id", "POST", "/v1/call", `{"tool":"x","callId":"a b"}`, 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"callId has characters other than visible ASCII"}}`},
-		{"huge", "POST", "/v1/call", strings.Repeat(" ", 3<<20), 413, `{"ok":false,"error":{"type":"payload_too_large","code":"invalid_args","message":"the body is longer than `},
+		{"body too large", "POST", "/v1/call", strings.Repeat(" ", 3<<20), 413, `{"ok":false,"error":{"type":"payload_too_large","code":"invalid_args","message":"the body is longer than `},
 		{"refused", "POST", "/v1/call", do("refuse"), 400, `{"ok":false,"error":{"type":"invalid_request","code":"invalid_args","message":"the arguments are too long"}}`},
 		{"unsupported", "POST", "/v1/call", do("unsupported"), 404, `{"ok":false,"error":{"type":"not_found","code":"unsupported","message":"this host runs read-only tools"}}`},
 		{"limit", "POST", "/v1/call", do("limit"), 429, `{"ok":false,"error":{"type":"too_many_requests","code":"limit","message":"step: secret detail"}}`},
 		{"full disk", "POST", "/v1/call", do("full"), 507, `{"ok":false,"error":{"type":"insufficient_storage","code":"limit","message":"chat: secret.db: the disk is full"}}`},
 		{"internal", "POST", "/v1/call", do("fail"), 500, `{"ok":false,"error":{"type":"tool_error","code":"internal","message":"secret detail"}}`},
 		{"panic", "POST", "/v1/call", do("panic"), 500, `{"ok":false,"error":{"type":"internal"`},
-		{"method", "PUT", "/v1/call", ``, 405, `{"ok":false,"error":{"type":"method_not_allowed","code":"unsupported","message":"use POST"}}`},
-		{"path", "GET", "/v1/none", ``, 404, `{"ok":false,"error":{"type":"not_found","code":"unsupported","message":"the owner of the database does not know this path; it may be of another version"}}`},
+		{"unsupported method", "PUT", "/v1/call", ``, 405, `{"ok":false,"error":{"type":"method_not_allowed","code":"unsupported","message":"use POST"}}`},
+		{"unknown path", "GET", "/v1/none", ``, 404, `{"ok":false,"error":{"type":"not_found","code":"unsupported","message":"unknown path; the owner of the database may run another version of this program"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := request{c.method, c.path, nil, strings.NewReader(c.body)}.send(t, base)

@@ -11,9 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client that gives up, or whose connection is lost, ends its waiting alone:
-// the same callId joins what was begun, over another connection too.
-func TestCallIDOutlivesConnections(t *testing.T) {
+// Cancelling a request, or losing its connection, ends only its wait: another request with
+// the same callId joins the call, also over another connection.
+func TestCallIDJoinsCall(t *testing.T) {
 	transports := map[string]func(t *testing.T, s *Server) sdk.Transport{
 		"stdio": func(t *testing.T, s *Server) sdk.Transport {
 			fromClient, toServer := io.Pipe()
@@ -39,7 +39,7 @@ func TestCallIDOutlivesConnections(t *testing.T) {
 					go func() {
 						r, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "wait", Meta: sdk.Meta{"callId": "c-1"}})
 						if err == nil && r.Meta["callId"] != "c-1" {
-							err = errors.New("the result is of another call")
+							err = errors.New("the result belongs to another call")
 						}
 						ended <- err
 					}()
@@ -57,16 +57,16 @@ func TestCallIDOutlivesConnections(t *testing.T) {
 				if err := <-second; err != nil {
 					t.Errorf("the second call ended with %v", err)
 				}
-				if len(f.began) != 1 || !f.began["c-1"] {
-					t.Errorf("begun were %v", f.began)
+				if len(f.started) != 1 || !f.started["c-1"] {
+					t.Errorf("the started calls are %v", f.started)
 				}
 			})
 		}
 	}
 }
 
-// Close ends what calls wait for, and so itself.
-func TestCloseEndsWaits(t *testing.T) {
+// Close cancels waiting calls, and so does not block.
+func TestCloseCancelsWaits(t *testing.T) {
 	f := &fake{gate: make(chan struct{}), waits: make(chan string)}
 	s := newServer(t, f)
 	srv := httptest.NewServer(users(s.Handler()))
@@ -80,7 +80,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	}()
 	<-f.waits
 	s.Close()
-	if err := <-ended; err == nil { // the reason may come too late for the stream
+	if err := <-ended; err == nil { // the error's text may not reach the closed stream
 		t.Error("the call was answered")
 	}
 }

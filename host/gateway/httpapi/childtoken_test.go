@@ -25,9 +25,9 @@ import (
 
 const child = "agent:main:subagent:1"
 
-// visited is a gateway over a whole host. Its agents hand out their tokens and are
-// at work until the end of the test.
-type visited struct {
+// testGateway is a gateway with a real host. Its agents send their tokens to tokens, and
+// run until the end of the test.
+type testGateway struct {
 	t      *testing.T
 	url    string
 	host   *host.Host
@@ -35,7 +35,7 @@ type visited struct {
 	tokens chan string
 }
 
-func visit(t *testing.T, settings string, change ...func(*host.Options)) *visited {
+func startGateway(t *testing.T, settings string, change ...func(*host.Options)) *testGateway {
 	t.Helper()
 	c, err := config.Parse("test", []byte(settings))
 	if err != nil {
@@ -56,7 +56,7 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visited{t: t, db: db, tokens: make(chan string)}
+	v := &testGateway{t: t, db: db, tokens: make(chan string)}
 	silent := slog.New(slog.DiscardHandler)
 	o := &host.Options{
 		Store: db, Config: c, Logger: silent, URL: func() string { return v.url },
@@ -72,7 +72,7 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	t.Cleanup(func() {
 		now, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = h.Close(now) // its agents never end by themselves
+		_ = h.Close(now) // the agents never end by themselves
 	})
 	tokens, _, err := gateway.NewTokens(c.Gateway.Tokens, "op")
 	if err != nil {
@@ -92,9 +92,9 @@ func visit(t *testing.T, settings string, change ...func(*host.Options)) *visite
 	return v
 }
 
-var _ runner.Runner = (*visited)(nil)
+var _ runner.Runner = (*testGateway)(nil)
 
-func (v *visited) Run(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+func (v *testGateway) Run(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 	_, token := turn.Tools.Access()
 	select {
 	case v.tokens <- token:
@@ -105,7 +105,7 @@ func (v *visited) Run(ctx context.Context, turn *runner.Turn) (*runner.Outcome, 
 }
 
 // run starts a run in a session over HTTP and returns its token.
-func (v *visited) run(session string) string {
+func (v *testGateway) run(session string) string {
 	v.t.Helper()
 	r := v.post("op", "/v1/agent", `{"sessionKey":"`+session+`","message":"go"}`)
 	if r.status != 200 {
@@ -114,16 +114,16 @@ func (v *visited) run(session string) string {
 	return <-v.tokens
 }
 
-func (v *visited) post(token, path, body string) response {
+func (v *testGateway) post(token, path, body string) response {
 	v.t.Helper()
 	return request{"POST", path, []string{"Authorization: Bearer " + token}, strings.NewReader(body)}.send(v.t, v.url)
 }
 
-// mcp returns the names of the tools that a token is listed, and how calls of the
-// tools end.
-func (v *visited) mcp(token string) (listed string, ends map[string]string) {
+// mcp returns the names of the tools listed for a token, and the outcome of a call of
+// each tool.
+func (v *testGateway) mcp(token string) (listed string, outcomes map[string]string) {
 	v.t.Helper()
-	session := mcpClient(v.t, v.url, bearer(token))
+	session := connectMCP(v.t, v.url, bearer(token))
 	defer session.Close()
 	list, err := session.ListTools(v.t.Context(), nil)
 	if err != nil {
@@ -133,21 +133,21 @@ func (v *visited) mcp(token string) (listed string, ends map[string]string) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	ends = map[string]string{}
+	outcomes = map[string]string{}
 	for tool, args := range calls {
 		r, err := session.CallTool(v.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 		if err != nil {
 			v.t.Fatal(err)
 		}
 		text := r.Content[0].(*sdk.TextContent).Text
-		if ends[tool] = end([]byte(text)); r.IsError == (ends[tool] == "ok") {
+		if outcomes[tool] = outcome([]byte(text)); r.IsError == (outcomes[tool] == "ok") {
 			v.t.Errorf("isError of %s is %t: %s", tool, r.IsError, text)
 		}
 	}
-	return strings.Join(names, " "), ends
+	return strings.Join(names, " "), outcomes
 }
 
-// calls are arguments for each tool.
+// calls contains arguments for each tool.
 var calls = map[string]string{
 	abi.ToolList:    `{}`,
 	abi.ToolHistory: `{"sessionKey":"current"}`,
@@ -156,8 +156,10 @@ var calls = map[string]string{
 	abi.ToolSpawn:   `{"task":"hi","agentId":"nobody"}`,
 }
 
-// end returns "ok", or the setting that forbids.
-func end(result []byte) string {
+// outcome returns the outcome of a call: "ok", "never" (no setting allows the tool to a
+// child), "reached" (the tool was called and rejected its arguments), "denied" or "not
+// allowed" (by the settings deny and allow), or the failure.
+func outcome(result []byte) string {
 	failure := gjson.GetBytes(result, "error").Str
 	switch {
 	case failure == "":
@@ -171,14 +173,14 @@ func end(result []byte) string {
 	case strings.Contains(failure, "tools.subagents.tools.deny"):
 		return "denied"
 	case strings.Contains(failure, "tools.subagents.tools.allow"):
-		return "withheld"
+		return "not allowed"
 	}
 	return failure
 }
 
-// With its run's token the agent of a child gets what the settings leave it, over
-// MCP and HTTP alike. Everybody else is listed everything, and may call it (S5.4).
-func TestTokenOfChild(t *testing.T) {
+// With the token of a child's run, a client has only the tools that the settings allow,
+// over both MCP and HTTP. Every other caller is listed all tools and may call them (S5.4).
+func TestToolsOfChildToken(t *testing.T) {
 	t.Parallel()
 	const all = "agents_list sessions_history sessions_list sessions_send sessions_spawn"
 	open := map[string]string{abi.ToolList: "ok", abi.ToolHistory: "ok", abi.ToolSend: "ok", abi.ToolAgents: "ok", abi.ToolSpawn: "reached"}
@@ -186,38 +188,38 @@ func TestTokenOfChild(t *testing.T) {
 	connection[abi.ToolSpawn] = "never" // by the tool itself: the session is a child
 	for _, c := range []struct {
 		settings, listed string
-		ends             map[string]string
+		outcomes         map[string]string
 	}{
 		{`allow: ["sessions_list"]`, "sessions_list",
-			map[string]string{abi.ToolList: "ok", abi.ToolHistory: "withheld", abi.ToolSend: "withheld", abi.ToolAgents: "withheld", abi.ToolSpawn: "never"}},
+			map[string]string{abi.ToolList: "ok", abi.ToolHistory: "not allowed", abi.ToolSend: "not allowed", abi.ToolAgents: "not allowed", abi.ToolSpawn: "never"}},
 		{`allow: ["*"], deny: ["*_send", "agents_list"]`, "sessions_history sessions_list",
 			map[string]string{abi.ToolList: "ok", abi.ToolHistory: "ok", abi.ToolSend: "denied", abi.ToolAgents: "denied", abi.ToolSpawn: "never"}},
 	} {
-		v := visit(t, `{
+		v := startGateway(t, `{
 		  tools: { subagents: { tools: {`+c.settings+`} } },
 		  gateway: { tokens: [{ token: "child", caller: { sessionKey: "`+child+`" } }] },
 		}`)
-		for _, who := range []struct {
+		for _, client := range []struct {
 			name, token, listed string
-			ends                map[string]string
+			outcomes            map[string]string
 		}{
-			{"a child's run", v.run(child), c.listed, c.ends},
+			{"a child's run", v.run(child), c.listed, c.outcomes},
 			{"another run", v.run("agent:main:main"), all, open},
 			{"a child's connection", "child", "agents_list sessions_history sessions_list sessions_send", connection},
 		} {
-			listed, ends := v.mcp(who.token)
-			if listed != who.listed || !maps.Equal(ends, who.ends) {
-				t.Errorf("%s: %s is listed %s, and calls over MCP end as %v; want %s and %v", c.settings, who.name, listed, ends, who.listed, who.ends)
+			listed, outcomes := v.mcp(client.token)
+			if listed != client.listed || !maps.Equal(outcomes, client.outcomes) {
+				t.Errorf("%s: %s is listed %s, and outcomes over MCP are %v; want %s and %v", c.settings, client.name, listed, outcomes, client.listed, client.outcomes)
 			}
-			for tool, want := range who.ends {
-				r := v.post(who.token, "/tools/invoke", `{"tool":"`+tool+`","args":`+calls[tool]+`}`)
-				if got := end([]byte(gjson.Get(r.body, "result.details").Raw)); r.status != 200 || got != want {
-					t.Errorf("%s: %s calls %s over HTTP: %d %s, want %s", c.settings, who.name, tool, r.status, r.body, want)
+			for tool, want := range client.outcomes {
+				r := v.post(client.token, "/tools/invoke", `{"tool":"`+tool+`","args":`+calls[tool]+`}`)
+				if got := outcome([]byte(gjson.Get(r.body, "result.details").Raw)); r.status != 200 || got != want {
+					t.Errorf("%s: %s calls %s over HTTP: %d %s, want %s", c.settings, client.name, tool, r.status, r.body, want)
 				}
 			}
-			r := v.post(who.token, "/v1/chat/history", `{"sessionKey":"current"}`)
-			if allowed := who.ends[abi.ToolHistory] == "ok"; (r.status == 200) != allowed || !allowed && !strings.Contains(r.body, "tools.subagents.tools.allow") {
-				t.Errorf("%s: %s reads its history: %d %s", c.settings, who.name, r.status, r.body)
+			r := v.post(client.token, "/v1/chat/history", `{"sessionKey":"current"}`)
+			if allowed := client.outcomes[abi.ToolHistory] == "ok"; (r.status == 200) != allowed || !allowed && !strings.Contains(r.body, "tools.subagents.tools.allow") {
+				t.Errorf("%s: %s reads its history: %d %s", c.settings, client.name, r.status, r.body)
 			}
 		}
 	}

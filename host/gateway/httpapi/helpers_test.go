@@ -25,56 +25,55 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fake answers as its arguments' "do" says, by default with who called.
+// fake is a gateway.Operator and gateway.Chat. Its tools act as the argument "do" says;
+// by default they answer with the caller.
 type fake struct {
 	work
-	mu     sync.Mutex
-	calls  []host.Call
-	flows  map[string]bool // ids of calls that began an "exchange"
-	begun  int             // how many did
-	chats  []any           // what Send, StartAgent, PatchSession, KillRun and WaitRun got
-	refuse error           // what they answer
-	code   abi.Code        // of every answer, if set
+	mu           sync.Mutex
+	calls        []host.Call
+	flows        map[string]bool // ids of calls with the action "flow"
+	flowsStarted int             // number of distinct ones
+	chats        []any           // arguments of Send, StartAgent, PatchSession, KillRun and WaitRun
+	refuse       error           // error that these methods return
+	code         abi.Code        // code of every answer, if set
 
-	started chan struct{} // receives when a "wait" begins
-	gate    chan struct{} // ends every "wait" when closed
-	ended   chan error    // how a "wait" ended
+	started chan struct{} // receives when a "wait" or "flow" starts to wait
+	gate    chan struct{} // ends every wait when closed
+	ended   chan error    // receives the error of each ended wait
 }
 
 func newFake() *fake {
 	return &fake{started: make(chan struct{}, 8), gate: make(chan struct{}), ended: make(chan error, 8), flows: map[string]bool{}}
 }
 
-var (
-	_ gateway.Operator = (*fake)(nil)
-)
+var _ gateway.Operator = (*fake)(nil)
 
-// waitAsked is what WaitRun got.
-type waitAsked struct {
+// waitArgs are the arguments of WaitRun.
+type waitArgs struct {
 	Caller  abi.Caller
 	RunID   string
 	Timeout time.Duration
 }
 
-// killAsked is what KillRun got.
-type killAsked struct{ RunID, Why string }
+// abortArgs are the arguments of KillRun.
+type abortArgs struct{ RunID, Why string }
 
-// KillRun is that of the network and of the socket.
+// KillRun serves the network and the socket.
 func (f *fake) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
-	if err := f.note(killAsked{id, why}); err != nil {
+	if err := f.record(abortArgs{id, why}); err != nil {
 		return nil, err
 	}
 	return f.work.KillRun(ctx, id, why)
 }
 
-func (f *fake) note(what any) error {
+func (f *fake) record(args any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.chats = append(f.chats, what)
+	f.chats = append(f.chats, args)
 	return f.refuse
 }
 
-func (f *fake) asked() any {
+func (f *fake) lastRequest() any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.chats) == 0 {
@@ -84,7 +83,7 @@ func (f *fake) asked() any {
 }
 
 func (f *fake) Send(_ context.Context, m *chat.Message) (*chat.Accepted, error) {
-	if err := f.note(*m); err != nil {
+	if err := f.record(*m); err != nil {
 		return nil, err
 	}
 	if m.Text == "/send off" {
@@ -94,16 +93,16 @@ func (f *fake) Send(_ context.Context, m *chat.Message) (*chat.Accepted, error) 
 }
 
 func (f *fake) StartAgent(_ context.Context, r *chat.AgentRequest) (*chat.Accepted, error) {
-	return &chat.Accepted{RunID: "r_2", Status: "accepted"}, f.note(*r)
+	return &chat.Accepted{RunID: "r_2", Status: "accepted"}, f.record(*r)
 }
 
 func (f *fake) PatchSession(_ context.Context, p *chat.Patch) (*abi.Session, error) {
-	return &abi.Session{Key: p.Key, AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l"}, f.note(*p)
+	return &abi.Session{Key: p.Key, AgentID: "a", Kind: "other", SessionID: "s", UpdatedAt: 1, Label: "l"}, f.record(*p)
 }
 
-// WaitRun answers by the run's id.
+// WaitRun returns a run whose status is the given id.
 func (f *fake) WaitRun(ctx context.Context, c abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
-	if err := f.note(waitAsked{c, id, timeout}); err != nil {
+	if err := f.record(waitArgs{c, id, timeout}); err != nil {
 		return nil, err
 	}
 	r := &store.Run{ID: id, Status: id, EndedAt: 5, Reply: "hi"}
@@ -130,7 +129,7 @@ func (f *fake) Tools() []abi.Tool {
 	}
 }
 
-// ToolsFor keeps "act" from the runs of children.
+// ToolsFor omits "act" for the runs of children.
 func (f *fake) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
 	return slices.DeleteFunc(f.Tools(), func(t abi.Tool) bool { return c.RunID != "" && c.Depth > 0 && t.Name == "act" }), nil
 }
@@ -171,11 +170,11 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 		return nil, abi.NewError(abi.Unsupported, "this host runs read-only tools")
 	case "panic":
 		panic("secret detail")
-	case "exchange": // goes on without its caller, and the same id joins it
+	case "flow": // continues without its caller; a call with the same id joins it
 		f.mu.Lock()
 		if !f.flows[c.ID] {
 			f.flows[c.ID] = true
-			f.begun++
+			f.flowsStarted++
 		}
 		f.mu.Unlock()
 		c.Wait.Suspend()
@@ -213,7 +212,7 @@ func (f *fake) last() host.Call {
 	return f.calls[len(f.calls)-1]
 }
 
-// runs are the tokens of runs.
+// runs maps the tokens of runs to their callers.
 type runs map[string]abi.Caller
 
 func (r runs) Identify(token string) (abi.Caller, bool) {
@@ -227,7 +226,7 @@ func (f *fake) Status() *local.Status {
 	return &local.Status{Info: local.Info{PID: 7}, Config: "/c.json5", Keys: f.Keys(), Plugin: local.Plugin{Name: "parley", Version: "1.2.3"}}
 }
 
-// Import takes the directory "/full" alone.
+// Import accepts only the directory "/full".
 func (f *fake) Import(_ context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error) {
 	progress(importer.Progress{Done: 1, Total: 9})
 	if dir != "/full" {
@@ -236,8 +235,8 @@ func (f *fake) Import(_ context.Context, dir string, progress func(importer.Prog
 	return &importer.Report{Dir: dir}, nil
 }
 
-// newAPI makes an API with a token for the operator, "op", one for the sandboxed
-// session agent:ops:home, "ops", and one for a run there, "run".
+// newAPI makes an API with the tokens "op" of the operator, "ops" of the sandboxed session
+// agent:ops:home, and "run" of a run in that session.
 func newAPI(t *testing.T, f *fake, change ...func(*Options)) *API {
 	t.Helper()
 	tokens, _, err := gateway.NewTokens([]config.Token{
@@ -271,7 +270,7 @@ func newServer(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-// request is one exchange. Headers are "Name: value".
+// request is an HTTP request. Headers have the form "Name: value".
 type request struct {
 	method, path string
 	headers      []string
@@ -310,7 +309,8 @@ func (q request) send(t *testing.T, url string) response {
 	return response{resp.StatusCode, resp.Header, string(body)}
 }
 
-// isFailure checks that a body is a failure of the type, in OpenClaw's shape.
+// isFailure checks that a body is a failure of this kind, in OpenClaw's format, with the
+// message, and reveals no secret.
 func isFailure(t *testing.T, r response, kind, message string) {
 	t.Helper()
 	var f struct {
@@ -324,6 +324,6 @@ func isFailure(t *testing.T, r response, kind, message string) {
 		t.Errorf("got %s (%s), want %s and %q", r.body, r.header.Get("Content-Type"), kind, message)
 	}
 	if strings.Contains(r.body, "secret") {
-		t.Errorf("the answer tells details: %s", r.body)
+		t.Errorf("the answer reveals details: %s", r.body)
 	}
 }

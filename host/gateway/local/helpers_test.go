@@ -17,7 +17,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// childDatabase makes the test binary an owner of that database.
+// childDatabase is the environment variable that makes the test binary an owner of the
+// database that it names.
 const childDatabase = "PARLEY_TEST_OWNER_DATABASE"
 
 func TestMain(m *testing.M) {
@@ -27,9 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runChild owns the database until its standard input ends. It says "ready" and
-// then the path of every request it gets, one per line; /block is answered when
-// the client goes away.
+// runChild owns the database until its standard input ends. It prints "ready" and then
+// the path of every request, one per line. A request for /block is answered when the
+// client disconnects.
 func runChild(db string) int {
 	syscall.Umask(0)
 	b, err := sqlite.NewBackend(db, nil)
@@ -67,7 +68,7 @@ type child struct {
 	ended bool
 }
 
-// startChild returns when the child owns the database.
+// startChild starts a child and waits until it owns the database.
 func startChild(t *testing.T, db string) *child {
 	t.Helper()
 	self, err := os.Executable()
@@ -97,7 +98,7 @@ func startChild(t *testing.T, db string) *child {
 func (c *child) expect(line string) {
 	c.t.Helper()
 	if !c.lines.Scan() || c.lines.Text() != line {
-		c.t.Fatalf("child said %q, want %q (%v)", c.lines.Text(), line, c.lines.Err())
+		c.t.Fatalf("child printed %q, want %q (%v)", c.lines.Text(), line, c.lines.Err())
 	}
 }
 
@@ -108,7 +109,7 @@ func (c *child) signal(s os.Signal) {
 	}
 }
 
-// stop returns when the child has stopped: the signal alone takes effect later.
+// stop sends SIGSTOP and waits until the child has stopped.
 func (c *child) stop() {
 	c.t.Helper()
 	c.signal(syscall.SIGSTOP)
@@ -126,7 +127,7 @@ func (c *child) kill() {
 	}
 }
 
-// end lets the child give up the database by itself.
+// end makes the child release the database and exit.
 func (c *child) end() {
 	c.t.Helper()
 	c.ended = true
