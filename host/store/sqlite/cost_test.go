@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// question is something that a snapshot is asked.
+// question is a query on a snapshot.
 type question struct {
 	name string
 	ask  func(context.Context, store.Snapshot) (rows int, err error)
@@ -47,7 +47,7 @@ var (
 	several  = &abi.Scope{Agents: []string{"main", "r*"}}
 )
 
-// questions are asked of stores of different size; each has the same answer.
+// questions are run on stores of different sizes and return the same number of rows.
 var questions = []question{
 	listing("50", 50, abi.ListRequest{}),
 	listing("50 with 5 messages each", 50, abi.ListRequest{Messages: 5}),
@@ -81,28 +81,28 @@ var questions = []question{
 	telling("50 before one", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50, Before: 400, ExcludeRoles: noTools}),
 }
 
-// TestCost counts the pages that SQLite touches for an answer. A store with
-// twenty times the sessions, or a transcript twenty times as long, may cost it a
-// page more per level of an index, and no more.
+// TestCost counts the pages that SQLite touches for a query. With twenty times the
+// sessions, or a transcript twenty times as long, it may touch one more page per level
+// of an index, and no more.
 func TestCost(t *testing.T) {
 	small := generated(t, storegen.Options{Sessions: 150, Messages: 20, LongMessages: 800, Now: now})
 	big := generated(t, storegen.Options{Sessions: 3000, Messages: 20, LongMessages: 16_000, Now: now})
 	for _, q := range questions {
 		few, many := pagesFor(t, small, q), pagesFor(t, big, q)
-		t.Logf("%-46s %4d pages, of the big store %4d", q.name, few, many)
+		t.Logf("%-46s %4d pages in the small store, %4d in the big one", q.name, few, many)
 		if grows(few, many) {
-			t.Errorf("%s: %d pages of the small store, %d of the big one", q.name, few, many)
+			t.Errorf("%s: %d pages in the small store, %d in the big one", q.name, few, many)
 		}
 	}
-	// What reads a whole store is noticed: a search may.
+	// Check the measurement itself: a search may read the whole store.
 	q := listing("search", 0, abi.ListRequest{Search: "is nowhere", IncludeArchived: true})
 	if few, many := pagesFor(t, small, q), pagesFor(t, big, q); !grows(few, many) {
-		t.Errorf("a search through everything touches %d and %d pages; the measure does not work", few, many)
+		t.Errorf("a search of the whole store touches %d and %d pages; the measurement does not work", few, many)
 	}
 }
 
-// grows reports whether the pages for one answer depend on more than the depth of
-// indexes, which is at most twice as deep in the big store.
+// grows reports whether the number of pages depends on more than the depth of indexes,
+// which are at most twice as deep in the big store.
 func grows(small, big int) bool { return big > 2*small+4 }
 
 func generated(t testing.TB, o storegen.Options) *DB {
@@ -118,8 +118,8 @@ func generated(t testing.TB, o storegen.Options) *DB {
 	return db
 }
 
-// pagesFor asks twice, the second time with all statements compiled, and returns
-// how many pages that took from the cache or from the file.
+// pagesFor runs a query twice, the second time with all statements compiled. It returns
+// the number of pages that the second run read from the cache or from the file.
 func pagesFor(t *testing.T, db *DB, q question) int {
 	t.Helper()
 	v, err := db.Snapshot(context.Background())
@@ -139,8 +139,8 @@ func pagesFor(t *testing.T, db *DB, q question) int {
 	return pages
 }
 
-// touched returns the pages touched by the snapshot's connection since it was
-// last asked.
+// touched returns the number of pages that the snapshot's connection has touched since
+// the last call.
 func touched(t *testing.T, v store.Snapshot) (pages int) {
 	t.Helper()
 	err := v.(*snapshot).conn.Raw(func(c any) error {

@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/storetest"
 )
 
-// childEnv, when it is set, makes of this test binary the worker of TestStopped,
-// with the database of this path.
+// childEnv makes this test binary the worker of TestStopped. Its value is the path of
+// the database.
 const childEnv = "PARLEY_TEST_STOPPED"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,9 @@ func TestMain(m *testing.M) {
 
 const stoppedLease = 300 * time.Millisecond
 
-// sleepsOver is a worker that claims run x and, told to go on by a line on its
-// standard input, updates it if it still holds it. In between it is stopped.
+// sleepsOver is a worker that claims run x and waits for a line on its standard input,
+// during which the test stops the process. Then it updates the run if it still holds
+// the claim.
 func sleepsOver(path string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, path, nil)
@@ -77,8 +78,8 @@ func sleepsOver(path string) error {
 	return err
 }
 
-// TestStopped stops a worker of another process until its lease is over. Another
-// has its work then, and it changes nothing when it goes on.
+// TestStopped stops a worker of another process until its lease has expired and another
+// worker has claimed its work. When the process continues, it changes nothing.
 func TestStopped(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "parley.db")
@@ -106,12 +107,12 @@ func TestStopped(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = child.Process.Kill() }) // also when it is stopped
+	t.Cleanup(func() { _ = child.Process.Kill() }) // also ends a stopped process
 	lines := bufio.NewReader(stdout)
 	said := func() string {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the other process said %q, %v", line, err)
+			t.Fatalf("the other process wrote %q, %v", line, err)
 		}
 		return strings.TrimSpace(line)
 	}
@@ -126,7 +127,7 @@ func TestStopped(t *testing.T) {
 	}
 	var ours int64
 	refused := 0
-	for ours == 0 && t.Context().Err() == nil { // until the lease is over, as the store sees it
+	for ours == 0 && t.Context().Err() == nil { // until the store considers the lease expired
 		err := db.Update(ctx, func(tx store.Tx) error {
 			now := time.Now().UnixMilli()
 			if _, err := tx.Lease("waker", now+time.Hour.Milliseconds()); err != nil {
@@ -140,14 +141,14 @@ func TestStopped(t *testing.T) {
 		}
 		refused++
 	}
-	t.Logf("claimed at the %dth try, fence %d after %d", refused, ours, theirs)
+	t.Logf("claimed at attempt %d, token %d after %d", refused, ours, theirs)
 	if ours <= theirs {
-		t.Errorf("the fence is %d, of the other's claim %d", ours, theirs)
+		t.Errorf("the token is %d, that of the other worker's claim %d", ours, theirs)
 	}
 	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintln(stdin, "go on"); err != nil {
+	if _, err := fmt.Fprintln(stdin, "continue"); err != nil {
 		t.Fatal(err)
 	}
 	if line := said(); line != "holds false leased false" {

@@ -10,12 +10,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// asking makes a question of one about work.
+// asking returns a query about work.
 func asking(name string, rows int, ask func(context.Context, store.View) (int, error)) question {
 	return question{name, func(ctx context.Context, v store.Snapshot) (int, error) { return ask(ctx, v.(store.View)) }, rows}
 }
 
-// workQuestions are asked of stores with different amounts of work that is over.
+// workQuestions are run on stores with different amounts of finished work.
 var workQuestions = []question{
 	asking("a flow by its call", 1, func(ctx context.Context, v store.View) (int, error) {
 		f, err := v.FlowOf(ctx, store.CallKey{Scope: "s", ID: "open"})
@@ -63,20 +63,20 @@ func runsLike(f store.Filter) func(context.Context, store.View) (int, error) {
 	}
 }
 
-// TestWorkCost counts the pages for answers about work, as TestCost does.
+// TestWorkCost counts the pages for queries about work, as TestCost does.
 func TestWorkCost(t *testing.T) {
 	small, big := worked(t, 100), worked(t, 2000)
 	for _, q := range workQuestions {
 		few, many := pagesFor(t, small, q), pagesFor(t, big, q)
-		t.Logf("%-46s %4d pages, of the big store %4d", q.name, few, many)
+		t.Logf("%-46s %4d pages in the small store, %4d in the big one", q.name, few, many)
 		if grows(few, many) {
-			t.Errorf("%s: %d pages of the small store, %d of the big one", q.name, few, many)
+			t.Errorf("%s: %d pages in the small store, %d in the big one", q.name, few, many)
 		}
 	}
 }
 
-// worked returns a store with so many flows and runs that are over, and one of
-// each that is not: a run that another run of the session "busy" waits for.
+// worked returns a store with this many finished flows and runs, and an unfinished run
+// for which a flow of another run of the session "busy" waits.
 func worked(t *testing.T, over int) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)

@@ -7,15 +7,15 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// decodeSession reads what abi.Session.AppendJSON wrote.
+// decodeSession decodes a session that abi.Session.AppendJSON encoded.
 func decodeSession(data string) abi.Session {
 	var s abi.Session
 	s.ReadJSON(gjson.Parse(data), jsonobject.Tolerant)
 	return s
 }
 
-// decodeMessage makes a message of its row. cut is empty, or an array as
-// appendCut wrote it.
+// decodeMessage decodes a message from its row. cut is the JSON array of
+// messageRow.encodedCut, or empty.
 func decodeMessage(id int64, body, cut string) abi.Message {
 	m := abi.Message{Seq: seqOf(id), JSON: []byte(body)}
 	if cut != "" {

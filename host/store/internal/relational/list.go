@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// bound is a place in the order of a list.
+// bound is a position in the order of a list.
 type bound struct {
 	recency int64
 	key     string
@@ -49,8 +49,8 @@ func (s *Snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
 	return s.page(ctx, f, rows)
 }
 
-// collect returns the first rows of all ranges and keys, in order, and at least
-// one more than the limit if there are so many.
+// collect returns the first rows of all ranges and keys, in order. If enough rows
+// exist, it returns at least one more than the limit.
 func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until bound) ([]stored, error) {
 	var rows []stored
 	for source, spans := range p.ranges {
@@ -82,7 +82,7 @@ func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until 
 func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source source, from, until bound, spans []span) ([]stored, error) {
 	m := merge{source, 1 << bits.Len(uint(len(spans)-1)), f.needle != ""}
 	query := s.conn.Bounded
-	if m.search { // may pass over any number of sessions
+	if m.search { // may skip any number of sessions
 		query = s.conn.Query
 	}
 	rows, err := query(ctx, m, m.args(f, from, until, f.Limit+1, spans)...)
@@ -101,8 +101,8 @@ func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 	return to, rows.Err()
 }
 
-// page makes the page of as many rows as limit and maxBytes allow, with their
-// messages.
+// page builds a page of as many rows, with their messages, as limit and maxBytes
+// allow.
 func (s *Snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.ListPage, error) {
 	page := &abi.ListPage{Rows: make([]abi.ListRow, 0, min(len(rows), f.Limit))}
 	size := newBudget(f.MaxBytes, len(abi.AppendReply(nil, &abi.ListPage{})))

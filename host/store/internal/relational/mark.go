@@ -7,13 +7,13 @@ const (
 	setMark = Fixed("INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
 )
 
-// Mark returns the bookmark that SetMark left under this name, or "".
+// Mark returns the bookmark that SetMark stored under this name, or "".
 func Mark(ctx context.Context, c Conn, name string) (value string, err error) {
 	_, err = c.Row(ctx, getMark, []any{name}, &value)
 	return value, err
 }
 
-// SetMark leaves a bookmark.
+// SetMark stores a bookmark.
 func (b *Batch) SetMark(name, value string) error {
 	if b.failed != nil {
 		return b.failed

@@ -8,27 +8,26 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// plan is where the rows of a list are: in index ranges that hold hardly
-// anything else, and under single keys whose rows are checked one by one.
+// plan describes how the rows of a list are found: in index ranges that contain hardly
+// any other rows, and under single keys whose rows are checked one by one.
 type plan struct {
 	ranges map[source][]span
 	keys   []string
 }
 
-// span is one range of an index: the rows where one or two columns, which
-// depends on the source, have these values, but for two rows (or rests of keys)
-// to leave out.
+// span is one range of an index: the rows whose leading column or columns, which
+// depend on the source, have these values. Two keys (or rests of keys) are excluded.
 type span struct {
 	values []any
 	except [2]string
 }
 
-// filter is what a list asks for.
+// filter is a list request with its derived conditions.
 type filter struct {
 	view
 	*abi.ListRequest
-	kinds  []string // structural kinds asked for
-	mains  bool     // main sessions asked for
+	kinds  []string // requested structural kinds
+	mains  bool     // main sessions are requested
 	byKind bool     // the request names kinds
 	needle string   // folded text to search for, or empty
 }
@@ -45,15 +44,15 @@ func newFilter(r *abi.ListRequest) *filter {
 	return f
 }
 
-// takes reports whether the partition's sessions pass the filters, but for what
-// the index ranges say and main sessions.
+// takes reports whether the partition's sessions match the archived, agent and kind
+// filters. Main sessions, and the conditions of index ranges, are handled elsewhere.
 func (f *filter) takes(p *partition) bool {
 	return (f.IncludeArchived || !p.archived) && (f.AgentID == "" || f.AgentID == p.agentID) && slices.Contains(f.kinds, p.kind)
 }
 
-// except returns the <rest> of sessions that are left out of the ranges, or "":
-// main sessions, when kinds are asked for, because they come as keys then, and
-// aliases of another session (S1.2, S1.3).
+// except returns the <rest> of sessions that the ranges exclude, or "". Main sessions
+// are excluded when the request names kinds, because the plan then finds them by key.
+// Aliases of another session are excluded too (S1.2, S1.3).
 func (f *filter) except() (main, alias string) {
 	if f.byKind || f.global != "" {
 		main = f.view.keys.MainKey
@@ -64,8 +63,8 @@ func (f *filter) except() (main, alias string) {
 	return main, alias
 }
 
-// plan finds the ranges. Their number depends on agents and kinds, not on
-// sessions.
+// plan determines the ranges and keys of a list. The number of ranges depends on the
+// number of agents and kinds, not on the number of sessions.
 func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 	p := &plan{ranges: make(map[source][]span)}
 	partitions, err := s.partitions(ctx)
@@ -114,8 +113,8 @@ func (p *plan) addPartitions(f *filter, from source, partitions []partition, in 
 	}
 }
 
-// addChildren adds the children of the scope's SpawnedBy, but for those that are
-// in view because of their agent.
+// addChildren adds the children of the scope's SpawnedBy, except those that are visible
+// because of their agent.
 func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitions []partition) (err error) {
 	from, args, list := byParent, []any{f.scope.SpawnedBy}, partitionsOfParent
 	if f.Label != "" {
@@ -129,8 +128,8 @@ func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitio
 	return nil
 }
 
-// addKeys adds the sessions that no range holds: those in view by their key,
-// "global", and main sessions where the kind is asked for.
+// addKeys adds the sessions that no range contains: those that are visible by their
+// key, "global", and main sessions when the request names their kind.
 func (p *plan) addKeys(f *filter, partitions []partition) {
 	if f.scope != nil {
 		p.keys = append(p.keys, f.scope.Keys...)
@@ -155,7 +154,7 @@ func (p *plan) addKeys(f *filter, partitions []partition) {
 	}
 }
 
-// matches reports whether a session that was found by its key is asked for.
+// matches reports whether a session that was found by its key matches the request.
 func (f *filter) matches(s *abi.Session) bool {
 	kind := s.Kind
 	if f.view.keys.IsMain(s.Key) {
@@ -170,7 +169,7 @@ func (f *filter) matches(s *abi.Session) bool {
 		(f.needle == "" || containsFolded(s, f.needle))
 }
 
-// among returns those of the partitions whose ids the statement lists.
+// among returns the partitions whose ids the statement lists.
 func (s *Snapshot) among(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
 	rows, err := s.conn.Bounded(ctx, list, args...)
 	if err != nil {

@@ -15,8 +15,8 @@ var SQLite func(t *testing.T) Conn
 // Conn returns the snapshot's connection.
 func (s *Snapshot) Conn() Conn { return s.conn }
 
-// TestPlans asks SQLite how it would run each statement of a snapshot: no table
-// is scanned, nothing is sorted, and each list walks the index meant for it.
+// TestPlans checks SQLite's query plan of each statement of a snapshot: the plan scans
+// no table, sorts nothing, and uses the intended index.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	c := SQLite(t)
@@ -71,11 +71,11 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scannable is what statements make up themselves, and may scan.
+// scannable lists the scans of recursive tables, which statements define themselves.
 var scannable = []string{"SCAN found", "SCAN ahead"}
 
-// workIndexes returns, for each statement about flows, runs, deliveries and work
-// that searches, the index meant for it.
+// workIndexes returns the intended index of each statement that searches flows, runs,
+// deliveries or work.
 func workIndexes() map[Statement]string {
 	byIndex := map[Statement]string{
 		flowByID:      "sqlite_autoindex_flows_1 (id=?)",
@@ -101,7 +101,7 @@ func workIndexes() map[Statement]string {
 		due:        "work_due (kind=?)",
 		countDue:   "COVERING INDEX work_due (kind=? AND due_at<?)",
 		claim:      "sqlite_autoindex_work_1 (kind=? AND id=?)",
-		overdue:    "sqlite_autoindex_workers_1 (id=?)",
+		endExpired: "sqlite_autoindex_workers_1 (id=?)",
 		holds:      "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unclaim:    "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unschedule: "sqlite_autoindex_work_1 (kind=? AND id=?)",
@@ -127,7 +127,7 @@ func workIndexes() map[Statement]string {
 // explained is EXPLAIN QUERY PLAN of a statement.
 type explained struct {
 	Statement
-	text string // of the statement, when it has been compiled
+	text string // of the statement; set when it is compiled
 }
 
 func (e *explained) SQL(d Dialect) string {

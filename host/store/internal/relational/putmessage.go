@@ -13,14 +13,14 @@ const (
 	insertMessage = Fixed(`INSERT INTO messages (id, transcript_id, source_id, role, tool_result, ordinal, at, cut, body, run_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (transcript_id, source_id) WHERE source_id IS NOT NULL DO NOTHING`)
 
-	// The message that came with the same source id, and whether it is the same.
+	// The stored message with the same source id, and whether it is equal.
 	messageForUpdate = Fixed(`SELECT m.id, m.tool_result, m.role = $3 AND m.at = $4 AND coalesce(r.raw, m.body) = $5 AND coalesce(m.run_id, '') = $6
 FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.transcript_id = $1 AND m.source_id = $2`)
 
 	updateMessage = Fixed("UPDATE messages SET role = $1, tool_result = $2, at = $3, cut = $4, body = $5, run_id = $6 WHERE id = $7")
 
-	// Counts the messages anew that follow one which became a tool result, or no
-	// longer is one.
+	// Renumbers the message that became, or ceased to be, a tool result, and all
+	// messages after it.
 	shiftOrdinals = Fixed("UPDATE messages SET ordinal = ordinal + $1 WHERE id >= $2 AND id <= $3")
 
 	putRaw = Fixed("INSERT INTO message_raws (message, raw) VALUES ($1, $2) ON CONFLICT (message) DO UPDATE SET raw = excluded.raw")
@@ -28,8 +28,8 @@ FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.transcript_
 	removeRaw = Fixed("DELETE FROM message_raws WHERE message = $1")
 )
 
-// PutMessage appends a message to the transcript of key, or updates the one that
-// came with the same source id. A key that was never put is abi.NotFound.
+// PutMessage appends a message to the transcript of key, or updates the message with
+// the same source id. It fails with abi.NotFound when the session is not stored.
 func (b *Batch) PutMessage(key string, m *store.Message) (store.Change, error) {
 	if b.failed != nil {
 		return store.Unchanged, b.failed
@@ -48,7 +48,7 @@ func (b *Batch) PutMessage(key string, m *store.Message) (store.Change, error) {
 	return change, b.keep("put a message of "+key, err)
 }
 
-// messageRow is a message in the form of its row.
+// messageRow holds the column values of a message.
 type messageRow struct {
 	*store.Message
 	raw  string
@@ -59,7 +59,7 @@ type messageRow struct {
 func newMessageRow(m *store.Message) *messageRow {
 	r := &messageRow{Message: m, raw: string(m.JSON)}
 	r.body = r.raw
-	if len(m.JSON) > abi.MaxString { // a shorter one has no string to cut
+	if len(m.JSON) > abi.MaxString { // a shorter message has no string to truncate
 		var short []byte
 		if short, r.cut = message.Shorten(m.JSON); len(r.cut) > 0 {
 			r.body = string(short)
@@ -68,7 +68,7 @@ func newMessageRow(m *store.Message) *messageRow {
 	return r
 }
 
-// encodedCut is the list of cuts as decodeMessage reads it, or NULL.
+// encodedCut returns the list of truncations as JSON, or NULL if there are none.
 func (r *messageRow) encodedCut() any {
 	if len(r.cut) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (r *messageRow) encodedCut() any {
 	return string(jsonobject.Items(&r.cut).AppendJSON(nil))
 }
 
-// endOf returns where the transcript of key ends, or nil if it has none.
+// endOf returns the end of the transcript of key, or nil if the session is not stored.
 func (b *Batch) endOf(key string) (*end, error) {
 	if e := b.ends[key]; e != nil {
 		return e, nil
@@ -127,7 +127,7 @@ func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 	case err != nil:
 		return store.Unchanged, err
 	case !found:
-		return store.Unchanged, fmt.Errorf("the message %q is neither new nor stored", r.SourceID)
+		return store.Unchanged, fmt.Errorf("the message %q conflicts with a stored one, but cannot be found", r.SourceID)
 	case same:
 		return store.Unchanged, nil
 	}
@@ -151,7 +151,7 @@ func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 	return store.Updated, b.putRaw(id, r)
 }
 
-// putRaw keeps the raw form of a message whose body is shortened.
+// putRaw stores the raw form of a message whose body is shortened.
 func (b *Batch) putRaw(id int64, r *messageRow) error {
 	if len(r.cut) == 0 {
 		return nil

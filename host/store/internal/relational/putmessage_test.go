@@ -1,7 +1,7 @@
 package relational
 
-// Misplace makes the transaction believe that the transcript of key ends one message
-// before its last one, so that the next message gets an id that is taken.
+// Misplace moves the cached end of the transcript of key back by one message, so that
+// the next message gets an id that another row has.
 func (t *Tx) Misplace(key string) {
 	e := t.b.ends[key]
 	e.seq, e.ordinal = e.seq-1, e.ordinal-1

@@ -6,15 +6,15 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Snapshot is a read transaction on a connection of its own. A backend embeds it
-// and adds Close, which ends the transaction.
+// Snapshot is a read transaction on its own connection. A backend embeds it and adds
+// Close, which ends the transaction.
 type Snapshot struct {
 	conn          Conn
 	db            *Database
 	lastPartition int64
 }
 
-// Snapshot returns the read transaction that has begun on c, and executes its first
+// Snapshot wraps the read transaction that has begun on c, and executes its first
 // statement.
 func (db *Database) Snapshot(ctx context.Context, c Conn) (Snapshot, error) {
 	s := Snapshot{conn: c, db: db}
@@ -22,7 +22,7 @@ func (db *Database) Snapshot(ctx context.Context, c Conn) (Snapshot, error) {
 	return s, err
 }
 
-// stored is a session's row. Its order in lists is that of (recency, key).
+// stored is a session's row as lists read it. Lists are ordered by (recency, key).
 type stored struct {
 	recency    int64
 	key        string

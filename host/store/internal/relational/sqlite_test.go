@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// TestTakenMessageID asserts that only a message with the same source id is updated: a
-// clash of ids is an error, which undoes the transaction.
+// TestTakenMessageID asserts that only a message with the same source id is updated. A
+// conflict of message ids is an error, which rolls back the transaction.
 func TestTakenMessageID(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil)

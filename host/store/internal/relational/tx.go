@@ -16,18 +16,19 @@ type Tx struct {
 
 var _ store.Tx = (*Tx)(nil)
 
-// Tx returns the update that has begun on c. The caller must call End before it
-// ends the transaction or savepoint. Updates that share a transaction have a Tx
-// each: what another has looked up may have been undone.
+// Tx wraps the update that has begun on c. The caller must call End before it ends the
+// transaction or savepoint. Each of the updates that share a transaction needs its own
+// Tx, because the cached lookups of another may have been rolled back.
 func (db *Database) Tx(c Conn) *Tx { return &Tx{b: db.Batch(context.Background(), c)} }
 
 // End is Batch.End.
 func (t *Tx) End() error { return t.b.End() }
 
-// Scheduled returns the work that the update has scheduled, for subscribers.
+// Scheduled returns the work that the update has scheduled, for notification.
 func (t *Tx) Scheduled() []store.Due { return t.scheduled }
 
-// row scans the single row of a statement, and reports whether there was one.
+// row executes a statement that returns at most one row. It scans the row and reports
+// whether there was one.
 func (t *Tx) row(doing string, s Statement, args []any, into ...any) (bool, error) {
 	if t.b.failed != nil {
 		return false, t.b.failed
@@ -66,7 +67,7 @@ func (t *Tx) Session(key string) (*abi.Session, error) {
 	return &session, nil
 }
 
-// PutSession inserts or updates a session and keeps its extra.
+// PutSession inserts or updates a session and keeps the stored extra.
 func (t *Tx) PutSession(s *abi.Session) error {
 	if t.b.failed != nil {
 		return t.b.failed
@@ -93,7 +94,7 @@ func (t *Tx) Flow(id string) (*store.Flow, error) {
 	})
 }
 
-// FlowOf returns the flow that a call made, or nil.
+// FlowOf returns the flow that a call created, or nil.
 func (t *Tx) FlowOf(call store.CallKey) (*store.Flow, error) {
 	return get(t, "get the flow of call "+call.ID, func(ctx context.Context, c Conn) (*store.Flow, error) {
 		return findCall[store.Flow](ctx, c, locked{flowByCall, "flows"}, call)
@@ -107,7 +108,7 @@ func (t *Tx) Run(id string) (*store.Run, error) {
 	})
 }
 
-// RunOf returns the run that a request made, or nil.
+// RunOf returns the run that a request created, or nil.
 func (t *Tx) RunOf(request store.CallKey) (*store.Run, error) {
 	return get(t, "get the run of request "+request.ID, func(ctx context.Context, c Conn) (*store.Run, error) {
 		return findCall[store.Run](ctx, c, locked{runByRequest, "runs"}, request)
@@ -125,7 +126,7 @@ const waiting = Fixed("SELECT id FROM flows WHERE wait_run = $1 ORDER BY seq")
 
 // Waiting returns the ids of the flows that wait for a run, oldest first.
 func (t *Tx) Waiting(runID string) ([]string, error) {
-	ids, err := get(t, "find who waits for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
+	ids, err := get(t, "find the flows that wait for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
 		ids, err := texts(ctx, c, waiting, runID)
 		return &ids, err
 	})
@@ -135,10 +136,10 @@ func (t *Tx) Waiting(runID string) ([]string, error) {
 	return *ids, nil
 }
 
-// Waits reports whether a new run of the session would wait for the run (S4.4).
+// Waits is Snapshot.Waits within this transaction.
 func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
 	var id string
-	return t.row("look for waits", waits, []any{sessionKey, runID}, &id)
+	return t.row("check for a deadlock", waits, []any{sessionKey, runID}, &id)
 }
 
 // texts returns the single column of a statement's rows.
@@ -165,7 +166,7 @@ const (
 	unschedule = Fixed("DELETE FROM work WHERE kind = $1 AND id = $2")
 )
 
-// Schedule says when a piece of work is due. A claim of it stays.
+// Schedule sets the time at which a piece of work is due, and keeps its claim.
 func (t *Tx) Schedule(kind, id string, at int64) error {
 	if err := t.exec("schedule "+kind+" "+id, schedule, kind, id, at); err != nil {
 		return err
@@ -175,14 +176,14 @@ func (t *Tx) Schedule(kind, id string, at int64) error {
 	return nil
 }
 
-// Unschedule ends a piece of work, and with it its claim.
+// Unschedule removes a piece of work and its claim.
 func (t *Tx) Unschedule(kind, id string) error {
 	err := t.exec("unschedule "+kind+" "+id, unschedule, kind, id)
 	t.forget(kind, id)
 	return err
 }
 
-// forget takes back what subscribers were to hear of a piece.
+// forget removes the pending notification of a piece of work.
 func (t *Tx) forget(kind, id string) {
 	t.scheduled = slices.DeleteFunc(t.scheduled, func(d store.Due) bool { return d.Kind == kind && d.ID == id })
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// view is what a request may see: its scope under its settings of keys.
+// view decides which sessions are visible to a request, by its scope and its settings
+// of session keys.
 type view struct {
 	scope  *abi.Scope
 	keys   sessionkey.Settings
-	global string // the agent to whom the session "global" belongs; empty = it is not shown
+	global string // the agent that owns the session "global"; empty = it is hidden
 }
 
 func newView(scope *abi.Scope, mainKey, global string) view {
@@ -22,7 +23,7 @@ func newView(scope *abi.Scope, mainKey, global string) view {
 	return view{scope, sessionkey.Settings{MainKey: mainKey, GlobalScope: global != ""}, global}
 }
 
-// agentOf returns the agent that the session counts as.
+// agentOf returns the agent to which the session is attributed.
 func (v *view) agentOf(s *abi.Session) string {
 	if s.Key == sessionkey.Global {
 		return v.global
@@ -49,8 +50,8 @@ func (v *view) showsAgent(id string) bool {
 	return v.scope == nil || slices.ContainsFunc(v.scope.Agents, func(p string) bool { return match(p, id) })
 }
 
-// match reports whether text has the form of the pattern, in which * is any run
-// of characters.
+// match reports whether text matches the pattern, in which * matches any sequence of
+// characters.
 func match(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
