@@ -15,7 +15,7 @@ import (
 
 const talk = "agent:main:talk"
 
-// roles is the roles of a transcript with runs of every kind.
+// roles are the roles of a transcript with sequences of every kind of message.
 var roles = strings.Fields("system user assistant toolResult toolResult tool assistant user assistant tool note toolResult assistant toolResult")
 
 // putRoles puts a transcript: message i has roles[i] and the content "i".
@@ -42,7 +42,7 @@ func testHistory(t *testing.T, s store.Loader) {
 		{"all", abi.HistoryRequest{Limit: 14}, "13 12 11 10 9 8 7 6 5 4 3 2 1 0", false},
 		{"before", abi.HistoryRequest{Limit: 2, Before: 3}, "1 0", false},
 		{"before the first", abi.HistoryRequest{Limit: 2, Before: 1}, "", false},
-		{"before what is not yet", abi.HistoryRequest{Limit: 1, Before: 1 << 40}, "13", true},
+		{"before a future message", abi.HistoryRequest{Limit: 1, Before: 1 << 40}, "13", true},
 		{"skip", abi.HistoryRequest{Limit: 2, Skip: 12}, "1 0", false},
 		{"skip all", abi.HistoryRequest{Limit: 2, Skip: 14}, "", false},
 		{"skip more", abi.HistoryRequest{Limit: 2, Skip: 1 << 40}, "", false},
@@ -117,8 +117,8 @@ func testHistorySize(t *testing.T, s store.Loader) {
 	}
 }
 
-// testHistoryRoleChange updates messages so that they become tool results and
-// back, which moves every message behind them in the count without tools.
+// testHistoryRoleChange turns messages into tool results and back, which renumbers all
+// later messages in the count without tool results.
 func testHistoryRoleChange(t *testing.T, s store.Loader) {
 	putRoles(t, s)
 	naive := NewMemory()
@@ -168,12 +168,12 @@ func testLongMessages(t *testing.T, s store.Loader) {
 	} {
 		want, got := history(t, naive, r), history(t, s, r)
 		if !reflect.DeepEqual(want, got) {
-			t.Errorf("%s: %d messages of %d bytes; want %d of %d, or another cut", r.AppendJSON(nil),
+			t.Errorf("%s: %d messages of %d bytes; want %d of %d, or the truncations differ", r.AppendJSON(nil),
 				len(got.Messages), len(abi.AppendReply(nil, got)), len(want.Messages), len(abi.AppendReply(nil, want)))
 		}
 	}
 	if cut := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 1, Before: 5}).Messages[0].Cut; len(cut) != 1 || cut[0].Path != "" {
-		t.Errorf("a message that cannot be shortened: cut is %v; want the whole", cut)
+		t.Errorf("a message that cannot be shortened: truncated at %v; want the whole message", cut)
 	}
 	load(t, s, func(b store.Batch) error {
 		for i := range messages {
@@ -186,7 +186,7 @@ func testLongMessages(t *testing.T, s store.Loader) {
 			t.Errorf("a message that becomes short: %v, %v; want updated", c, err)
 		}
 		if c, err := b.PutMessage(talk, &messages[1]); c != store.Updated || err != nil {
-			t.Errorf("and long again: %v, %v; want updated", c, err)
+			t.Errorf("a message that becomes long again: %v, %v; want updated", c, err)
 		}
 		return nil
 	})
