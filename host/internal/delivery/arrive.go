@@ -7,15 +7,15 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// arrival is a delivery on its way into the queue of a destination.
+// arrival is a delivery that is to be added to the queue of a destination.
 type arrival struct {
 	destination destination
 	delivery    *pending
 }
 
-// handle brings a delivery that is due into the queue of its target, and with it
-// all others that are due: what became due at once is put in order before any of
-// it is tried.
+// handle adds a due delivery to the queue of its target, together with all other due
+// deliveries. So deliveries that become due at the same time are in order before the
+// first of them is attempted.
 func (b *Outbox) handle(ctx context.Context, id string) error {
 	b.arriving.Lock()
 	defer b.arriving.Unlock()
@@ -34,8 +34,8 @@ func (b *Outbox) handle(ctx context.Context, id string) error {
 	return nil
 }
 
-// arrivals returns the delivery with this id, and all others that are due and in
-// no queue.
+// arrivals returns the delivery with this id, and all other due deliveries that are not
+// in a queue.
 func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arrival, error) {
 	first, err := b.arrival(ctx, v, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arriv
 	return all, nil
 }
 
-// absent returns what is due by now and in no queue.
+// absent returns the work that is due now and not in a queue.
 func (b *Outbox) absent(due []store.Due) []store.Due {
 	now := b.o.Now().UnixMilli()
 	b.mu.Lock()
@@ -79,7 +79,7 @@ func (b *Outbox) arrival(ctx context.Context, v store.View, id string) (arrival,
 		return arrival{}, err
 	}
 	if d == nil {
-		d = &store.Delivery{ID: id} // its attempt finds that there is nothing to do
+		d = &store.Delivery{ID: id} // its attempt will find nothing to do
 	}
 	t := d.Target
 	if t.IsZero() {

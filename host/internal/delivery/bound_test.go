@@ -16,7 +16,7 @@ func hang(ctx context.Context, _ *sink.Message) error {
 	return ctx.Err()
 }
 
-// TestHangingChannel has one channel whose posts hang, to many recipients.
+// TestHangingChannel has a channel with many recipients whose posts hang.
 func TestHangingChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -34,12 +34,13 @@ func TestHangingChannel(t *testing.T) {
 			t.Errorf("%d messages reached the quick channel", n)
 		}
 		if slow.now != 4 || slow.top != 4 {
-			t.Errorf("%d posts to the slow channel at once, %d now; want 4", slow.top, slow.now)
+			t.Errorf("at most %d concurrent posts to the slow channel, %d now; want 4", slow.top, slow.now)
 		}
 	})
 }
 
-// TestConcurrency has more channels that hang than posts may be made at once.
+// TestConcurrency has channels that hang, with more deliveries than the limit of
+// concurrent posts.
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -59,17 +60,17 @@ func TestConcurrency(t *testing.T) {
 		for _, s := range sinks {
 			total += s.now
 			if s.top > 4 {
-				t.Errorf("%d posts to one channel at once, want 4 at most", s.top)
+				t.Errorf("%d concurrent posts to one channel, want at most 4", s.top)
 			}
 		}
 		if total != 16 {
-			t.Errorf("%d posts at once, want 16", total)
+			t.Errorf("%d concurrent posts, want 16", total)
 		}
 	})
 }
 
-// TestOneAtATime sees that messages to one recipient never overlap, and go out
-// in the order of their creation, whatever order they become known in.
+// TestOneAtATime asserts that messages to one recipient never overlap, and are posted in
+// the order of their creation, not of their insertion.
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -91,7 +92,7 @@ func TestOneAtATime(t *testing.T) {
 		o.say(sessionKey, "d")
 		time.Sleep(time.Minute)
 		if s.texts() != "a b c d" || s.top != 1 {
-			t.Errorf("posted %q, %d at once", s.texts(), s.top)
+			t.Errorf("posted %q, at most %d concurrently", s.texts(), s.top)
 		}
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestCrashBetweenPostAndMark lets the process lose its store right after the
-// post. The next process posts again, with the same key and to the same target.
-func TestCrashBetweenPostAndMark(t *testing.T) {
+// TestCrashBetweenPostAndRecord makes the store fail right after the post. The next
+// process posts again, with the same key and to the same target.
+func TestCrashBetweenPostAndRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", func(context.Context, *sink.Message) error {
@@ -44,8 +44,8 @@ func TestCrashBetweenPostAndMark(t *testing.T) {
 	})
 }
 
-// TestStoreFailsAfterPost gets the store back: the same process records what it
-// has posted, and does not post it again. It takes longer than the lease lasts.
+// TestStoreFailsAfterPost makes the store fail for longer than a lease. The same process
+// then records the delivery that it has posted, and does not post it again.
 func TestStoreFailsAfterPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -67,7 +67,7 @@ func TestStoreFailsAfterPost(t *testing.T) {
 	})
 }
 
-// TestStoreFailsBeforePost posts nothing that it could not claim.
+// TestStoreFailsBeforePost asserts that a delivery that cannot be claimed is not posted.
 func TestStoreFailsBeforePost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -85,8 +85,8 @@ func TestStoreFailsBeforePost(t *testing.T) {
 	})
 }
 
-// TestStaleWorker has another process take over during a post. What the first one
-// records afterwards changes nothing; its post is told to end.
+// TestStaleWorker has another process take over during a post. The first process cancels
+// its post, and its later recording changes nothing.
 func TestStaleWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -102,7 +102,7 @@ func TestStaleWorker(t *testing.T) {
 			case <-release:
 			}
 			ended <- ctx.Err()
-			return &sink.Permanent{Err: errors.New("what a stale worker says")}
+			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
 		o.say(sessionKey, "a")
 		o.start()
@@ -110,14 +110,14 @@ func TestStaleWorker(t *testing.T) {
 		o.start() // takes over
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 2, "")
-		time.Sleep(20 * time.Second) // its next heartbeat tells the first one
+		time.Sleep(20 * time.Second) // the first one detects it at its next heartbeat
 		select {
 		case err := <-ended:
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the stale post's context: %v", err)
 			}
 		default:
-			t.Error("the stale post goes on")
+			t.Error("the stale post was not canceled")
 			close(release)
 		}
 		time.Sleep(time.Minute)
@@ -128,7 +128,7 @@ func TestStaleWorker(t *testing.T) {
 	})
 }
 
-// TestStaleRecord lets the first post end before its worker has noticed.
+// TestStaleRecord ends the first post before its worker has detected the takeover.
 func TestStaleRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -140,7 +140,7 @@ func TestStaleRecord(t *testing.T) {
 			}
 			first = false
 			<-release
-			return &sink.Permanent{Err: errors.New("what a stale worker says")}
+			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
 		o.say(sessionKey, "a")
 		o.start()
@@ -153,7 +153,7 @@ func TestStaleRecord(t *testing.T) {
 	})
 }
 
-// TestClose waits for the post that has begun, and begins no other.
+// TestClose asserts that Close waits for the running post, and that no other begins.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -177,8 +177,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseCancels ends a post when the time for closing is over. The delivery
-// is tried again by the next process.
+// TestCloseCancels asserts that Close cancels a post when its context ends. The next
+// process retries the delivery.
 func TestCloseCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)

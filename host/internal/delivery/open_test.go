@@ -24,16 +24,16 @@ import (
 
 const sessionKey = "agent:main:main"
 
-// office is a store with sessions and deliveries, and what posts them.
+// office is a store with sessions and deliveries, and the sinks for them.
 type office struct {
 	t     *testing.T
 	store *fragile
 	sinks map[string]*recorder
 	from  time.Time
-	o     delivery.Options // what the next outbox is made with
+	o     delivery.Options // of the next outbox
 }
 
-// open returns an office whose session speaks to recipient 7 of the channel chat.
+// open returns an office with a session whose target is recipient 7 of the channel chat.
 func open(t *testing.T) *office {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), nil)
@@ -52,7 +52,7 @@ func open(t *testing.T) *office {
 			if s := o.sinks[channel]; s != nil {
 				return s, nil
 			}
-			return nil, fmt.Errorf("nobody serves %s", channel)
+			return nil, fmt.Errorf("no sink for %s", channel)
 		},
 	}
 	o.session(sessionKey, "chat", "7")
@@ -66,7 +66,7 @@ func (o *office) update(fn func(store.Tx) error) {
 	}
 }
 
-// session makes a session speak somewhere.
+// session puts a session with a target.
 func (o *office) session(key, channel, to string) {
 	o.t.Helper()
 	o.update(func(tx store.Tx) error {
@@ -86,14 +86,14 @@ func (o *office) say(key string, ids ...string) {
 	}
 }
 
-// sink returns the sink of a channel, which answers with what fn returns.
+// sink adds a sink for a channel. Its posts return the result of fn.
 func (o *office) sink(channel string, fn func(ctx context.Context, m *sink.Message) error) *recorder {
 	s := &recorder{from: o.from, answer: fn}
 	o.sinks[channel] = s
 	return s
 }
 
-// start starts an outbox with a worker of its own.
+// start starts an outbox with a new worker.
 func (o *office) start() *outbox {
 	o.t.Helper()
 	w, err := work.NewWorker(&work.WorkerOptions{Store: o.store, Logger: o.o.Logger})
@@ -152,8 +152,8 @@ func (o *office) flow(id string) (f *store.Flow) {
 	return f
 }
 
-// expect compares status, attempts and error (a part of it) of a delivery, and
-// what they say of its schedule.
+// expect checks the status, the attempts and a part of the error of a delivery, and that
+// it is scheduled exactly while it is pending.
 func (o *office) expect(id, status string, attempts int, text string) *store.Delivery {
 	o.t.Helper()
 	d := o.row(id)
@@ -183,15 +183,15 @@ func (o *office) scheduled(id string) bool {
 	return slices.ContainsFunc(due, func(d store.Due) bool { return d.ID == id })
 }
 
-// recorder notes what it is asked to post, and when.
+// recorder is a sink that records the messages and times of its posts.
 type recorder struct {
 	from time.Time
 
 	mu       sync.Mutex
-	answer   func(ctx context.Context, m *sink.Message) error // nil: all is well
+	answer   func(ctx context.Context, m *sink.Message) error // nil: posts succeed
 	attempts []string                                         // text@time
 	posted   []sink.Message                                   // without failures
-	now, top int                                              // posts at once
+	now, top int                                              // concurrent posts: current and maximum
 }
 
 var _ sink.Sink = (*recorder)(nil)
@@ -226,15 +226,15 @@ func (s *recorder) set(answer func(ctx context.Context, m *sink.Message) error) 
 	s.answer = answer
 }
 
-// down is the answer of a service that nobody reaches.
+// down is the answer of an unreachable service.
 func down(context.Context, *sink.Message) error { return errDown }
 
-// refuse is the answer of a service that wants no such message.
+// refuse is the answer of a service that refuses a message permanently.
 func refuse(context.Context, *sink.Message) error {
 	return &sink.Permanent{Err: errors.New("no")}
 }
 
-// texts returns the texts that were posted, in their order.
+// texts returns the posted texts in order.
 func (s *recorder) texts() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,11 +253,11 @@ func (s *recorder) tried() []string {
 
 var errDown = errors.New("connection refused")
 
-// fragile is a store that can be made to fail when it is written to.
+// fragile is a store whose updates can be made to fail.
 type fragile struct {
 	store.Durable
 	fails atomic.Bool
-	after func() // is called after each write of the outbox; nil: nothing
+	after func() // called after each update of the outbox; may be nil
 }
 
 var errDisk = errors.New("the disk is full")

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// at returns when a text was tried, after the beginning of the test.
+// at returns the times of a text's attempts, relative to the start of the test.
 func at(t *testing.T, s *recorder, text string) []time.Duration {
 	t.Helper()
 	var all []time.Duration
@@ -29,8 +29,8 @@ func at(t *testing.T, s *recorder, text string) []time.Duration {
 	return all
 }
 
-// TestOutage has a service that is down for an hour. Each message is delivered
-// once, in order, those that come in meanwhile too.
+// TestOutage has a service that is down for an hour. Each message is delivered once and
+// in order, including messages that arrive during the outage.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -91,7 +91,8 @@ func TestMaxAge(t *testing.T) {
 	})
 }
 
-// TestOldDelivery is tried once, however long nobody was there to do it.
+// TestOldDelivery asserts that a delivery is attempted once even if it exceeded its
+// maximum age while no outbox was running.
 func TestOldDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -102,7 +103,7 @@ func TestOldDelivery(t *testing.T) {
 			return nil
 		})
 		o.say(sessionKey, "a", "b")
-		time.Sleep(48 * time.Hour) // nothing runs yet
+		time.Sleep(48 * time.Hour) // the outbox is not started yet
 		o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 1, "")
@@ -113,8 +114,8 @@ func TestOldDelivery(t *testing.T) {
 	})
 }
 
-// TestLater has a service that names a time: nothing is tried for that target
-// until then, and other targets are not concerned.
+// TestLater has a service that requests a pause. Nothing is posted to that target during
+// the pause, and other targets are not affected.
 func TestLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -158,7 +159,7 @@ func TestLaterIsBounded(t *testing.T) {
 	})
 }
 
-// TestLaterAtOnce has a service that asks for no pause at all. It gets one.
+// TestLaterAtOnce has a service that requests a pause of 0. The outbox still pauses.
 func TestLaterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -174,8 +175,8 @@ func TestLaterAtOnce(t *testing.T) {
 	})
 }
 
-// TestFailingMessage has a message that never gets through. Those behind it do,
-// after one pause.
+// TestFailingMessage has a message that always fails. Later messages are delivered after
+// at most one pause.
 func TestFailingMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -199,7 +200,7 @@ func TestFailingMessage(t *testing.T) {
 	})
 }
 
-// TestRoundEnds has more failing messages than a round bears.
+// TestRoundEnds has more failing messages than the failures after which a round ends.
 func TestRoundEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)

@@ -114,12 +114,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// chat is a channel that enforces nonces as Discord does.
+// chat is a channel that enforces nonces like Discord.
 type chat struct {
 	mu     sync.Mutex
 	nonces map[string]bool
 	texts  []string
-	lost   int // the answer to this request, counted from 1, gets lost
+	lost   int // number of the request, counted from 1, whose answer is lost
 	n      int
 }
 
@@ -138,8 +138,8 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	accept(w, r)
 }
 
-// TestLongText loses the answer to the second part, and the process after it:
-// another sink, which knows nothing, posts nothing twice.
+// TestLongText loses the answer to the second part. A new sink without knowledge of the
+// first attempt posts no part twice.
 func TestLongText(t *testing.T) {
 	c := &chat{nonces: map[string]bool{}, lost: 2}
 	service := sinktest.Serve(t, c.ServeHTTP)

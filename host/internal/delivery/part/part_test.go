@@ -46,7 +46,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitKeeps says that parts fit, and lose nothing but space.
+// TestSplitKeeps asserts that parts are within the limit and lose nothing but space.
 func TestSplitKeeps(t *testing.T) {
 	solid := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 	if err := m.Post(t.Context(), "k", parts, post); err != nil {
 		t.Error(err)
 	}
-	// What was posted whole is forgotten.
+	// A completely posted message is dropped.
 	if err := m.Post(t.Context(), "k", parts, post); err != nil {
 		t.Error(err)
 	}
@@ -107,8 +107,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded leaves more messages unfinished than are remembered, and
-// sees that the newest is known.
+// TestMemoryIsBounded leaves more messages partly posted than a Memory keeps.
 func TestMemoryIsBounded(t *testing.T) {
 	var m part.Memory
 	halfway := func(_ context.Context, i int, _ string) error {
@@ -119,7 +118,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	for i := range 20_000 {
 		if err := m.Post(t.Context(), fmt.Sprint(i), []string{"a", "b"}, halfway); err == nil {
-			t.Fatal("it did not fail")
+			t.Fatal("a partly posted message is not an error")
 		}
 	}
 	known := 0

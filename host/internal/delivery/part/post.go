@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// remembered is of how many messages it is known at most how far they were posted.
+// remembered is the maximum number of partly posted messages that a Memory keeps.
 const remembered = 10_000
 
-// Memory knows how many parts of a message have been posted, so that the next
-// attempt goes on behind them. It lasts as long as the process, and forgets what
-// was posted whole. The zero value is ready; it is safe for concurrent use.
+// Memory records how many parts of each message have been posted, so that a retry
+// continues after them. It is not persistent, and drops messages that are posted
+// completely. The zero value is ready to use. It is safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	done map[string]int // parts, by the message's key
 }
 
-// Post posts the parts of the message with this key that have not been posted
-// yet, in their order, until one fails.
+// Post posts the remaining parts of the message with this key, in order, until one
+// fails.
 func (m *Memory) Post(ctx context.Context, key string, parts []string, post func(ctx context.Context, position int, text string) error) error {
 	for i := m.posted(key); i < len(parts); i++ {
 		if err := post(ctx, i, parts[i]); err != nil {
@@ -49,7 +49,7 @@ func (m *Memory) set(key string, n, of int) {
 		m.done = map[string]int{}
 	}
 	if _, known := m.done[key]; !known && len(m.done) >= remembered {
-		for other := range m.done { // any; what is lost is a repeated part at worst
+		for other := range m.done { // drops any one; at worst, parts of it are repeated
 			delete(m.done, other)
 			break
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/sink/sinktest"
 )
 
-// accept takes a message without a body, as many receivers do.
+// accept answers without a body, like many receivers.
 var accept = sinktest.Answer(204, "")
 
 func open(t testing.TB, o *webhook.Options) *webhook.Sink {
@@ -71,7 +71,7 @@ func TestRequest(t *testing.T) {
 				t.Errorf("%v", h)
 			}
 			if h.Get("Webhook-Signature") != "" {
-				t.Error("it is signed without a secret")
+				t.Error("a request without a secret is signed")
 			}
 		})
 	}
@@ -109,8 +109,8 @@ func TestOptions(t *testing.T) {
 		"no scheme":       {&webhook.Options{URL: "example.org/in"}, "url: the address must begin with"},
 		"another scheme":  {&webhook.Options{URL: "ftp://example.org/in"}, "url: the address must begin with"},
 		"no host":         {&webhook.Options{URL: "https:///in"}, "name a host"},
-		"a broken secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_!"}, "secret: what follows whsec_ must be base64"},
-		"an empty secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_"}, "secret: what follows whsec_ must be base64"},
+		"a broken secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_!"}, "secret: the part after whsec_ must be base64"},
+		"an empty secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_"}, "secret: the part after whsec_ must be base64"},
 		"not an address":  {&webhook.Options{URL: "http://me:hush@exa mple/in"}, "the address must begin"},
 	} {
 		t.Run(name, func(t *testing.T) {
