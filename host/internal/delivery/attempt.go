@@ -14,17 +14,17 @@ import (
 
 // result is the effect of an attempt on the queue.
 type result struct {
-	stays bool          // the delivery is still pending
-	rest  time.Duration // pause before the next round
-	all   bool          // the round ends now
-	moves *destination  // the delivery belongs to the queue of this destination
+	retry    bool          // the delivery is still pending
+	pause    time.Duration // pause before the next round
+	endRound bool          // the round ends now
+	moveTo   *destination  // the delivery belongs to the queue of this destination
 }
 
 // attempt makes one attempt to post a delivery, or to record its outcome.
 func (b *Outbox) attempt(to destination, p *pending) result {
 	release, ok := b.slots.acquire(b.stop, to.channel)
 	if !ok {
-		return result{stays: true, all: true}
+		return result{retry: true, endRound: true}
 	}
 	defer release()
 	dest, missing := b.sink(to.channel)
@@ -56,8 +56,8 @@ func (b *Outbox) attempt(to destination, p *pending) result {
 		// The session's target has changed since the delivery was queued.
 		moved := destinationOf(d.Target)
 		r := b.record(p, nil, func(ctx context.Context) error { return claim.GiveBack(ctx, nil) })
-		if !r.stays {
-			r.moves = &moved
+		if !r.retry {
+			r.moveTo = &moved
 		}
 		return r
 	case missing != nil:
@@ -82,7 +82,7 @@ func (b *Outbox) prepare(tx store.Tx, p *pending) (*store.Delivery, error) {
 		return nil, err
 	}
 	skip := func(format string, args ...any) {
-		d.Status, d.Error = store.DeliverySkipped, brief(fmt.Sprintf(format, args...))
+		d.Status, d.Error = store.DeliverySkipped, truncateError(fmt.Sprintf(format, args...))
 	}
 	if d.Target.IsZero() {
 		d.Target = resolve(s)
@@ -144,7 +144,7 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 	if next.After(deadline) {
 		next = deadline
 	}
-	d.Error, d.UpdatedAt = brief(err.Error()), now.UnixMilli()
+	d.Error, d.UpdatedAt = truncateError(err.Error()), now.UnixMilli()
 	b.o.Logger.Warn("delivery: attempt failed", "delivery", d.ID, "channel", d.Target.Channel, "attempt", d.Attempts, "next", next, "error", d.Error)
 	r := b.record(p, d, func(ctx context.Context) error {
 		return claim.GiveBack(ctx, func(tx store.Tx) error {
@@ -154,28 +154,28 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 			return tx.Schedule(store.KindDelivery, d.ID, next.UnixMilli())
 		})
 	})
-	if r.stays {
+	if r.retry {
 		return r
 	}
-	return result{stays: true, rest: next.Sub(now), all: all}
+	return result{retry: true, pause: next.Sub(now), endRound: all}
 }
 
 // conclude records the final status of a delivery.
 func (b *Outbox) conclude(claim *work.Claim, p *pending, d *store.Delivery, status, why string) result {
 	now := b.o.Now().UnixMilli()
-	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, brief(why), now, now
+	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, truncateError(why), now, now
 	return b.record(p, d, func(ctx context.Context) error {
 		return claim.Finish(ctx, func(tx store.Tx) error {
 			if err := tx.PutDelivery(d); err != nil {
 				return err
 			}
-			return tell(tx, d)
+			return recordInFlow(tx, d)
 		})
 	})
 }
 
-// tell records the outcome of a delivery in its flow (S9).
-func tell(tx store.Tx, d *store.Delivery) error {
+// recordInFlow records the outcome of a delivery in its flow (S9).
+func recordInFlow(tx store.Tx, d *store.Delivery) error {
 	if d.FlowID == "" {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Contex
 	if err := write(context.WithoutCancel(b.ctx)); err != nil {
 		return b.storeFailed(p, err)
 	}
-	p.stuck = 0
+	p.storeFailures = 0
 	if d != nil && d.Ended() {
 		b.watch.Tell(d.ID)
 		if d.Status == store.DeliveryFailed {
@@ -207,7 +207,7 @@ func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Contex
 
 // storeFailed pauses the queue because the store failed or the claim was lost.
 func (b *Outbox) storeFailed(p *pending, err error) result {
-	p.stuck++
+	p.storeFailures++
 	b.o.Logger.Error("delivery: cannot record the attempt, will retry", "delivery", p.id, "posted", p.posted, "error", err)
-	return result{stays: true, rest: work.Backoff(p.stuck), all: true}
+	return result{retry: true, pause: work.Backoff(p.storeFailures), endRound: true}
 }

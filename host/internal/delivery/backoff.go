@@ -11,8 +11,8 @@ import (
 // Bounds of the pauses between attempts.
 const (
 	firstPause = time.Second
-	lastPause  = 5 * time.Minute
-	lastLater  = time.Hour // when the service requests a pause
+	maxPause   = 5 * time.Minute
+	maxLater   = time.Hour // when the service requests a pause
 )
 
 // pauseAfter returns the pause after an attempt: 1 s after the first, doubling up to 5
@@ -20,13 +20,13 @@ const (
 // are not retried together. A pause that the service requests is a lower bound, up to
 // an hour.
 func pauseAfter(attempt int, later *sink.Later) time.Duration {
-	pause := lastPause
+	pause := maxPause
 	if n := max(attempt-1, 0); n < 9 {
-		pause = min(firstPause<<n, lastPause)
+		pause = min(firstPause<<n, maxPause)
 	}
 	pause -= rand.N(pause / 4)
 	if later != nil {
-		pause = max(pause, min(later.After, lastLater))
+		pause = max(pause, min(later.After, maxLater))
 	}
 	return pause
 }
@@ -34,8 +34,8 @@ func pauseAfter(attempt int, later *sink.Later) time.Duration {
 // maxError is the maximum length of an error in a row, in bytes.
 const maxError = 1000
 
-// brief truncates an error's text to maxError.
-func brief(text string) string {
+// truncateError truncates an error's text to maxError.
+func truncateError(text string) string {
 	if len(text) > maxError {
 		text = text[:maxError] + "…"
 	}

@@ -21,7 +21,7 @@ func TestCrashBetweenPostAndRecord(t *testing.T) {
 			o.store.fails.Store(true)
 			return nil
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		dead := o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryPending, 1, "")
@@ -53,7 +53,7 @@ func TestStoreFailsAfterPost(t *testing.T) {
 			o.store.fails.Store(true)
 			return nil
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(time.Hour)
 		o.expect("a", store.DeliveryPending, 1, "")
@@ -74,7 +74,7 @@ func TestStoreFailsBeforePost(t *testing.T) {
 		s := o.sink("chat", nil)
 		o.start()
 		o.store.fails.Store(true)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		time.Sleep(time.Minute)
 		if n := len(s.tried()); n != 0 {
 			t.Errorf("%d posts", n)
@@ -104,7 +104,7 @@ func TestStaleWorker(t *testing.T) {
 			ended <- ctx.Err()
 			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.start() // takes over
@@ -142,7 +142,7 @@ func TestStaleRecord(t *testing.T) {
 			<-release
 			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.start()
@@ -161,7 +161,7 @@ func TestClose(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
+		o.queue(sessionKey, "a", "b")
 		b := o.start()
 		synctest.Wait()
 		if err := b.close(t.Context()); err != nil {
@@ -169,7 +169,7 @@ func TestClose(t *testing.T) {
 		}
 		o.expect("a", store.DeliveryDelivered, 1, "")
 		o.expect("b", store.DeliveryPending, 0, "")
-		o.say(sessionKey, "c")
+		o.queue(sessionKey, "c")
 		time.Sleep(time.Minute)
 		if s.texts() != "a" {
 			t.Errorf("posted %q", s.texts())
@@ -186,7 +186,7 @@ func TestCloseCancels(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -18,7 +18,7 @@ import (
 const DefaultMaxAge = 24 * time.Hour
 
 const (
-	concurrency = 16 // maximum number of concurrent posts; see share for one channel
+	concurrency = 16 // maximum number of concurrent posts; see channelShare for one channel
 	postTimeout = 30 * time.Second
 )
 
@@ -70,7 +70,7 @@ func (o *Options) validate() (Options, error) {
 // caller that starts it must close it before its worker.
 type Outbox struct {
 	o       Options
-	agenda  *work.Agenda
+	timers  *work.Agenda
 	slots   *slots
 	watch   work.Watch      // of deliveries
 	ctx     context.Context // of posts
@@ -79,7 +79,7 @@ type Outbox struct {
 	once    sync.Once
 	running sync.WaitGroup // goroutines of queues
 
-	arriving sync.Mutex // held while deliveries are read from the store and queued
+	enqueueing sync.Mutex // held while deliveries are read from the store and queued
 
 	mu      sync.Mutex
 	queues  map[destination]*queue
@@ -97,7 +97,7 @@ func New(o *Options) (*Outbox, error) {
 		queues: map[destination]*queue{}, pending: map[string]*pending{},
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.agenda, err = work.NewAgenda(&work.AgendaOptions{
+	b.timers, err = work.NewAgenda(&work.AgendaOptions{
 		Store: options.Store, Kind: store.KindDelivery, Handle: b.handle, Now: options.Now, Logger: options.Logger,
 	})
 	return b, err
@@ -105,7 +105,7 @@ func New(o *Options) (*Outbox, error) {
 
 // Start starts posting the pending deliveries. ctx applies only to reading them from
 // the store. An outbox may be started once.
-func (b *Outbox) Start(ctx context.Context) error { return b.agenda.Start(ctx) }
+func (b *Outbox) Start(ctx context.Context) error { return b.timers.Start(ctx) }
 
 // Close stops the outbox and waits for the running attempts. When ctx ends first, Close
 // cancels their contexts, still waits for them, and returns ctx's error. Pending
@@ -113,6 +113,6 @@ func (b *Outbox) Start(ctx context.Context) error { return b.agenda.Start(ctx) }
 func (b *Outbox) Close(ctx context.Context) error {
 	b.watch.Close()
 	b.once.Do(func() { close(b.stop) })
-	err := b.agenda.Close(ctx)
+	err := b.timers.Close(ctx)
 	return cmp.Or(work.Drain(ctx, &b.running, b.cancel), err)
 }

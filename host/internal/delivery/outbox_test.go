@@ -20,9 +20,9 @@ func TestDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", nil)
-		o.say(sessionKey, "left-over")
+		o.queue(sessionKey, "left-over")
 		b := o.start()
-		o.say(sessionKey, "new")
+		o.queue(sessionKey, "new")
 		for _, id := range []string{"left-over", "new"} {
 			d, err := b.Wait(t.Context(), id)
 			if err != nil || d.Status != store.DeliveryDelivered {
@@ -44,7 +44,7 @@ func TestTargetOfSession(t *testing.T) {
 		o := open(t)
 		s := o.sink("telegram", nil)
 		o.session("agent:main:telegram:group:-100:topic:4", "", "")
-		o.say("agent:main:telegram:group:-100:topic:4", "a")
+		o.queue("agent:main:telegram:group:-100:topic:4", "a")
 		o.start()
 		synctest.Wait()
 		want := abi.Target{Channel: "telegram", To: "-100", ThreadID: "4"}
@@ -60,12 +60,12 @@ func TestTargetIsKept(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", down)
 		other := o.sink("other", nil)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.session(sessionKey, "other", "8")
 		s.set(nil)
-		o.say(sessionKey, "b")
+		o.queue(sessionKey, "b")
 		time.Sleep(time.Minute)
 		if s.texts() != "a" || other.texts() != "b" {
 			t.Errorf("%q, %q", s.texts(), other.texts())
@@ -86,7 +86,7 @@ func TestTargetChangesInQueue(t *testing.T) {
 			}
 			return sinks(channel)
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		if d := o.expect("a", store.DeliveryDelivered, 1, ""); d.Target.Channel != "other" || s.texts() != "" || other.texts() != "a" {
@@ -107,9 +107,9 @@ func TestSkips(t *testing.T) {
 			}
 			return nil
 		}
-		o.say("agent:main:gone", "gone")
-		o.say("agent:main:nowhere", "nowhere")
-		o.say("agent:main:quiet", "quiet")
+		o.queue("agent:main:gone", "gone")
+		o.queue("agent:main:nowhere", "nowhere")
+		o.queue("agent:main:quiet", "quiet")
 		b := o.start()
 		synctest.Wait()
 		o.expect("gone", store.DeliverySkipped, 0, "the session agent:main:gone no longer exists")
@@ -173,7 +173,7 @@ func TestPolicyBeforeEveryAttempt(t *testing.T) {
 			denied = errors.New("denied by now")
 			return errDown
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(time.Minute)
 		o.expect("a", store.DeliverySkipped, 1, "denied by now")
@@ -183,7 +183,7 @@ func TestPolicyBeforeEveryAttempt(t *testing.T) {
 func TestNoSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryFailed, 0, "no sink for chat")
@@ -192,7 +192,7 @@ func TestNoSink(t *testing.T) {
 		if err := b.close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		o.say(sessionKey, "b")
+		o.queue(sessionKey, "b")
 		o.start()
 		synctest.Wait()
 		o.expect("b", store.DeliveryFailed, 0, "channel chat has no sink: set delivery.channels.chat")
@@ -208,7 +208,7 @@ func TestPermanentFailure(t *testing.T) {
 			}
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
+		o.queue(sessionKey, "a", "b")
 		o.start()
 		synctest.Wait()
 		if d := o.expect("a", store.DeliveryFailed, 1, "part 2 of 3: no such chat!"); len(d.Error) > 1100 {
@@ -226,7 +226,7 @@ func TestResend(t *testing.T) {
 		o := open(t)
 		o.o.MaxAge = func() time.Duration { return time.Hour }
 		s := o.sink("chat", refuse)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryFailed, 1, "no")
@@ -282,7 +282,7 @@ func TestResendAtOnce(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond) // lets the subscribers be notified
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		time.Sleep(time.Second)
 		o.expect("a", store.DeliveryDelivered, 1, "")
 		if got := len(s.tried()); got != 2 {
@@ -302,7 +302,7 @@ func TestWait(t *testing.T) {
 		if _, err := b.Wait(t.Context(), "none"); !errors.Is(err, abi.NotFound) {
 			t.Errorf("an unknown one: %v", err)
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
 		if _, err := b.Wait(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {

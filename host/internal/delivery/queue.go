@@ -34,12 +34,12 @@ type queue struct {
 
 // pending is a delivery in a queue.
 type pending struct {
-	id      string
-	created int64
-	tried   bool // attempted in this round
-	again   bool // scheduled again while in the queue
-	posted  bool // posted, but not yet recorded; used by the queue's goroutine only
-	stuck   int  // consecutive failures of the store; used by the queue's goroutine only
+	id            string
+	created       int64
+	attempted     bool // attempted in this round
+	rescheduled   bool // scheduled again while in the queue
+	posted        bool // posted, but not yet recorded; used by the queue's goroutine only
+	storeFailures int  // consecutive failures of the store; used by the queue's goroutine only
 }
 
 func (p *pending) compare(other *pending) int {
@@ -53,14 +53,14 @@ func (b *Outbox) queued(id string) bool {
 	defer b.mu.Unlock()
 	p := b.pending[id]
 	if p != nil {
-		p.again = true
+		p.rescheduled = true
 	}
 	return p != nil
 }
 
-// enter adds deliveries to their queues, before any of them is attempted. It creates
+// enqueue adds deliveries to their queues, before any of them is attempted. It creates
 // missing queues.
-func (b *Outbox) enter(all ...arrival) {
+func (b *Outbox) enqueue(all ...queueEntry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, a := range all {
@@ -68,17 +68,17 @@ func (b *Outbox) enter(all ...arrival) {
 		if q == nil {
 			q = &queue{destination: a.destination}
 			b.queues[a.destination] = q
-			b.running.Go(func() { b.work(q) })
+			b.running.Go(func() { b.process(q) })
 		}
-		a.delivery.tried = false
+		a.delivery.attempted = false
 		b.pending[a.delivery.id] = a.delivery
 		i, _ := slices.BinarySearchFunc(q.waiting, a.delivery, (*pending).compare)
 		q.waiting = slices.Insert(q.waiting, i, a.delivery)
 	}
 }
 
-// work processes a queue, round by round, until it is empty.
-func (b *Outbox) work(q *queue) {
+// process processes a queue, round by round, until it is empty.
+func (b *Outbox) process(q *queue) {
 	for !b.closeIfEmpty(q) {
 		if !b.pause(b.round(q)) {
 			return
@@ -92,25 +92,25 @@ const maxFailures = 4
 // round attempts each delivery of a queue once, and returns the pause before the next
 // round.
 func (b *Outbox) round(q *queue) time.Duration {
-	var rest time.Duration
+	var pause time.Duration
 	failures := 0
 	for p := b.next(q); p != nil; p = b.next(q) {
 		r := b.attempt(q.destination, p)
-		b.settle(q, p, r)
-		if r.stays {
+		b.applyResult(q, p, r)
+		if r.retry {
 			failures++
-			rest = max(rest, r.rest)
+			pause = max(pause, r.pause)
 		}
-		if r.all || failures == maxFailures {
+		if r.endRound || failures == maxFailures {
 			break
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range q.waiting {
-		p.tried = false
+		p.attempted = false
 	}
-	return rest
+	return pause
 }
 
 // next returns the oldest delivery that was not attempted in this round, or nil.
@@ -118,29 +118,29 @@ func (b *Outbox) next(q *queue) *pending {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range q.waiting {
-		if !p.tried {
-			p.tried, p.again = true, false
+		if !p.attempted {
+			p.attempted, p.rescheduled = true, false
 			return p
 		}
 	}
 	return nil
 }
 
-// settle applies the result of an attempt to the queue. A delivery that was scheduled
+// applyResult applies the result of an attempt to the queue. A delivery that was scheduled
 // again during the attempt stays in the queue, because the attempt may have missed the
 // change.
-func (b *Outbox) settle(q *queue, p *pending, r result) {
+func (b *Outbox) applyResult(q *queue, p *pending, r result) {
 	b.mu.Lock()
-	again := !r.stays && r.moves == nil && p.again
+	again := !r.retry && r.moveTo == nil && p.rescheduled
 	if again {
-		p.tried = false
-	} else if !r.stays {
+		p.attempted = false
+	} else if !r.retry {
 		q.waiting = slices.DeleteFunc(q.waiting, func(o *pending) bool { return o == p })
 		delete(b.pending, p.id)
 	}
 	b.mu.Unlock()
-	if r.moves != nil {
-		b.enter(arrival{*r.moves, p})
+	if r.moveTo != nil {
+		b.enqueue(queueEntry{*r.moveTo, p})
 	}
 }
 

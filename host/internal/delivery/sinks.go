@@ -41,12 +41,12 @@ type Sinks struct {
 
 	mu       sync.Mutex
 	channels map[string]config.Channel
-	made     map[string]sink.Sink // by channel
+	built    map[string]sink.Sink // by channel
 }
 
 // NewSinks returns the sinks of a configuration. It does not create any sink yet.
 func NewSinks(c *config.Config, o *SinkOptions) *Sinks {
-	s := &Sinks{made: map[string]sink.Sink{}}
+	s := &Sinks{built: map[string]sink.Sink{}}
 	if o != nil {
 		s.options = *o
 	}
@@ -59,9 +59,9 @@ func NewSinks(c *config.Config, o *SinkOptions) *Sinks {
 func (s *Sinks) Configure(c *config.Config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.made {
+	for name := range s.built {
 		if s.channels[name] != c.Delivery.Channels[name] {
-			delete(s.made, name)
+			delete(s.built, name)
 		}
 	}
 	s.channels = c.Delivery.Channels
@@ -72,7 +72,7 @@ func (s *Sinks) Sink(channel string) (sink.Sink, error) {
 	name := strings.ToLower(channel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sink, ok := s.made[name]; ok {
+	if sink, ok := s.built[name]; ok {
 		return sink, nil
 	}
 	c, ok := s.channels[name]
@@ -83,7 +83,7 @@ func (s *Sinks) Sink(channel string) (sink.Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("delivery.channels.%s: %w", name, err)
 	}
-	s.made[name] = sink
+	s.built[name] = sink
 	return sink, nil
 }
 

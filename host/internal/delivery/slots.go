@@ -10,11 +10,11 @@ type slots struct {
 	channel map[string]chan struct{}
 }
 
-// share limits the posts to one channel to 1/share of all concurrent posts.
-const share = 4
+// channelShare limits the posts to one channel to 1/channelShare of all concurrent posts.
+const channelShare = 4
 
 func newSlots(n int) *slots {
-	return &slots{all: make(chan struct{}, n), each: (n + share - 1) / share, channel: map[string]chan struct{}{}}
+	return &slots{all: make(chan struct{}, n), each: (n + channelShare - 1) / channelShare, channel: map[string]chan struct{}{}}
 }
 
 // acquire waits for a slot. It reports false when stop is closed first. A post that

@@ -44,7 +44,7 @@ type Sink struct {
 	client *post.Client
 	base   string
 	token  string
-	parts  part.Memory
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -77,7 +77,7 @@ type mentions struct {
 // Post posts the message, in parts if it is long. In Discord's API, a thread is a
 // channel.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
-	channel := post.Bare(m.To, "discord:", "channel:")
+	channel := post.TrimPrefixes(m.To, "discord:", "channel:")
 	if m.ThreadID != "" {
 		channel = m.ThreadID
 	}

@@ -74,7 +74,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestNoChannelID(t *testing.T) {
+func TestInvalidChannelID(t *testing.T) {
 	service := sinktest.Serve(t, accept)
 	for _, to := range []string{"", "user:7", "general", "1/../2", "-1"} {
 		err := open(t, service.URL).Post(t.Context(), &sink.Message{Target: abi.Target{To: to}, Text: "x"})

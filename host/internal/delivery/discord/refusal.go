@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// passing are the codes of temporary errors, regardless of their HTTP status.
-var passing = map[int]bool{
+// transient are the codes of temporary errors, regardless of their HTTP status.
+var transient = map[int]bool{
 	20016:  true, // slow mode
 	20028:  true, // write rate of the channel
 	20029:  true, // write rate of the server
@@ -35,7 +35,7 @@ func (s *Sink) refusal(a *post.Answer, r *response) error {
 		why += ": " + hint
 	}
 	err := s.client.Errorf("refused with %d, code %d: %s", a.Status, r.Code, why)
-	if a.Status == http.StatusTooManyRequests || passing[r.Code] {
+	if a.Status == http.StatusTooManyRequests || transient[r.Code] {
 		// The body is more exact than the header.
 		if after, ok := post.Seconds(r.RetryAfter); ok && after > 0 {
 			return &sink.Later{After: after, Err: err}

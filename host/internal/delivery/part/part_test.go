@@ -76,8 +76,8 @@ func TestSplitKeeps(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-func TestMemory(t *testing.T) {
-	var m part.Memory
+func TestProgress(t *testing.T) {
+	var m part.Progress
 	var posted []string
 	fail := map[string]bool{"b": true}
 	post := func(_ context.Context, i int, text string) error {
@@ -107,9 +107,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded leaves more messages partly posted than a Memory keeps.
-func TestMemoryIsBounded(t *testing.T) {
-	var m part.Memory
+// TestProgressIsBounded leaves more messages partly posted than a Progress keeps.
+func TestProgressIsBounded(t *testing.T) {
+	var m part.Progress
 	halfway := func(_ context.Context, i int, _ string) error {
 		if i == 1 {
 			return errBroken

@@ -13,17 +13,16 @@ import (
 func UTF16(r rune) int { return max(utf16.RuneLen(r), 1) }
 
 // Split splits a text into parts of at most limit, which must be at least the width of
-// one character. It splits at the last line break that fits, or else at the last space,
-// if the part is then longer than half of the limit, or else between two characters. It
-// drops the line break or space, and blank parts. The result depends only on the
-// arguments, so that a position identifies a part. There is at least one part, which
-// may be blank.
+// one character. It splits at the last line break in the second half of the limit, or
+// else at the last space there, or else between two characters. It drops the line break
+// or space, and blank parts. The result depends only on the arguments, so that a
+// position identifies a part. There is at least one part, which may be blank.
 func Split(text string, limit int, width func(rune) int) []string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	var parts []string
 	for rest := text; rest != ""; {
 		var part string
-		part, rest = cut(rest, limit, width)
+		part, rest = splitFirst(rest, limit, width)
 		if strings.TrimSpace(part) != "" {
 			parts = append(parts, part)
 		}
@@ -34,13 +33,13 @@ func Split(text string, limit int, width func(rune) int) []string {
 	return parts
 }
 
-// cut splits off the first part.
-func cut(text string, limit int, width func(rune) int) (part, rest string) {
+// splitFirst splits off the first part.
+func splitFirst(text string, limit int, width func(rune) int) (part, rest string) {
 	used, line, space := 0, -1, -1
 	for i, r := range text {
 		late := 2*used > limit
 		if used += width(r); used > limit {
-			return cutAt(text, i, line, space)
+			return splitAt(text, i, line, space)
 		}
 		switch {
 		case !late:
@@ -53,8 +52,8 @@ func cut(text string, limit int, width func(rune) int) (part, rest string) {
 	return text, ""
 }
 
-// cutAt splits at a line break or space, which is dropped, or else at end.
-func cutAt(text string, end, line, space int) (part, rest string) {
+// splitAt splits at a line break or space, which is dropped, or else at end.
+func splitAt(text string, end, line, space int) (part, rest string) {
 	r, size := utf8.DecodeRuneInString(text[end:])
 	switch {
 	case r == '\n' || unicode.IsSpace(r) && line < 0: // the part ends just before a break

@@ -32,9 +32,9 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Bare returns a recipient without the prefixes that gateways add to its id, such as
+// TrimPrefixes returns a recipient without the prefixes that gateways add to its id, such as
 // "telegram:".
-func Bare(to string, prefixes ...string) string {
+func TrimPrefixes(to string, prefixes ...string) string {
 	for again := true; again; {
 		again = false
 		for _, p := range prefixes {

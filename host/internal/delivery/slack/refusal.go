@@ -5,8 +5,8 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// passing are Slack's temporary errors. All others are permanent.
-var passing = map[string]bool{
+// transient are Slack's temporary errors. All others are permanent.
+var transient = map[string]bool{
 	"ratelimited":         true,
 	"rate_limited":        true,
 	"internal_error":      true,
@@ -36,7 +36,7 @@ func (s *Sink) refusal(a *post.Answer, name string) error {
 		err = s.client.Errorf("refused: %s: %s", name, hint)
 	}
 	switch {
-	case passing[name]:
+	case transient[name]:
 		return a.Later(err)
 	case a.OK():
 		return &sink.Permanent{Err: err}

@@ -38,7 +38,7 @@ type Sink struct {
 	client *post.Client
 	url    string
 	token  string
-	parts  part.Memory
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -65,7 +65,7 @@ type request struct {
 
 // Post posts the message, in parts if it is long.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
-	r := request{Channel: post.Bare(m.To, "slack:", "channel:", "user:"), ThreadTS: m.ThreadID}
+	r := request{Channel: post.TrimPrefixes(m.To, "slack:", "channel:", "user:"), ThreadTS: m.ThreadID}
 	return s.parts.Post(ctx, m.IdempotencyKey, part.Split(m.Text, maxText, width), func(ctx context.Context, position int, text string) error {
 		r.Text, r.ClientMsgID = escaper.Replace(text), messageID(m.IdempotencyKey, position)
 		return s.send(ctx, &r)

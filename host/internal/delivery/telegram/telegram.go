@@ -38,7 +38,7 @@ type Options struct {
 type Sink struct {
 	client *post.Client
 	url    string // contains the token
-	parts  part.Memory
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -103,7 +103,7 @@ const generalTopic = 1
 
 // chat returns the id of a chat in the type that Telegram requires.
 func chat(to string) any {
-	to = post.Bare(to, "telegram:", "tg:")
+	to = post.TrimPrefixes(to, "telegram:", "tg:")
 	if id, err := strconv.ParseInt(to, 10, 64); err == nil {
 		return id
 	}

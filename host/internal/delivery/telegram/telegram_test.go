@@ -91,7 +91,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestThreadThatIsNoTopic(t *testing.T) {
+func TestInvalidThreadID(t *testing.T) {
 	service := sinktest.Serve(t, accept)
 	err := open(t, service.URL).Post(t.Context(), &sink.Message{Target: abi.Target{To: "7", ThreadID: "17.2"}, Text: "x"})
 	if sinktest.Kind(err) != "permanent" || len(service.Bodies()) != 0 {

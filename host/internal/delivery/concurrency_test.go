@@ -25,7 +25,7 @@ func TestHangingChannel(t *testing.T) {
 			for _, channel := range []string{"slow", "quick"} {
 				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
 				o.session(key, channel, fmt.Sprint(i))
-				o.say(key, key)
+				o.queue(key, key)
 			}
 		}
 		o.start()
@@ -33,8 +33,8 @@ func TestHangingChannel(t *testing.T) {
 		if n := len(quick.posted); n != 20 {
 			t.Errorf("%d messages reached the quick channel", n)
 		}
-		if slow.now != 4 || slow.top != 4 {
-			t.Errorf("at most %d concurrent posts to the slow channel, %d now; want 4", slow.top, slow.now)
+		if slow.now != 4 || slow.peak != 4 {
+			t.Errorf("at most %d concurrent posts to the slow channel, %d now; want 4", slow.peak, slow.now)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestConcurrency(t *testing.T) {
 			for i := range 5 {
 				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
 				o.session(key, channel, fmt.Sprint(i))
-				o.say(key, key)
+				o.queue(key, key)
 			}
 		}
 		o.start()
@@ -59,8 +59,8 @@ func TestConcurrency(t *testing.T) {
 		total := 0
 		for _, s := range sinks {
 			total += s.now
-			if s.top > 4 {
-				t.Errorf("%d concurrent posts to one channel, want at most 4", s.top)
+			if s.peak > 4 {
+				t.Errorf("%d concurrent posts to one channel, want at most 4", s.peak)
 			}
 		}
 		if total != 16 {
@@ -89,10 +89,10 @@ func TestOneAtATime(t *testing.T) {
 			})
 		}
 		o.start()
-		o.say(sessionKey, "d")
+		o.queue(sessionKey, "d")
 		time.Sleep(time.Minute)
-		if s.texts() != "a b c d" || s.top != 1 {
-			t.Errorf("posted %q, at most %d concurrently", s.texts(), s.top)
+		if s.texts() != "a b c d" || s.peak != 1 {
+			t.Errorf("posted %q, at most %d concurrently", s.texts(), s.peak)
 		}
 	})
 }

@@ -24,17 +24,17 @@ import (
 
 const sessionKey = "agent:main:main"
 
-// office is a store with sessions and deliveries, and the sinks for them.
-type office struct {
+// fixture is a store with sessions and deliveries, and the sinks for them.
+type fixture struct {
 	t     *testing.T
-	store *fragile
+	store *failingStore
 	sinks map[string]*recorder
 	from  time.Time
 	o     delivery.Options // of the next outbox
 }
 
-// open returns an office with a session whose target is recipient 7 of the channel chat.
-func open(t *testing.T) *office {
+// open returns a fixture with a session whose target is recipient 7 of the channel chat.
+func open(t *testing.T) *fixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func open(t *testing.T) *office {
 			t.Error(err)
 		}
 	})
-	o := &office{t: t, store: &fragile{Durable: db}, sinks: map[string]*recorder{}, from: time.Now()}
+	o := &fixture{t: t, store: &failingStore{Durable: db}, sinks: map[string]*recorder{}, from: time.Now()}
 	o.o = delivery.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		Sink: func(channel string) (sink.Sink, error) {
@@ -59,7 +59,7 @@ func open(t *testing.T) *office {
 	return o
 }
 
-func (o *office) update(fn func(store.Tx) error) {
+func (o *fixture) update(fn func(store.Tx) error) {
 	o.t.Helper()
 	if err := o.store.Durable.Update(context.Background(), fn); err != nil {
 		o.t.Fatal(err)
@@ -67,15 +67,15 @@ func (o *office) update(fn func(store.Tx) error) {
 }
 
 // session puts a session with a target.
-func (o *office) session(key, channel, to string) {
+func (o *fixture) session(key, channel, to string) {
 	o.t.Helper()
 	o.update(func(tx store.Tx) error {
 		return tx.PutSession(&abi.Session{Key: key, AgentID: "main", Kind: sessionkey.Kind(key), SessionID: "s-" + key, LastChannel: channel, LastTo: to})
 	})
 }
 
-// say queues a delivery whose text is its id.
-func (o *office) say(key string, ids ...string) {
+// queue queues a delivery whose text is its id.
+func (o *fixture) queue(key string, ids ...string) {
 	o.t.Helper()
 	for _, id := range ids {
 		o.update(func(tx store.Tx) error {
@@ -87,14 +87,14 @@ func (o *office) say(key string, ids ...string) {
 }
 
 // sink adds a sink for a channel. Its posts return the result of fn.
-func (o *office) sink(channel string, fn func(ctx context.Context, m *sink.Message) error) *recorder {
+func (o *fixture) sink(channel string, fn func(ctx context.Context, m *sink.Message) error) *recorder {
 	s := &recorder{from: o.from, answer: fn}
 	o.sinks[channel] = s
 	return s
 }
 
 // start starts an outbox with a new worker.
-func (o *office) start() *outbox {
+func (o *fixture) start() *outbox {
 	o.t.Helper()
 	w, err := work.NewWorker(&work.WorkerOptions{Store: o.store, Logger: o.o.Logger})
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *outbox) close(ctx context.Context) error {
 	return b.err
 }
 
-func (o *office) row(id string) *store.Delivery {
+func (o *fixture) row(id string) *store.Delivery {
 	o.t.Helper()
 	v, err := o.store.View(context.Background())
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *office) row(id string) *store.Delivery {
 	return d
 }
 
-func (o *office) flow(id string) (f *store.Flow) {
+func (o *fixture) flow(id string) (f *store.Flow) {
 	o.t.Helper()
 	o.update(func(tx store.Tx) (err error) {
 		f, err = tx.Flow(id)
@@ -154,7 +154,7 @@ func (o *office) flow(id string) (f *store.Flow) {
 
 // expect checks the status, the attempts and a part of the error of a delivery, and that
 // it is scheduled exactly while it is pending.
-func (o *office) expect(id, status string, attempts int, text string) *store.Delivery {
+func (o *fixture) expect(id, status string, attempts int, text string) *store.Delivery {
 	o.t.Helper()
 	d := o.row(id)
 	if d.Status != status || d.Attempts != attempts || !strings.Contains(d.Error, text) || (text == "") != (d.Error == "") {
@@ -169,7 +169,7 @@ func (o *office) expect(id, status string, attempts int, text string) *store.Del
 	return d
 }
 
-func (o *office) scheduled(id string) bool {
+func (o *fixture) scheduled(id string) bool {
 	o.t.Helper()
 	v, err := o.store.View(context.Background())
 	if err != nil {
@@ -187,11 +187,11 @@ func (o *office) scheduled(id string) bool {
 type recorder struct {
 	from time.Time
 
-	mu       sync.Mutex
-	answer   func(ctx context.Context, m *sink.Message) error // nil: posts succeed
-	attempts []string                                         // text@time
-	posted   []sink.Message                                   // without failures
-	now, top int                                              // concurrent posts: current and maximum
+	mu        sync.Mutex
+	answer    func(ctx context.Context, m *sink.Message) error // nil: posts succeed
+	attempts  []string                                         // text@time
+	posted    []sink.Message                                   // without failures
+	now, peak int                                              // concurrent posts: current and maximum
 }
 
 var _ sink.Sink = (*recorder)(nil)
@@ -200,7 +200,7 @@ func (s *recorder) Post(ctx context.Context, m *sink.Message) error {
 	s.mu.Lock()
 	s.attempts = append(s.attempts, fmt.Sprintf("%s@%s", m.Text, time.Since(s.from).Round(time.Millisecond)))
 	s.now++
-	s.top = max(s.top, s.now)
+	s.peak = max(s.peak, s.now)
 	answer := s.answer
 	s.mu.Unlock()
 	defer func() {
@@ -253,8 +253,8 @@ func (s *recorder) tried() []string {
 
 var errDown = errors.New("connection refused")
 
-// fragile is a store whose updates can be made to fail.
-type fragile struct {
+// failingStore is a store whose updates can be made to fail.
+type failingStore struct {
 	store.Durable
 	fails atomic.Bool
 	after func() // called after each update of the outbox; may be nil
@@ -262,7 +262,7 @@ type fragile struct {
 
 var errDisk = errors.New("the disk is full")
 
-func (s *fragile) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *failingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if s.fails.Load() {
 		return errDisk
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// arrival is a delivery that is to be added to the queue of a destination.
-type arrival struct {
+// queueEntry is a delivery that is to be added to the queue of a destination.
+type queueEntry struct {
 	destination destination
 	delivery    *pending
 }
@@ -17,8 +17,8 @@ type arrival struct {
 // deliveries. So deliveries that become due at the same time are in order before the
 // first of them is attempted.
 func (b *Outbox) handle(ctx context.Context, id string) error {
-	b.arriving.Lock()
-	defer b.arriving.Unlock()
+	b.enqueueing.Lock()
+	defer b.enqueueing.Unlock()
 	if b.queued(id) {
 		return nil
 	}
@@ -26,18 +26,18 @@ func (b *Outbox) handle(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	all, err := b.arrivals(ctx, v, id)
+	all, err := b.entries(ctx, v, id)
 	if err = errors.Join(err, v.Close()); err != nil {
 		return err
 	}
-	b.enter(all...)
+	b.enqueue(all...)
 	return nil
 }
 
-// arrivals returns the delivery with this id, and all other due deliveries that are not
+// entries returns the delivery with this id, and all other due deliveries that are not
 // in a queue.
-func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arrival, error) {
-	first, err := b.arrival(ctx, v, id)
+func (b *Outbox) entries(ctx context.Context, v store.View, id string) ([]queueEntry, error) {
+	first, err := b.entryOf(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arriv
 	if err != nil {
 		return nil, err
 	}
-	all := []arrival{first}
-	for _, d := range b.absent(due) {
+	all := []queueEntry{first}
+	for _, d := range b.unqueued(due) {
 		if d.ID == id {
 			continue
 		}
-		a, err := b.arrival(ctx, v, d.ID)
+		a, err := b.entryOf(ctx, v, d.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +59,8 @@ func (b *Outbox) arrivals(ctx context.Context, v store.View, id string) ([]arriv
 	return all, nil
 }
 
-// absent returns the work that is due now and not in a queue.
-func (b *Outbox) absent(due []store.Due) []store.Due {
+// unqueued returns the work that is due now and not in a queue.
+func (b *Outbox) unqueued(due []store.Due) []store.Due {
 	now := b.o.Now().UnixMilli()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,10 +73,10 @@ func (b *Outbox) absent(due []store.Due) []store.Due {
 	return all
 }
 
-func (b *Outbox) arrival(ctx context.Context, v store.View, id string) (arrival, error) {
+func (b *Outbox) entryOf(ctx context.Context, v store.View, id string) (queueEntry, error) {
 	d, err := v.Delivery(ctx, id)
 	if err != nil {
-		return arrival{}, err
+		return queueEntry{}, err
 	}
 	if d == nil {
 		d = &store.Delivery{ID: id} // its attempt will find nothing to do
@@ -85,9 +85,9 @@ func (b *Outbox) arrival(ctx context.Context, v store.View, id string) (arrival,
 	if t.IsZero() {
 		s, err := v.Get(ctx, d.SessionKey)
 		if err != nil {
-			return arrival{}, err
+			return queueEntry{}, err
 		}
 		t = resolve(s)
 	}
-	return arrival{destinationOf(t), &pending{id: id, created: d.CreatedAt}}, nil
+	return queueEntry{destinationOf(t), &pending{id: id, created: d.CreatedAt}}, nil
 }
