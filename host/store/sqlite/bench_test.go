@@ -16,7 +16,7 @@ import (
 func BenchmarkSize(b *testing.B) {
 	small := generated(b, storegen.Options{Sessions: 100, LongMessages: 800, Now: now})
 	big := generated(b, storegen.Options{Sessions: 10_000, LongMessages: 200_000, Now: now})
-	for _, q := range questions {
+	for _, q := range queries {
 		b.Run(q.name, func(b *testing.B) {
 			var took [2][]time.Duration
 			for range b.N {
@@ -38,7 +38,7 @@ func BenchmarkTranscript(b *testing.B) {
 			var took [2][]time.Duration
 			for range b.N {
 				for i, key := range []string{storegen.MainKey, storegen.LargeKey} {
-					q := telling("", 0, abi.HistoryRequest{SessionKey: key, Limit: 50, ExcludeRoles: exclude})
+					q := historyQuery("", 0, abi.HistoryRequest{SessionKey: key, Limit: 50, ExcludeRoles: exclude})
 					took[i] = append(took[i], timeOf(b, db, q))
 				}
 			}
@@ -47,7 +47,7 @@ func BenchmarkTranscript(b *testing.B) {
 	}
 }
 
-func timeOf(b *testing.B, db *DB, q question) time.Duration {
+func timeOf(b *testing.B, db *DB, q query) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background()) // a cancelable context, as in requests
 	defer cancel()
@@ -56,7 +56,7 @@ func timeOf(b *testing.B, db *DB, q question) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := q.ask(ctx, v); err != nil {
+	if _, err := q.run(ctx, v); err != nil {
 		b.Fatal(err)
 	}
 	if err := v.Close(); err != nil {

@@ -20,13 +20,13 @@ func BenchmarkUpdate(b *testing.B) {
 	const atOnce, round = 64, 256
 	var dbs [2]*DB
 	var took [2]time.Duration
-	for i, most := range []int{1, mostTogether} {
+	for i, most := range []int{1, maxGroup} {
 		db, err := Open(context.Background(), filepath.Join(b.TempDir(), "parley.db"), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = db.Close() })
-		db.writer.most = most
+		db.writer.maxGroup = most
 		dbs[i] = db
 		sends(b, db, "first", atOnce, atOnce) // compiles the statements
 	}

@@ -50,9 +50,9 @@ func (c *conn) Query(ctx context.Context, s relational.Statement, args ...any) (
 	return rows, nil
 }
 
-// Bounded checks ctx only before the execution: an interruptible query takes two more
+// QueryBounded checks ctx only before the execution: an interruptible query takes two more
 // goroutines, and a small query then takes 50 % longer.
-func (c *conn) Bounded(ctx context.Context, s relational.Statement, args ...any) (relational.Rows, error) {
+func (c *conn) QueryBounded(ctx context.Context, s relational.Statement, args ...any) (relational.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *conn) Bounded(ctx context.Context, s relational.Statement, args ...any)
 }
 
 // Row executes a statement that returns at most one row. It scans the row and reports
-// whether there was one. It uses ctx like Bounded.
+// whether there was one. It uses ctx like QueryBounded.
 func (c *conn) Row(ctx context.Context, s relational.Statement, args []any, into ...any) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -76,7 +76,7 @@ func (c *conn) Row(ctx context.Context, s relational.Statement, args []any, into
 	return err == nil, err
 }
 
-// Exec executes a statement that returns no rows. It uses ctx like Bounded.
+// Exec executes a statement that returns no rows. It uses ctx like QueryBounded.
 func (c *conn) Exec(ctx context.Context, s relational.Statement, args ...any) error {
 	_, err := c.exec(ctx, s, args)
 	return err
@@ -86,8 +86,8 @@ func (c *conn) Exec(ctx context.Context, s relational.Statement, args ...any) er
 // that violates a constraint changes nothing, and the transaction remains usable.
 func (c *conn) Put(ctx context.Context, s relational.Statement, args ...any) (bool, error) {
 	result, err := c.exec(ctx, s, args)
-	if taken(err) {
-		return false, fmt.Errorf("%w: %w", relational.ErrTaken, err)
+	if isDuplicateKey(err) {
+		return false, fmt.Errorf("%w: %w", relational.ErrDuplicateKey, err)
 	}
 	if err != nil {
 		return false, err

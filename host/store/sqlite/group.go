@@ -94,7 +94,7 @@ func (u *update) run(t *relational.Tx) {
 // lead runs a group of updates. It holds the turn, and releases it at the end.
 func (w *writer) lead(first *update) {
 	group := []*update{first}
-	for len(group) < w.most {
+	for len(group) < w.maxGroup {
 		select {
 		case u := <-w.joining:
 			group = append(group, u)
@@ -105,44 +105,44 @@ func (w *writer) lead(first *update) {
 	}
 	// If SQLite has ended the shared transaction, the updates that did not cause this
 	// run again in separate transactions, so that none can roll back another.
-	for _, u := range w.together(group) {
-		w.together([]*update{u})
+	for _, u := range w.runGroup(group) {
+		w.runGroup([]*update{u})
 	}
 	if w.full {
-		w.makeRoom()
+		w.checkpointLog()
 	}
 	<-w.turn
 	w.db.subscribers.Notify()
 }
 
-// makeRoom checkpoints the write-ahead log after the disk was full, so that the pages
+// checkpointLog checkpoints the write-ahead log after the disk was full, so that the pages
 // of the log can be reused. The log has many pages, and most of them replace pages
 // that the database already has.
-func (w *writer) makeRoom() {
+func (w *writer) checkpointLog() {
 	w.full = false
 	_ = w.Exec(context.Background(), checkpoint) // a failure loses no data
 }
 
-// together runs updates in one transaction and answers them. If one of them ends the
-// transaction, together returns the updates that it has not answered.
-func (w *writer) together(group []*update) (again []*update) {
+// runGroup runs updates in one transaction and answers them. If one of them ends the
+// transaction, runGroup returns the updates that it has not answered.
+func (w *writer) runGroup(group []*update) (again []*update) {
 	if err := w.Exec(context.Background(), beginWrite); err != nil {
 		w.answer(group, w.db.shared.Wrap("update", err))
 		return nil
 	}
-	var kept []*update
+	var succeeded []*update
 	var scheduled []store.Due
 	for i, u := range group {
-		t, goes := w.within(u)
-		if !goes {
+		t, usable := w.runInSavepoint(u)
+		if !usable {
 			w.rollback()
-			return append(kept, group[i+1:]...)
+			return append(succeeded, group[i+1:]...)
 		}
 		if t != nil {
-			kept, scheduled = append(kept, u), append(scheduled, t.Scheduled()...)
+			succeeded, scheduled = append(succeeded, u), append(scheduled, t.Scheduled()...)
 		}
 	}
-	if len(kept) == 0 {
+	if len(succeeded) == 0 {
 		w.rollback()
 		return nil
 	}
@@ -152,7 +152,7 @@ func (w *writer) together(group []*update) (again []*update) {
 	} else {
 		w.db.subscribers.Add(scheduled)
 	}
-	w.answer(kept, w.db.shared.Wrap("commit", err))
+	w.answer(succeeded, w.db.shared.Wrap("commit", err))
 	return nil
 }
 
@@ -163,10 +163,10 @@ func (w *writer) answer(group []*update, err error) {
 	}
 }
 
-// within runs an update in a savepoint. It returns the Tx to commit, or nil if the
-// update failed and has been answered. goes reports whether the transaction is still
+// runInSavepoint runs an update in a savepoint. It returns the Tx to commit, or nil if the
+// update failed and has been answered. usable reports whether the transaction is still
 // usable.
-func (w *writer) within(u *update) (_ *relational.Tx, goes bool) {
+func (w *writer) runInSavepoint(u *update) (_ *relational.Tx, usable bool) {
 	ctx := context.Background()
 	if err := w.Exec(ctx, savepoint); err != nil {
 		w.answer([]*update{u}, w.db.shared.Wrap("update", err))

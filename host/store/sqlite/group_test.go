@@ -15,9 +15,9 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// together runs updates at the same time: all of them wait before the first begins. It
+// updateTogether runs updates at the same time: all of them wait before the first begins. It
 // returns their errors and the work that each commit scheduled.
-func together(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
+func updateTogether(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
 	t.Helper()
 	db.Subscribe(func(d []store.Due) { commits = append(commits, d) })
 	errs = make([]error, len(fns))
@@ -88,7 +88,7 @@ func TestGroup(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	inBubble(t, func(t *testing.T, db *DB) {
-		errs, commits := together(t.Context(), t, db,
+		errs, commits := updateTogether(t.Context(), t, db,
 			schedules("a"),
 			func(tx store.Tx) error { return errors.Join(tx.Schedule(store.KindRun, "b", 0), refused) },
 			schedules("c"),
@@ -115,10 +115,10 @@ func TestGroupBound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		var fns []func(store.Tx) error
-		for i := range 2*mostTogether + 10 {
+		for i := range 2*maxGroup + 10 {
 			fns = append(fns, schedules(fmt.Sprint(i)))
 		}
-		errs, commits := together(t.Context(), t, db, fns...)
+		errs, commits := updateTogether(t.Context(), t, db, fns...)
 		if err := errors.Join(errs...); err != nil {
 			t.Error(err)
 		}
@@ -126,7 +126,7 @@ func TestGroupBound(t *testing.T) {
 		for _, c := range commits {
 			sizes = append(sizes, len(c))
 		}
-		if want := []int{mostTogether, mostTogether, 10}; !slices.Equal(sizes, want) {
+		if want := []int{maxGroup, maxGroup, 10}; !slices.Equal(sizes, want) {
 			t.Errorf("commits of %v updates; want %v", sizes, want)
 		}
 	})
@@ -139,7 +139,7 @@ func TestGroupFull(t *testing.T) {
 	inBubble(t, func(t *testing.T, db *DB) {
 		limitPages(t, db, 20)
 		runs := 0
-		errs, _ := together(t.Context(), t, db,
+		errs, _ := updateTogether(t.Context(), t, db,
 			func(tx store.Tx) error { runs++; return schedules("a")(tx) },
 			func(tx store.Tx) error {
 				if err := schedules("b")(tx); err != nil {
@@ -194,7 +194,7 @@ func TestGroupCommitFails(t *testing.T) {
 		if err := db.writer.Exec(context.Background(), table); err != nil {
 			t.Fatal(err)
 		}
-		errs, commits := together(t.Context(), t, db, schedules("a"), func(store.Tx) error {
+		errs, commits := updateTogether(t.Context(), t, db, schedules("a"), func(store.Tx) error {
 			return db.writer.Exec(context.Background(), relational.Fixed("INSERT INTO late (a) VALUES (1)"))
 		}, schedules("c"))
 		for i, err := range errs {
@@ -217,12 +217,12 @@ func TestGroupCanceled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		ctx, cancel := context.WithCancel(context.Background())
-		begun, goOn, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+		begun, proceed, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 		db.writer.turn <- struct{}{}
 		go func() {
 			first <- db.Update(context.Background(), func(tx store.Tx) error {
 				close(begun)
-				<-goOn
+				<-proceed
 				return schedules("a")(tx)
 			})
 		}()
@@ -235,7 +235,7 @@ func TestGroupCanceled(t *testing.T) {
 		if err := <-second; !errors.Is(err, context.Canceled) {
 			t.Errorf("the second update: %v; want canceled", err)
 		}
-		close(goOn)
+		close(proceed)
 		if err := <-first; err != nil {
 			t.Errorf("the first update: %v", err)
 		}
@@ -258,7 +258,7 @@ func TestGroupCanceledTooLate(t *testing.T) {
 		for i := range n {
 			fns = append(fns, func(tx store.Tx) error { runs++; return schedules(fmt.Sprint(i))(tx) })
 		}
-		errs, _ := together(ctx, t, db, append(fns,
+		errs, _ := updateTogether(ctx, t, db, append(fns,
 			func(tx store.Tx) error {
 				cancel()
 				return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})

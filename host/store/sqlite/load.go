@@ -31,7 +31,7 @@ func (db *DB) Mark(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	value, err := relational.Mark(ctx, c, name)
+	value, err := relational.Bookmark(ctx, c, name)
 	db.readers.put(c, err == nil)
 	return value, db.shared.Wrap("read mark "+name, err)
 }

@@ -121,7 +121,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := open(t, damaged).Close(); err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, damaged)
+	corrupt(t, damaged)
 	for path, content := range map[string]string{text: strings.Repeat("This is not a database. ", 1000), short: "x", brief: "SQLite\n"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -274,8 +274,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// spoil overwrites the pages of a closed database after the first two.
-func spoil(t *testing.T, path string) {
+// corrupt overwrites the pages of a closed database after the first two.
+func corrupt(t *testing.T, path string) {
 	t.Helper()
 	doc, err := os.ReadFile(path)
 	if err != nil {

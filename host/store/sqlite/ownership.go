@@ -34,15 +34,15 @@ func (o ownership) Acquire(ctx context.Context) (store.Owned, error) {
 			}
 			return nil, fmt.Errorf("%s: cannot lock the file (%w): put the database on a file system with locks", o.file(), err)
 		}
-		if same(f, o.file()) {
+		if sameFile(f, o.file()) {
 			return &owned{file: f}, nil
 		}
 		f.Close() // the file was removed or replaced after it had been opened
 	}
 }
 
-// same reports whether path still names the open file.
-func same(f *os.File, path string) bool {
+// sameFile reports whether path still names the open file.
+func sameFile(f *os.File, path string) bool {
 	a, err := f.Stat()
 	if err != nil {
 		return false

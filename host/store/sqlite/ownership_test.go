@@ -15,19 +15,19 @@ func TestReplacedLockFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !same(f, path) {
+	if !sameFile(f, path) {
 		t.Error("the path does not name the open file")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if same(f, path) {
+	if sameFile(f, path) {
 		t.Error("the path names the open file after it was removed")
 	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if same(f, path) {
+	if sameFile(f, path) {
 		t.Error("the path names the open file after it was replaced")
 	}
 }

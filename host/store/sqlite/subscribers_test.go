@@ -15,11 +15,11 @@ import (
 func TestSubscriberInTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
-		goOn := make(chan struct{})
+		proceed := make(chan struct{})
 		var begun, ended []string
 		db.Subscribe(func(d []store.Due) {
 			begun = append(begun, idsOf(d))
-			<-goOn
+			<-proceed
 			ended = append(ended, idsOf(d))
 		})
 		for _, id := range []string{"a", "b", "c"} {
@@ -43,7 +43,7 @@ func TestSubscriberInTurn(t *testing.T) {
 			if closed {
 				t.Errorf("closed when only the calls %q had ended", ended)
 			}
-			goOn <- struct{}{}
+			proceed <- struct{}{}
 		}
 		synctest.Wait()
 		if want := []string{"a", "b", "c"}; !closed || !slices.Equal(begun, want) || !slices.Equal(ended, want) {
@@ -58,12 +58,12 @@ func TestSubscriberCanceled(t *testing.T) {
 	inBubble(t, func(t *testing.T, db *DB) {
 		cancel := func() {}
 		db.Subscribe(func([]store.Due) { cancel() })
-		told := 0
-		cancel = db.Subscribe(func([]store.Due) { told++ })
+		notified := 0
+		cancel = db.Subscribe(func([]store.Due) { notified++ })
 		err := errors.Join(db.Update(context.Background(), schedules("a")), db.Update(context.Background(), schedules("b")))
 		synctest.Wait()
-		if err != nil || told != 0 {
-			t.Errorf("%d notifications after the subscription was canceled, %v", told, err)
+		if err != nil || notified != 0 {
+			t.Errorf("%d notifications after the subscription was canceled, %v", notified, err)
 		}
 	})
 }

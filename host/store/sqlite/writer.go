@@ -9,21 +9,21 @@ type writer struct {
 	db    *DB
 	turn  chan struct{} // holds a token while a transaction runs
 
-	joining chan *update // from waiting updates to the leader, which holds the turn
-	most    int          // maximum number of updates in one commit
-	full    bool         // an update failed because the disk is full
+	joining  chan *update // from waiting updates to the leader, which holds the turn
+	maxGroup int          // maximum number of updates in one commit
+	full     bool         // an update failed because the disk is full
 }
 
-// mostTogether is the maximum number of updates in one commit. It bounds the time for
+// maxGroup is the maximum number of updates in one commit. It bounds the time for
 // which later updates wait.
-const mostTogether = 256
+const maxGroup = 256
 
 func newWriter(ctx context.Context, db *DB) (*writer, error) {
 	c, err := newConn(ctx, db.writing)
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: c, db: db, turn: make(chan struct{}, 1), joining: make(chan *update), most: mostTogether}, nil
+	return &writer{conn: c, db: db, turn: make(chan struct{}, 1), joining: make(chan *update), maxGroup: maxGroup}, nil
 }
 
 // transaction runs fn between BEGIN IMMEDIATE and COMMIT. It rolls back if fn returns

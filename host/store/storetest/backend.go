@@ -43,11 +43,11 @@ type backendCase struct {
 
 var ownershipCases = []backendCase{
 	{"ownership: one owner", testOneOwner},
-	{"ownership: one of many", testOneOfMany},
+	{"ownership: concurrent acquires", testAcquireConcurrently},
 	{"ownership: canceled contexts", testAcquireCanceled},
 	{"ownership: an owner opens its store", testOwnerOpens},
 	{"ownership: notices", testNotices},
-	{"ownership: files next to the store", testBeside},
+	{"ownership: files next to the store", testFilesBeside},
 	{"ownership: a process that exits", testOwnerEnds},
 	{"ownership: a process that is killed", testOwnerKilled},
 }
@@ -158,7 +158,7 @@ func testOneOwner(t *testing.T, backends Backends, location string) {
 	wantOwned(t, first)
 }
 
-func testOneOfMany(t *testing.T, backends Backends, location string) {
+func testAcquireConcurrently(t *testing.T, backends Backends, location string) {
 	o := backends.at(t, location).Ownership()
 	const n = 16
 	var all [n]store.Owned
@@ -244,7 +244,7 @@ func testNotices(t *testing.T, backends Backends, location string) {
 	wantNotice(t, second, "")
 }
 
-func testBeside(t *testing.T, backends Backends, location string) {
+func testFilesBeside(t *testing.T, backends Backends, location string) {
 	b := backends.at(t, location)
 	one := b.Ownership().Beside(".sock")
 	if one == "" {

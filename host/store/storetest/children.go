@@ -21,16 +21,16 @@ func testActiveChildren(t *testing.T, s store.Durable) {
 	}
 	check := func(parent string, want int, busy string) {
 		t.Helper()
-		if got := ask(t, s, func(ctx context.Context, v store.View) (int, error) { return v.ActiveChildren(ctx, parent) }); got != want {
+		if got := inView(t, s, func(ctx context.Context, v store.View) (int, error) { return v.ActiveChildren(ctx, parent) }); got != want {
 			t.Errorf("%s has %d active children; want %d", parent, got, want)
 		}
-		if got := tell(t, s, func(tx store.Tx) (int, error) { return tx.ActiveChildren(parent) }); got != want {
+		if got := inUpdate(t, s, func(tx store.Tx) (int, error) { return tx.ActiveChildren(parent) }); got != want {
 			t.Errorf("%s has %d active children in a transaction; want %d", parent, got, want)
 		}
 		for _, session := range strings.Fields("c1 c2 c3 c4") {
 			want := strings.Contains(busy, session)
-			got := ask(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Busy(ctx, session) })
-			same := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Busy(session) })
+			got := inView(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Busy(ctx, session) })
+			same := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Busy(session) })
 			if got != want || same != want {
 				t.Errorf("%s is busy: %v, %v in a transaction; want %v", session, got, same, want)
 			}
@@ -61,7 +61,7 @@ func testDeleteSession(t *testing.T, s store.Durable) {
 		return errors.Join(put(tx, gone, "first"), put(tx, stays, "other"), put(tx, gone, "second"))
 	})
 	view := func() string {
-		return ask(t, s, func(ctx context.Context, v store.View) (string, error) {
+		return inView(t, s, func(ctx context.Context, v store.View) (string, error) {
 			var b strings.Builder
 			var errs error
 			for _, key := range []string{gone, stays} {

@@ -20,7 +20,7 @@ type workers struct {
 
 func (w workers) lease(worker string, until int64, want bool) {
 	w.Helper()
-	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Lease(worker, until) }); got != want {
+	if got := inUpdate(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Lease(worker, until) }); got != want {
 		w.Errorf("a lease for %s until %d: %v; want %v", worker, until, got, want)
 	}
 }
@@ -29,7 +29,7 @@ func (w workers) lease(worker string, until int64, want bool) {
 // granted.
 func (w workers) claim(worker string, now int64, want bool) int64 {
 	w.Helper()
-	token := tell(w, w.Durable, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "x", worker, now) })
+	token := inUpdate(w, w.Durable, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "x", worker, now) })
 	if (token > 0) != want {
 		w.Errorf("at %d, %s claims with token %d; want a token: %v", now, worker, token, want)
 	}
@@ -38,7 +38,7 @@ func (w workers) claim(worker string, now int64, want bool) int64 {
 
 func (w workers) holds(worker string, token int64, want bool) {
 	w.Helper()
-	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "x", worker, token) }); got != want {
+	if got := inUpdate(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "x", worker, token) }); got != want {
 		w.Errorf("%s holds %d: %v; want %v", worker, token, got, want)
 	}
 }
@@ -55,7 +55,7 @@ func (w workers) schedule(at int64) {
 
 func dueOf(t *testing.T, s store.Durable, kind string) []store.Due {
 	t.Helper()
-	return ask(t, s, func(ctx context.Context, v store.View) ([]store.Due, error) { return v.Due(ctx, kind) })
+	return inView(t, s, func(ctx context.Context, v store.View) ([]store.Due, error) { return v.Due(ctx, kind) })
 }
 
 func testDue(t *testing.T, s store.Durable) {
@@ -73,7 +73,7 @@ func testDue(t *testing.T, s store.Durable) {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 		for before := range int64(11) {
-			got := ask(t, s, func(ctx context.Context, v store.View) (int, error) { return v.CountDue(ctx, kind, before) })
+			got := inView(t, s, func(ctx context.Context, v store.View) (int, error) { return v.CountDue(ctx, kind, before) })
 			due := 0
 			for _, d := range want {
 				if d.At < before {
@@ -130,7 +130,7 @@ func testClaims(t *testing.T, s store.Durable) {
 	// Other pieces of work have other claims.
 	putWork(t, s, store.Due{Kind: store.KindFlow, ID: "x"}, store.Due{Kind: store.KindRun, ID: "y"})
 	for _, d := range []store.Due{{Kind: store.KindFlow, ID: "x"}, {Kind: store.KindRun, ID: "y"}} {
-		if token := tell(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(d.Kind, d.ID, "b", 0) }); token == 0 {
+		if token := inUpdate(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(d.Kind, d.ID, "b", 0) }); token == 0 {
 			t.Errorf("%v cannot be claimed", d)
 		}
 	}
@@ -189,11 +189,11 @@ func testLateLease(t *testing.T, s store.Durable) {
 
 	// The claim of one piece ends its expired holder, and all claims of that worker.
 	putWork(t, s, store.Due{Kind: store.KindRun, ID: "y"})
-	other := tell(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "y", "a", 5000) })
+	other := inUpdate(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "y", "a", 5000) })
 	w.lease("b", 9000, true)
 	w.claim("b", 5001, true)
 	w.lease("a", 9000, false)
-	if held := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "y", "a", other) }); other == 0 || held {
+	if held := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "y", "a", other) }); other == 0 || held {
 		t.Errorf("an ended worker holds its other claim %d: %v", other, held)
 	}
 }
@@ -221,9 +221,9 @@ func testTakeOver(t *testing.T, s store.Durable) {
 	w.claim("unknown", 0, true)
 }
 
-// testClaimAtOnce has workers claim the same pieces of work at the same time. Each piece
+// testConcurrentClaims has workers claim the same pieces of work at the same time. Each piece
 // gets one owner.
-func testClaimAtOnce(t *testing.T, s store.Durable) {
+func testConcurrentClaims(t *testing.T, s store.Durable) {
 	const workers, pieces = 8, 20
 	update(t, s, func(tx store.Tx) error {
 		for i := range pieces {

@@ -24,7 +24,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"updates: canceled contexts", testUpdateCanceled},
 		{"updates: a transaction ends with its update", testTxEnds},
 		{"updates: read their own writes", testTxReads},
-		{"updates: many at the same time", testUpdatesAtOnce},
+		{"updates: many at the same time", testConcurrentUpdates},
 		{"views do not change", testViewIsolation},
 		{"rows are kept as they were put", testRows},
 		{"rows are found by their calls", testCalls},
@@ -32,8 +32,8 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"lists: filters", testWorkLists},
 		{"transcripts", testTxTranscripts},
 		{"sessions", testTxSessions},
-		{"flows that wait for a run", testWaiting},
-		{"deadlock check", testWaits},
+		{"flows that wait for a run", testFlowsWaiting},
+		{"deadlock check", testDeadlockCheck},
 		{"active children", testActiveChildren},
 		{"sessions are deleted", testDeleteSession},
 		{"parents", testParents},
@@ -44,7 +44,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"work: leases", testLeases},
 		{"work: late leases", testLateLease},
 		{"work: takeover", testTakeOver},
-		{"work: concurrent claims", testClaimAtOnce},
+		{"work: concurrent claims", testConcurrentClaims},
 		{"subscribers are notified of commits", testSubscribe},
 		{"subscribers do not block writers", testSubscriberBlocks},
 		{"pruning", testPrune},
@@ -107,8 +107,8 @@ func workView(t testing.TB, s store.Durable) store.View {
 	return v
 }
 
-// ask runs a query in a new view.
-func ask[T any](t testing.TB, s store.Durable, query func(context.Context, store.View) (T, error)) T {
+// inView runs a query in a new view.
+func inView[T any](t testing.TB, s store.Durable, query func(context.Context, store.View) (T, error)) T {
 	t.Helper()
 	v, err := s.View(context.Background())
 	if err != nil {
@@ -122,8 +122,8 @@ func ask[T any](t testing.TB, s store.Durable, query func(context.Context, store
 	return answer
 }
 
-// tell runs a query in a new update.
-func tell[T any](t testing.TB, s store.Durable, query func(store.Tx) (T, error)) (answer T) {
+// inUpdate runs a query in a new update.
+func inUpdate[T any](t testing.TB, s store.Durable, query func(store.Tx) (T, error)) (answer T) {
 	t.Helper()
 	update(t, s, func(tx store.Tx) (err error) {
 		answer, err = query(tx)

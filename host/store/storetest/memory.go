@@ -215,7 +215,7 @@ func (v *memoryView) rows(r *abi.ListRequest) []abi.ListRow {
 	var all []abi.ListRow
 	for _, s := range v.sessions {
 		after := r.After == nil || order(r.After.UpdatedAt, r.After.Key, s.UpdatedAt, s.Key) < 0
-		if after && asked(r, &s.Session) {
+		if after && matchesFilter(r, &s.Session) {
 			all = append(all, abi.ListRow{Session: s.Session})
 		}
 	}

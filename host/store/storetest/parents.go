@@ -16,7 +16,7 @@ import (
 func testParents(t *testing.T, s store.Durable) {
 	parents := func(limit int) []string {
 		t.Helper()
-		return ask(t, s, func(ctx context.Context, v store.View) ([]string, error) { return v.Parents(ctx, limit) })
+		return inView(t, s, func(ctx context.Context, v store.View) ([]string, error) { return v.Parents(ctx, limit) })
 	}
 	check := func(name string, limit int, want ...string) {
 		t.Helper()

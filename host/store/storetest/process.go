@@ -22,15 +22,15 @@ func Main(at func(location string) (store.Backend, error)) {
 	if location == "" {
 		return
 	}
-	if err := own(at, location); err != nil {
+	if err := ownStore(at, location); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// own holds the lock of the store until standard input ends.
-func own(at func(location string) (store.Backend, error), location string) error {
+// ownStore holds the lock of the store until standard input ends.
+func ownStore(at func(location string) (store.Backend, error), location string) error {
 	b, err := at(location)
 	if err != nil {
 		return err

@@ -17,20 +17,20 @@ import (
 // compares the replies of both to random requests.
 func testRandom(t *testing.T, open func(t *testing.T) store.Loader) {
 	rapid.Check(t, func(r *rapid.T) {
-		s, naive := open(t), store.Loader(NewMemory())
+		s, reference := open(t), store.Loader(NewMemory())
 		for range rapid.IntRange(1, 3).Draw(r, "loads") {
-			loadRandom(r, s, naive)
+			loadRandom(r, s, reference)
 			for range rapid.IntRange(5, 25).Draw(r, "requests") {
-				compareRandom(r, s, naive)
+				compareRandom(r, s, reference)
 			}
 		}
 	})
 }
 
 // loadRandom draws one load. Every put must return the same change in both stores.
-func loadRandom(r *rapid.T, s, naive store.Loader) {
+func loadRandom(r *rapid.T, s, reference store.Loader) {
 	err := s.Load(context.Background(), func(b store.Batch) error {
-		return naive.Load(context.Background(), func(model store.Batch) error {
+		return reference.Load(context.Background(), func(model store.Batch) error {
 			for range rapid.IntRange(1, 15).Draw(r, "puts") {
 				x := sessions.Draw(r, "session")
 				extra := rapid.SampledFrom([]string{"", `{"a":1}`}).Draw(r, "extra")
@@ -60,11 +60,11 @@ func loadRandom(r *rapid.T, s, naive store.Loader) {
 }
 
 // compareRandom draws one request and compares the replies.
-func compareRandom(r *rapid.T, s, naive store.Store) {
+func compareRandom(r *rapid.T, s, reference store.Store) {
 	ask := requests.Draw(r, "request")
 	ctx := context.Background()
 	var answers [2]any
-	for i, each := range []store.Store{naive, s} {
+	for i, each := range []store.Store{reference, s} {
 		v, err := each.Snapshot(ctx)
 		if err != nil {
 			r.Fatalf("snapshot: %v", err)

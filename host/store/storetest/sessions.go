@@ -225,7 +225,7 @@ func testResolve(t *testing.T, s store.Loader) {
 	}
 }
 
-func testMarks(t *testing.T, s store.Loader) {
+func testBookmarks(t *testing.T, s store.Loader) {
 	ctx := context.Background()
 	load(t, s, func(b store.Batch) error {
 		return errors.Join(b.SetMark("a", "1"), b.SetMark("b", "ü\x00"), b.SetMark("a", "2"), b.SetMark("c", ""))

@@ -46,7 +46,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Loader) {
 		{"a snapshot does not change", testIsolation},
 		{"a load that fails is rolled back", testRollback},
 		{"a batch ends with its load", testBatchEnds},
-		{"bookmarks", testMarks},
+		{"bookmarks", testBookmarks},
 		{"canceled contexts", testCancel},
 		{"concurrent readers and writers", testConcurrency},
 		{"many agents", testManyAgents},

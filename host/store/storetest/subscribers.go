@@ -12,7 +12,7 @@ import (
 )
 
 func testSubscribe(t *testing.T, s store.Durable) {
-	heard, also := make(chan []store.Due, 10), make(chan []store.Due, 10)
+	first, second := make(chan []store.Due, 10), make(chan []store.Due, 10)
 	cancel := s.Subscribe(func(d []store.Due) {
 		// The commit is visible to readers before the notification.
 		for _, due := range d {
@@ -28,9 +28,9 @@ func testSubscribe(t *testing.T, s store.Durable) {
 				t.Error(err)
 			}
 		}
-		heard <- d
+		first <- d
 	})
-	s.Subscribe(func(d []store.Due) { also <- d })
+	s.Subscribe(func(d []store.Due) { second <- d })
 	due := func(id string, at int64) store.Due { return store.Due{Kind: store.KindRun, ID: id, At: at} }
 	failed := errors.New("failed")
 	if err := s.Update(context.Background(), func(tx store.Tx) error {
@@ -44,7 +44,7 @@ func testSubscribe(t *testing.T, s store.Durable) {
 		return errors.Join(err, tx.Unschedule(store.KindRun, "c"))
 	})
 	want := []store.Due{due("a", 2), due("b", 4)}
-	for _, from := range []chan []store.Due{heard, also} {
+	for _, from := range []chan []store.Due{first, second} {
 		if diff := cmp.Diff(want, <-from); diff != "" {
 			t.Errorf("notifications (-want +got):\n%s", diff)
 		}
@@ -52,11 +52,11 @@ func testSubscribe(t *testing.T, s store.Durable) {
 	cancel()
 	cancel()
 	putWork(t, s, &store.Run{ID: "d"}, due("d", 5))
-	if diff := cmp.Diff([]store.Due{due("d", 5)}, <-also); diff != "" {
+	if diff := cmp.Diff([]store.Due{due("d", 5)}, <-second); diff != "" {
 		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
-	if len(heard) != 0 {
-		t.Errorf("notified of %v after the subscription was canceled", <-heard)
+	if len(first) != 0 {
+		t.Errorf("notified of %v after the subscription was canceled", <-first)
 	}
 
 	// Subscribers are notified of each commit in order.
@@ -67,7 +67,7 @@ func testSubscribe(t *testing.T, s store.Durable) {
 		}
 	}()
 	for i := range n {
-		if got := <-also; len(got) != 1 || got[0] != due("a", int64(i)) {
+		if got := <-second; len(got) != 1 || got[0] != due("a", int64(i)) {
 			t.Fatalf("notified of %v; want commit %d", got, i)
 		}
 	}
@@ -76,16 +76,16 @@ func testSubscribe(t *testing.T, s store.Durable) {
 // testSubscriberBlocks has a subscriber that blocks until later updates have ended.
 func testSubscriberBlocks(t *testing.T, s store.Durable) {
 	later := make(chan struct{})
-	told := make(chan struct{}, 10)
+	notified := make(chan struct{}, 10)
 	s.Subscribe(func([]store.Due) {
 		<-later
-		told <- struct{}{}
+		notified <- struct{}{}
 	})
 	for i := range 3 {
 		update(t, s, func(tx store.Tx) error { return tx.Schedule(store.KindRun, fmt.Sprint(i), 0) })
 	}
 	close(later)
 	for range 3 {
-		<-told
+		<-notified
 	}
 }

@@ -136,12 +136,12 @@ func testCancel(t *testing.T, s store.Loader) {
 	cancel()
 	for name, ask := range map[string]func() error{
 		"snapshot": func() error { _, err := s.Snapshot(ctx); return err },
-		"get":      func() error { _, err := v.Get(ctx, talk); return err },
+		"get":      func() error { _, err := v.Get(ctx, historyKey); return err },
 		"resolve":  func() error { _, err := v.Resolve(ctx, &abi.ResolveRequest{SessionID: "s"}); return err },
 		"list":     func() error { _, err := v.List(ctx, Request()); return err },
 		"search":   func() error { _, err := v.List(ctx, &abi.ListRequest{Limit: 1, Search: "x"}); return err },
 		"history": func() error {
-			_, err := v.History(ctx, &abi.HistoryRequest{SessionKey: talk, Limit: 5})
+			_, err := v.History(ctx, &abi.HistoryRequest{SessionKey: historyKey, Limit: 5})
 			return err
 		},
 		"load": func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
@@ -151,7 +151,7 @@ func testCancel(t *testing.T, s store.Loader) {
 			t.Errorf("%s: %v; want canceled", name, err)
 		}
 	}
-	page, err := v.History(context.Background(), &abi.HistoryRequest{SessionKey: talk, Limit: 100})
+	page, err := v.History(context.Background(), &abi.HistoryRequest{SessionKey: historyKey, Limit: 100})
 	if err != nil || len(page.Messages) != len(roles) {
 		t.Errorf("the snapshot afterwards: %v", err)
 	}

@@ -50,7 +50,7 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 		"absent": {}, "": {},
 	} {
 		got := []string{}
-		for _, m := range ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, run) }) {
+		for _, m := range inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, run) }) {
 			got = append(got, string(m))
 		}
 		if !cmp.Equal(want, got) {
@@ -64,7 +64,7 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 	if got := texts(history(t, s, &abi.HistoryRequest{SessionKey: key, Limit: 10}).Messages); fmt.Sprint(got) != "[6]" {
 		t.Errorf("the new transcript is %q", got)
 	}
-	if got := ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "r2") }); len(got) != 2 {
+	if got := inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "r2") }); len(got) != 2 {
 		t.Errorf("run r2 has stored %q", got)
 	}
 }
@@ -79,7 +79,7 @@ func testTxSessions(t *testing.T, s store.Durable) {
 		return errors.Join(tx.PutSession(full), tx.PutSession(bare))
 	})
 	for _, want := range []*abi.Session{full, {Key: bare.Key, AgentID: "ops", Kind: "cron"}} {
-		got := tell(t, s, func(tx store.Tx) (*abi.Session, error) { return tx.Session(want.Key) })
+		got := inUpdate(t, s, func(tx store.Tx) (*abi.Session, error) { return tx.Session(want.Key) })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-put +got):\n%s", want.Key, diff)
 		}

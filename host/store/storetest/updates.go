@@ -73,9 +73,9 @@ func testUpdateFails(t *testing.T, s store.Durable) {
 	checkEverything(t, s, "lost", false)
 }
 
-// held runs an update that waits, in its transaction, until the other functions have
+// runTogether runs an update that waits, in its transaction, until the other functions have
 // called Update, so that these are likely to share the next commit.
-func held(t *testing.T, s store.Durable, others ...func()) {
+func runTogether(t *testing.T, s store.Durable, others ...func()) {
 	t.Helper()
 	var calling, group sync.WaitGroup
 	calling.Add(len(others))
@@ -116,7 +116,7 @@ func testUpdateAmongMany(t *testing.T, s store.Durable) {
 			}
 		})
 	}
-	held(t, s, others...)
+	runTogether(t, s, others...)
 	for i := range n {
 		checkEverything(t, s, fmt.Sprint("n", i), i%3 != 0)
 	}
@@ -143,7 +143,7 @@ func testUpdatePanics(t *testing.T, s store.Durable) {
 			})
 		})
 	}
-	held(t, s, others...)
+	runTogether(t, s, others...)
 	for i := range others {
 		checkEverything(t, s, fmt.Sprint("p", i), i%2 != 0)
 	}
@@ -228,8 +228,8 @@ func testTxReads(t *testing.T, s store.Durable) {
 	}
 }
 
-// testUpdatesAtOnce has concurrent updates that each add another amount to one number.
-func testUpdatesAtOnce(t *testing.T, s store.Durable) {
+// testConcurrentUpdates has concurrent updates that each add another amount to one number.
+func testConcurrentUpdates(t *testing.T, s store.Durable) {
 	const workers, rounds = 16, 20
 	putWork(t, s, &store.Flow{ID: "sum"})
 	var group sync.WaitGroup
@@ -252,8 +252,8 @@ func testUpdatesAtOnce(t *testing.T, s store.Durable) {
 	}
 	group.Wait()
 	const n = workers * rounds
-	sum := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "sum") }).Step
-	runs := ask(t, s, func(ctx context.Context, v store.View) ([]*store.Run, error) {
+	sum := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "sum") }).Step
+	runs := inView(t, s, func(ctx context.Context, v store.View) ([]*store.Run, error) {
 		return v.Runs(ctx, &store.Filter{Limit: 2 * n})
 	})
 	if sum != n*(n-1)/2 || len(runs) != n {

@@ -50,7 +50,7 @@ func testPrune(t *testing.T, s store.Durable) {
 	})
 	prune := func(before int64, limit int, wantMore bool, want ...string) {
 		t.Helper()
-		more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(before, limit) })
+		more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(before, limit) })
 		got := rowIDs(t, s)
 		for _, kind := range got {
 			if !slices.Equal(kind, want) || more != wantMore {
@@ -70,13 +70,13 @@ func testPrune(t *testing.T, s store.Durable) {
 		{&store.Delivery{ID: "x", EndedAt: 1}, &store.Delivery{ID: "y", EndedAt: 1}},
 	} {
 		putWork(t, s, rows...)
-		more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
-		still := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
+		more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
+		still := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
 		if !more || still {
 			t.Errorf("after pruning one of two %T, more is %v, after the second %v", rows[0], more, still)
 		}
 	}
-	if got := ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "1") }); len(got) != 1 {
+	if got := inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "1") }); len(got) != 1 {
 		t.Errorf("the messages of a pruned run: %q", got)
 	}
 	w := workers{t, s}
@@ -93,7 +93,7 @@ func testPruneKeeps(t *testing.T, s store.Durable) {
 	w.schedule(0)
 	w.claim("owner", 0, true)
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
-	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(100, 100) }); more {
+	if more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(100, 100) }); more {
 		t.Error("more is true for rows that are kept")
 	}
 	if got, want := fmt.Sprint(rowIDs(t, s)), "[[done parked] [its newest] [its]]"; got != want {
@@ -107,7 +107,7 @@ func testPruneKeeps(t *testing.T, s store.Durable) {
 	update(t, s, func(tx store.Tx) error { return tx.Unschedule(store.KindRun, "x") })
 	w.lease("old", 10, true)
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
-	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(5, 100) }); more {
+	if more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(5, 100) }); more {
 		t.Error("more is true")
 	}
 	w.lease("old", 100, false) // an ended worker is kept until its lease would have expired

@@ -64,9 +64,9 @@ func testRows(t *testing.T, s store.Durable) {
 	} {
 		putWork(t, s, put...)
 		id := put[0].(*store.Flow).ID
-		flow := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
-		run := ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, id) })
-		delivery := ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, id) })
+		flow := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
+		run := inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+		delivery := inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, id) })
 		if diff := cmp.Diff(put, []any{flow, run, delivery}); diff != "" {
 			t.Errorf("a view (-put +got):\n%s", diff)
 		}
@@ -105,7 +105,7 @@ func testCalls(t *testing.T, s store.Durable) {
 	v := workView(t, s)
 	for call, want := range map[store.CallKey]string{a: "1", b: "2", other: "3", {ID: "a"}: "7", {Scope: "s"}: "", {}: "", {Scope: "s", ID: "c"}: ""} {
 		flow, err := v.FlowOf(ctx, call)
-		inside := tell(t, s, func(tx store.Tx) (*store.Flow, error) { return tx.FlowOf(call) })
+		inside := inUpdate(t, s, func(tx store.Tx) (*store.Flow, error) { return tx.FlowOf(call) })
 		if err != nil || (flow == nil) != (want == "") || flow != nil && flow.ID != want || !reflect.DeepEqual(flow, inside) {
 			t.Errorf("flow of %v: %v, in a transaction %v, %v; want %q", call, flow, inside, err, want)
 		}
@@ -113,7 +113,7 @@ func testCalls(t *testing.T, s store.Durable) {
 			want = ""
 		}
 		run, err := v.RunOf(ctx, call)
-		insideRun := tell(t, s, func(tx store.Tx) (*store.Run, error) { return tx.RunOf(call) })
+		insideRun := inUpdate(t, s, func(tx store.Tx) (*store.Run, error) { return tx.RunOf(call) })
 		if err != nil || (run == nil) != (want == "") || run != nil && run.ID != want || !reflect.DeepEqual(run, insideRun) {
 			t.Errorf("run of %v: %v, in a transaction %v, %v; want %q", call, run, insideRun, err, want)
 		}
@@ -135,12 +135,12 @@ func testCalls(t *testing.T, s store.Durable) {
 			}
 			return tx.PutDelivery(&store.Delivery{ID: name})
 		})
-		if d := ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, name) }); d == nil {
+		if d := inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, name) }); d == nil {
 			t.Errorf("%s: a write after the conflict is not stored", name)
 		}
 	}
 	for id, want := range map[string]store.CallKey{"2": b, "x": {}} {
-		f := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
+		f := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
 		if (f == nil) != (id == "x") || f != nil && f.Call != want {
 			t.Errorf("after the conflicts, flow %s is %v", id, f)
 		}
@@ -155,7 +155,7 @@ func testCalls(t *testing.T, s store.Durable) {
 			})
 		})
 	}
-	held(t, s, race...)
+	runTogether(t, s, race...)
 	if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), abi.Conflict) {
 		t.Errorf("two flows of one call: %v", errs)
 	}
@@ -183,7 +183,7 @@ func testRunNumbers(t *testing.T, s store.Durable) {
 
 func seqOf(t *testing.T, s store.Durable, run string) int64 {
 	t.Helper()
-	return ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, run) }).Seq
+	return inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, run) }).Seq
 }
 
 func testSecret(t *testing.T, open OpenDurable) {
@@ -210,9 +210,9 @@ func testReopen(t *testing.T, open OpenDurable) {
 	s = reopen()
 	checkEverything(t, s, "again", true)
 	got := []any{
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "x") }),
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, "x") }),
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, "x") }),
 	}
 	if diff := cmp.Diff([]any{flow, run, delivery}, got); diff != "" {
 		t.Errorf("after reopening (-put +got):\n%s", diff)

@@ -15,15 +15,15 @@ type Batch struct {
 	db         *Database
 	conn       Conn
 	ctx        context.Context
-	partitions map[partition]int64 // ids, by the partition without its id
-	ends       map[string]*end     // by session key
-	failed     error               // of the first failed statement; the transaction must not be committed
+	partitions map[partition]int64       // ids, by the partition without its id
+	ends       map[string]*transcriptEnd // by session key
+	failed     error                     // of the first failed statement; the transaction must not be committed
 }
 
 var _ store.Batch = (*Batch)(nil)
 
-// end is the last position of a session's transcript.
-type end struct {
+// transcriptEnd is the last position of a session's transcript.
+type transcriptEnd struct {
 	transcript   int64
 	seq, ordinal int64 // ids, as in the table
 }
@@ -31,7 +31,7 @@ type end struct {
 // Batch wraps the write transaction that has begun on c. The caller must call End
 // before it ends the transaction.
 func (db *Database) Batch(ctx context.Context, c Conn) *Batch {
-	return &Batch{db: db, conn: c, ctx: ctx, partitions: make(map[partition]int64), ends: make(map[string]*end)}
+	return &Batch{db: db, conn: c, ctx: ctx, partitions: make(map[partition]int64), ends: make(map[string]*transcriptEnd)}
 }
 
 var errEnded = errors.New("store: the transaction was used after it had ended")
@@ -44,11 +44,11 @@ func (b *Batch) End() error {
 	return err
 }
 
-// keep records the first failure of a statement, so that half of a put cannot be
+// recordFailure records the first failure of a statement, so that half of a put cannot be
 // committed even if its caller ignores the error. It returns the recorded failure.
-func (b *Batch) keep(doing string, err error) error {
+func (b *Batch) recordFailure(operation string, err error) error {
 	if err != nil && b.failed == nil {
-		b.failed = b.db.Wrap(doing, err)
+		b.failed = b.db.Wrap(operation, err)
 	}
 	return b.failed
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// ErrTaken is returned by Conn.Put when another row has one of the row's unique keys.
-var ErrTaken = errors.New("another row has one of its keys")
+// ErrDuplicateKey is returned by Conn.Put when another row has one of the row's unique keys.
+var ErrDuplicateKey = errors.New("another row has one of its keys")
 
 // Conn is a connection to the database, in a transaction. It compiles each statement
 // at its first execution. Only one goroutine at a time may use it. The caller must
@@ -14,9 +14,9 @@ var ErrTaken = errors.New("another row has one of its keys")
 type Conn interface {
 	// Query executes a statement that returns rows. Canceling ctx interrupts it.
 	Query(ctx context.Context, s Statement, args ...any) (Rows, error)
-	// Bounded is Query for statements with bounded cost. It checks ctx only before
+	// QueryBounded is Query for statements with bounded cost. It checks ctx only before
 	// the execution.
-	Bounded(ctx context.Context, s Statement, args ...any) (Rows, error)
+	QueryBounded(ctx context.Context, s Statement, args ...any) (Rows, error)
 	// Row executes a statement with bounded cost that returns at most one row. It
 	// scans the row and reports whether there was one.
 	Row(ctx context.Context, s Statement, args []any, into ...any) (found bool, err error)
@@ -27,7 +27,7 @@ type Conn interface {
 	// Put executes a statement that inserts or updates one row. It reports whether a
 	// row was changed, because the statement may contain ON CONFLICT DO NOTHING. If
 	// the row violates a unique key that the ON CONFLICT clause does not name, Put
-	// changes nothing and returns ErrTaken, and the transaction remains usable.
+	// changes nothing and returns ErrDuplicateKey, and the transaction remains usable.
 	Put(ctx context.Context, s Statement, args ...any) (changed bool, err error)
 }
 

@@ -14,12 +14,12 @@ func decodeSession(data string) abi.Session {
 	return s
 }
 
-// decodeMessage decodes a message from its row. cut is the JSON array of
-// messageRow.encodedCut, or empty.
-func decodeMessage(id int64, body, cut string) abi.Message {
+// decodeMessage decodes a message from its row. truncations is the JSON array of
+// messageRow.encodedTruncations, or empty.
+func decodeMessage(id int64, body, truncations string) abi.Message {
 	m := abi.Message{Seq: seqOf(id), JSON: []byte(body)}
-	if cut != "" {
-		jsonobject.Items(&m.Cut).ReadJSON(gjson.Parse(cut), jsonobject.Tolerant)
+	if truncations != "" {
+		jsonobject.Items(&m.Cut).ReadJSON(gjson.Parse(truncations), jsonobject.Tolerant)
 	}
 	return m
 }

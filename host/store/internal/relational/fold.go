@@ -10,11 +10,11 @@ import (
 // separator separates the texts that are searched as one.
 const separator = '\x1f'
 
-// fold maps texts that differ only in case, in any script, to the same text. It
+// foldCase maps texts that differ only in case, in any script, to the same text. It
 // replaces each character by the smallest one of its class under Unicode simple case
 // folding. It replaces a separator in the text by the preceding code point, so that
 // no match spans two texts.
-func fold(text string) string {
+func foldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == separator:
@@ -34,7 +34,7 @@ func fold(text string) string {
 
 // searchText returns the folded text that the search of a list examines.
 func searchText(s *abi.Session) string {
-	return strings.Join([]string{fold(s.Key), fold(s.Label), fold(s.DisplayName), fold(s.Subject)}, string(separator))
+	return strings.Join([]string{foldCase(s.Key), foldCase(s.Label), foldCase(s.DisplayName), foldCase(s.Subject)}, string(separator))
 }
 
 // containsFolded reports whether the session's search text contains a folded text.

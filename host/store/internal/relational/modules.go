@@ -123,7 +123,7 @@ func (t *Tx) FlowsOf(digest string) ([]string, error) {
 		return nil, t.b.failed
 	}
 	all, err := texts(t.b.ctx, t.b.conn, flowsOf{}, digest)
-	return all, t.b.keep("find the flows of module "+digest, err)
+	return all, t.b.recordFailure("find the flows of module "+digest, err)
 }
 
 // PutActivation appends an activation to the history and assigns its number.

@@ -18,13 +18,13 @@ type plan struct {
 // span is one range of an index: the rows whose leading column or columns, which
 // depend on the source, have these values. Two keys (or rests of keys) are excluded.
 type span struct {
-	values []any
-	except [2]string
+	values   []any
+	excluded [2]string
 }
 
 // filter is a list request with its derived conditions.
 type filter struct {
-	view
+	visibility
 	*abi.ListRequest
 	kinds  []string // requested structural kinds
 	mains  bool     // main sessions are requested
@@ -33,7 +33,7 @@ type filter struct {
 }
 
 func newFilter(r *abi.ListRequest) *filter {
-	f := &filter{view: newView(r.Scope, r.MainKey, r.Global), ListRequest: r, needle: fold(r.Search)}
+	f := &filter{visibility: newVisibility(r.Scope, r.MainKey, r.Global), ListRequest: r, needle: foldCase(r.Search)}
 	f.byKind = len(r.Kinds) > 0
 	f.mains = !f.byKind || slices.Contains(r.Kinds, sessionkey.KindMain)
 	for _, k := range sessionkey.Kinds {
@@ -44,20 +44,20 @@ func newFilter(r *abi.ListRequest) *filter {
 	return f
 }
 
-// takes reports whether the partition's sessions match the archived, agent and kind
+// matchesPartition reports whether the partition's sessions match the archived, agent and kind
 // filters. Main sessions, and the conditions of index ranges, are handled elsewhere.
-func (f *filter) takes(p *partition) bool {
+func (f *filter) matchesPartition(p *partition) bool {
 	return (f.IncludeArchived || !p.archived) && (f.AgentID == "" || f.AgentID == p.agentID) && slices.Contains(f.kinds, p.kind)
 }
 
-// except returns the <rest> of sessions that the ranges exclude, or "". Main sessions
+// excludedRests returns the <rest> of sessions that the ranges exclude, or "". Main sessions
 // are excluded when the request names kinds, because the plan then finds them by key.
 // Aliases of another session are excluded too (S1.2, S1.3).
-func (f *filter) except() (main, alias string) {
+func (f *filter) excludedRests() (main, alias string) {
 	if f.byKind || f.global != "" {
-		main = f.view.keys.MainKey
+		main = f.visibility.keys.MainKey
 	}
-	if f.global != "" || f.view.keys.MainKey != sessionkey.Main {
+	if f.global != "" || f.visibility.keys.MainKey != sessionkey.Main {
 		alias = sessionkey.Main
 	}
 	return main, alias
@@ -77,7 +77,7 @@ func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 	case f.Label == "":
 		p.addPartitions(f, byPartition, partitions, func(q *partition) bool { return f.showsAgent(q.agentID) })
 	default:
-		some, err := s.among(ctx, partitions, partitionsOfLabel, f.Label)
+		some, err := s.selectPartitions(ctx, partitions, partitionsOfLabel, f.Label)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 }
 
 func (p *plan) addKinds(f *filter) {
-	main, alias := f.except()
+	main, alias := f.excludedRests()
 	for _, kind := range f.kinds {
 		for _, archived := range []bool{false, true} {
 			if !archived || f.IncludeArchived {
@@ -104,11 +104,11 @@ func (p *plan) addKinds(f *filter) {
 }
 
 func (p *plan) addPartitions(f *filter, from source, partitions []partition, in func(*partition) bool) {
-	main, alias := f.except()
+	main, alias := f.excludedRests()
 	for i := range partitions {
-		if q := &partitions[i]; f.takes(q) && in(q) {
-			except := [2]string{sessionkey.Join(q.agentID, main), sessionkey.Join(q.agentID, alias)}
-			p.ranges[from] = append(p.ranges[from], span{[]any{q.id}, except})
+		if q := &partitions[i]; f.matchesPartition(q) && in(q) {
+			excluded := [2]string{sessionkey.Join(q.agentID, main), sessionkey.Join(q.agentID, alias)}
+			p.ranges[from] = append(p.ranges[from], span{[]any{q.id}, excluded})
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitio
 	if f.Label != "" {
 		from, args, list = byParentLabel, append(args, f.Label), partitionsOfParentLabel
 	}
-	some, err := s.among(ctx, partitions, list, args...)
+	some, err := s.selectPartitions(ctx, partitions, list, args...)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (p *plan) addKeys(f *filter, partitions []partition) {
 		}
 		seen[id] = true
 		if f.showsAgent(id) || f.scope.SpawnedBy != "" {
-			p.keys = append(p.keys, f.view.keys.MainOf(id))
+			p.keys = append(p.keys, f.visibility.keys.MainOf(id))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (p *plan) addKeys(f *filter, partitions []partition) {
 // matches reports whether a session that was found by its key matches the request.
 func (f *filter) matches(s *abi.Session) bool {
 	kind := s.Kind
-	if f.view.keys.IsMain(s.Key) {
+	if f.visibility.keys.IsMain(s.Key) {
 		kind = sessionkey.KindMain
 	}
 	return f.shows(s) &&
@@ -169,9 +169,9 @@ func (f *filter) matches(s *abi.Session) bool {
 		(f.needle == "" || containsFolded(s, f.needle))
 }
 
-// among returns the partitions whose ids the statement lists.
-func (s *Snapshot) among(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
-	rows, err := s.conn.Bounded(ctx, list, args...)
+// selectPartitions returns the partitions whose ids the statement lists.
+func (s *Snapshot) selectPartitions(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
+	rows, err := s.conn.QueryBounded(ctx, list, args...)
 	if err != nil {
 		return nil, err
 	}

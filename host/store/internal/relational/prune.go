@@ -13,7 +13,7 @@ var prunables = []prunable{
 	{"workers", "id", "lease_until", " AND NOT EXISTS (SELECT 1 FROM work WHERE owner = workers.id)"},
 }
 
-func (p prunable) which() string {
+func (p prunable) selection() string {
 	return "SELECT " + p.key + " FROM " + p.table + " WHERE " + p.ended + " < $1" + p.unless + " ORDER BY " + p.ended
 }
 
@@ -21,11 +21,11 @@ func (p prunable) which() string {
 type removal struct{ prunable }
 
 func (r removal) SQL(d Dialect) string {
-	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.which() + limit(d, "$2") + ")"
+	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.selection() + limit(d, "$2") + ")"
 }
 
-// another finds a row that could be removed.
-func (p prunable) another() Fixed { return Fixed(p.which() + " LIMIT 1") }
+// nextPrunable finds a row that could be removed.
+func (p prunable) nextPrunable() Fixed { return Fixed(p.selection() + " LIMIT 1") }
 
 // Prune removes flows, runs and deliveries that ended before a time, and workers whose
 // leases expired before it, at most limit rows of each kind. It reports whether more
@@ -36,7 +36,7 @@ func (t *Tx) Prune(before int64, limit int) (more bool, err error) {
 			return false, err
 		}
 		var key any
-		left, err := t.row("prune "+p.table, p.another(), []any{before}, &key)
+		left, err := t.row("prune "+p.table, p.nextPrunable(), []any{before}, &key)
 		if err != nil {
 			return false, err
 		}

@@ -39,21 +39,21 @@ func (b *Batch) PutMessage(key string, m *store.Message) (store.Change, error) {
 	}
 	e, err := b.endOf(key)
 	if err != nil {
-		return store.Unchanged, b.keep("put a message of "+key, err)
+		return store.Unchanged, b.recordFailure("put a message of "+key, err)
 	}
 	if e == nil {
 		return store.Unchanged, abi.NewError(abi.NotFound, "session "+key+" is not stored; put it before its messages")
 	}
 	change, err := b.putMessage(e, newMessageRow(m))
-	return change, b.keep("put a message of "+key, err)
+	return change, b.recordFailure("put a message of "+key, err)
 }
 
 // messageRow holds the column values of a message.
 type messageRow struct {
 	*store.Message
-	raw  string
-	body string
-	cut  []abi.Cut
+	raw         string
+	body        string
+	truncations []abi.Cut
 }
 
 func newMessageRow(m *store.Message) *messageRow {
@@ -61,27 +61,27 @@ func newMessageRow(m *store.Message) *messageRow {
 	r.body = r.raw
 	if len(m.JSON) > abi.MaxString { // a shorter message has no string to truncate
 		var short []byte
-		if short, r.cut = message.Shorten(m.JSON); len(r.cut) > 0 {
+		if short, r.truncations = message.Shorten(m.JSON); len(r.truncations) > 0 {
 			r.body = string(short)
 		}
 	}
 	return r
 }
 
-// encodedCut returns the list of truncations as JSON, or NULL if there are none.
-func (r *messageRow) encodedCut() any {
-	if len(r.cut) == 0 {
+// encodedTruncations returns the list of truncations as JSON, or NULL if there are none.
+func (r *messageRow) encodedTruncations() any {
+	if len(r.truncations) == 0 {
 		return nil
 	}
-	return string(jsonobject.Items(&r.cut).AppendJSON(nil))
+	return string(jsonobject.Items(&r.truncations).AppendJSON(nil))
 }
 
 // endOf returns the end of the transcript of key, or nil if the session is not stored.
-func (b *Batch) endOf(key string) (*end, error) {
+func (b *Batch) endOf(key string) (*transcriptEnd, error) {
 	if e := b.ends[key]; e != nil {
 		return e, nil
 	}
-	e := &end{}
+	e := &transcriptEnd{}
 	found, err := b.conn.Row(b.ctx, locked{transcriptOf, "sessions"}, []any{key}, &e.transcript)
 	if err != nil || !found {
 		return nil, err
@@ -98,7 +98,7 @@ func (b *Batch) endOf(key string) (*end, error) {
 	return e, nil
 }
 
-func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
+func (b *Batch) putMessage(e *transcriptEnd, r *messageRow) (store.Change, error) {
 	if seqOf(e.seq) == maxSeq {
 		return store.Unchanged, fmt.Errorf("the transcript is full, it has %d messages", int64(maxSeq))
 	}
@@ -108,7 +108,7 @@ func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 		ordinal++
 	}
 	inserted, err := b.conn.Put(b.ctx, insertMessage,
-		id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedCut(), r.body, orNull(r.RunID))
+		id, e.transcript, orNull(r.SourceID), r.Role, toolResult, ordinal, r.At, r.encodedTruncations(), r.body, orNull(r.RunID))
 	if err != nil {
 		return store.Unchanged, err
 	}
@@ -119,7 +119,7 @@ func (b *Batch) putMessage(e *end, r *messageRow) (store.Change, error) {
 	return store.Inserted, b.putRaw(id, r)
 }
 
-func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
+func (b *Batch) updateMessage(e *transcriptEnd, r *messageRow) (store.Change, error) {
 	var id int64
 	var was, same bool
 	found, err := b.conn.Row(b.ctx, messageForUpdate, []any{e.transcript, r.SourceID, r.Role, r.At, r.raw, r.RunID}, &id, &was, &same)
@@ -132,7 +132,7 @@ func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 		return store.Unchanged, nil
 	}
 	is := store.IsToolResult(r.Role)
-	if err := b.conn.Exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedCut(), r.body, orNull(r.RunID), id); err != nil {
+	if err := b.conn.Exec(b.ctx, updateMessage, r.Role, is, r.At, r.encodedTruncations(), r.body, orNull(r.RunID), id); err != nil {
 		return store.Unchanged, err
 	}
 	if was != is {
@@ -145,7 +145,7 @@ func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 		}
 		e.ordinal += shift
 	}
-	if len(r.cut) == 0 {
+	if len(r.truncations) == 0 {
 		return store.Updated, b.conn.Exec(b.ctx, removeRaw, id)
 	}
 	return store.Updated, b.putRaw(id, r)
@@ -153,7 +153,7 @@ func (b *Batch) updateMessage(e *end, r *messageRow) (store.Change, error) {
 
 // putRaw stores the raw form of a message whose body is shortened.
 func (b *Batch) putRaw(id int64, r *messageRow) error {
-	if len(r.cut) == 0 {
+	if len(r.truncations) == 0 {
 		return nil
 	}
 	return b.conn.Exec(b.ctx, putRaw, id, r.raw)

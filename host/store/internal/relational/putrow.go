@@ -97,10 +97,10 @@ func (t *Tx) put(noun, id string, call store.CallKey, s Statement, args ...any) 
 		return t.b.failed
 	}
 	_, err := t.b.conn.Put(t.b.ctx, s, args...)
-	if errors.Is(err, ErrTaken) {
+	if errors.Is(err, ErrDuplicateKey) {
 		return &abi.Error{Code: abi.Conflict, Message: fmt.Sprintf("the %s %s cannot be stored: another one has the same number or call id %q", noun, id, call.ID), Cause: err}
 	}
-	return t.b.keep("put "+noun+" "+id, err)
+	return t.b.recordFailure("put "+noun+" "+id, err)
 }
 
 func badRow(noun, id string, err error) error {

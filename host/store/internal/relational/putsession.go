@@ -35,7 +35,7 @@ func (b *Batch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
 		return store.Unchanged, err
 	}
 	change, err := b.putSession(row)
-	return change, b.keep("put session "+s.Key, err)
+	return change, b.recordFailure("put session "+s.Key, err)
 }
 
 // sessionRow holds the column values of a session.

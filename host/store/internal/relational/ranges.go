@@ -82,7 +82,7 @@ func (m merge) SQL(d Dialect) string {
 }
 
 // args returns the parameters for at most m.arms spans.
-func (m merge) args(f *filter, from, until bound, limit int, spans []span) []any {
+func (m merge) args(f *filter, from, until listPosition, limit int, spans []span) []any {
 	args := []any{from.recency, from.key, until.recency, limit}
 	if m.from == byLabel || m.from == byParentLabel {
 		args = append(args, f.Label)
@@ -96,15 +96,15 @@ func (m merge) args(f *filter, from, until bound, limit int, spans []span) []any
 	for i := range m.arms {
 		s := spans[min(i, len(spans)-1)]
 		if i >= len(spans) {
-			s.values = m.nothing()
+			s.values = m.emptySpan()
 		}
-		args = append(append(args, s.values...), s.except[0], s.except[1])
+		args = append(append(args, s.values...), s.excluded[0], s.excluded[1])
 	}
 	return args
 }
 
-// nothing returns the values of a span without rows.
-func (m merge) nothing() []any {
+// emptySpan returns the values of a span without rows.
+func (m merge) emptySpan() []any {
 	if m.from == byKind {
 		return []any{"", false}
 	}

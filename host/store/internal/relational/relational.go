@@ -36,19 +36,19 @@ import (
 // Database holds the state that all connections to one database share. It is safe for
 // concurrent use.
 type Database struct {
-	explain    func(doing string, err error) error
+	explain    func(operation string, err error) error
 	partitions atomic.Pointer[[]partition]
 }
 
 // NewDatabase returns the shared state of a backend's database. explain turns an error
 // of the backend into one for the user.
-func NewDatabase(explain func(doing string, err error) error) *Database {
+func NewDatabase(explain func(operation string, err error) error) *Database {
 	return &Database{explain: explain}
 }
 
 // Wrap explains an error of an operation. It returns abi errors and the errors of
 // contexts unchanged.
-func (db *Database) Wrap(doing string, err error) error {
+func (db *Database) Wrap(operation string, err error) error {
 	var known *abi.Error
 	switch {
 	case err == nil:
@@ -56,5 +56,5 @@ func (db *Database) Wrap(doing string, err error) error {
 	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	return db.explain(doing, err)
+	return db.explain(operation, err)
 }

@@ -45,10 +45,10 @@ func TestTakenMessageID(t *testing.T) {
 		if err := errors.Join(tx.PutSession(&abi.Session{Key: key, SessionID: "s"}), tx.Append(key, message("a"))); err != nil {
 			return err
 		}
-		tx.(*relational.Tx).Misplace(key)
+		tx.(*relational.Tx).RewindEnd(key)
 		return tx.Append(key, message("b"))
 	})
-	if !errors.Is(err, relational.ErrTaken) {
-		t.Errorf("the second message has the id of the first: %v, want ErrTaken", err)
+	if !errors.Is(err, relational.ErrDuplicateKey) {
+		t.Errorf("the second message has the id of the first: %v, want ErrDuplicateKey", err)
 	}
 }

@@ -29,28 +29,28 @@ func (t *Tx) Scheduled() []store.Due { return t.scheduled }
 
 // row executes a statement that returns at most one row. It scans the row and reports
 // whether there was one.
-func (t *Tx) row(doing string, s Statement, args []any, into ...any) (bool, error) {
+func (t *Tx) row(operation string, s Statement, args []any, into ...any) (bool, error) {
 	if t.b.failed != nil {
 		return false, t.b.failed
 	}
 	found, err := t.b.conn.Row(t.b.ctx, s, args, into...)
-	return found, t.b.keep(doing, err)
+	return found, t.b.recordFailure(operation, err)
 }
 
-func (t *Tx) exec(doing string, s Statement, args ...any) error {
+func (t *Tx) exec(operation string, s Statement, args ...any) error {
 	if t.b.failed != nil {
 		return t.b.failed
 	}
-	return t.b.keep(doing, t.b.conn.Exec(t.b.ctx, s, args...))
+	return t.b.recordFailure(operation, t.b.conn.Exec(t.b.ctx, s, args...))
 }
 
 // get reads a row unless the transaction has failed.
-func get[T any](t *Tx, doing string, find func(context.Context, Conn) (*T, error)) (*T, error) {
+func get[T any](t *Tx, operation string, find func(context.Context, Conn) (*T, error)) (*T, error) {
 	if t.b.failed != nil {
 		return nil, t.b.failed
 	}
 	row, err := find(t.b.ctx, t.b.conn)
-	if err := t.b.keep(doing, err); err != nil {
+	if err := t.b.recordFailure(operation, err); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -58,7 +58,7 @@ func get[T any](t *Tx, doing string, find func(context.Context, Conn) (*T, error
 
 // Session returns the session with this canonical key, or nil.
 func (t *Tx) Session(key string) (*abi.Session, error) {
-	var r stored
+	var r storedSession
 	found, err := t.row("get session "+key, locked{sessionByKey, "sessions"}, []any{key}, r.columns()...)
 	if err != nil || !found {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *Tx) PutSession(s *abi.Session) error {
 	}
 	row.keepExtra = true
 	_, err = t.b.putSession(row)
-	return t.b.keep("put session "+s.Key, err)
+	return t.b.recordFailure("put session "+s.Key, err)
 }
 
 // Append appends a message to the transcript of key.
@@ -139,12 +139,12 @@ func (t *Tx) Waiting(runID string) ([]string, error) {
 // Waits is Snapshot.Waits within this transaction.
 func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
 	var id string
-	return t.row("check for a deadlock", waits, []any{sessionKey, runID}, &id)
+	return t.row("check for a deadlock", blockingRuns, []any{sessionKey, runID}, &id)
 }
 
 // texts returns the single column of a statement's rows.
 func texts(ctx context.Context, c Conn, s Statement, args ...any) ([]string, error) {
-	rows, err := c.Bounded(ctx, s, args...)
+	rows, err := c.QueryBounded(ctx, s, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (t *Tx) Schedule(kind, id string, at int64) error {
 	if err := t.exec("schedule "+kind+" "+id, schedule, kind, id, at); err != nil {
 		return err
 	}
-	t.forget(kind, id)
+	t.cancelNotification(kind, id)
 	t.scheduled = append(t.scheduled, store.Due{Kind: kind, ID: id, At: at})
 	return nil
 }
@@ -179,11 +179,11 @@ func (t *Tx) Schedule(kind, id string, at int64) error {
 // Unschedule removes a piece of work and its claim.
 func (t *Tx) Unschedule(kind, id string) error {
 	err := t.exec("unschedule "+kind+" "+id, unschedule, kind, id)
-	t.forget(kind, id)
+	t.cancelNotification(kind, id)
 	return err
 }
 
-// forget removes the pending notification of a piece of work.
-func (t *Tx) forget(kind, id string) {
+// cancelNotification removes the pending notification of a piece of work.
+func (t *Tx) cancelNotification(kind, id string) {
 	t.scheduled = slices.DeleteFunc(t.scheduled, func(d store.Due) bool { return d.Kind == kind && d.ID == id })
 }

@@ -57,7 +57,7 @@ const (
 	// All runs that a new run of the session $1 would wait for: the runs queued
 	// before it, the runs for which their unanswered calls wait, and the runs queued
 	// before those, recursively.
-	waits = Fixed(`WITH RECURSIVE ahead (id) AS (
+	blockingRuns = Fixed(`WITH RECURSIVE ahead (id) AS (
 SELECT id FROM runs WHERE session_key = $1 AND ended_at IS NULL
 UNION
 SELECT before.id FROM ahead
@@ -84,7 +84,7 @@ func (s *Snapshot) RunMessages(ctx context.Context, runID string) ([][]byte, err
 // Waits reports whether a new run of the session would wait for the run, directly or
 // through other runs (S4.4).
 func (s *Snapshot) Waits(ctx context.Context, sessionKey, runID string) (bool, error) {
-	rows, err := s.conn.Query(ctx, waits, sessionKey, runID) // the cost depends on the queued runs
+	rows, err := s.conn.Query(ctx, blockingRuns, sessionKey, runID) // the cost depends on the queued runs
 	if err != nil {
 		return false, s.db.Wrap("check for a deadlock", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func testWaiting(t *testing.T, s store.Durable) {
+func testFlowsWaiting(t *testing.T, s store.Durable) {
 	flow := func(id, status, run string) *store.Flow {
 		return &store.Flow{ID: id, Status: status, WaitRun: run}
 	}
@@ -19,7 +19,7 @@ func testWaiting(t *testing.T, s store.Durable) {
 		flow("e", store.FlowParked, "r"), flow("f", store.FlowDone, "r"), flow("g", store.FlowDropped, "r"))
 	check := func(run, want string) {
 		t.Helper()
-		got := tell(t, s, func(tx store.Tx) ([]string, error) { return tx.Waiting(run) })
+		got := inUpdate(t, s, func(tx store.Tx) ([]string, error) { return tx.Waiting(run) })
 		if slices.Sort(got); strings.Join(got, " ") != want {
 			t.Errorf("the flows %q wait for %s; want %q", got, run, want)
 		}
@@ -33,11 +33,11 @@ func testWaiting(t *testing.T, s store.Durable) {
 	check("q", "b c")
 }
 
-// testWaits tests the deadlock check on graphs. A graph is a list of edges: "run A1 A"
+// testDeadlockCheck tests the deadlock check on graphs. A graph is a list of edges: "run A1 A"
 // is a run of session A, and "ended A1 A" a run that has ended. "call A1 B1" is a call
 // of run A1 that waits for run B1. "answered", "parked", "done" and "elsewhere" (the
 // call of no run) are calls that do not block a run.
-func testWaits(t *testing.T, s store.Durable) {
+func testDeadlockCheck(t *testing.T, s store.Durable) {
 	for i, c := range []struct {
 		name, graph string
 		want        string // pairs session>run that would block
@@ -68,11 +68,11 @@ func testWaits(t *testing.T, s store.Durable) {
 		for pairs, want := range map[string]bool{c.want: true, c.not: false} {
 			for _, pair := range strings.Fields(pairs) {
 				session, run, _ := strings.Cut(pair, ">")
-				got := ask(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Waits(ctx, prefix+session, prefix+run) })
+				got := inView(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Waits(ctx, prefix+session, prefix+run) })
 				if got != want {
 					t.Errorf("%s (%s): %s is %v", c.name, c.graph, pair, got)
 				}
-				if got := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Waits(prefix+session, prefix+run) }); got != want {
+				if got := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Waits(prefix+session, prefix+run) }); got != want {
 					t.Errorf("%s (%s): %s is %v in a transaction", c.name, c.graph, pair, got)
 				}
 			}
