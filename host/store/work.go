@@ -113,20 +113,20 @@ func (r *Run) Announces() bool { return r.NoTools }
 // abi.MaxText bytes.
 func (r *Run) ABI() *abi.Run {
 	return &abi.Run{
-		ID: r.ID, Status: r.Status, Reply: cut(r.Reply), Error: cut(r.Error),
+		ID: r.ID, Status: r.Status, Reply: truncate(r.Reply), Error: truncate(r.Error),
 		Model: r.UsedModel, Usage: r.Usage, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 	}
 }
 
-// cutMark ends a truncated text.
-const cutMark = "\n…(truncated)…"
+// truncationNote ends a truncated text.
+const truncationNote = "\n…(truncated)…"
 
-// cut truncates a text to at most abi.MaxText bytes, on a code-point boundary.
-func cut(text string) string {
+// truncate shortens a text to at most abi.MaxText bytes, on a code-point boundary.
+func truncate(text string) string {
 	if len(text) <= abi.MaxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:abi.MaxText-len(cutMark)], "") + cutMark
+	return strings.ToValidUTF8(text[:abi.MaxText-len(truncationNote)], "") + truncationNote
 }
 
 // States of a delivery.

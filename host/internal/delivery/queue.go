@@ -126,9 +126,9 @@ func (b *Outbox) next(q *queue) *pending {
 	return nil
 }
 
-// applyResult applies the result of an attempt to the queue. A delivery that was scheduled
-// again during the attempt stays in the queue, because the attempt may have missed the
-// change.
+// applyResult applies the result of an attempt to the queue. A delivery that was
+// scheduled again during the attempt stays in the queue, because the attempt may have
+// missed the change.
 func (b *Outbox) applyResult(q *queue, p *pending, r result) {
 	b.mu.Lock()
 	again := !r.retry && r.moveTo == nil && p.rescheduled

@@ -50,8 +50,8 @@ func (c *conn) Query(ctx context.Context, s relational.Statement, args ...any) (
 	return rows, nil
 }
 
-// QueryBounded checks ctx only before the execution: an interruptible query takes two more
-// goroutines, and a small query then takes 50 % longer.
+// QueryBounded checks ctx only before the execution: an interruptible query takes two
+// more goroutines, and a small query then takes 50 % longer.
 func (c *conn) QueryBounded(ctx context.Context, s relational.Statement, args ...any) (relational.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -64,7 +64,8 @@ func (dialect) Next(table string) string { return "SELECT coalesce(max(seq), 0) 
 // ForUpdate is empty, because a write transaction locks the whole database.
 func (dialect) ForUpdate(string) string { return "" }
 
-// isDuplicateKey reports whether a row was refused because another row has one of its keys.
+// isDuplicateKey reports whether a row was refused because another row has one of its
+// keys.
 func isDuplicateKey(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {

@@ -115,9 +115,9 @@ func (w *writer) lead(first *update) {
 	w.db.subscribers.Notify()
 }
 
-// checkpointLog checkpoints the write-ahead log after the disk was full, so that the pages
-// of the log can be reused. The log has many pages, and most of them replace pages
-// that the database already has.
+// checkpointLog checkpoints the write-ahead log after the disk was full, so that the
+// pages of the log can be reused. The log has many pages, and most of them replace
+// pages that the database already has.
 func (w *writer) checkpointLog() {
 	w.full = false
 	_ = w.Exec(context.Background(), checkpoint) // a failure loses no data
@@ -163,9 +163,9 @@ func (w *writer) answer(group []*update, err error) {
 	}
 }
 
-// runInSavepoint runs an update in a savepoint. It returns the Tx to commit, or nil if the
-// update failed and has been answered. usable reports whether the transaction is still
-// usable.
+// runInSavepoint runs an update in a savepoint. It returns the Tx to commit, or nil if
+// the update failed and has been answered. usable reports whether the transaction is
+// still usable.
 func (w *writer) runInSavepoint(u *update) (_ *relational.Tx, usable bool) {
 	ctx := context.Background()
 	if err := w.Exec(ctx, savepoint); err != nil {

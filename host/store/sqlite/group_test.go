@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// updateTogether runs updates at the same time: all of them wait before the first begins. It
-// returns their errors and the work that each commit scheduled.
+// updateTogether runs updates at the same time: all of them wait before the first
+// begins. It returns their errors and the work that each commit scheduled.
 func updateTogether(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
 	t.Helper()
 	db.Subscribe(func(d []store.Due) { commits = append(commits, d) })

@@ -33,5 +33,5 @@ func (db *DB) Mark(ctx context.Context, name string) (string, error) {
 	}
 	value, err := relational.Bookmark(ctx, c, name)
 	db.readers.put(c, err == nil)
-	return value, db.shared.Wrap("read mark "+name, err)
+	return value, db.shared.Wrap("read bookmark "+name, err)
 }

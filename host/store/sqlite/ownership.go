@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// ownership is the lock file beside a database.
+// ownership is the lock file next to a database.
 type ownership struct{ database string }
 
 func (o ownership) Beside(suffix string) string { return o.database + suffix }

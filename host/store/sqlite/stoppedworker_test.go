@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/storetest"
 )
 
-// childEnv makes this test binary the worker of TestStoppedWorker. Its value is the path of
-// the database.
+// childEnv makes this test binary the worker of TestStoppedWorker. Its value is the
+// path of the database.
 const childEnv = "PARLEY_TEST_STOPPED_WORKER"
 
 func TestMain(m *testing.M) {
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 
 const stoppedLease = 300 * time.Millisecond
 
-// runStoppedWorker is a worker that claims run x and waits for a line on its standard input,
-// during which the test stops the process. Then it updates the run if it still holds
-// the claim.
+// runStoppedWorker is a worker that claims run x and waits for a line on its standard
+// input, during which the test stops the process. Then it updates the run if it still
+// holds the claim.
 func runStoppedWorker(path string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, path, nil)
@@ -78,8 +78,8 @@ func runStoppedWorker(path string) error {
 	return err
 }
 
-// TestStoppedWorker stops a worker of another process until its lease has expired and another
-// worker has claimed its work. When the process continues, it changes nothing.
+// TestStoppedWorker stops a worker of another process until its lease has expired and
+// another worker has claimed its work. When the process continues, it changes nothing.
 func TestStoppedWorker(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "parley.db")

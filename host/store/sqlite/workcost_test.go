@@ -75,8 +75,8 @@ func TestWorkCost(t *testing.T) {
 	}
 }
 
-// storeWithWork returns a store with this many finished flows and runs, and an unfinished run
-// for which a flow of another run of the session "busy" waits.
+// storeWithWork returns a store with this many finished flows and runs, and an
+// unfinished run for which a flow of another run of the session "busy" waits.
 func storeWithWork(t *testing.T, over int) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)

@@ -48,7 +48,7 @@ func testActiveChildren(t *testing.T, s store.Durable) {
 }
 
 func testDeleteSession(t *testing.T, s store.Durable) {
-	const gone, stays = "agent:main:subagent:gone", "agent:main:subagent:stays"
+	const gone, other = "agent:main:subagent:gone", "agent:main:subagent:other"
 	long := []byte(`{"role":"user","content":"` + strings.Repeat("x", abi.MaxString+1) + `"}`) // stored separately from its short form
 	put := func(tx store.Tx, key, sessionID string) error {
 		err := tx.PutSession(&abi.Session{Key: key, SessionID: sessionID, UpdatedAt: 1, SpawnedBy: "agent:main:main", Label: "l", Sandboxed: true})
@@ -58,13 +58,13 @@ func testDeleteSession(t *testing.T, s store.Durable) {
 		return err
 	}
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(put(tx, gone, "first"), put(tx, stays, "other"), put(tx, gone, "second"))
+		return errors.Join(put(tx, gone, "first"), put(tx, other, "other"), put(tx, gone, "second"))
 	})
 	view := func() string {
 		return inView(t, s, func(ctx context.Context, v store.View) (string, error) {
 			var b strings.Builder
 			var errs error
-			for _, key := range []string{gone, stays} {
+			for _, key := range []string{gone, other} {
 				row, err := v.Get(ctx, key)
 				h, err2 := v.History(ctx, &abi.HistoryRequest{SessionKey: key, Limit: 10, MaxBytes: abi.DefaultMaxBytes})
 				m, err3 := v.RunMessages(ctx, "run of "+key)

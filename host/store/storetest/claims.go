@@ -93,7 +93,7 @@ func testClaims(t *testing.T, s store.Durable) {
 	w.lease("b", 100, true)
 	w.claim("a", 0, false) // nothing is scheduled
 	w.schedule(50)
-	w.claim("nobody", 0, false) // has no lease
+	w.claim("unknown", 0, false) // has no lease
 	first := w.claim("a", 0, true)
 	w.holds("a", first, true)
 	w.holds("a", first+1, false)
@@ -108,7 +108,7 @@ func testClaims(t *testing.T, s store.Durable) {
 	w.unclaim("b", second) // another worker's claim
 	w.holds("a", second, true)
 
-	w.schedule(60) // the claim stays
+	w.schedule(60) // keeps the claim
 	w.holds("a", second, true)
 	w.claim("b", 0, false)
 	w.unclaim("a", second)
@@ -221,8 +221,8 @@ func testTakeOver(t *testing.T, s store.Durable) {
 	w.claim("unknown", 0, true)
 }
 
-// testConcurrentClaims has workers claim the same pieces of work at the same time. Each piece
-// gets one owner.
+// testConcurrentClaims has workers claim the same pieces of work at the same time. Each
+// piece gets one owner.
 func testConcurrentClaims(t *testing.T, s store.Durable) {
 	const workers, pieces = 8, 20
 	update(t, s, func(tx store.Tx) error {

@@ -33,10 +33,10 @@ func testFlowsWaiting(t *testing.T, s store.Durable) {
 	check("q", "b c")
 }
 
-// testDeadlockCheck tests the deadlock check on graphs. A graph is a list of edges: "run A1 A"
-// is a run of session A, and "ended A1 A" a run that has ended. "call A1 B1" is a call
-// of run A1 that waits for run B1. "answered", "parked", "done" and "elsewhere" (the
-// call of no run) are calls that do not block a run.
+// testDeadlockCheck tests the deadlock check on graphs. A graph is a list of edges:
+// "run A1 A" is a run of session A, and "ended A1 A" a run that has ended. "call A1 B1"
+// is a call of run A1 that waits for run B1. "answered", "parked", "done" and
+// "elsewhere" (the call of no run) are calls that do not block a run.
 func testDeadlockCheck(t *testing.T, s store.Durable) {
 	for i, c := range []struct {
 		name, graph string

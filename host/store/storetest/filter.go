@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// matchesFilter reports whether the session matches the request's filters. It implements the
-// semantics of abi.ListRequest one condition after the other.
+// matchesFilter reports whether the session matches the request's filters. It
+// implements the semantics of abi.ListRequest one condition after the other.
 func matchesFilter(r *abi.ListRequest, s *abi.Session) bool {
 	mainKey := r.MainKey
 	if mainKey == "" {

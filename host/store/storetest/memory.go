@@ -29,14 +29,14 @@ var _ store.Loader = (*Memory)(nil)
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{state: &state{sessions: map[string]session{}, transcripts: map[[2]string][]entry{}, marks: map[string]string{}}}
+	return &Memory{state: &state{sessions: map[string]session{}, transcripts: map[[2]string][]entry{}, bookmarks: map[string]string{}}}
 }
 
 // state is the content of a store. The current state is never changed, only replaced.
 type state struct {
 	sessions    map[string]session
 	transcripts map[[2]string][]entry // by key and sessionId
-	marks       map[string]string
+	bookmarks   map[string]string
 }
 
 type session struct {
@@ -62,7 +62,7 @@ func (m *Memory) Snapshot(ctx context.Context) (store.Snapshot, error) {
 
 // Mark returns a bookmark.
 func (m *Memory) Mark(ctx context.Context, name string) (string, error) {
-	return m.current().marks[name], ctx.Err()
+	return m.current().bookmarks[name], ctx.Err()
 }
 
 // Load runs fn on a copy of the state, which becomes current if fn succeeds.
@@ -73,7 +73,7 @@ func (m *Memory) Load(ctx context.Context, fn func(store.Batch) error) error {
 		return err
 	}
 	old := m.current()
-	b := &memoryBatch{ctx: ctx, state: &state{maps.Clone(old.sessions), maps.Clone(old.transcripts), maps.Clone(old.marks)}}
+	b := &memoryBatch{ctx: ctx, state: &state{maps.Clone(old.sessions), maps.Clone(old.transcripts), maps.Clone(old.bookmarks)}}
 	defer func() { b.ended = true }()
 	if err := errors.Join(fn(b), ctx.Err()); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (b *memoryBatch) usable() error {
 }
 
 func (b *memoryBatch) SetMark(name, value string) error {
-	b.state.marks[name] = value
+	b.state.bookmarks[name] = value
 	return b.usable()
 }
 

@@ -153,7 +153,7 @@ func testChanges(t *testing.T, s store.Loader) {
 		}
 		return nil
 	})
-	load(t, s, func(b store.Batch) error { // in a transaction of its own
+	load(t, s, func(b store.Batch) error { // in another transaction
 		got, err := b.PutMessage(key, &store.Message{SourceID: "1", Role: "toolResult", At: 6, JSON: []byte(`{"role":"user","content":"b"}`)})
 		if got != store.Unchanged || err != nil {
 			t.Errorf("message loaded again: %v, %v; want unchanged", got, err)
@@ -236,7 +236,7 @@ func testBookmarks(t *testing.T, s store.Loader) {
 	}
 	for name, want := range map[string]string{"a": "2", "b": "ü\x00", "c": "", "absent": ""} {
 		if got, err := s.Mark(ctx, name); got != want || err != nil {
-			t.Errorf("mark %s: %q, %v; want %q", name, got, err, want)
+			t.Errorf("bookmark %s: %q, %v; want %q", name, got, err, want)
 		}
 	}
 }

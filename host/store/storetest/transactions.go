@@ -79,8 +79,8 @@ func testRollback(t *testing.T, s store.Loader) {
 		if m := history(t, s, &abi.HistoryRequest{SessionKey: kept, Limit: 5}).Messages; len(m) != 0 {
 			t.Errorf("after %s: messages %q are stored", after, texts(m))
 		}
-		if mark, err := s.Mark(context.Background(), "lost"); mark != "" || err != nil {
-			t.Errorf("after %s: mark %q, %v", after, mark, err)
+		if bookmark, err := s.Mark(context.Background(), "lost"); bookmark != "" || err != nil {
+			t.Errorf("after %s: bookmark %q, %v", after, bookmark, err)
 		}
 	}
 	if err := s.Load(context.Background(), func(b store.Batch) error { return errors.Join(work(b), failed) }); !errors.Is(err, failed) {
@@ -144,8 +144,8 @@ func testCancel(t *testing.T, s store.Loader) {
 			_, err := v.History(ctx, &abi.HistoryRequest{SessionKey: historyKey, Limit: 5})
 			return err
 		},
-		"load": func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
-		"mark": func() error { _, err := s.Mark(ctx, "a"); return err },
+		"load":     func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
+		"bookmark": func() error { _, err := s.Mark(ctx, "a"); return err },
 	} {
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v; want canceled", name, err)

@@ -73,8 +73,8 @@ func testUpdateFails(t *testing.T, s store.Durable) {
 	checkEverything(t, s, "lost", false)
 }
 
-// runTogether runs an update that waits, in its transaction, until the other functions have
-// called Update, so that these are likely to share the next commit.
+// runTogether runs an update that waits, in its transaction, until the other functions
+// have called Update, so that these are likely to share the next commit.
 func runTogether(t *testing.T, s store.Durable, others ...func()) {
 	t.Helper()
 	var calling, group sync.WaitGroup
@@ -228,7 +228,8 @@ func testTxReads(t *testing.T, s store.Durable) {
 	}
 }
 
-// testConcurrentUpdates has concurrent updates that each add another amount to one number.
+// testConcurrentUpdates has concurrent updates that each add another amount to one
+// number.
 func testConcurrentUpdates(t *testing.T, s store.Durable) {
 	const workers, rounds = 16, 20
 	putWork(t, s, &store.Flow{ID: "sum"})

@@ -34,7 +34,7 @@ func TestSplit(t *testing.T) {
 		{"through a long word", strings.Repeat("x", 25), 10, []string{"xxxxxxxxxx", "xxxxxxxxxx", "xxxxx"}},
 		{"between characters", "ééééé", 3, []string{"ééé", "éé"}},
 		{"not within a pair", "a😀😀😀", 4, []string{"a😀", "😀😀"}},
-		{"indentation stays", "first li\n  second", 10, []string{"first li", "  second"}},
+		{"indentation is kept", "first li\n  second", 10, []string{"first li", "  second"}},
 		{"no blank parts", "abcdefgh\n\n\n\n\n\n\n\n\n\n\n\n\n\nz", 10, []string{"abcdefgh\n\n", "z"}},
 		{"invalid text", "a\xffb", 10, []string{"a\uFFFDb"}},
 	} {

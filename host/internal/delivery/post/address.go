@@ -32,8 +32,8 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// TrimPrefixes returns a recipient without the prefixes that gateways add to its id, such as
-// "telegram:".
+// TrimPrefixes returns a recipient without the prefixes that gateways add to its id,
+// such as "telegram:".
 func TrimPrefixes(to string, prefixes ...string) string {
 	for again := true; again; {
 		again = false

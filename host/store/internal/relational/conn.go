@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// ErrDuplicateKey is returned by Conn.Put when another row has one of the row's unique keys.
+// ErrDuplicateKey is returned by Conn.Put when another row has one of the row's unique
+// keys.
 var ErrDuplicateKey = errors.New("another row has one of its keys")
 
 // Conn is a connection to the database, in a transaction. It compiles each statement

@@ -44,15 +44,16 @@ func newFilter(r *abi.ListRequest) *filter {
 	return f
 }
 
-// matchesPartition reports whether the partition's sessions match the archived, agent and kind
-// filters. Main sessions, and the conditions of index ranges, are handled elsewhere.
+// matchesPartition reports whether the partition's sessions match the archived, agent
+// and kind filters. Main sessions, and the conditions of index ranges, are handled
+// elsewhere.
 func (f *filter) matchesPartition(p *partition) bool {
 	return (f.IncludeArchived || !p.archived) && (f.AgentID == "" || f.AgentID == p.agentID) && slices.Contains(f.kinds, p.kind)
 }
 
-// excludedRests returns the <rest> of sessions that the ranges exclude, or "". Main sessions
-// are excluded when the request names kinds, because the plan then finds them by key.
-// Aliases of another session are excluded too (S1.2, S1.3).
+// excludedRests returns the <rest> of sessions that the ranges exclude, or "". Main
+// sessions are excluded when the request names kinds, because the plan then finds them
+// by key. Aliases of another session are excluded too (S1.2, S1.3).
 func (f *filter) excludedRests() (main, alias string) {
 	if f.byKind || f.global != "" {
 		main = f.visibility.keys.MainKey

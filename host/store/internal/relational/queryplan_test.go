@@ -15,9 +15,9 @@ var SQLite func(t *testing.T) Conn
 // Conn returns the snapshot's connection.
 func (s *Snapshot) Conn() Conn { return s.conn }
 
-// TestPlans checks SQLite's query plan of each statement of a snapshot: the plan scans
-// no table, sorts nothing, and uses the intended index.
-func TestPlans(t *testing.T) {
+// TestQueryPlans checks SQLite's query plan of each statement of a snapshot: the plan
+// scans no table, sorts nothing, and uses the intended index.
+func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	c := SQLite(t)
 	byIndex := map[Statement]string{

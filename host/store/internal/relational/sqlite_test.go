@@ -28,9 +28,9 @@ func init() {
 	}
 }
 
-// TestTakenMessageID asserts that only a message with the same source id is updated. A
-// conflict of message ids is an error, which rolls back the transaction.
-func TestTakenMessageID(t *testing.T) {
+// TestDuplicateMessageID asserts that only a message with the same source id is
+// updated. A conflict of message ids is an error, which rolls back the transaction.
+func TestDuplicateMessageID(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// visibility decides which sessions are visible to a request, by its scope and its settings
-// of session keys.
+// visibility decides which sessions are visible to a request, by its scope and its
+// settings of session keys.
 type visibility struct {
 	scope  *abi.Scope
 	keys   sessionkey.Settings
