@@ -80,8 +80,8 @@ func TestRequest(t *testing.T) {
 func TestSignature(t *testing.T) {
 	now := time.Unix(1614265330, 0)
 	for _, test := range []struct{ name, secret, key string }{
-		{"as the scheme writes it", "whsec_" + base64.StdEncoding.EncodeToString([]byte("binary\x00key")), "binary\x00key"},
-		{"plain", "hunter2", "hunter2"},
+		{"with prefix", "whsec_" + base64.StdEncoding.EncodeToString([]byte("binary\x00key")), "binary\x00key"},
+		{"without prefix", "hunter2", "hunter2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			service := sinktest.Serve(t, accept)
@@ -105,7 +105,7 @@ func TestOptions(t *testing.T) {
 		o    *webhook.Options
 		want string
 	}{
-		"nothing":         {nil, "url: the address must begin with http:// or https://"},
+		"nil options":     {nil, "url: the address must begin with http:// or https://"},
 		"no scheme":       {&webhook.Options{URL: "example.org/in"}, "url: the address must begin with"},
 		"another scheme":  {&webhook.Options{URL: "ftp://example.org/in"}, "url: the address must begin with"},
 		"no host":         {&webhook.Options{URL: "https:///in"}, "name a host"},
