@@ -91,7 +91,7 @@ type Run struct {
 
 	Status    string          `json:"status"`
 	Attempt   int             `json:"attempt,omitempty"` // the first is 1
-	Process   json.RawMessage `json:"process,omitempty"` // recorded by the attempt, so that another process can end its child process
+	Process   json.RawMessage `json:"process,omitempty"` // of the attempt, as its runner recorded it; a later attempt ends it if it still runs
 	Abort     string          `json:"abort,omitempty"`   // why the run is to be aborted
 	Reply     string          `json:"reply,omitempty"`
 	Error     string          `json:"error,omitempty"`
