@@ -15,11 +15,11 @@ func FuzzFold(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, part string) {
 		if !utf8.ValidString(text) || !utf8.ValidString(part) {
-			return // texts of requests and sessions are valid
+			return // texts of requests and sessions are valid UTF-8
 		}
-		neighbor := strings.NewReplacer("\x1f", "\x1e") // one of them is the separator
+		neighbor := strings.NewReplacer("\x1f", "\x1e") // the first is the separator
 		want := regexp.MustCompile("(?i)" + regexp.QuoteMeta(neighbor.Replace(part))).MatchString(neighbor.Replace(text))
-		if got := containsFolded(&abi.Session{Label: text}, fold(part)); got != want {
+		if got := containsFolded(&abi.Session{Label: text}, foldCase(part)); got != want {
 			t.Errorf("%q in %q: %v; want %v", part, text, got, want)
 		}
 	})
@@ -31,7 +31,7 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
 		if !utf8.ValidString(pattern) || !utf8.ValidString(text) {
-			return // patterns and ids are valid
+			return // patterns and ids are valid UTF-8
 		}
 		want := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(text)
 		if got := match(pattern, text); got != want {

@@ -16,7 +16,7 @@ func hang(ctx context.Context, _ *sink.Message) error {
 	return ctx.Err()
 }
 
-// TestHangingChannel has one channel whose posts hang, to many recipients.
+// TestHangingChannel has a channel with many recipients whose posts hang.
 func TestHangingChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -25,7 +25,7 @@ func TestHangingChannel(t *testing.T) {
 			for _, channel := range []string{"slow", "quick"} {
 				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
 				o.session(key, channel, fmt.Sprint(i))
-				o.say(key, key)
+				o.queue(key, key)
 			}
 		}
 		o.start()
@@ -33,13 +33,14 @@ func TestHangingChannel(t *testing.T) {
 		if n := len(quick.posted); n != 20 {
 			t.Errorf("%d messages reached the quick channel", n)
 		}
-		if slow.now != 4 || slow.top != 4 {
-			t.Errorf("%d posts to the slow channel at once, %d now; want 4", slow.top, slow.now)
+		if slow.now != 4 || slow.peak != 4 {
+			t.Errorf("at most %d concurrent posts to the slow channel, %d now; want 4", slow.peak, slow.now)
 		}
 	})
 }
 
-// TestConcurrency has more channels that hang than posts may be made at once.
+// TestConcurrency has channels that hang, with more deliveries than the limit of
+// concurrent posts.
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -50,7 +51,7 @@ func TestConcurrency(t *testing.T) {
 			for i := range 5 {
 				key := fmt.Sprintf("agent:main:%s:%d", channel, i)
 				o.session(key, channel, fmt.Sprint(i))
-				o.say(key, key)
+				o.queue(key, key)
 			}
 		}
 		o.start()
@@ -58,18 +59,18 @@ func TestConcurrency(t *testing.T) {
 		total := 0
 		for _, s := range sinks {
 			total += s.now
-			if s.top > 4 {
-				t.Errorf("%d posts to one channel at once, want 4 at most", s.top)
+			if s.peak > 4 {
+				t.Errorf("%d concurrent posts to one channel, want at most 4", s.peak)
 			}
 		}
 		if total != 16 {
-			t.Errorf("%d posts at once, want 16", total)
+			t.Errorf("%d concurrent posts, want 16", total)
 		}
 	})
 }
 
-// TestOneAtATime sees that messages to one recipient never overlap, and go out
-// in the order of their creation, whatever order they become known in.
+// TestOneAtATime asserts that messages to one recipient never overlap, and are posted in
+// the order of their creation, not of their insertion.
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -88,10 +89,10 @@ func TestOneAtATime(t *testing.T) {
 			})
 		}
 		o.start()
-		o.say(sessionKey, "d")
+		o.queue(sessionKey, "d")
 		time.Sleep(time.Minute)
-		if s.texts() != "a b c d" || s.top != 1 {
-			t.Errorf("posted %q, %d at once", s.texts(), s.top)
+		if s.texts() != "a b c d" || s.peak != 1 {
+			t.Errorf("posted %q, at most %d concurrently", s.texts(), s.peak)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// testListPages walks through sessions of which many have the same updatedAt,
-// in pages of every size, and must meet each once.
+// testListPages lists sessions, many of which have the same updatedAt, in pages of
+// several sizes. Each session must be listed once.
 func testListPages(t *testing.T, s store.Loader) {
 	var want []string
 	load(t, s, func(b store.Batch) error {
@@ -62,7 +62,7 @@ func testListPages(t *testing.T, s store.Loader) {
 	}
 }
 
-// half is the updatedAt of a key that testListPages made, as text.
+// half returns the updatedAt of a key that testListPages created, as text.
 func half(key string) string { return fmt.Sprint(int(key[len(key)-1]-'0') / 2) }
 
 func testListMessages(t *testing.T, s store.Loader) {
@@ -109,7 +109,7 @@ func testListMessages(t *testing.T, s store.Loader) {
 	}
 }
 
-// testListSize asks for pages of every size around those that fit exactly.
+// testListSize requests pages with limits around the exact sizes of replies.
 func testListSize(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error {
 		for i := range 5 {
@@ -147,7 +147,7 @@ func testListSize(t *testing.T, s store.Loader) {
 	}
 }
 
-// testManyAgents has more agents than any store would think of.
+// testManyAgents lists the sessions of more agents than one statement can merge.
 func testManyAgents(t *testing.T, s store.Loader) {
 	const n = 150
 	load(t, s, func(b store.Batch) error {

@@ -24,17 +24,17 @@ import (
 
 const sessionKey = "agent:main:main"
 
-// office is a store with sessions and deliveries, and what posts them.
-type office struct {
+// fixture is a store with sessions and deliveries, and the sinks for them.
+type fixture struct {
 	t     *testing.T
-	store *fragile
+	store *failingStore
 	sinks map[string]*recorder
 	from  time.Time
-	o     delivery.Options // what the next outbox is made with
+	o     delivery.Options // of the next outbox
 }
 
-// open returns an office whose session speaks to recipient 7 of the channel chat.
-func open(t *testing.T) *office {
+// open returns a fixture with a session whose target is recipient 7 of the channel chat.
+func open(t *testing.T) *fixture {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), nil)
 	if err != nil {
@@ -45,37 +45,37 @@ func open(t *testing.T) *office {
 			t.Error(err)
 		}
 	})
-	o := &office{t: t, store: &fragile{Durable: db}, sinks: map[string]*recorder{}, from: time.Now()}
+	o := &fixture{t: t, store: &failingStore{Durable: db}, sinks: map[string]*recorder{}, from: time.Now()}
 	o.o = delivery.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		Sink: func(channel string) (sink.Sink, error) {
 			if s := o.sinks[channel]; s != nil {
 				return s, nil
 			}
-			return nil, fmt.Errorf("nobody serves %s", channel)
+			return nil, fmt.Errorf("no sink for %s", channel)
 		},
 	}
 	o.session(sessionKey, "chat", "7")
 	return o
 }
 
-func (o *office) update(fn func(store.Tx) error) {
+func (o *fixture) update(fn func(store.Tx) error) {
 	o.t.Helper()
 	if err := o.store.Durable.Update(context.Background(), fn); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-// session makes a session speak somewhere.
-func (o *office) session(key, channel, to string) {
+// session puts a session with a target.
+func (o *fixture) session(key, channel, to string) {
 	o.t.Helper()
 	o.update(func(tx store.Tx) error {
 		return tx.PutSession(&abi.Session{Key: key, AgentID: "main", Kind: sessionkey.Kind(key), SessionID: "s-" + key, LastChannel: channel, LastTo: to})
 	})
 }
 
-// say queues a delivery whose text is its id.
-func (o *office) say(key string, ids ...string) {
+// queue queues a delivery whose text is its id.
+func (o *fixture) queue(key string, ids ...string) {
 	o.t.Helper()
 	for _, id := range ids {
 		o.update(func(tx store.Tx) error {
@@ -86,15 +86,15 @@ func (o *office) say(key string, ids ...string) {
 	}
 }
 
-// sink returns the sink of a channel, which answers with what fn returns.
-func (o *office) sink(channel string, fn func(ctx context.Context, m *sink.Message) error) *recorder {
+// sink adds a sink for a channel. Its posts return the result of fn.
+func (o *fixture) sink(channel string, fn func(ctx context.Context, m *sink.Message) error) *recorder {
 	s := &recorder{from: o.from, answer: fn}
 	o.sinks[channel] = s
 	return s
 }
 
-// start starts an outbox with a worker of its own.
-func (o *office) start() *outbox {
+// start starts an outbox with a new worker.
+func (o *fixture) start() *outbox {
 	o.t.Helper()
 	w, err := work.NewWorker(&work.WorkerOptions{Store: o.store, Logger: o.o.Logger})
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *outbox) close(ctx context.Context) error {
 	return b.err
 }
 
-func (o *office) row(id string) *store.Delivery {
+func (o *fixture) row(id string) *store.Delivery {
 	o.t.Helper()
 	v, err := o.store.View(context.Background())
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *office) row(id string) *store.Delivery {
 	return d
 }
 
-func (o *office) flow(id string) (f *store.Flow) {
+func (o *fixture) flow(id string) (f *store.Flow) {
 	o.t.Helper()
 	o.update(func(tx store.Tx) (err error) {
 		f, err = tx.Flow(id)
@@ -152,9 +152,9 @@ func (o *office) flow(id string) (f *store.Flow) {
 	return f
 }
 
-// expect compares status, attempts and error (a part of it) of a delivery, and
-// what they say of its schedule.
-func (o *office) expect(id, status string, attempts int, text string) *store.Delivery {
+// expect checks the status, the attempts and a part of the error of a delivery, and that
+// it is scheduled exactly while it is pending.
+func (o *fixture) expect(id, status string, attempts int, text string) *store.Delivery {
 	o.t.Helper()
 	d := o.row(id)
 	if d.Status != status || d.Attempts != attempts || !strings.Contains(d.Error, text) || (text == "") != (d.Error == "") {
@@ -169,7 +169,7 @@ func (o *office) expect(id, status string, attempts int, text string) *store.Del
 	return d
 }
 
-func (o *office) scheduled(id string) bool {
+func (o *fixture) scheduled(id string) bool {
 	o.t.Helper()
 	v, err := o.store.View(context.Background())
 	if err != nil {
@@ -183,15 +183,15 @@ func (o *office) scheduled(id string) bool {
 	return slices.ContainsFunc(due, func(d store.Due) bool { return d.ID == id })
 }
 
-// recorder notes what it is asked to post, and when.
+// recorder is a sink that records the messages and times of its posts.
 type recorder struct {
 	from time.Time
 
-	mu       sync.Mutex
-	answer   func(ctx context.Context, m *sink.Message) error // nil: all is well
-	attempts []string                                         // text@time
-	posted   []sink.Message                                   // without failures
-	now, top int                                              // posts at once
+	mu        sync.Mutex
+	answer    func(ctx context.Context, m *sink.Message) error // nil: posts succeed
+	attempts  []string                                         // text@time
+	posted    []sink.Message                                   // without failures
+	now, peak int                                              // concurrent posts: current and maximum
 }
 
 var _ sink.Sink = (*recorder)(nil)
@@ -200,7 +200,7 @@ func (s *recorder) Post(ctx context.Context, m *sink.Message) error {
 	s.mu.Lock()
 	s.attempts = append(s.attempts, fmt.Sprintf("%s@%s", m.Text, time.Since(s.from).Round(time.Millisecond)))
 	s.now++
-	s.top = max(s.top, s.now)
+	s.peak = max(s.peak, s.now)
 	answer := s.answer
 	s.mu.Unlock()
 	defer func() {
@@ -226,15 +226,15 @@ func (s *recorder) set(answer func(ctx context.Context, m *sink.Message) error) 
 	s.answer = answer
 }
 
-// down is the answer of a service that nobody reaches.
+// down is the answer of an unreachable service.
 func down(context.Context, *sink.Message) error { return errDown }
 
-// refuse is the answer of a service that wants no such message.
+// refuse is the answer of a service that refuses a message permanently.
 func refuse(context.Context, *sink.Message) error {
 	return &sink.Permanent{Err: errors.New("no")}
 }
 
-// texts returns the texts that were posted, in their order.
+// texts returns the posted texts in order.
 func (s *recorder) texts() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,16 +253,16 @@ func (s *recorder) tried() []string {
 
 var errDown = errors.New("connection refused")
 
-// fragile is a store that can be made to fail when it is written to.
-type fragile struct {
+// failingStore is a store whose updates can be made to fail.
+type failingStore struct {
 	store.Durable
 	fails atomic.Bool
-	after func() // is called after each write of the outbox; nil: nothing
+	after func() // called after each update of the outbox; may be nil
 }
 
 var errDisk = errors.New("the disk is full")
 
-func (s *fragile) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *failingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if s.fails.Load() {
 		return errDisk
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// asked reports whether the request's filters let the session through: the
-// semantics of abi.ListRequest, one condition after the other.
-func asked(r *abi.ListRequest, s *abi.Session) bool {
+// matchesFilter reports whether the session matches the request's filters. It
+// implements the semantics of abi.ListRequest one condition after the other.
+func matchesFilter(r *abi.ListRequest, s *abi.Session) bool {
 	mainKey := r.MainKey
 	if mainKey == "" {
 		mainKey = "main"

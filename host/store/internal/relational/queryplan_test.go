@@ -15,24 +15,24 @@ var SQLite func(t *testing.T) Conn
 // Conn returns the snapshot's connection.
 func (s *Snapshot) Conn() Conn { return s.conn }
 
-// TestPlans asks SQLite how it would run each statement of a snapshot: no table
-// is scanned, nothing is sorted, and each list walks the index meant for it.
-func TestPlans(t *testing.T) {
+// TestQueryPlans checks SQLite's query plan of each statement of a snapshot: the plan
+// scans no table, sorts nothing, and uses the intended index.
+func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	c := SQLite(t)
 	byIndex := map[Statement]string{
-		sessionByKey:            "sqlite_autoindex_sessions_1 (key=?)",
-		sessionsByID:            "sessions_by_session_id (session_id=?)",
-		transcriptOf:            "sqlite_autoindex_sessions_1 (key=?)",
-		newestOf:                "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-		tail{}:                  "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-		tail{except: 2}:         "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
-		tail{spoken: true}:      "messages_spoken (ordinal>? AND ordinal<?)",
-		tail{true, 3}:           "messages_spoken (ordinal>? AND ordinal<?)",
-		lastPartition:           "partitions",
-		partitionsOfLabel:       "sessions_by_label (label=?",
-		partitionsOfParent:      "sessions_by_parent (spawned_by=?",
-		partitionsOfParentLabel: "sessions_by_parent_label (spawned_by=? AND label=?",
+		sessionByKey:             "sqlite_autoindex_sessions_1 (key=?)",
+		sessionsByID:             "sessions_by_session_id (session_id=?)",
+		transcriptOf:             "sqlite_autoindex_sessions_1 (key=?)",
+		newestOf:                 "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+		tail{}:                   "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+		tail{excluded: 2}:        "INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+		tail{withoutTools: true}: "messages_spoken (ordinal>? AND ordinal<?)",
+		tail{true, 3}:            "messages_spoken (ordinal>? AND ordinal<?)",
+		lastPartition:            "partitions",
+		partitionsOfLabel:        "sessions_by_label (label=?",
+		partitionsOfParent:       "sessions_by_parent (spawned_by=?",
+		partitionsOfParentLabel:  "sessions_by_parent_label (spawned_by=? AND label=?",
 	}
 	ranges := map[source]string{
 		byKind:        "sessions_by_kind (kind=? AND archived=? AND (recency,key)>(?,?) AND recency<?)",
@@ -71,11 +71,11 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// scannable is what statements make up themselves, and may scan.
+// scannable lists the scans of recursive tables, which statements define themselves.
 var scannable = []string{"SCAN found", "SCAN ahead"}
 
-// workIndexes returns, for each statement about flows, runs, deliveries and work
-// that searches, the index meant for it.
+// workIndexes returns the intended index of each statement that searches flows, runs,
+// deliveries or work.
 func workIndexes() map[Statement]string {
 	byIndex := map[Statement]string{
 		flowByID:      "sqlite_autoindex_flows_1 (id=?)",
@@ -88,7 +88,7 @@ func workIndexes() map[Statement]string {
 		waiting:       "flows_waiting (wait_run=?)",
 		messagesOfRun: "messages_by_run (run_id=?)",
 		spawned:       "COVERING INDEX sessions_spawned (recency>?)",
-		waits:         "flows_by_caller_run (caller_run=?)",
+		blockingRuns:  "flows_by_caller_run (caller_run=?)",
 
 		activeChildren:    "runs_of_children (spawned_by=?)",
 		openRun:           "runs_open (session_key=?)",
@@ -101,7 +101,7 @@ func workIndexes() map[Statement]string {
 		due:        "work_due (kind=?)",
 		countDue:   "COVERING INDEX work_due (kind=? AND due_at<?)",
 		claim:      "sqlite_autoindex_work_1 (kind=? AND id=?)",
-		overdue:    "sqlite_autoindex_workers_1 (id=?)",
+		endExpired: "sqlite_autoindex_workers_1 (id=?)",
 		holds:      "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unclaim:    "sqlite_autoindex_work_1 (kind=? AND id=?)",
 		unschedule: "sqlite_autoindex_work_1 (kind=? AND id=?)",
@@ -109,10 +109,10 @@ func workIndexes() map[Statement]string {
 		worklist{table: "flows", by: byID}:                              "sqlite_autoindex_flows_1 (id=?",
 		worklist{table: "runs", by: byFlow, session: true, statuses: 2}: "runs_by_flow (flow_id=? AND created>?)",
 		worklist{table: "deliveries", by: byFlow}:                       "deliveries_by_flow (flow_id=? AND created>?)",
-		removal{prunables[0]}:                                           "flows_ended (ended_at<?)", prunables[0].another(): "flows_ended (ended_at<?)",
-		removal{prunables[1]}: "runs_ended (ended_at<?)", prunables[1].another(): "runs_ended (ended_at<?)",
-		removal{prunables[2]}: "deliveries_ended (ended_at<?)", prunables[2].another(): "deliveries_ended (ended_at<?)",
-		removal{prunables[3]}: "workers_by_lease (lease_until<?)", prunables[3].another(): "workers_by_lease (lease_until<?)",
+		removal{prunables[0]}:                                           "flows_ended (ended_at<?)", prunables[0].nextPrunable(): "flows_ended (ended_at<?)",
+		removal{prunables[1]}: "runs_ended (ended_at<?)", prunables[1].nextPrunable(): "runs_ended (ended_at<?)",
+		removal{prunables[2]}: "deliveries_ended (ended_at<?)", prunables[2].nextPrunable(): "deliveries_ended (ended_at<?)",
+		removal{prunables[3]}: "workers_by_lease (lease_until<?)", prunables[3].nextPrunable(): "workers_by_lease (lease_until<?)",
 	}
 	for _, table := range []string{"flows", "runs", "deliveries"} {
 		byIndex[worklist{table: table}] = table + "_by_created (created>?)"
@@ -127,7 +127,7 @@ func workIndexes() map[Statement]string {
 // explained is EXPLAIN QUERY PLAN of a statement.
 type explained struct {
 	Statement
-	text string // of the statement, when it has been compiled
+	text string // of the statement; set when it is compiled
 }
 
 func (e *explained) SQL(d Dialect) string {

@@ -19,14 +19,14 @@ import (
 	"github.com/parley-wasm/parley/host/store/storetest"
 )
 
-// childEnv, when it is set, makes of this test binary the worker of TestStopped,
-// with the database of this path.
-const childEnv = "PARLEY_TEST_STOPPED"
+// childEnv makes this test binary the worker of TestStoppedWorker. Its value is the
+// path of the database.
+const childEnv = "PARLEY_TEST_STOPPED_WORKER"
 
 func TestMain(m *testing.M) {
 	storetest.Main(backendAt)
 	if path := os.Getenv(childEnv); path != "" {
-		if err := sleepsOver(path); err != nil {
+		if err := runStoppedWorker(path); err != nil {
 			fmt.Println("error:", err)
 			os.Exit(1)
 		}
@@ -37,34 +37,35 @@ func TestMain(m *testing.M) {
 
 const stoppedLease = 300 * time.Millisecond
 
-// sleepsOver is a worker that claims run x and, told to go on by a line on its
-// standard input, updates it if it still holds it. In between it is stopped.
-func sleepsOver(path string) error {
+// runStoppedWorker is a worker that claims run x and waits for a line on its standard
+// input, during which the test stops the process. Then it updates the run if it still
+// holds the claim.
+func runStoppedWorker(path string) error {
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	var fence int64
+	var token int64
 	err = db.Update(ctx, func(tx store.Tx) error {
 		now := time.Now().UnixMilli()
 		if _, err := tx.Lease("sleeper", now+stoppedLease.Milliseconds()); err != nil {
 			return err
 		}
-		fence, err = tx.Claim(store.KindRun, "x", "sleeper", now)
+		token, err = tx.Claim(store.KindRun, "x", "sleeper", now)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Println("claimed", fence)
+	fmt.Println("claimed", token)
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err
 	}
 	var held, leased bool
 	err = db.Update(ctx, func(tx store.Tx) (err error) {
-		if held, err = tx.Holds(store.KindRun, "x", "sleeper", fence); err != nil {
+		if held, err = tx.Holds(store.KindRun, "x", "sleeper", token); err != nil {
 			return err
 		}
 		if held {
@@ -77,9 +78,9 @@ func sleepsOver(path string) error {
 	return err
 }
 
-// TestStopped stops a worker of another process until its lease is over. Another
-// has its work then, and it changes nothing when it goes on.
-func TestStopped(t *testing.T) {
+// TestStoppedWorker stops a worker of another process until its lease has expired and
+// another worker has claimed its work. When the process continues, it changes nothing.
+func TestStoppedWorker(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := open(t, path)
@@ -106,17 +107,17 @@ func TestStopped(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = child.Process.Kill() }) // also when it is stopped
+	t.Cleanup(func() { _ = child.Process.Kill() }) // also ends a stopped process
 	lines := bufio.NewReader(stdout)
-	said := func() string {
+	readLine := func() string {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the other process said %q, %v", line, err)
+			t.Fatalf("the other process wrote %q, %v", line, err)
 		}
 		return strings.TrimSpace(line)
 	}
 	var theirs int64
-	if line := said(); !strings.HasPrefix(line, "claimed ") {
+	if line := readLine(); !strings.HasPrefix(line, "claimed ") {
 		t.Fatal(line)
 	} else if _, err := fmt.Sscan(line[len("claimed "):], &theirs); err != nil || theirs == 0 {
 		t.Fatal(line, err)
@@ -126,7 +127,7 @@ func TestStopped(t *testing.T) {
 	}
 	var ours int64
 	refused := 0
-	for ours == 0 && t.Context().Err() == nil { // until the lease is over, as the store sees it
+	for ours == 0 && t.Context().Err() == nil { // until the store considers the lease expired
 		err := db.Update(ctx, func(tx store.Tx) error {
 			now := time.Now().UnixMilli()
 			if _, err := tx.Lease("waker", now+time.Hour.Milliseconds()); err != nil {
@@ -140,17 +141,17 @@ func TestStopped(t *testing.T) {
 		}
 		refused++
 	}
-	t.Logf("claimed at the %dth try, fence %d after %d", refused, ours, theirs)
+	t.Logf("claimed at attempt %d, token %d after %d", refused, ours, theirs)
 	if ours <= theirs {
-		t.Errorf("the fence is %d, of the other's claim %d", ours, theirs)
+		t.Errorf("the token is %d, that of the other worker's claim %d", ours, theirs)
 	}
 	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintln(stdin, "go on"); err != nil {
+	if _, err := fmt.Fprintln(stdin, "continue"); err != nil {
 		t.Fatal(err)
 	}
-	if line := said(); line != "holds false leased false" {
+	if line := readLine(); line != "holds false leased false" {
 		t.Errorf("the other process: %s", line)
 	}
 	if err := child.Wait(); err != nil {

@@ -8,22 +8,23 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// view is what a request may see: its scope under its settings of keys.
-type view struct {
+// visibility decides which sessions are visible to a request, by its scope and its
+// settings of session keys.
+type visibility struct {
 	scope  *abi.Scope
 	keys   sessionkey.Settings
-	global string // the agent to whom the session "global" belongs; empty = it is not shown
+	global string // the agent that owns the session "global"; empty = it is hidden
 }
 
-func newView(scope *abi.Scope, mainKey, global string) view {
+func newVisibility(scope *abi.Scope, mainKey, global string) visibility {
 	if mainKey == "" {
 		mainKey = sessionkey.DefaultMainKey
 	}
-	return view{scope, sessionkey.Settings{MainKey: mainKey, GlobalScope: global != ""}, global}
+	return visibility{scope, sessionkey.Settings{MainKey: mainKey, GlobalScope: global != ""}, global}
 }
 
-// agentOf returns the agent that the session counts as.
-func (v *view) agentOf(s *abi.Session) string {
+// agentOf returns the agent to which the session is attributed.
+func (v *visibility) agentOf(s *abi.Session) string {
 	if s.Key == sessionkey.Global {
 		return v.global
 	}
@@ -31,7 +32,7 @@ func (v *view) agentOf(s *abi.Session) string {
 }
 
 // shows reports whether the session is within the scope and not hidden (S1.3).
-func (v *view) shows(s *abi.Session) bool {
+func (v *visibility) shows(s *abi.Session) bool {
 	if v.keys.Hidden(s.Key) {
 		return false
 	}
@@ -40,17 +41,17 @@ func (v *view) shows(s *abi.Session) bool {
 }
 
 // showsAll reports whether every agent's sessions are within the scope.
-func (v *view) showsAll() bool {
+func (v *visibility) showsAll() bool {
 	return v.scope == nil || slices.ContainsFunc(v.scope.Agents, func(p string) bool { return p != "" && strings.Trim(p, "*") == "" })
 }
 
 // showsAgent reports whether all sessions of the agent are within the scope.
-func (v *view) showsAgent(id string) bool {
+func (v *visibility) showsAgent(id string) bool {
 	return v.scope == nil || slices.ContainsFunc(v.scope.Agents, func(p string) bool { return match(p, id) })
 }
 
-// match reports whether text has the form of the pattern, in which * is any run
-// of characters.
+// match reports whether text matches the pattern, in which * matches any sequence of
+// characters.
 func match(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
