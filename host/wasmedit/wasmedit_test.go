@@ -15,7 +15,7 @@ func sample() *wasmtest.Module {
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	m.Funcs = append(m.Funcs,
 		wasmtest.Func{Export: "_initialize", Type: wasmtest.Void},
-		wasmtest.Func{Export: "odd", Type: wasmtest.Family, Body: wasmtest.Get(0)})
+		wasmtest.Func{Export: "odd", Type: wasmtest.HostFunction, Body: wasmtest.Get(0)})
 	m.Memory, m.Table, m.Data = []uint32{2, 9}, []uint32{1, 1}, "data"
 	return m
 }

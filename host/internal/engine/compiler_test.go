@@ -41,8 +41,8 @@ func TestOtherCompiler(t *testing.T) {
 
 type recorded struct{ *recordingtest.Replay }
 
-func (r recorded) Call(_ context.Context, family string, request []byte) ([]byte, error) {
-	return r.Replay.Call(family, request), nil
+func (r recorded) Call(_ context.Context, namespace string, request []byte) ([]byte, error) {
+	return r.Replay.Call(namespace, request), nil
 }
 
 // loadIn loads a module in an engine of its own.

@@ -16,12 +16,12 @@ import (
 )
 
 // hostFunc is a HostFunctions.
-type hostFunc func(ctx context.Context, family string, request []byte) []byte
+type hostFunc func(ctx context.Context, namespace string, request []byte) []byte
 
 var _ engine.HostFunctions = hostFunc(nil)
 
-func (f hostFunc) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
-	return f(ctx, family, request), nil
+func (f hostFunc) Call(ctx context.Context, namespace string, request []byte) ([]byte, error) {
+	return f(ctx, namespace, request), nil
 }
 
 func newEngine(t testing.TB, o *engine.Options) *engine.Engine {
@@ -66,9 +66,9 @@ func TestRun(t *testing.T) {
 	}
 	for n := range 3 {
 		input := fmt.Sprintf("input %d\n", n)
-		out, err := p.Run(t.Context(), abi.ExportCall, []byte(input), hostFunc(func(_ context.Context, family string, request []byte) []byte {
-			if family != abi.ImportStore || string(request) != input {
-				t.Errorf("host function %s got %q", family, request)
+		out, err := p.Run(t.Context(), abi.ExportCall, []byte(input), hostFunc(func(_ context.Context, namespace string, request []byte) []byte {
+			if namespace != abi.ImportStore || string(request) != input {
+				t.Errorf("host function %s got %q", namespace, request)
 			}
 			return []byte("reply to " + string(request))
 		}))
@@ -161,7 +161,7 @@ func TestFailures(t *testing.T) {
 
 // TestNothingSurvives checks that variables and blocks of a call are unknown to
 // the next call of the same instance.
-func TestNothingSurvives(t *testing.T) {
+func TestStateIsPerCall(t *testing.T) {
 	t.Parallel()
 	// The first call sets a variable; each answers with the variable's length, and
 	// with what a block holds that nobody has written.
@@ -210,21 +210,21 @@ func TestOptions(t *testing.T) {
 func TestHostError(t *testing.T) {
 	t.Parallel()
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
-	gone := errors.New("the store has gone")
+	storeErr := errors.New("the store has gone")
 	for _, c := range []struct {
 		err  error
 		kind engine.Kind
 	}{
-		{gone, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn},
+		{storeErr, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn},
 		{context.DeadlineExceeded, engine.HostCall}, {context.Canceled, engine.HostCall}, // of contexts that are not the caller's
 	} {
-		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failing{c.err})
+		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failingHost{c.err})
 		if !errors.Is(err, c.kind) || !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "engine: call: ") {
 			t.Errorf("got %v, want %s", err, c.kind)
 		}
 	}
 }
 
-type failing struct{ err error }
+type failingHost struct{ err error }
 
-func (f failing) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }
+func (f failingHost) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }

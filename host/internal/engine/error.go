@@ -109,9 +109,9 @@ func errorf(op string, k Kind, format string, args ...any) *Error {
 }
 
 // canceled is the error of a call whose caller did not wait for it, as why says.
-func canceled(op string, why, cause error) *Error {
+func canceled(op string, reason, cause error) *Error {
 	message := "stopped because the caller has gone"
-	if errors.Is(why, context.DeadlineExceeded) {
+	if errors.Is(reason, context.DeadlineExceeded) {
 		message = "stopped because the caller's time is over"
 	}
 	return &Error{op, Canceled, message, cause}
@@ -119,14 +119,14 @@ func canceled(op string, why, cause error) *Error {
 
 // explain makes an *Error of what an instance returned. memory is the size of the
 // guest's memory when it happened.
-func (e *Engine) explain(op string, err error, memory int) *Error {
+func (e *Engine) classify(op string, err error, memory int) *Error {
 	out := &Error{Op: op, Kind: Trap, Cause: err}
 	l := &e.options.Limits
 	var (
 		own    *Error
 		fault  *extismenv.Fault
 		failed *instance.Failed
-		gone   *instance.Gone
+		ended  *instance.Canceled
 	)
 	switch {
 	case errors.As(err, &own): // of a host function
@@ -137,8 +137,8 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 		out.Kind, out.Message = Fuel, fmt.Sprintf("the step used up its %d units", l.Fuel)
 	case errors.Is(err, instance.ErrTime):
 		out.Kind, out.Message = Time, fmt.Sprintf("the step was stopped; it has %v at most", l.StepTimeout)
-	case errors.As(err, &gone):
-		return canceled(op, gone.Why, err)
+	case errors.As(err, &ended):
+		return canceled(op, ended.Cause, err)
 	case errors.Is(err, instance.ErrStack):
 		out.Kind, out.Message = Stack, "the step's calls are nested too deeply: stack overflow"
 	case errors.As(err, &failed):

@@ -19,27 +19,27 @@ import (
 )
 
 // work is a call to be measured.
-type work struct {
+type workload struct {
 	name     string
 	wasm     []byte
 	exchange *recordingtest.Exchange
 }
 
 // answers gives the recorded replies and does not look at the requests.
-type answers struct {
+type recordedReplies struct {
 	calls []recordingtest.HostCall
 	next  int
 }
 
-func (a *answers) Call(context.Context, string, []byte) ([]byte, error) {
+func (a *recordedReplies) Call(context.Context, string, []byte) ([]byte, error) {
 	reply := a.calls[a.next].Reply
 	a.next++
 	return reply, nil
 }
 
-func works(b *testing.B) []work {
+func workloads(b *testing.B) []workload {
 	b.Helper()
-	all := []work{
+	all := []workload{
 		{"loop of 100,000", wasmtest.Plugin(wasmtest.Code(wasmtest.Repeat(1, 100_000), wasmtest.I32(0))).Encode(), &recordingtest.Exchange{Export: "call"}},
 	}
 	for _, id := range []string{"S2.3/fifty-rows", "S3.1/fifty-messages", "S5.2/five-children"} {
@@ -47,7 +47,7 @@ func works(b *testing.B) []work {
 		if err != nil {
 			b.Fatal(err)
 		}
-		all = append(all, work{id, wasm.Parley, &t.Exchanges[len(t.Exchanges)-1]})
+		all = append(all, workload{id, wasm.Parley, &t.Exchanges[len(t.Exchanges)-1]})
 	}
 	return all
 }
@@ -57,12 +57,12 @@ func works(b *testing.B) []work {
 // disturbs one disturbs the others.
 func BenchmarkFuel(b *testing.B) {
 	names := [...]string{"none", "fuel", "cancellation"}
-	for _, w := range works(b) {
+	for _, w := range workloads(b) {
 		b.Run(w.name, func(b *testing.B) {
 			var calls [len(names)]func()
 			var times [len(names)][]time.Duration
 			for i, name := range names {
-				calls[i] = bounded(b, w, name)
+				calls[i] = prepare(b, w, name)
 			}
 			for b.Loop() {
 				// In a random order: what runs behind the cancellation pays for its garbage.
@@ -86,9 +86,9 @@ func BenchmarkFuel(b *testing.B) {
 }
 
 // bounded instantiates the module and returns what calls it once.
-func bounded(b *testing.B, w work, way string) (call func()) {
+func prepare(b *testing.B, w workload, transport string) (call func()) {
 	b.Helper()
-	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(way == "cancellation"))
+	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(transport == "cancellation"))
 	b.Cleanup(func() { _ = rt.Close(context.Background()) })
 	if err := extismenv.Instantiate(b.Context(), rt); err != nil {
 		b.Fatal(err)
@@ -97,7 +97,7 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if way == "fuel" {
+	if transport == "fuel" {
 		if _, err := m.Harden(); err != nil {
 			b.Fatal(err)
 		}
@@ -107,9 +107,9 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	// after the call. So each call has an environment of its own, never ended.
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 	b.Cleanup(cancel)
-	until := time.Now().Add(2 * time.Hour)
+	deadline := time.Now().Add(2 * time.Hour)
 	begin := func(c extismenv.Call) context.Context {
-		c.Until = until
+		c.Deadline = deadline
 		inner, err := extismenv.New(options, nil).Begin(ctx, c)
 		if err != nil {
 			b.Fatal(err)
@@ -121,7 +121,7 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 		b.Fatal(err)
 	}
 	refuel := func() {}
-	if way == "fuel" {
+	if transport == "fuel" {
 		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
 		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 		refuel = func() { fuel.Set(wasmedit.Slice); reserve.Set(1 << 50) }
@@ -135,7 +135,7 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	f := module.ExportedFunction(w.exchange.Export)
 	var stack [1]uint64
 	return func() {
-		inner := begin(extismenv.Call{Input: w.exchange.Input, Host: &answers{calls: w.exchange.Calls}})
+		inner := begin(extismenv.Call{Input: w.exchange.Input, Host: &recordedReplies{calls: w.exchange.Calls}})
 		refuel()
 		if err := f.CallWithStack(inner, stack[:]); err != nil {
 			b.Fatal(err)

@@ -52,13 +52,13 @@ func Inspect(wasm []byte) (*Inspection, error) {
 func parse(op string, wasm []byte) (*wasmedit.Module, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
-		return nil, refused(op, "the module is malformed ", err)
+		return nil, editError(op, "the module is malformed ", err)
 	}
 	return m, nil
 }
 
 // refused is the error of a module that wasmedit refuses.
-func refused(op, why string, err error) *Error {
+func editError(op, why string, err error) *Error {
 	if e, ok := errors.AsType[*wasmedit.Error](err); ok && e.Large {
 		return &Error{op, Memory, "the module is too large " + err.Error(), err}
 	}

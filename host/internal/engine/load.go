@@ -33,15 +33,15 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	hardened, err := m.Harden()
+	instrumented, err := m.Harden()
 	if err != nil {
-		return nil, refused("load", "the module cannot be hardened: ", err)
+		return nil, editError("load", "the module cannot be hardened: ", err)
 	}
 	compiled, err := e.compileInTime(ctx, m.Encode())
 	if err != nil {
 		return nil, err
 	}
-	config := e.config(compiled, hardened)
+	config := e.config(compiled, instrumented)
 	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
 	p := &Plugin{engine: e, pool: instance.NewPool(config), derives: m.Export(abi.ExportDerive) != nil}
 	// Nothing runs in the plugin that could hold up its closing.
@@ -76,10 +76,10 @@ func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.Compile
 	return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
 }
 
-func (e *Engine) config(module wazero.CompiledModule, hardened wasmedit.Hardened) instance.Config {
+func (e *Engine) config(module wazero.CompiledModule, instrumented wasmedit.Hardened) instance.Config {
 	l := &e.options.Limits
 	return instance.Config{
-		Runtime: e.runtime, Module: module, Hardened: hardened,
+		Runtime: e.runtime, Module: module, Instrumented: instrumented,
 		Env: extismenv.Options{
 			MaxIn: l.InMiB << 20, MaxOut: l.OutMiB << 20, MaxHostCalls: l.HostCalls, MaxLogLines: l.LogLines, Logger: e.options.Logger,
 		},

@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 		{"invalid code", change(func(m *wasmtest.Module) { m.Funcs[1].Body = wasmtest.Drop }), "load", engine.NotAModule, abi.InvalidArgs, "not valid"},
 		{"too large", make([]byte, 2<<20), "load", engine.Memory, abi.Limit, "2097152 bytes; at most 1048576"},
 		{"foreign import", change(func(m *wasmtest.Module) {
-			m.Imports = append(m.Imports, wasmedit.Import{Module: "env", Name: "system", Type: wasmtest.Family})
+			m.Imports = append(m.Imports, wasmedit.Import{Module: "env", Name: "system", Type: wasmtest.HostFunction})
 		}), "load", engine.BadImport, abi.InvalidArgs, "imports env.system (i64) -> (i64)"},
 		{"WASI", change(func(m *wasmtest.Module) {
 			m.Imports = append(m.Imports, wasmedit.Import{Module: "wasi_snapshot_preview1", Name: "fd_write", Type: wasmtest.Export})
@@ -108,7 +108,7 @@ func TestLoad(t *testing.T) {
 }
 
 // TestCounts: a module may declare just so much of everything.
-func TestCounts(t *testing.T) {
+func TestEntryLimits(t *testing.T) {
 	t.Parallel()
 	// sized is a plugin with n of something more.
 	sized := func(n int, grow func(m *wasmtest.Module, n int)) []byte {
@@ -167,7 +167,7 @@ func TestLoadCanceled(t *testing.T) {
 }
 
 // TestCompilation: what takes too long to compile is given up between two functions.
-func TestCompilation(t *testing.T) {
+func TestCompilationTimeout(t *testing.T) {
 	t.Parallel()
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	branches := bytes.Repeat([]byte{0x41, 0, 0x0d, 0}, 3000) // i32.const 0, br_if 0

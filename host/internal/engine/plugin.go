@@ -13,7 +13,7 @@ import (
 // goroutine at a time, the request is only valid during the call, and the reply
 // is copied. An error ends the plugin's call with it, a panic with HostCall.
 type HostFunctions interface {
-	Call(ctx context.Context, family string, request []byte) (reply []byte, err error)
+	Call(ctx context.Context, namespace string, request []byte) (reply []byte, err error)
 }
 
 // Plugin is a loaded module. It is safe for concurrent use; it is closed by who
@@ -46,12 +46,12 @@ func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFun
 	defer p.engine.leave()
 	i, err := p.pool.Get(ctx)
 	if err != nil {
-		return nil, p.engine.explain("start", err, 0)
+		return nil, p.engine.classify("start", err, 0)
 	}
 	defer p.pool.Put(i)
 	output, err := i.Call(ctx, export, input, h)
 	if err != nil {
-		return nil, p.engine.explain(export, err, i.Memory())
+		return nil, p.engine.classify(export, err, i.Memory())
 	}
 	return output, nil
 }

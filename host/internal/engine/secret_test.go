@@ -15,29 +15,29 @@ import (
 )
 
 // finds are what testdata/hostile/secret.wat reports.
-type finds struct {
+type leaks struct {
 	Memory, Globals, Offsets, Blocks, Variable, ErrorText, Reply, Pages uint64
 }
 
 // hunted is what a hunt finds where nothing is.
-func hunted(pages uint64) finds { return finds{Pages: pages} }
+func noLeaks(pages uint64) leaks { return leaks{Pages: pages} }
 
 // TestSecret lets the caller of one step hide a secret wherever a plugin can, and that
 // of the next one look for it: in the instance that was put back, and in the one that
 // replaces an instance which is spent.
-func TestSecret(t *testing.T) {
+func TestSecretIsolation(t *testing.T) {
 	t.Parallel()
 	// The input carries it with its bits turned.
 	secret := []byte("\xe1\xf2\xe3\xf4\xe5\xf6\xe7\xf8")
-	turned := make([]byte, len(secret))
+	inverted := make([]byte, len(secret))
 	for i := range secret {
-		turned[i] = ^secret[i]
+		inverted[i] = ^secret[i]
 	}
 	for _, c := range []struct {
-		name  string
-		hide  string
-		kind  engine.Kind // with which hiding fails; empty: it does not
-		keeps bool        // the instance is kept for the next step
+		name   string
+		hide   string
+		kind   engine.Kind // with which hiding fails; empty: it does not
+		pooled bool        // the instance is kept for the next step
 	}{
 		{"hidden", "^", "", true},
 		{"hidden in memory that grew", "^G", "", true},
@@ -48,7 +48,7 @@ func TestSecret(t *testing.T) {
 		{"hidden by a step that fails", "^F", engine.Failed, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ways(t, func(t *testing.T, environmentOnly bool) {
+			eachTransport(t, func(t *testing.T, environmentOnly bool) {
 				p, err := newEngine(t, &engine.Options{
 					Limits:          engine.Limits{Fuel: 100_000_000, StepTimeout: time.Minute, MemoryMiB: 8, GrowthMiB: 4, IdleInstances: 1},
 					EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler),
@@ -57,33 +57,33 @@ func TestSecret(t *testing.T) {
 					t.Fatal(err)
 				}
 				for round := range 2 {
-					asked := 0
-					_, err := p.Run(t.Context(), abi.ExportCall, append(turned[:8:8], c.hide...), hostFunc(func(context.Context, string, []byte) []byte {
-						asked++
+					calls := 0
+					_, err := p.Run(t.Context(), abi.ExportCall, append(inverted[:8:8], c.hide...), hostFunc(func(context.Context, string, []byte) []byte {
+						calls++
 						return bytes.Repeat(secret, 10)
 					}))
-					if asked != 1 || c.kind == "" && err != nil || c.kind != "" && !errors.Is(err, c.kind) {
-						t.Fatalf("hiding asked %d times and ended with %v, want %q", asked, err, c.kind)
+					if calls != 1 || c.kind == "" && err != nil || c.kind != "" && !errors.Is(err, c.kind) {
+						t.Fatalf("hiding asked %d times and ended with %v, want %q", calls, err, c.kind)
 					}
-					for _, hunt := range []struct {
+					for _, search := range []struct {
 						letters string
 						pages   uint64
 					}{{"^H", 6}, {"^HG", 24}} {
-						out, err := p.Run(t.Context(), abi.ExportResume, append(turned[:8:8], hunt.letters...), hostFunc(func(context.Context, string, []byte) []byte { return nil }))
+						out, err := p.Run(t.Context(), abi.ExportResume, append(inverted[:8:8], search.letters...), hostFunc(func(context.Context, string, []byte) []byte { return nil }))
 						if err != nil {
 							t.Fatal(err)
 						}
-						var got finds
+						var got leaks
 						if err := binary.Read(bytes.NewReader(out), binary.LittleEndian, &got); err != nil {
 							t.Fatalf("the report is %q: %v", out, err)
 						}
-						if got != hunted(hunt.pages) {
-							t.Errorf("round %d: %s found %+v", round, hunt.letters, got)
+						if got != noLeaks(search.pages) {
+							t.Errorf("round %d: %s found %+v", round, search.letters, got)
 						}
 					}
 				}
-				if s, want := p.Stats(), uint64(1+4+map[bool]int{true: 2}[c.keeps]); s.Kept != want || (s.Failed == 0) != c.keeps || s.Grown+s.Volatile+s.Surplus != 0 {
-					t.Errorf("kept %d times, want %d: %+v", s.Kept, want, s)
+				if s, want := p.Stats(), uint64(1+4+map[bool]int{true: 2}[c.pooled]); s.Reset != want || (s.Failed == 0) != c.pooled || s.Grown+s.Volatile+s.Surplus != 0 {
+					t.Errorf("kept %d times, want %d: %+v", s.Reset, want, s)
 				}
 			})
 		})
@@ -92,16 +92,16 @@ func TestSecret(t *testing.T) {
 
 // TestSecretIsFound: the hunt finds what there is, so that nothing found means
 // something.
-func TestSecretIsFound(t *testing.T) {
+func TestSecretDetection(t *testing.T) {
 	t.Parallel()
-	turned := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
-	ways(t, func(t *testing.T, environmentOnly bool) {
+	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
+	eachTransport(t, func(t *testing.T, environmentOnly bool) {
 		p, err := newEngine(t, &engine.Options{EnvironmentOnly: environmentOnly}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got finds
-		out, err := p.Run(t.Context(), abi.ExportCall, append(turned, "^B"...), hostFunc(func(context.Context, string, []byte) []byte { return []byte("reply") }))
+		var got leaks
+		out, err := p.Run(t.Context(), abi.ExportCall, append(inverted, "^B"...), hostFunc(func(context.Context, string, []byte) []byte { return []byte("reply") }))
 		if err != nil || binary.Read(bytes.NewReader(out), binary.LittleEndian, &got) != nil {
 			t.Fatalf("%q, %v", out, err)
 		}

@@ -32,9 +32,9 @@ func TestContext(t *testing.T) {
 func TestTime(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
-	asks := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))
-	passes := func(ctx context.Context) error { <-ctx.Done(); return nil }
-	fails := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	callsHost := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))
+	returnsNil := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	returnsError := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for _, c := range []struct {
 		name string
 		call []byte
@@ -46,10 +46,10 @@ func TestTime(t *testing.T) {
 	}{
 		{"guest", forever, nil, 0, engine.Time, abi.Limit, "limit: time: "},
 		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function", asks, passes, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function that fails then", asks, fails, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function, for the caller", asks, passes, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function that fails then, for the caller", asks, fails, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
+		{"host function", callsHost, returnsNil, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
+		{"host function that fails then", callsHost, returnsError, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
+		{"host function, for the caller", callsHost, returnsNil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
+		{"host function that fails then, for the caller", callsHost, returnsError, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout, Fuel: 1 << 50}}), wasmtest.Plugin(c.call))
@@ -59,7 +59,7 @@ func TestTime(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, c.ctx)
 				defer cancel()
 			}
-			_, err := p.Run(ctx, abi.ExportCall, nil, ends(c.host))
+			_, err := p.Run(ctx, abi.ExportCall, nil, hostFuncErr(c.host))
 			var typed *engine.Error
 			if !errors.As(err, &typed) || typed.Kind != c.kind || !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s: %s", err, c.kind, c.want)
@@ -75,9 +75,11 @@ func TestTime(t *testing.T) {
 }
 
 // ends is a HostFunctions without replies.
-type ends func(ctx context.Context) error
+type hostFuncErr func(ctx context.Context) error
 
-func (f ends) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) { return nil, f(ctx) }
+func (f hostFuncErr) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	return nil, f(ctx)
+}
 
 // TestTimeOverAtReturn: a host function that returns as the time ends has used it up,
 // whichever timer comes first. The bubble's clock stands still but for the sleep.
@@ -85,7 +87,7 @@ func TestTimeOverAtReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Second
 		p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout}}), wasmtest.Plugin(echo))
-		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), ends(func(context.Context) error { time.Sleep(timeout); return nil }))
+		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), hostFuncErr(func(context.Context) error { time.Sleep(timeout); return nil }))
 		if !errors.Is(err, engine.HostCall) {
 			t.Errorf("got %v, want %s", err, engine.HostCall)
 		}

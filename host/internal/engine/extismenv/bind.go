@@ -97,9 +97,9 @@ var environment = []function{
 }
 
 var user = []function{
-	{abi.ImportStore, i64, i64, family(abi.ImportStore)},
-	{abi.ImportAgent, i64, i64, family(abi.ImportAgent)},
-	{abi.ImportDeliver, i64, i64, family(abi.ImportDeliver)},
+	{abi.ImportStore, i64, i64, hostFunction(abi.ImportStore)},
+	{abi.ImportAgent, i64, i64, hostFunction(abi.ImportAgent)},
+	{abi.ImportDeliver, i64, i64, hostFunction(abi.ImportDeliver)},
 }
 
 var modules = map[string][]function{abi.EnvModule: environment, abi.ImportModule: user}
@@ -160,7 +160,7 @@ func input(e *Env, op string, off, n uint64) []byte {
 	return b
 }
 
-func family(name string) func(*callContext, []uint64) {
+func hostFunction(name string) func(*callContext, []uint64) {
 	return func(c *callContext, s []uint64) { s[0] = c.env.call(name, s[0]) }
 }
 

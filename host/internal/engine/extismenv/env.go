@@ -30,7 +30,7 @@ import (
 // HostFunctions serves "extism:host/user". The request is only valid during the
 // call; the reply is copied. An error ends the plugin's call with it.
 type HostFunctions interface {
-	Call(ctx context.Context, family string, request []byte) (reply []byte, err error)
+	Call(ctx context.Context, namespace string, request []byte) (reply []byte, err error)
 }
 
 // Options bound each call of an Env. All fields are required.
@@ -82,10 +82,10 @@ func New(o Options, guestMemory func() []byte) *Env {
 
 // Call is what a call brings with it.
 type Call struct {
-	Input  []byte
-	Host   HostFunctions // nil: host functions trap
-	Until  time.Time     // when the context of host functions ends
-	Direct bool          // input, output and host functions use the plugin's own memory
+	Input    []byte
+	Host     HostFunctions // nil: host functions trap
+	Deadline time.Time     // when the context of host functions ends
+	Direct   bool          // input, output and host functions use the plugin's own memory
 }
 
 // Begin prepares a call, and returns the context with which to call the plugin. It
@@ -93,8 +93,8 @@ type Call struct {
 func (e *Env) Begin(ctx context.Context, c Call) (context.Context, error) {
 	e.End()
 	e.ctx.Context = ctx
-	e.host = hostCalls{functions: c.Host, until: c.Until}
-	if f := e.enter(len(c.Input)); f != nil {
+	e.host = hostCalls{functions: c.Host, deadline: c.Deadline}
+	if f := e.countIn(len(c.Input)); f != nil {
 		return nil, f
 	}
 	if e.guest.direct = c.Direct; c.Direct {
@@ -133,7 +133,7 @@ func (e *Env) End() {
 }
 
 // enter counts bytes that go to the plugin, leave bytes that come from it.
-func (e *Env) enter(n int) *Fault {
+func (e *Env) countIn(n int) *Fault {
 	if n > e.options.MaxIn-e.in {
 		return faultf(In, "input and replies of host functions have more than %d bytes", e.options.MaxIn)
 	}
@@ -141,7 +141,7 @@ func (e *Env) enter(n int) *Fault {
 	return nil
 }
 
-func (e *Env) leave(n uint64) *Fault {
+func (e *Env) countOut(n uint64) *Fault {
 	if n > uint64(e.options.MaxOut-e.out) {
 		return faultf(Out, "output and requests to host functions have more than %d bytes", e.options.MaxOut)
 	}
@@ -150,7 +150,7 @@ func (e *Env) leave(n uint64) *Fault {
 }
 
 func (e *Env) setOutput(p, n uint64) {
-	check(e.leave(n))
+	check(e.countOut(n))
 	if n == 0 {
 		e.output = []byte{}
 		return

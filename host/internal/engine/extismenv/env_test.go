@@ -24,7 +24,7 @@ func newEnv(log *bytes.Buffer) *Env {
 }
 
 func begin(e *Env, input []byte, h HostFunctions) error {
-	_, err := e.Begin(context.Background(), Call{Input: input, Host: h, Until: time.Now().Add(time.Hour)})
+	_, err := e.Begin(context.Background(), Call{Input: input, Host: h, Deadline: time.Now().Add(time.Hour)})
 	return err
 }
 

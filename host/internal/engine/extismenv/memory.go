@@ -26,13 +26,13 @@ const (
 	base     = 64
 	overhead = 16
 	// keep and keepBlocks are the capacities that survive a reset.
-	keep       = 4 << 20
-	keepBlocks = 4 << 10
+	maxReused       = 4 << 20
+	maxReusedBlocks = 4 << 10
 )
 
 func (m *memory) reset() {
 	m.last = 0
-	if cap(m.buf) > keep || cap(m.blocks) > keepBlocks {
+	if cap(m.buf) > maxReused || cap(m.blocks) > maxReusedBlocks {
 		m.buf, m.blocks = nil, nil
 	}
 	m.buf, m.blocks = m.buf[:0], m.blocks[:0]

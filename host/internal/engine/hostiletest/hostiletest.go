@@ -24,7 +24,7 @@ const (
 )
 
 // Ending is what is to become of a module.
-type Ending struct {
+type Outcome struct {
 	At    string // one of the constants
 	Error string // the engine's kind of error; of a step, its code
 	Says  string // is in the error's text
@@ -34,20 +34,20 @@ type Ending struct {
 type Case struct {
 	Name string
 	Wasm []byte
-	Ending
+	Outcome
 	// Environment is what becomes of it when its bytes move through the Extism
 	// environment; the rest is about the direct way, and about both if this is nil.
-	Environment *Ending
+	Environment *Outcome
 	// Any says that every input with anything in it is an attack.
 	Any bool
 }
 
 // Ends returns what is to become of the module on one of the ways.
-func (c *Case) Ends(environmentOnly bool) Ending {
+func (c *Case) Expected(environmentOnly bool) Outcome {
 	if environmentOnly && c.Environment != nil {
 		return *c.Environment
 	}
-	return c.Ending
+	return c.Outcome
 }
 
 // Read returns the cases of a directory, by name.

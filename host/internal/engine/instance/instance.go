@@ -25,16 +25,16 @@ import (
 
 // Config says how instances are made and when they are spent.
 type Config struct {
-	Runtime   wazero.Runtime
-	Module    wazero.CompiledModule
-	Hardened  wasmedit.Hardened
-	Direct    bool // the module has abi.ExportInput, and it is to be used
-	Env       extismenv.Options
-	Fuel      int64         // units of a call, and of the start function
-	Timeout   time.Duration // of a call, host functions included, and of the start function
-	MaxMemory uint64        // bytes; the runtime's own limit must be a page more
-	MaxGrowth int           // bytes that an instance which waits may hold beyond its image
-	MaxIdle   int           // instances that wait for a call
+	Runtime      wazero.Runtime
+	Module       wazero.CompiledModule
+	Instrumented wasmedit.Hardened
+	Direct       bool // the module has abi.ExportInput, and it is to be used
+	Env          extismenv.Options
+	Fuel         int64         // units of a call, and of the start function
+	Timeout      time.Duration // of a call, host functions included, and of the start function
+	MaxMemory    uint64        // bytes; the runtime's own limit must be a page more
+	MaxGrowth    int           // bytes that an instance which waits may hold beyond its image
+	MaxIdle      int           // instances that wait for a call
 }
 
 // What a call can run into, beside the faults of its environment.
@@ -46,14 +46,14 @@ var (
 
 // Gone is the error of a call that ended because its caller did not wait for it any
 // longer.
-type Gone struct {
-	Why error // the error of the caller's context
-	Err error // what the call ran into
+type Canceled struct {
+	Cause error // the error of the caller's context
+	Err   error // what the call ran into
 }
 
-func (g *Gone) Error() string { return g.Why.Error() + ": " + g.Err.Error() }
+func (g *Canceled) Error() string { return g.Cause.Error() + ": " + g.Err.Error() }
 
-func (g *Gone) Unwrap() []error { return []error{g.Why, g.Err} }
+func (g *Canceled) Unwrap() []error { return []error{g.Cause, g.Err} }
 
 // stackOverflow is the text of an error that the runtime keeps to itself.
 const stackOverflow = "stack overflow"
@@ -80,9 +80,9 @@ type Instance struct {
 	functions map[string]api.Function
 	stack     [1]uint64
 	fuel      api.MutableGlobal
-	alarm     alarm
+	timer     deadlineTimer
 	memory    memory
-	image     image
+	snapshot  snapshot
 	restore   api.Function // of the globals; nil if there are none
 	failed    bool
 }
@@ -100,7 +100,7 @@ func open(ctx context.Context, c *Config) (*Instance, error) {
 	}
 	i.module = module
 	i.fuel = module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
-	i.alarm.reserve = module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
+	i.timer.reserve = module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 	if err := i.start(ctx); err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
@@ -109,20 +109,20 @@ func open(ctx context.Context, c *Config) (*Instance, error) {
 
 // start runs the start function, and keeps what the instance is then.
 func (i *Instance) start(ctx context.Context) error {
-	if i.config.Hardened.Start {
+	if i.config.Instrumented.Start {
 		if err := i.run(ctx, wasmedit.ExportStart, nil, nil); err != nil {
 			return err
 		}
 		i.env.End()
-		i.forgetStacks()
+		i.releaseStacks()
 	}
-	if i.config.Hardened.Globals {
+	if i.config.Instrumented.Globals {
 		i.restore = i.module.ExportedFunction(wasmedit.ExportRestore)
 		if err := i.module.ExportedFunction(wasmedit.ExportSave).CallWithStack(ctx, nil); err != nil {
 			return err
 		}
 	}
-	i.image = i.memory.image()
+	i.snapshot = i.memory.snapshot()
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (i *Instance) Memory() int { return len(i.memory.buf) }
 
 // Fuel returns how much the last call has used.
 func (i *Instance) Fuel() int64 {
-	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.alarm.reserve.Get())
+	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.timer.reserve.Get())
 }
 
 // Call calls an export () -> (i32) with this input and returns what it set as
@@ -156,37 +156,37 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte, host e
 
 // run calls an export within the limits. The environment's call has to be ended.
 func (i *Instance) run(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) error {
-	until := time.Now().Add(i.config.Timeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(until) {
-		until = d
+	deadline := time.Now().Add(i.config.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
 	}
 	direct := i.config.Direct && export != wasmedit.ExportStart
-	inner, err := i.env.Begin(ctx, extismenv.Call{Input: input, Host: host, Until: until, Direct: direct})
+	inner, err := i.env.Begin(ctx, extismenv.Call{Input: input, Host: host, Deadline: deadline, Direct: direct})
 	if err != nil {
 		return err
 	}
 	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Slice)))
-	i.alarm.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Slice, 0)))
-	i.alarm.set(until)
+	i.timer.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Slice, 0)))
+	i.timer.set(deadline)
 	if direct {
-		err = i.place(inner, input)
+		err = i.writeInput(inner, input)
 	}
 	if err == nil {
 		err = i.invoke(inner, export)
 	}
-	if rang := i.alarm.stop(); err != nil {
-		return i.reason(ctx, err, rang)
+	if fired := i.timer.stop(); err != nil {
+		return i.callError(ctx, err, fired)
 	}
 	return nil
 }
 
 // place puts the input where the plugin wants it.
-func (i *Instance) place(ctx context.Context, input []byte) error {
+func (i *Instance) writeInput(ctx context.Context, input []byte) error {
 	i.stack[0] = uint64(len(input))
 	if err := i.invoke(ctx, abi.ExportInput); err != nil {
 		return err
 	}
-	return i.env.Place(input, uint32(i.stack[0]))
+	return i.env.WriteInput(input, uint32(i.stack[0]))
 }
 
 // invoke calls an export with what is on the stack.
@@ -203,18 +203,18 @@ func (i *Instance) invoke(ctx context.Context, export string) error {
 
 // reason says what a call ran into that failed with err. That a host function failed
 // is the reason even if the alarm has rung: it was not the guest that took the time.
-func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
+func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	var fault *extismenv.Fault
 	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
-	if rang || host {
-		if why := gone(ctx); why != nil {
-			return &Gone{why, err}
+	if fired || host {
+		if why := callerErr(ctx); why != nil {
+			return &Canceled{why, err}
 		}
 	}
 	switch {
 	case host:
 		return err
-	case rang:
+	case fired:
 		return ErrTime
 	case int64(i.fuel.Get()) < 0:
 		return ErrFuel
@@ -225,7 +225,7 @@ func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
 }
 
 // gone says why the caller does not wait any longer, nil if it does.
-func gone(ctx context.Context) error {
+func callerErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ const stackUnits = 1 << 16
 
 // forgetStacks gives back the stack of a call that may have been deep. Each function
 // holds its own, which grows to tens of MiB and never shrinks.
-func (i *Instance) forgetStacks() {
+func (i *Instance) releaseStacks() {
 	if i.Fuel() > stackUnits {
 		clear(i.functions)
 	}
@@ -250,24 +250,24 @@ func (i *Instance) forgetStacks() {
 
 // reset makes the instance what it was after its start function, and reports
 // why it is spent, if it is.
-func (i *Instance) reset() end {
+func (i *Instance) reset() outcome {
 	switch {
 	case i.failed:
 		return failed
-	case i.config.Hardened.Volatile:
+	case i.config.Instrumented.Volatile:
 		return volatile
-	case cap(i.memory.buf)-i.image.size > i.config.MaxGrowth:
+	case cap(i.memory.buf)-i.snapshot.size > i.config.MaxGrowth:
 		return grown
-	case !i.memory.restore(i.image, i.module.Memory()):
+	case !i.memory.restore(i.snapshot, i.module.Memory()):
 		return grown
 	}
-	i.forgetStacks()
+	i.releaseStacks()
 	if i.restore != nil {
 		if err := i.restore.CallWithStack(context.Background(), nil); err != nil {
 			return failed
 		}
 	}
-	return kept
+	return reusable
 }
 
 func (i *Instance) close(ctx context.Context) error { return i.module.Close(ctx) }

@@ -44,13 +44,13 @@ func (m *memory) Free() { m.buf = nil }
 // image is what a memory was: zero but for data, which lies at a place. Modules
 // whose stack is below their data begin with much that is zero, and clearing costs
 // half of copying.
-type image struct {
+type snapshot struct {
 	data []byte
 	at   int
 	size int
 }
 
-func (m *memory) image() image {
+func (m *memory) snapshot() snapshot {
 	from, to := 0, len(m.buf)
 	for to > 0 && m.buf[to-1] == 0 {
 		to--
@@ -58,19 +58,19 @@ func (m *memory) image() image {
 	for from < to && m.buf[from] == 0 {
 		from++
 	}
-	return image{append([]byte(nil), m.buf[from:to]...), from, len(m.buf)}
+	return snapshot{append([]byte(nil), m.buf[from:to]...), from, len(m.buf)}
 }
 
 // restore makes the memory what it was, its size included. It reports false if
 // it could not, because the module has declared that it gets no larger than it is.
-func (m *memory) restore(was image, guest api.Memory) bool {
-	clear(m.buf[:was.at])
-	copy(m.buf[was.at:], was.data)
-	clear(m.buf[was.at+len(was.data):])
-	if len(m.buf) == was.size {
+func (m *memory) restore(saved snapshot, guest api.Memory) bool {
+	clear(m.buf[:saved.at])
+	copy(m.buf[saved.at:], saved.data)
+	clear(m.buf[saved.at+len(saved.data):])
+	if len(m.buf) == saved.size {
 		return true
 	}
-	m.buf = m.buf[:was.size]
+	m.buf = m.buf[:saved.size]
 	// The runtime has its own idea of the size, and asks for it anew when a memory
 	// grows.
 	m.shrink = true

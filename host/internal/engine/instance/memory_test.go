@@ -25,14 +25,14 @@ func TestRestore(t *testing.T) {
 			for i := c.from; i < c.to; i++ {
 				buf[i] = byte(i) | 1
 			}
-			want, was := bytes.Clone(buf), m.image()
-			if len(was.data) != c.to-c.from {
-				t.Errorf("the image has %d bytes, want %d", len(was.data), c.to-c.from)
+			want, saved := bytes.Clone(buf), m.snapshot()
+			if len(saved.data) != c.to-c.from {
+				t.Errorf("the image has %d bytes, want %d", len(saved.data), c.to-c.from)
 			}
 			for i := range buf {
 				buf[i] ^= 0xaa
 			}
-			if !m.restore(was, nil) || !bytes.Equal(buf, want) {
+			if !m.restore(saved, nil) || !bytes.Equal(buf, want) {
 				t.Error("the memory is not what it was")
 			}
 		})

@@ -26,7 +26,7 @@ type Pool struct {
 // Stats counts what became of instances.
 type Stats struct {
 	Opened   uint64 // were made
-	Kept     uint64 // times that one was put back as it was after its start
+	Reset    uint64 // times that one was put back as it was after its start
 	Failed   uint64 // closed after a failed call
 	Grown    uint64 // closed because they hold too much memory
 	Volatile uint64 // closed because the module changes what cannot be put back
@@ -34,19 +34,19 @@ type Stats struct {
 }
 
 // end is what becomes of an instance after a call.
-type end int
+type outcome int
 
 const (
-	kept end = iota
+	reusable outcome = iota
 	failed
 	grown
 	volatile
 )
 
-func (s *Stats) count(e end) {
+func (s *Stats) count(e outcome) {
 	switch e {
-	case kept:
-		s.Kept++
+	case reusable:
+		s.Reset++
 	case failed:
 		s.Failed++
 	case grown:
@@ -95,15 +95,15 @@ func (p *Pool) Put(i *Instance) {
 	e := i.reset()
 	p.mu.Lock()
 	p.stats.count(e)
-	keep := e == kept && !p.closed && len(p.idle) < p.config.MaxIdle
-	if keep {
+	pooled := e == reusable && !p.closed && len(p.idle) < p.config.MaxIdle
+	if pooled {
 		p.idle = append(p.idle, i)
-	} else if e == kept {
+	} else if e == reusable {
 		p.stats.Surplus++
 	}
 	p.release()
 	p.mu.Unlock()
-	if !keep {
+	if !pooled {
 		_ = i.close(context.Background()) // frees memory; there is nothing to do about an error
 	}
 }

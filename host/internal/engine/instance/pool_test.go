@@ -31,7 +31,7 @@ func newPool(t *testing.T, maxIdle int) *instance.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hardened, err := m.Harden()
+	instrumented, err := m.Harden()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func newPool(t *testing.T, maxIdle int) *instance.Pool {
 		t.Fatal(err)
 	}
 	return instance.NewPool(instance.Config{
-		Runtime: rt, Module: module, Hardened: hardened, MaxIdle: maxIdle,
+		Runtime: rt, Module: module, Instrumented: instrumented, MaxIdle: maxIdle,
 		Fuel: 1 << 30, Timeout: time.Minute, MaxMemory: 1 << 20, MaxGrowth: 1 << 20,
 		Env: extismenv.Options{MaxIn: 1 << 20, MaxOut: 1 << 20, MaxHostCalls: 10, MaxLogLines: 10, Logger: slog.New(slog.DiscardHandler)},
 	})

@@ -50,9 +50,9 @@ type Func struct {
 
 // Types of the functions that plugins have.
 var (
-	Void   = wasmedit.FuncType{}
-	Export = wasmedit.FuncType{Results: []wasmedit.ValueType{wasmedit.I32}}
-	Family = wasmedit.FuncType{Params: []wasmedit.ValueType{wasmedit.I64}, Results: []wasmedit.ValueType{wasmedit.I64}}
+	Void         = wasmedit.FuncType{}
+	Export       = wasmedit.FuncType{Results: []wasmedit.ValueType{wasmedit.I32}}
+	HostFunction = wasmedit.FuncType{Params: []wasmedit.ValueType{wasmedit.I64}, Results: []wasmedit.ValueType{wasmedit.I64}}
 )
 
 // Env returns the import of a function of the Extism environment.
@@ -61,8 +61,8 @@ func Env(name string, params, results []wasmedit.ValueType) wasmedit.Import {
 }
 
 // User returns the import of a family of host functions.
-func User(family string) wasmedit.Import {
-	return wasmedit.Import{Module: abi.ImportModule, Name: family, Type: Family}
+func User(namespace string) wasmedit.Import {
+	return wasmedit.Import{Module: abi.ImportModule, Name: namespace, Type: HostFunction}
 }
 
 // Encode assembles the module.

@@ -14,7 +14,7 @@ import (
 
 // TestRestored: each call finds memory, its size and globals as they were after the
 // start function, whatever the call before has done to them.
-func TestRestored(t *testing.T) {
+func TestInstanceReset(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte("secret of a caller "), 100)
 	m := wasmtest.Plugin(nil)
@@ -25,10 +25,10 @@ func TestRestored(t *testing.T) {
 	m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: wasmtest.Code(
 		wasmtest.I32(100), wasmtest.I64(77), wasmtest.StoreU64, wasmtest.I64(78), wasmtest.SetGlobal(0))})
 	for _, c := range []struct {
-		name    string
-		spoil   []byte
-		max     []uint32
-		restore bool
+		name      string
+		overwrite []byte
+		max       []uint32
+		restore   bool
 	}{
 		{"memory and globals", nil, nil, true},
 		{"memory grows", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), nil, true},
@@ -53,7 +53,7 @@ func TestRestored(t *testing.T) {
 				wasmtest.I32(0), wasmtest.I32('s'), wasmtest.I32(131072), wasmtest.FillMemory,
 				wasmtest.I64(1), wasmtest.SetGlobal(0), wasmtest.I32(1), wasmtest.SetGlobal(1),
 				wasmtest.I64(5), []byte{0xfd, 0x12}, wasmtest.SetGlobal(2), // i64x2.splat
-				c.spoil, wasmtest.I32(0))
+				c.overwrite, wasmtest.I32(0))
 			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 1, GrowthMiB: 1}}), &m)
 			var first []byte
 			for n := range 5 {
@@ -75,7 +75,7 @@ func TestRestored(t *testing.T) {
 				}
 			}
 			s := p.Stats()
-			if kept := s.Kept == 6; kept != c.restore || s.Failed > 0 || s.Opened+s.Kept-s.Surplus < 6 {
+			if reset := s.Reset == 6; reset != c.restore || s.Failed > 0 || s.Opened+s.Reset-s.Surplus < 6 {
 				t.Errorf("stats are %+v", s)
 			}
 		})

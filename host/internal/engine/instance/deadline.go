@@ -10,52 +10,52 @@ import (
 
 // alarm ends a guest whose time is over, by taking its reserve of fuel: that is the
 // only thing it looks at while it computes.
-type alarm struct {
+type deadlineTimer struct {
 	reserve api.MutableGlobal
 
-	mu    sync.Mutex
-	timer *time.Timer
-	until time.Time // of the running call; zero: none is running
-	rang  bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	deadline time.Time // of the running call; zero: none is running
+	fired    bool
 }
 
 const (
 	// The guest reads its reserve and writes it back, and may do so around a ring. So
 	// the alarm rings again and again.
-	again = time.Millisecond
+	firePeriod = time.Millisecond
 	// empty stays below zero whatever the guest subtracts from it.
-	empty = math.MinInt64 / 2
+	exhausted = math.MinInt64 / 2
 )
 
-func (a *alarm) set(until time.Time) {
+func (a *deadlineTimer) set(deadline time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.until, a.rang = until, false
-	left := time.Until(until)
+	a.deadline, a.fired = deadline, false
+	left := time.Until(deadline)
 	if a.timer == nil {
-		a.timer = time.AfterFunc(left, a.ring)
+		a.timer = time.AfterFunc(left, a.fire)
 	} else {
 		a.timer.Reset(left)
 	}
 }
 
 // stop reports whether the alarm has rung since it was set.
-func (a *alarm) stop() bool {
+func (a *deadlineTimer) stop() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.until = time.Time{}
+	a.deadline = time.Time{}
 	a.timer.Stop()
-	return a.rang
+	return a.fired
 }
 
-func (a *alarm) ring() {
+func (a *deadlineTimer) fire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	// A ring can come so late that it was meant for the call before.
-	if a.until.IsZero() || time.Now().Before(a.until) {
+	if a.deadline.IsZero() || time.Now().Before(a.deadline) {
 		return
 	}
-	a.rang = true
-	a.reserve.Set(uint64(empty & math.MaxUint64))
-	a.timer.Reset(again)
+	a.fired = true
+	a.reserve.Set(uint64(exhausted & math.MaxUint64))
+	a.timer.Reset(firePeriod)
 }
