@@ -5,7 +5,7 @@ import "fmt"
 // most is how many entries a section may have. A few bytes of the module are many in
 // a reader, in the compiler and in every instance, and the runtime never forgets a
 // function type. The linker of Go makes 100,000 segments of data, and no more.
-var most = map[byte]int{
+var maxEntries = map[byte]int{
 	idType: 10_000, idImport: 10_000, idFunction: 50_000, idTable: 1000, idMemory: 100, idGlobal: 10_000, idExport: 10_000,
 	idElement: 10_000, idCode: 50_000, idData: 100_000,
 }
@@ -25,21 +25,21 @@ const (
 )
 
 // maxAllLoops bounds the loops of all functions: each pays with more bytes than it has.
-const maxAllLoops = 100_000
+const maxTotalLoops = 100_000
 
 // maxLocals bounds the local variables of a function; engines do so too.
 // maxAllLocals bounds those of all functions: the engine makes room for each, and a
 // function of a few bytes can announce as many as one may have.
 const (
-	maxLocals    = 50_000
-	maxAllLocals = 1 << 20
+	maxLocals      = 50_000
+	maxTotalLocals = 1 << 20
 )
 
 // bound fails before anything is read of a section that has too many entries.
-func (r *reader) bound(id byte) {
+func (r *reader) checkEntries(id byte) {
 	count := *r
-	if n := int(count.u32()); count.err == nil && most[id] > 0 && n > most[id] {
-		r.exceeds(r.pos, n, "entries in the "+sectionNames[id]+" section", most[id])
+	if n := int(count.u32()); count.err == nil && maxEntries[id] > 0 && n > maxEntries[id] {
+		r.exceeds(r.pos, n, "entries in the "+sectionNames[id]+" section", maxEntries[id])
 	}
 }
 
@@ -55,11 +55,11 @@ func tooMany(at, have int, what string, most int) *Error {
 }
 
 // count counts what the engine takes its time for.
-func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
+func (ins *instrumenter) count(r *reader, i *instruction, branches, loops *int) {
 	switch i.op {
 	case opLoop:
 		*loops++
-		h.allLoops++
+		ins.totalLoops++
 	case opBlock, opIf, opElse, opBr, opBrIf, opBrTable:
 		*branches += 1 + len(i.labels)/labelsPerBranch
 	default:
@@ -70,7 +70,7 @@ func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
 		r.exceeds(i.from, *branches, "blocks and branches in a function", maxBranches)
 	case *loops > maxLoops:
 		r.exceeds(i.from, *loops, "loops in a function", maxLoops)
-	case h.allLoops > maxAllLoops:
-		r.exceeds(i.from, h.allLoops, "loops", maxAllLoops)
+	case ins.totalLoops > maxTotalLoops:
+		r.exceeds(i.from, ins.totalLoops, "loops", maxTotalLoops)
 	}
 }

@@ -20,7 +20,7 @@ func (m *Module) dropCustoms() {
 		if s.id != idCustom {
 			return false
 		}
-		if names || !namesAreWell(s.body) {
+		if names || !validNames(s.body) {
 			return true
 		}
 		names = true
@@ -31,7 +31,7 @@ func (m *Module) dropCustoms() {
 
 // namesAreWell reports whether a custom section is one of names and has exactly what
 // it announces.
-func namesAreWell(body []byte) bool {
+func validNames(body []byte) bool {
 	r := &reader{data: body}
 	if r.name() != "name" {
 		return false

@@ -11,7 +11,7 @@ import (
 
 // The engine believes the numbers in names: what lies there would take gigabytes
 // and is dropped, and so is what describes the code as it was.
-func TestHardenDropsCustoms(t *testing.T) {
+func TestInstrumentDropsCustoms(t *testing.T) {
 	custom := func(name string, body ...any) []byte { return bin(len(name), name, bin(body...)) }
 	names := custom("name", 0, 4, 3, "mod", 1, 6, 1, hostFuncs, 3, "fun", 2, 6, 1, hostFuncs, 1, 0, 1, "l", 9, 1, 0)
 	functions := custom("name", 1, 6, 1, hostFuncs, 3, "fun")
@@ -53,9 +53,9 @@ func TestHardenDropsCustoms(t *testing.T) {
 			if _, err := m.Harden(); err != nil || !slices.Equal(m.Customs, c.left) {
 				t.Errorf("left are %q, %v; want %q", m.Customs, err, c.left)
 			}
-			again, err := wasmedit.Parse(m.Encode())
-			if err != nil || !slices.Equal(again.Customs, c.left) {
-				t.Errorf("encoded are %q, %v; want %q", again.Customs, err, c.left)
+			replay, err := wasmedit.Parse(m.Encode())
+			if err != nil || !slices.Equal(replay.Customs, c.left) {
+				t.Errorf("encoded are %q, %v; want %q", replay.Customs, err, c.left)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestNamesInTraces(t *testing.T) {
 	add(s, "f", wasmtest.Void, nil, 0x00)
 	s.Custom = [][]byte{bin(4, "name", 1, 6, 1, hostFuncs, 3, "fun")}
 	g, _ := load(t, s)
-	if _, err := g.spend(plenty, "f"); err == nil || !strings.Contains(err.Error(), "fun()") {
+	if _, err := g.callWithFuel(plenty, "f"); err == nil || !strings.Contains(err.Error(), "fun()") {
 		t.Errorf("trapped with %v", err)
 	}
 }

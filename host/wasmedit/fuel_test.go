@@ -11,8 +11,8 @@ import (
 // Units of fuel, written out again: a change of either is a change of what every
 // plugin pays.
 const (
-	pay      = 9
-	hostCall = 64
+	chargeUnits   = 9
+	hostCallUnits = 64
 )
 
 // store stores a byte at address 0, so that a test sees how far a function came.
@@ -62,45 +62,45 @@ func countTo(n int) []byte {
 }
 
 var meteredFunctions = []metered{
-	{"nothing", nil, 1 + pay},
-	{"straight on", store, 4 + pay},
-	{"a call of the host", bin(0x10, hostNop), hostCall + 1 + pay},
-	{"an indirect call", bin(0x41, 0, 0x41, 0, 0x11, 2, 1), 4 + pay + 8 + pay},
-	{"recursion", bin(0x41, 5, 0x10, down), 3 + pay + 6*(8+pay)},
-	{"the longer branch", bin(0x41, 0, 0x04, 0x40, store, store, 0x05, 0x01, 0x0b), 2 + 6 + 1 + 1 + pay},
-	{"a branch not taken", bin(0x41, 0, 0x04, 0x40, store, 0x0b), 2 + 3 + 1 + 1 + pay},
-	{"a return before the end", bin(0x41, 1, 0x0d, 0, store), 2 + 3 + 1 + pay},
-	{"a block left", bin(0x02, 0x40, 0x41, 1, 0x0d, 0, store, 0x0b), 1 + 2 + 3 + 1 + 1 + pay},
-	{"a switch", bin(0x02, 0x40, 0x02, 0x40, 0x41, 1, 0x0e, 2, 0, 1, 1, 0x0b, store, 0x0b), 2 + 2 + 3 + 1 + 1 + pay},
-	{"a trap not taken", bin(0x41, 0, 0x04, 0x40, store, store, 0x00, 0x0b), 2 + 1 + pay},
-	{"a loop of one iteration", bin(0x03, 0x40, store, 0x0b), 1 + 1 + pay + 3 + 1 + pay},
+	{"nothing", nil, 1 + chargeUnits},
+	{"straight on", store, 4 + chargeUnits},
+	{"a call of the host", bin(0x10, hostNop), hostCallUnits + 1 + chargeUnits},
+	{"an indirect call", bin(0x41, 0, 0x41, 0, 0x11, 2, 1), 4 + chargeUnits + 8 + chargeUnits},
+	{"recursion", bin(0x41, 5, 0x10, down), 3 + chargeUnits + 6*(8+chargeUnits)},
+	{"the longer branch", bin(0x41, 0, 0x04, 0x40, store, store, 0x05, 0x01, 0x0b), 2 + 6 + 1 + 1 + chargeUnits},
+	{"a branch not taken", bin(0x41, 0, 0x04, 0x40, store, 0x0b), 2 + 3 + 1 + 1 + chargeUnits},
+	{"a return before the end", bin(0x41, 1, 0x0d, 0, store), 2 + 3 + 1 + chargeUnits},
+	{"a block left", bin(0x02, 0x40, 0x41, 1, 0x0d, 0, store, 0x0b), 1 + 2 + 3 + 1 + 1 + chargeUnits},
+	{"a switch", bin(0x02, 0x40, 0x02, 0x40, 0x41, 1, 0x0e, 2, 0, 1, 1, 0x0b, store, 0x0b), 2 + 2 + 3 + 1 + 1 + chargeUnits},
+	{"a trap not taken", bin(0x41, 0, 0x04, 0x40, store, store, 0x00, 0x0b), 2 + 1 + chargeUnits},
+	{"a loop of one iteration", bin(0x03, 0x40, store, 0x0b), 1 + 1 + chargeUnits + 3 + 1 + chargeUnits},
 	{"a loop of ten", // local 0 counts to 10: the way back is one shorter than the way on
-		bin(0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, 0x41, 10, 0x48, 0x0d, 0, 0x0b), 1 + 1 + pay + 10*(8+pay)},
+		bin(0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, 0x41, 10, 0x48, 0x0d, 0, 0x0b), 1 + 1 + chargeUnits + 10*(8+chargeUnits)},
 	{"a loop in a loop", // ten times ten
 		bin(0x03, 0x40, 0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, 0x41, 10, 0x70, 0x0d, 0, 0x0b,
 			0x20, 0, wasmtest.I32(100), 0x48, 0x0d, 1, 0x0b),
 		// The branch to label 1 leaves the loop, and the function.
-		1 + 5 + 1 + pay + 1 + pay + 10*(8+pay)},
+		1 + 5 + 1 + chargeUnits + 1 + chargeUnits + 10*(8+chargeUnits)},
 	{"loops with a call between", bin(countTo(10), 0x41, 2, 0x10, down, countTo(20)),
-		1 + 2 + 1 + 1 + pay + 10*(8+pay) + 3*(8+pay) + 10*(8+pay)},
+		1 + 2 + 1 + 1 + chargeUnits + 10*(8+chargeUnits) + 3*(8+chargeUnits) + 10*(8+chargeUnits)},
 	{"loops and a call in a loop", // five rounds of two
 		bin(0x03, 0x40, countTo(2), 0x41, 0, 0x21, 0, 0x41, 0, 0x10, down, countTo(2), 0x41, 0, 0x21, 0,
 			0x20, 1, 0x42, 1, 0x7c, 0x22, 1, 0x42, 5, 0x53, 0x0d, 0, 0x0b),
-		1 + 1 + pay + 5*(16+pay+4*(8+pay)+8+pay)},
+		1 + 1 + chargeUnits + 5*(16+chargeUnits+4*(8+chargeUnits)+8+chargeUnits)},
 	{"a loop and a bulk operation in a loop",
 		bin(0x03, 0x40, countTo(2), 0x41, 0, 0x21, 0, three(0, 1, 8), 0xfc, 0x0b, 0,
 			0x20, 1, 0x42, 1, 0x7c, 0x22, 1, 0x42, 5, 0x53, 0x0d, 0, 0x0b),
-		1 + 1 + pay + 5*(15+1+pay+2*(8+pay))},
+		1 + 1 + chargeUnits + 5*(15+1+chargeUnits+2*(8+chargeUnits))},
 
-	{"memory.fill", bin(three(0, 1, 65_536), 0xfc, 0x0b, 0), 5 + 8192 + pay},
-	{"memory.fill of little", bin(three(0, 1, 7), 0xfc, 0x0b, 0), 5 + pay},
-	{"memory.copy", bin(three(0, 8, 65_000), 0xfc, 0x0a, 0, 0), 5 + 65_000/8 + pay},
-	{"memory.init", bin(three(0, 0, 64), 0xfc, 0x08, 0, 0), 5 + 8 + pay},
-	{"memory.grow", bin(wasmtest.I32(0), 0x40, 0, 0x1a), 4 + pay},
-	{"table.fill", bin(0x41, 0, 0xd0, funcref, wasmtest.I32(64), 0xfc, 0x11, 0), 5 + 8 + pay},
-	{"table.copy", bin(three(0, 0, 64), 0xfc, 0x0e, 0, 0), 5 + 8 + pay},
-	{"table.init", bin(three(0, 0, 64), 0xfc, 0x0c, 0, 0), 5 + 8 + pay},
-	{"table.grow", bin(0xd0, funcref, wasmtest.I32(640), 0xfc, 0x0f, 0, 0x1a), 5 + 80 + pay},
+	{"memory.fill", bin(three(0, 1, 65_536), 0xfc, 0x0b, 0), 5 + 8192 + chargeUnits},
+	{"memory.fill of little", bin(three(0, 1, 7), 0xfc, 0x0b, 0), 5 + chargeUnits},
+	{"memory.copy", bin(three(0, 8, 65_000), 0xfc, 0x0a, 0, 0), 5 + 65_000/8 + chargeUnits},
+	{"memory.init", bin(three(0, 0, 64), 0xfc, 0x08, 0, 0), 5 + 8 + chargeUnits},
+	{"memory.grow", bin(wasmtest.I32(0), 0x40, 0, 0x1a), 4 + chargeUnits},
+	{"table.fill", bin(0x41, 0, 0xd0, funcref, wasmtest.I32(64), 0xfc, 0x11, 0), 5 + 8 + chargeUnits},
+	{"table.copy", bin(three(0, 0, 64), 0xfc, 0x0e, 0, 0), 5 + 8 + chargeUnits},
+	{"table.init", bin(three(0, 0, 64), 0xfc, 0x0c, 0, 0), 5 + 8 + chargeUnits},
+	{"table.grow", bin(0xd0, funcref, wasmtest.I32(640), 0xfc, 0x0f, 0, 0x1a), 5 + 80 + chargeUnits},
 }
 
 // Every function uses what it should; with as much it returns, and with one less
@@ -109,15 +109,15 @@ func TestFuel(t *testing.T) {
 	for _, c := range meteredFunctions {
 		t.Run(c.name, func(t *testing.T) {
 			g, _ := load(t, c.module())
-			if used, err := g.spend(plenty, "f"); err != nil || used != c.units {
+			if used, err := g.callWithFuel(plenty, "f"); err != nil || used != c.units {
 				t.Fatalf("used %d, %v; want %d", used, err, c.units)
 			}
 			g, _ = load(t, c.module())
-			if used, err := g.spend(c.units, "f"); err != nil || used != c.units {
+			if used, err := g.callWithFuel(c.units, "f"); err != nil || used != c.units {
 				t.Errorf("with %d: used %d, %v", c.units, used, err)
 			}
 			g, _ = load(t, c.module())
-			if used, err := g.spend(c.units-1, "f"); !unreachable(err) || used != c.units {
+			if used, err := g.callWithFuel(c.units-1, "f"); !unreachable(err) || used != c.units {
 				t.Errorf("with %d: used %d, %v", c.units-1, used, err)
 			}
 		})
@@ -125,10 +125,10 @@ func TestFuel(t *testing.T) {
 }
 
 // What is given in slices is used as if it were given at once.
-func TestFuelInSlices(t *testing.T) {
+func TestFuelQuanta(t *testing.T) {
 	const (
 		rounds = 500_000
-		units  = 1 + 1 + pay + rounds*(8+pay)
+		units  = 1 + 1 + chargeUnits + rounds*(8+chargeUnits)
 	)
 	for _, c := range []struct {
 		name  string
@@ -136,14 +136,14 @@ func TestFuelInSlices(t *testing.T) {
 		units int64
 	}{
 		{"a loop", countTo(rounds), units},
-		{"a loop with a call", bin(countTo(rounds/2), 0x41, 0, 0x10, down, countTo(rounds)), units + 3 + 8 + pay},
-		{"loops in a loop", bin(0x03, 0x40, countTo(rounds), 0x20, 0, wasmtest.I32(rounds), 0x48, 0x0d, 0, 0x0b), units + 6 + pay},
+		{"a loop with a call", bin(countTo(rounds/2), 0x41, 0, 0x10, down, countTo(rounds)), units + 3 + 8 + chargeUnits},
+		{"loops in a loop", bin(0x03, 0x40, countTo(rounds), 0x20, 0, wasmtest.I32(rounds), 0x48, 0x0d, 0, 0x0b), units + 6 + chargeUnits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, missing := range []int64{0, 1} {
 				g, _ := load(t, metered{code: c.code}.module())
 				g.reserve.Set(uint64(c.units - wasmedit.Slice - missing))
-				used, err := g.spend(wasmedit.Slice, "f")
+				used, err := g.callWithFuel(wasmedit.Slice, "f")
 				used += c.units - wasmedit.Slice - missing - int64(g.reserve.Get())
 				if used != c.units || unreachable(err) != (missing > 0) {
 					t.Errorf("%d missing: used %d, %v; want %d", missing, used, err, c.units)
@@ -168,29 +168,29 @@ func TestFuelOfIndirectCalls(t *testing.T) {
 			s.Elements = append(s.Elements, bin(1, 0, 1, down), bin(3, 0, 1, itself), bin(5, funcref, 1, 0xd2, down, 0x0b))
 			s.Globals = append(s.Globals, reference(down))
 		}, 1},
-		{"an element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(0, 0x41, 3, 0x0b, 1, hostNop)) }, hostCall},
+		{"an element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(0, 0x41, 3, 0x0b, 1, hostNop)) }, hostCallUnits},
 		{"the last of elements", func(s *wasmtest.Sections) {
 			s.Elements = append(s.Elements, bin(0, 0x41, 3, 0x0b, 2, down, hostDouble))
-		}, hostCall},
-		{"a passive element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(1, 0, 1, hostNop)) }, hostCall},
-		{"a declared element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(3, 0, 1, hostNop)) }, hostCall},
+		}, hostCallUnits},
+		{"a passive element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(1, 0, 1, hostNop)) }, hostCallUnits},
+		{"a declared element", func(s *wasmtest.Sections) { s.Elements = append(s.Elements, bin(3, 0, 1, hostNop)) }, hostCallUnits},
 		{"an element by expression", func(s *wasmtest.Sections) {
 			s.Elements = append(s.Elements, bin(5, funcref, 1, 0xd2, hostNop, 0x0b))
-		}, hostCall},
-		{"a global", func(s *wasmtest.Sections) { s.Globals = append(s.Globals, reference(hostNop)) }, hostCall},
+		}, hostCallUnits},
+		{"a global", func(s *wasmtest.Sections) { s.Globals = append(s.Globals, reference(hostNop)) }, hostCallUnits},
 		{"an export", func(s *wasmtest.Sections) {
 			s.Exports = append(s.Exports, wasmtest.ExportEntry("nop", wasmedit.KindFunc, hostNop))
-		}, hostCall},
+		}, hostCallUnits},
 		{"a table is exported", func(s *wasmtest.Sections) {
 			s.Exports = append(s.Exports, wasmtest.ExportEntry("table", wasmedit.KindTable, 0))
-		}, hostCall},
+		}, hostCallUnits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := metered{code: bin(0x41, 0, 0x41, 0, 0x11, 2, 1)}.module() // down(0) by the second table
 			c.change(s)
 			g, _ := load(t, s)
-			if used, err := g.spend(plenty, "f"); err != nil || used != 2+c.units+1+pay+8+pay {
-				t.Errorf("used %d, %v; want %d", used, err, 2+c.units+1+pay+8+pay)
+			if used, err := g.callWithFuel(plenty, "f"); err != nil || used != 2+c.units+1+chargeUnits+8+chargeUnits {
+				t.Errorf("used %d, %v; want %d", used, err, 2+c.units+1+chargeUnits+8+chargeUnits)
 			}
 		})
 	}
@@ -199,13 +199,13 @@ func TestFuelOfIndirectCalls(t *testing.T) {
 	s.Imports = append(s.Imports, wasmtest.ImportEntry("host", "table", wasmedit.KindTable, byte(funcref), 0, 1))
 	add(s, "f", wasmtest.Void, nil, 0x41, 0, 0x11, 0, 0)
 	g, _ := load(t, s)
-	if used, err := g.spend(plenty, "f"); err != nil || used != 1+hostCall+1+pay {
+	if used, err := g.callWithFuel(plenty, "f"); err != nil || used != 1+hostCallUnits+1+chargeUnits {
 		t.Errorf("a table is imported: used %d, %v", used, err)
 	}
 }
 
 // A bulk operation that cannot be paid for does nothing.
-func TestFuelForBulk(t *testing.T) {
+func TestBulkOperationWithoutFuel(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code []byte
@@ -221,7 +221,7 @@ func TestFuelForBulk(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, _ := load(t, metered{code: bin(c.code, 0x41, 9, 0x41, 1, 0x3a, 0, 0)}.module())
-			if used, err := g.spend(20, "f"); !unreachable(err) || used <= 20 {
+			if used, err := g.callWithFuel(20, "f"); !unreachable(err) || used <= 20 {
 				t.Fatalf("used %d, %v", used, err)
 			}
 			memory, _ := g.Memory().Read(1, 100)
@@ -237,9 +237,9 @@ func TestNoFuel(t *testing.T) {
 	if _, err := g.call("f"); !unreachable(err) {
 		t.Errorf("before the host sets the global: %v", err)
 	}
-	for _, fuel := range []int64{0, -1, -1 << 40, pay + 3} {
+	for _, fuel := range []int64{0, -1, -1 << 40, chargeUnits + 3} {
 		g, _ := load(t, metered{code: store}.module())
-		if used, err := g.spend(fuel, "f"); !unreachable(err) || used != 4+pay {
+		if used, err := g.callWithFuel(fuel, "f"); !unreachable(err) || used != 4+chargeUnits {
 			t.Errorf("with %d: used %d, %v", fuel, used, err)
 		}
 		if b, _ := g.Memory().ReadByte(0); b != 0 {
@@ -249,25 +249,25 @@ func TestNoFuel(t *testing.T) {
 }
 
 // What would not end runs out of fuel, and no more than one payment beyond it.
-func TestFuelEnds(t *testing.T) {
+func TestFuelExhaustion(t *testing.T) {
 	nops := bytes.Repeat([]byte{0x01}, 1000)
 	for _, c := range []struct {
 		name string
 		code []byte
 		step int64 // of one round
 	}{
-		{"a loop", bin(0x03, 0x40, 0x0c, 0, 0x0b), 1 + pay},
-		{"a loop that goes on from outside", bin(0x03, 0x40, 0x02, 0x40, 0x0c, 1, 0x0b, 0x0b), 2 + pay},
-		{"a loop of a loop", bin(0x03, 0x40, nops, 0x03, 0x40, 0x0c, 1, 0x0b, 0x0b), 1002 + 2*pay},
-		{"a loop with a value", bin(0x41, 0, 0x03, 1, 0x10, hostDouble, 0x0c, 0, 0x0b, 0x1a), 65 + pay},
-		{"recursion", bin(0x10, itself), 2 + pay},
-		{"recursion and a trap behind", bin(nops, 0x10, itself, 0x00), 1001 + pay},
-		{"recursion in a loop without end", bin(nops, 0x03, 0x40, 0x10, itself, 0x0c, 0, 0x0b), 1001 + pay + 2 + pay},
+		{"a loop", bin(0x03, 0x40, 0x0c, 0, 0x0b), 1 + chargeUnits},
+		{"a loop that goes on from outside", bin(0x03, 0x40, 0x02, 0x40, 0x0c, 1, 0x0b, 0x0b), 2 + chargeUnits},
+		{"a loop of a loop", bin(0x03, 0x40, nops, 0x03, 0x40, 0x0c, 1, 0x0b, 0x0b), 1002 + 2*chargeUnits},
+		{"a loop with a value", bin(0x41, 0, 0x03, 1, 0x10, hostDouble, 0x0c, 0, 0x0b, 0x1a), 65 + chargeUnits},
+		{"recursion", bin(0x10, itself), 2 + chargeUnits},
+		{"recursion and a trap behind", bin(nops, 0x10, itself, 0x00), 1001 + chargeUnits},
+		{"recursion in a loop without end", bin(nops, 0x03, 0x40, 0x10, itself, 0x0c, 0, 0x0b), 1001 + chargeUnits + 2 + chargeUnits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, _ := load(t, metered{code: c.code}.module())
 			const fuel = 5000
-			used, err := g.spend(fuel, "f")
+			used, err := g.callWithFuel(fuel, "f")
 			if !unreachable(err) || used <= fuel || used > fuel+c.step {
 				t.Errorf("used %d of %d, %v", used, fuel, err)
 			}
@@ -296,7 +296,7 @@ func TestFuelOfCallers(t *testing.T) {
 				0x20, 0, 0x45, 0x04, 0x40, 0x00, 0x0b, c.code)
 			s.Elements[1] = bin(2, 0, 0x41, 1, 0x0b, 0, 1, callers)
 			g, _ := load(t, s)
-			used, err := g.spend(plenty, "callers", depth)
+			used, err := g.callWithFuel(plenty, "callers", depth)
 			if !unreachable(err) || used < depth*length {
 				t.Errorf("used %d of at least %d, %v", used, depth*length, err)
 			}
@@ -309,17 +309,17 @@ func TestFuelOfCallers(t *testing.T) {
 // then what would be the operand of v128.const are instructions: the end of the
 // block and a loop that pays nothing. See TestHardenRefuses for the refusal; here
 // the shortest forms are the same to both.
-func TestVectorInstructionsBehindBothHalvesOfTheirNumbers(t *testing.T) {
+func TestVectorOpcodeEncoding(t *testing.T) {
 	hidden := bin(0x0b, 0x03, 0x40, 0x0c, 0, 0x0b, 0x02, 0x40, bytes.Repeat([]byte{0x01}, 8))
 	wasm := body(0x02, 0x40, 0x0c, 0, 0xfd, 0x8c, 0x00, hidden, 0x0b, 0x0b)
 	if _, err := newRuntime(t).CompileModule(t.Context(), wasm); err != nil {
 		t.Fatalf("the engine refuses it now: %v", err)
 	}
-	if _, err := harden(wasm); err == nil {
+	if _, err := instrument(wasm); err == nil {
 		t.Error("a loop is hidden in what looks like an operand")
 	}
 	g, _ := load(t, metered{code: bin(0xfd, 0x0c, make([]byte, 16), 0xfd, 0x80, 0x01, 0x1a)}.module()) // i16x8.abs
-	if used, err := g.spend(plenty, "f"); err != nil || used != 4+pay {
+	if used, err := g.callWithFuel(plenty, "f"); err != nil || used != 4+chargeUnits {
 		t.Errorf("used %d, %v", used, err)
 	}
 }

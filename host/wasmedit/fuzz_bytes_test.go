@@ -21,7 +21,7 @@ import (
 
 // deliberate are the reasons for which a module is refused though the engine may
 // take it.
-var deliberate = []string{
+var knownRefusals = []string{
 	// What Harden adds would clash with it.
 	"the module exports \"parley.",
 	"the export _initialize ",
@@ -34,8 +34,8 @@ var deliberate = []string{
 	"unknown value type", "unknown block type", "is not a reference type",
 }
 
-func deliberately(reason string) bool {
-	return slices.ContainsFunc(deliberate, func(d string) bool { return strings.Contains(reason, d) })
+func isKnownRefusal(reason string) bool {
+	return slices.ContainsFunc(knownRefusals, func(d string) bool { return strings.Contains(reason, d) })
 }
 
 // longNumber finds a number of at least four bytes. The engine believes a module's
@@ -66,19 +66,19 @@ func accepts(r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err
 // FuzzHardenBytes feeds any bytes. What the engine takes, is hardened and taken
 // again, or refused for a known reason; nothing takes much memory; and what is
 // hardened ends.
-func FuzzHardenBytes(f *testing.F) {
+func FuzzInstrumentBytes(f *testing.F) {
 	addSeeds(f)
 	r := fuzzRuntime(f)
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		hardened, refused := harden(wasm)
+		instrumented, refused := instrument(wasm)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20+200*uint64(len(wasm)) {
 			t.Errorf("%d bytes are taken for a module of %d", took, len(wasm))
 		}
 		if refused != nil {
-			refusedRightly(t, r, wasm, refused)
+			checkRefusal(t, r, wasm, refused)
 			return
 		}
 		m, err := wasmedit.Parse(wasm)
@@ -90,24 +90,24 @@ func FuzzHardenBytes(f *testing.F) {
 		if want == nil {
 			defer func() { _ = plain.Close(context.Background()) }()
 		}
-		compiled, err := accepts(r, hardened)
+		compiled, err := accepts(r, instrumented)
 		if (want == nil) != (err == nil) {
 			t.Fatalf("%v, hardened: %v", want, err)
 		}
 		if err == nil {
 			defer func() { _ = compiled.Close(context.Background()) }()
-			ends(r, m, compiled)
+			callExports(r, m, compiled)
 		}
 	})
 }
 
-func refusedRightly(t *testing.T, r wazero.Runtime, wasm []byte, refused error) {
+func checkRefusal(t *testing.T, r wazero.Runtime, wasm []byte, refused error) {
 	t.Helper()
 	var e *wasmedit.Error
 	if !errors.As(refused, &e) || e.Offset < 0 || e.Offset > len(wasm) {
 		t.Fatalf("refused by %#v", refused)
 	}
-	if e.Large || deliberately(e.Reason) || longNumber(wasm) {
+	if e.Large || isKnownRefusal(e.Reason) || longNumber(wasm) {
 		return
 	}
 	if e.Offset == len(wasm) && strings.Contains(e.Reason, "ends too early") {
@@ -121,7 +121,7 @@ func refusedRightly(t *testing.T, r wazero.Runtime, wasm []byte, refused error) 
 
 // ends calls what a module exports with little fuel. Where that did not bound it,
 // the test would not end.
-func ends(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) {
+func callExports(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) {
 	for _, table := range m.Tables {
 		if table.Min > 1000 || !table.HasMax || table.Max > 1000 {
 			return
@@ -143,7 +143,7 @@ func ends(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) 
 				words++
 			}
 		}
-		_, _ = g.spend(20_000, name, make([]uint64, words)...)
+		_, _ = g.callWithFuel(20_000, name, make([]uint64, words)...)
 	}
 }
 
@@ -158,7 +158,7 @@ func addSeeds(f *testing.F) {
 	for _, c := range meteredFunctions {
 		f.Add(c.module().Encode())
 	}
-	f.Add(changing().Encode())
+	f.Add(globalsModule().Encode())
 	f.Add(sample().Encode())
 	hostile := wasmtest.Plugin(wasmtest.Code(wasmtest.Forever, wasmtest.I32(0)))
 	f.Add(hostile.Encode())

@@ -28,7 +28,7 @@ type label struct {
 }
 
 // deepest is how deep expressions and statements are in each other.
-const deepest = 5
+const maxDepth = 5
 
 func (g *generator) addFunction(n int) {
 	t := g.types[g.funcs[n]]
@@ -38,8 +38,8 @@ func (g *generator) addFunction(n int) {
 	if !g.straight {
 		c.takeBudget()
 	}
-	c.statements(deepest)
-	c.values(t.Results, deepest)
+	c.statements(maxDepth)
+	c.values(t.Results, maxDepth)
 	g.s.Funcs = append(g.s.Funcs, wasmtest.Index(g.funcs[n]))
 	g.s.Codes = append(g.s.Codes, wasmtest.CodeEntry(c.locals[len(t.Params):], c.out))
 	g.s.Exports = append(g.s.Exports, wasmtest.ExportEntry(fmt.Sprint("f", n), wasmedit.KindFunc, n))

@@ -204,9 +204,9 @@ func (m *Module) operands(r *reader, s shape) uint32 {
 	case index:
 		return r.u32()
 	case function:
-		return m.below(r, len(m.functions), "function")
+		return m.indexBelow(r, len(m.functions), "function")
 	case global:
-		return m.below(r, len(m.Globals), "global")
+		return m.indexBelow(r, len(m.Globals), "global")
 	case indices2:
 		r.u32()
 		r.u32()
@@ -267,7 +267,7 @@ func (m *Module) blockType(r *reader) {
 }
 
 // below reads an index that must be less than n.
-func (m *Module) below(r *reader, n int, what string) uint32 {
+func (m *Module) indexBelow(r *reader, n int, what string) uint32 {
 	at := r.pos
 	i := r.u32()
 	if r.err == nil && uint64(i) >= uint64(n) {
@@ -304,7 +304,7 @@ func (m *Module) constant(r *reader) {
 			r.fail(at, "a block in a constant expression")
 			return
 		case i.op == opRefFunc:
-			m.refer(i.index)
+			m.noteReference(i.index)
 		}
 	}
 }

@@ -1,15 +1,15 @@
 package wasmedit
 
 // payment is a place in a function where it pays for what follows.
-type payment struct {
+type charge struct {
 	at    int // before the byte
 	units int64
 	bulk  bool // for a bulk operation instead, by its size
 
 	// Of a loop:
-	from  int  // where it begins, before at
-	outer int  // index of the payment of the loop around it, or of the function
-	alone bool // nothing in it pays elsewhere: it has no calls and bulk operations
+	from      int  // where it begins, before at
+	outer     int  // index of the payment of the loop around it, or of the function
+	exclusive bool // nothing in it pays elsewhere: it has no calls and bulk operations
 }
 
 // path finds the longest ways through a function, from each payment to the next.
@@ -23,10 +23,10 @@ type payment struct {
 // back: of a function that calls itself, each of many callers would have gone so
 // far. From there on, a way that ends in a trap does not count: it is taken once.
 type path struct {
-	payments []payment
-	frames   []frame // of the blocks around the instruction; the function itself first
-	loops    []int   // indices of the frames of loops
-	length   int64   // of the longest way here from the payment for here; unreachable: none leads here
+	charges []charge
+	frames  []frame // of the blocks around the instruction; the function itself first
+	loops   []int   // indices of the frames of loops
+	length  int64   // of the longest way here from the payment for here; unreachable: none leads here
 }
 
 const unreachable = -1
@@ -36,34 +36,34 @@ const unreachable = -1
 type frame struct {
 	op     opcode // opIf turns into opBlock when its else comes
 	loop   int    // number of the loop that it is in, or is: an index of path.loops
-	paid   int    // of a loop: index of its payment
+	charge int    // of a loop: index of its payment
 	before int64  // length of the way to its beginning, around it
 	end    int64  // length of the longest way that branches to its end
 }
 
 func newPath(at int) *path {
 	return &path{
-		payments: []payment{{at: at}},
-		frames:   []frame{{op: opLoop, end: unreachable}},
-		loops:    []int{0},
+		charges: []charge{{at: at}},
+		frames:  []frame{{op: opLoop, end: unreachable}},
+		loops:   []int{0},
 	}
 }
 
 // bulk adds a payment for a bulk operation before the byte.
 func (p *path) bulk(at int) {
-	p.accompany()
-	p.payments = append(p.payments, payment{at: at, bulk: true})
+	p.markShared()
+	p.charges = append(p.charges, charge{at: at, bulk: true})
 }
 
 // accompany says of the loops around an instruction that others pay in them too. Where
 // one of them knows, so do those around it.
-func (p *path) accompany() {
+func (p *path) markShared() {
 	for n := len(p.loops) - 1; n > 0; n-- {
-		loop := &p.payments[p.frames[p.loops[n]].paid]
-		if !loop.alone {
+		loop := &p.charges[p.frames[p.loops[n]].charge]
+		if !loop.exclusive {
 			return
 		}
-		loop.alone = false
+		loop.exclusive = false
 	}
 }
 
@@ -77,11 +77,11 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 	case opBlock, opIf:
 		p.push(frame{op: i.op, loop: len(p.loops) - 1})
 	case opLoop:
-		p.settle()
-		outer := p.frames[p.loops[len(p.loops)-1]].paid
+		p.chargeInnermost()
+		outer := p.frames[p.loops[len(p.loops)-1]].charge
 		p.loops = append(p.loops, len(p.frames))
-		p.push(frame{op: opLoop, loop: len(p.loops) - 1, paid: len(p.payments)})
-		p.payments = append(p.payments, payment{at: i.to, from: i.from, outer: outer, alone: true})
+		p.push(frame{op: opLoop, loop: len(p.loops) - 1, charge: len(p.charges)})
+		p.charges = append(p.charges, charge{at: i.to, from: i.from, outer: outer, exclusive: true})
 		p.length = min(p.length, 0)
 	case opElse:
 		if top.op != opIf {
@@ -104,8 +104,8 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 		p.branch(r, i.from, uint32(len(p.frames)-1))
 		p.length = unreachable
 	case opCall, opCallIndirect:
-		p.accompany()
-		p.settle()
+		p.markShared()
+		p.chargeInnermost()
 	case opUnreachable:
 		p.length = unreachable
 	}
@@ -121,7 +121,7 @@ func (p *path) pop() {
 	switch f.op {
 	case opLoop:
 		p.length = max(p.length, f.end) // only the function has branches to its end
-		p.settle()
+		p.chargeInnermost()
 		p.loops = p.loops[:len(p.loops)-1]
 		if p.length != unreachable {
 			p.length = f.before
@@ -144,7 +144,7 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	length := p.length
 	if left := to.loop + 1; left < len(p.loops) {
 		// The loops between have paid at the beginning of the one inside them.
-		p.settle()
+		p.chargeInnermost()
 		if length != unreachable {
 			length = p.frames[p.loops[left]].before
 		}
@@ -153,12 +153,12 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	case to.op != opLoop || to == &p.frames[0]:
 		to.end = max(to.end, length)
 	case to.loop == len(p.loops)-1:
-		p.settle()
+		p.chargeInnermost()
 	}
 }
 
 // settle makes the innermost loop pay for the way here.
-func (p *path) settle() {
-	to := &p.payments[p.frames[p.loops[len(p.loops)-1]].paid]
+func (p *path) chargeInnermost() {
+	to := &p.charges[p.frames[p.loops[len(p.loops)-1]].charge]
 	to.units = max(to.units, p.length)
 }

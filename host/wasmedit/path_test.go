@@ -21,13 +21,13 @@ type decider struct {
 	labels int
 }
 
-const mostBits = 9
+const maxBits = 9
 
 func (d *decider) emit(parts ...any) { d.out = append(d.out, bin(parts...)...) }
 
 // decide leaves a number of so many bits, if there are as many.
 func (d *decider) decide(bits int) bool {
-	if d.bits+bits > mostBits {
+	if d.bits+bits > maxBits {
 		return false
 	}
 	d.emit(0x20, 0, 0x41, d.bits, 0x76, 0x41, 1<<bits-1, 0x71)
@@ -80,9 +80,9 @@ func (d *decider) code(depth int) {
 }
 
 // A function pays for its longest way: not less, and not more.
-func TestLongestWay(t *testing.T) {
+func TestLongestPath(t *testing.T) {
 	r := newRuntime(t)
-	w := &world{t, r}
+	w := &harness{t, r}
 	decisions := 0
 	for seed := range uint64(80) {
 		d := &decider{choices: choices{random(seed, 400)}, labels: 1}
@@ -111,14 +111,14 @@ func TestLongestWay(t *testing.T) {
 		}
 		g.close()
 
-		hardened, err := harden(s.Encode())
+		instrumented, err := instrument(s.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " hardened"), hardened)); err != nil {
+		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " hardened"), instrumented)); err != nil {
 			t.Fatal(err)
 		}
-		if used, err := g.spend(plenty, "f", 0); err != nil || used != longest+pay {
+		if used, err := g.callWithFuel(plenty, "f", 0); err != nil || used != longest+chargeUnits {
 			t.Errorf("seed %d: used %d, %v; the longest way has %d", seed, used, err, longest)
 		}
 		g.close()
@@ -139,12 +139,12 @@ func TestManyLabels(t *testing.T) {
 		bytes.Repeat([]byte{0x0b}, many))
 	add(s, "g", wasmtest.Void, nil,
 		bytes.Repeat([]byte{0x03, 0x40}, many), bytes.Repeat([]byte{0x10, hostNop}, many), bytes.Repeat([]byte{0x0b}, many))
-	hardened, err := harden(s.Encode())
+	instrumented, err := instrument(s.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	payment := bin(0x20, 0, 0x42, 2+pay, 0x7d) // of the innermost loop alone
-	if n := bytes.Count(hardened, payment); n != 1 {
+	charge := bin(0x20, 0, 0x42, 2+chargeUnits, 0x7d) // of the innermost loop alone
+	if n := bytes.Count(instrumented, charge); n != 1 {
 		t.Errorf("%d loops pay for two instructions, want 1", n)
 	}
 }

@@ -135,7 +135,7 @@ func refusals() []refusal {
 	return all
 }
 
-func TestHardenRefuses(t *testing.T) {
+func TestInstrumentRefuses(t *testing.T) {
 	for _, c := range refusals() {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := wasmedit.Parse(c.wasm)
@@ -194,7 +194,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // TestOversized: what would take much memory is refused before it is read.
-func TestOversized(t *testing.T) {
+func TestSectionBounds(t *testing.T) {
 	const head = "\x00asm\x01\x00\x00\x00"
 	for _, c := range []struct{ name, wasm, want string }{
 		{"types", head + "\x01\x05\xff\xff\xff\xff\x0f", "4294967295 entries in the type section; at most 10000 are accepted"},
@@ -214,7 +214,7 @@ func TestOversized(t *testing.T) {
 
 // TestLargeFunctions: what would take minutes to compile is refused, and just as much
 // as may be is not.
-func TestLargeFunctions(t *testing.T) {
+func TestFunctionBounds(t *testing.T) {
 	loop := bin(0x03, 0x40, 0x0b)
 	repeated := func(part []byte) func(n int) []byte { return func(n int) []byte { return bytes.Repeat(part, n) } }
 	for _, c := range []struct {
@@ -242,10 +242,10 @@ func TestLargeFunctions(t *testing.T) {
 				add(s, "f", wasmtest.Void, nil, c.code(n))
 				return s.Encode()
 			}
-			if _, err := harden(module(c.most)); err != nil {
+			if _, err := instrument(module(c.most)); err != nil {
 				t.Errorf("as much as may be: %v", err)
 			}
-			_, err := harden(module(c.most + 1))
+			_, err := instrument(module(c.most + 1))
 			if e, ok := errors.AsType[*wasmedit.Error](err); !ok || !e.Large || e.Reason != c.want {
 				t.Errorf("one more: %v, want %s", err, c.want)
 			}

@@ -13,7 +13,7 @@ import (
 // own is the number of the first global that is not the host's.
 const own = hostGlobals
 
-func TestHardenFinds(t *testing.T) {
+func TestInstrumentResult(t *testing.T) {
 	mutable := func(t wasmedit.ValueType, value ...any) func(*wasmtest.Sections) {
 		return func(s *wasmtest.Sections) {
 			s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: t, Mutable: true}, bin(value...)))
@@ -75,7 +75,7 @@ func TestHardenFinds(t *testing.T) {
 
 // changing is a module that has a mutable global of each type; set gives all of
 // them new values, by its parameter, and get returns them.
-func changing() *wasmtest.Sections {
+func globalsModule() *wasmtest.Sections {
 	s := withHost()
 	types := list(i32, i64, f32, f64, v128, funcref, externref)
 	values := [][]byte{
@@ -103,7 +103,7 @@ func changing() *wasmtest.Sections {
 }
 
 func TestRestore(t *testing.T) {
-	g, found := load(t, changing())
+	g, found := load(t, globalsModule())
 	if !found.Globals {
 		t.Fatal("no globals are found")
 	}
@@ -158,7 +158,7 @@ func TestRestore(t *testing.T) {
 
 // What the host lends is the host's to restore.
 func TestRestoreLeavesImports(t *testing.T) {
-	g, _ := load(t, changing())
+	g, _ := load(t, globalsModule())
 	g.fuel.Set(plenty)
 	counter := g.host.ExportedGlobal("counter").(api.MutableGlobal)
 	for _, name := range []string{wasmedit.ExportSave, "set", wasmedit.ExportRestore} {
@@ -189,9 +189,9 @@ func TestStart(t *testing.T) {
 		want              uint64
 		units             int64
 	}{
-		{"start", true, false, 1, 7 + pay},
-		{"_initialize", false, true, 2, 7 + pay},
-		{"both", true, true, 12, 2 * (7 + pay)},
+		{"start", true, false, 1, 7 + chargeUnits},
+		{"_initialize", false, true, 2, 7 + chargeUnits},
+		{"both", true, true, 12, 2 * (7 + chargeUnits)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := withHost()
@@ -211,13 +211,13 @@ func TestStart(t *testing.T) {
 			if order.Get() != 0 {
 				t.Error("something started by itself")
 			}
-			if used, err := g.spend(plenty, wasmedit.ExportStart); err != nil || used != c.units {
+			if used, err := g.callWithFuel(plenty, wasmedit.ExportStart); err != nil || used != c.units {
 				t.Errorf("used %d, %v; want %d", used, err, c.units)
 			}
 			if order.Get() != c.want {
 				t.Errorf("the order is %d, want %d", order.Get(), c.want)
 			}
-			if _, err := g.spend(c.units-1, wasmedit.ExportStart); !unreachable(err) {
+			if _, err := g.callWithFuel(c.units-1, wasmedit.ExportStart); !unreachable(err) {
 				t.Errorf("with too little fuel: %v", err)
 			}
 		})
@@ -226,12 +226,12 @@ func TestStart(t *testing.T) {
 
 // A hardened module is a module as any other, but for its exports: it is not
 // hardened again.
-func TestHardenTwice(t *testing.T) {
-	once, err := harden(changing().Encode())
+func TestInstrumentTwice(t *testing.T) {
+	once, err := instrument(globalsModule().Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := harden(once); err == nil {
+	if _, err := instrument(once); err == nil {
 		t.Error("a hardened module was hardened")
 	}
 }

@@ -4,7 +4,7 @@ package wasmedit
 // opaque. It returns the number of the section's elements, and leaves failures in
 // the reader.
 func (m *Module) parseSection(r *reader, id byte) int {
-	r.bound(id)
+	r.checkEntries(id)
 	n := 0
 	switch id {
 	case idCustom:
@@ -132,7 +132,7 @@ func (m *Module) readImport(r *reader) Import {
 			m.imported++
 		}
 	case KindTable:
-		m.leaves = true // who knows what is in it
+		m.indirectImports = true // who knows what is in it
 		m.Tables = append(m.Tables, r.table())
 	case KindMemory:
 		m.Memories = append(m.Memories, r.limits())
@@ -188,15 +188,15 @@ func (m *Module) readElement(r *reader) {
 	if expressions {
 		each(r, 2, func() { m.constant(r) })
 	} else {
-		each(r, 1, func() { m.refer(m.below(r, len(m.functions), "function")) })
+		each(r, 1, func() { m.noteReference(m.indexBelow(r, len(m.functions), "function")) })
 	}
 }
 
 // refer takes note of a function that can get into a table. A function's code can
 // refer only to those that are exported, or named by a global or element segment.
-func (m *Module) refer(function uint32) {
+func (m *Module) noteReference(function uint32) {
 	if function < m.imported {
-		m.leaves = true
+		m.indirectImports = true
 	}
 }
 
@@ -249,9 +249,9 @@ func (m *Module) readExport(r *reader, names map[string]bool) {
 	switch e.Kind {
 	case KindFunc:
 		e.Type = m.Types[m.functions[e.Index]]
-		m.refer(e.Index)
+		m.noteReference(e.Index)
 	case KindTable:
-		m.leaves = true // who knows what is put into it
+		m.indirectImports = true // who knows what is put into it
 	}
 	m.Exports = append(m.Exports, e)
 }

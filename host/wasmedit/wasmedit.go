@@ -42,10 +42,10 @@ type Module struct {
 	Start    *uint32  // index of the start function, nil if there is none
 	Customs  []string // names of the custom sections, in order
 
-	functions []uint32 // type of each function, imported first
-	imported  uint32   // how many of them are imported
-	leaves    bool     // an indirect call may be one of an imported function
-	sections  []section
+	functions       []uint32 // type of each function, imported first
+	imported        uint32   // how many of them are imported
+	indirectImports bool     // an indirect call may be one of an imported function
+	sections        []section
 }
 
 // section is one section as it stands in the module.

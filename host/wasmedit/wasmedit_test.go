@@ -64,20 +64,20 @@ func TestStartFromExport(t *testing.T) {
 	if err := m.StartFromExport("_initialize"); err != nil {
 		t.Fatal(err)
 	}
-	again, err := wasmedit.Parse(m.Encode())
+	replay, err := wasmedit.Parse(m.Encode())
 	if err != nil {
 		t.Fatalf("the edited module: %v", err)
 	}
-	if again.Start == nil || *again.Start != index {
-		t.Errorf("start is %v, want %d", again.Start, index)
+	if replay.Start == nil || *replay.Start != index {
+		t.Errorf("start is %v, want %d", replay.Start, index)
 	}
-	if again.Export("_initialize") != nil || again.Export("call") == nil || len(again.Exports) != 5 {
-		t.Errorf("exports are %v", again.Exports)
+	if replay.Export("_initialize") != nil || replay.Export("call") == nil || len(replay.Exports) != 5 {
+		t.Errorf("exports are %v", replay.Exports)
 	}
 	for name, want := range map[string]string{
 		"nothing": "no export", "odd": "cannot be a start function", "memory": "cannot be a start function",
 	} {
-		if err := again.StartFromExport(name); err == nil || !strings.Contains(err.Error(), want) {
+		if err := replay.StartFromExport(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("StartFromExport(%q) = %v, want %q", name, err, want)
 		}
 	}
@@ -92,12 +92,12 @@ func TestKeepExports(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.KeepExports("memory", "call", "nothing")
-	again, err := wasmedit.Parse(m.Encode())
+	replay, err := wasmedit.Parse(m.Encode())
 	if err != nil {
 		t.Fatalf("the edited module: %v", err)
 	}
-	if len(again.Exports) != 2 || again.Export("call") == nil || again.Export("memory") == nil {
-		t.Errorf("exports are %v", again.Exports)
+	if len(replay.Exports) != 2 || replay.Export("call") == nil || replay.Export("memory") == nil {
+		t.Errorf("exports are %v", replay.Exports)
 	}
 }
 
@@ -175,18 +175,18 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := wasmedit.Parse(m.Encode())
+		replay, err := wasmedit.Parse(m.Encode())
 		if err != nil {
 			t.Fatalf("encoded: %v", err)
 		}
-		if !slices.EqualFunc(m.Exports, again.Exports, func(a, b wasmedit.Export) bool { return a.String() == b.String() }) {
-			t.Fatalf("exports %v became %v", m.Exports, again.Exports)
+		if !slices.EqualFunc(m.Exports, replay.Exports, func(a, b wasmedit.Export) bool { return a.String() == b.String() }) {
+			t.Fatalf("exports %v became %v", m.Exports, replay.Exports)
 		}
 		if m.StartFromExport("_initialize") != nil {
 			return
 		}
-		if again, err = wasmedit.Parse(m.Encode()); err != nil || again.Start == nil {
-			t.Fatalf("edited: start %v, %v", again, err)
+		if replay, err = wasmedit.Parse(m.Encode()); err != nil || replay.Start == nil {
+			t.Fatalf("edited: start %v, %v", replay, err)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestDescription(t *testing.T) {
 }
 
 // TestShortDescription leaves out what a module may leave out.
-func TestShortDescription(t *testing.T) {
+func TestOptionalMembers(t *testing.T) {
 	t.Parallel()
 	got, err := ParseDescription(description(`"capabilities":["agent.run"],`, ``, `"description":"d",`, ``, `"readOnly":true,"needs":["session"]`, `"since":1`))
 	want := &abi.Description{ABI: 1, Name: "p", Version: "1", StateVersion: 2, Resumes: [2]int{1, 2}, Tools: []abi.Tool{{

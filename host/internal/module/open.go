@@ -21,18 +21,18 @@ func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := &candidate{*c, c.Origin == store.OriginBuiltIn}
+	given := &source{*c, c.Origin == store.OriginBuiltIn}
 	digest := Digest(given.Wasm)
 	if last == nil || last.Digest == digest {
-		return r, r.begin(ctx, given, last == nil, "")
+		return r, r.startWith(ctx, given, last == nil, "")
 	}
-	if err := r.revive(ctx, last.Digest); err != nil {
+	if err := r.activateStored(ctx, last.Digest); err != nil {
 		// Whoever starts the program must know, and gets a gateway that works.
 		r.options.Logger.Error("module: the version that was active cannot be loaded, and another one takes over",
 			"digest", last.Digest, "origin", last.Origin, "error", err)
-		return r, r.begin(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
+		return r, r.startWith(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
 	}
-	if err := r.pin(ctx); err != nil {
+	if err := r.loadPinned(ctx); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	switch {
@@ -50,7 +50,7 @@ func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
 }
 
 // past is what the store tells of the time before.
-type past struct {
+type activationHistory struct {
 	*store.Activation          // the last one
 	builtIn           bool     // that version came with the program
 	rolledBack        string   // the digest that served before, if the last one is a rollback
@@ -58,20 +58,20 @@ type past struct {
 }
 
 // recent is how far back it is looked where a version came from.
-const recent = 100
+const historyLimit = 100
 
 // history returns what the store tells of the time before, or nil.
-func (r *Registry) history(ctx context.Context) (*past, error) {
+func (r *Registry) history(ctx context.Context) (*activationHistory, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}
-	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
-		return v.Activations(ctx, recent)
+	newest, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+		return v.Activations(ctx, historyLimit)
 	})
 	if err != nil || len(newest) == 0 {
 		return nil, err
 	}
-	p := &past{Activation: newest[0]}
+	p := &activationHistory{Activation: newest[0]}
 	if p.Origin == store.OriginRollback && len(newest) > 1 {
 		p.rolledBack = newest[1].Digest
 	}
@@ -81,7 +81,7 @@ func (r *Registry) history(ctx context.Context) (*past, error) {
 			break
 		}
 	}
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	for _, m := range all {
 		p.known = append(p.known, m.Digest)
 	}
@@ -90,7 +90,7 @@ func (r *Registry) history(ctx context.Context) (*past, error) {
 
 // begin makes the given module the first version. record says that it was not the
 // active one before, and reason why it is now, if nobody asked for it.
-func (r *Registry) begin(ctx context.Context, given *candidate, record bool, reason string) error {
+func (r *Registry) startWith(ctx context.Context, given *source, record bool, reason string) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
 		return err
@@ -102,21 +102,21 @@ func (r *Registry) begin(ctx context.Context, given *candidate, record bool, rea
 	}
 	defer v.Release()
 	if record {
-		if _, err := r.try(ctx, v, given); err != nil {
+		if _, err := r.verify(ctx, v, given); err != nil {
 			return err
 		}
-		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})
+		err = r.recordActivation(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})
 		if err != nil {
 			return err
 		}
 	}
 	r.activate(v)
-	return r.pin(ctx)
+	return r.loadPinned(ctx)
 }
 
 // revive makes a version that is stored the active one.
-func (r *Registry) revive(ctx context.Context, digest string) error {
-	v, err := r.stored(ctx, digest)
+func (r *Registry) activateStored(ctx context.Context, digest string) error {
+	v, err := r.loadStored(ctx, digest)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (r *Registry) revive(ctx context.Context, digest string) error {
 }
 
 // kept returns a module from the store.
-func (r *Registry) kept(ctx context.Context, digest string) (*store.Module, error) {
+func (r *Registry) storedModule(ctx context.Context, digest string) (*store.Module, error) {
 	if r.options.Store == nil {
 		return nil, abi.NewError(abi.NotFound, "module: there is no store of modules; give the file")
 	}
-	m, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) (*store.Module, error) { return v.Module(ctx, digest) })
+	m, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) (*store.Module, error) { return v.Module(ctx, digest) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -143,31 +143,31 @@ func (r *Registry) kept(ctx context.Context, digest string) (*store.Module, erro
 }
 
 // stored loads a version from the store.
-func (r *Registry) stored(ctx context.Context, digest string) (*Version, error) {
-	m, err := r.kept(ctx, digest)
+func (r *Registry) loadStored(ctx context.Context, digest string) (*Version, error) {
+	m, err := r.storedModule(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.options.Policy().admitKept(m); err != nil {
+	if err := r.options.Policy().admitStored(m); err != nil {
 		return nil, err
 	}
 	return r.load(ctx, digest, m.Wasm, m.Signer)
 }
 
 // pin loads what flows need that the active version cannot go on with.
-func (r *Registry) pin(ctx context.Context) error {
+func (r *Registry) loadPinned(ctx context.Context) error {
 	states, err := r.states(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range states {
 		r.mu.Lock()
-		found := r.readable(s) != nil
+		found := r.versionFor(s) != nil
 		r.mu.Unlock()
 		if found {
 			continue
 		}
-		if err := r.reader(ctx, s); err != nil {
+		if err := r.loadReader(ctx, s); err != nil {
 			r.options.Logger.Error("module: no version can go on with some flows", "flows", s.Flows, "plugin", s.Plugin,
 				"stateVersion", s.StateVersion, "digest", s.Module, "error", err)
 		}
@@ -177,8 +177,8 @@ func (r *Registry) pin(ctx context.Context) error {
 
 // reader loads a version that can read a state: the one that wrote it, or else the
 // newest.
-func (r *Registry) reader(ctx context.Context, s store.States) error {
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+func (r *Registry) loadReader(ctx context.Context, s store.States) error {
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
 		return err
 	}
@@ -189,10 +189,10 @@ func (r *Registry) reader(ctx context.Context, s store.States) error {
 		if err != nil || !(&Version{About: about}).reads(s.Plugin, s.StateVersion) {
 			continue
 		}
-		v, err := r.stored(ctx, m.Digest)
+		v, err := r.loadStored(ctx, m.Digest)
 		if err == nil {
 			r.mu.Lock()
-			r.keep(v)
+			r.retain(v)
 			r.mu.Unlock()
 			v.Release()
 			return nil
@@ -210,7 +210,7 @@ func boolOrder(b bool) int {
 }
 
 // record keeps that a version is active, and the module if it is new.
-func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store.Activation) error {
+func (r *Registry) recordActivation(ctx context.Context, v *Version, wasm []byte, a *store.Activation) error {
 	if r.options.Store == nil {
 		return nil
 	}
@@ -233,11 +233,11 @@ func (r *Registry) row(v *Version, wasm []byte) *store.Module {
 const keepModules = 10
 
 // forget removes modules from the store.
-func (r *Registry) forget(ctx context.Context, states []store.States) error {
+func (r *Registry) deleteUnneeded(ctx context.Context, states []store.States) error {
 	if r.options.Store == nil {
 		return nil
 	}
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (r *Registry) forget(ctx context.Context, states []store.States) error {
 	for _, v := range r.Loaded() {
 		keep[v.digest] = true
 	}
-	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+	newest, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
 		return v.Activations(ctx, keepModules)
 	})
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 
 // TestPins: flows whose state the new version cannot read stay with the old one,
 // over restarts, until they have ended.
-func TestPins(t *testing.T) {
+func TestPinnedVersions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.TrialFailures = 0
 	one, two := build("1", 1, 1), build("2", 2, 2)
 	w.open(one, store.OriginBuiltIn)
-	old := w.flow("old", one, "1", 1, 0)
+	older := w.flow("old", one, "1", 1, 0)
 	if c := w.swap(two); c.Pinned != 1 {
 		t.Errorf("the swap says %+v", c)
 	}
-	young := w.flow("young", two, "2", 2, 0)
-	check := func(when, loaded, goesOn string) {
+	newer := w.flow("young", two, "2", 2, 0)
+	check := func(when, loaded, resumer string) {
 		t.Helper()
-		if got := w.loaded() + "; " + w.goesOn(old) + " " + w.goesOn(young); got != loaded+"; "+goesOn {
-			t.Errorf("%s: %s; want %s; %s", when, got, loaded, goesOn)
+		if got := w.loaded() + "; " + w.resumer(older) + " " + w.resumer(newer); got != loaded+"; "+resumer {
+			t.Errorf("%s: %s; want %s; %s", when, got, loaded, resumer)
 		}
 	}
 	check("after the swap", "2 1", "1 2")
@@ -46,15 +46,15 @@ func TestPins(t *testing.T) {
 	w.flow("old", one, "1", 1, 0)
 	check("a version that is not loaded", "2", "1 2")
 	stray := &store.Flow{Plugin: "p 9", StateVersion: 9}
-	if got := w.goesOn(stray); !strings.Contains(got, "nothing can go on with state version 9 of p 9: swap to a version that can") {
+	if got := w.resumer(stray); !strings.Contains(got, "nothing can go on with state version 9 of p 9: swap to a version that can") {
 		t.Errorf("a state of nobody: %s", got)
 	}
 }
 
 // TestStart: which version a program starts with.
-func TestStart(t *testing.T) {
+func TestOpenSelectsVersion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	one, two, mine := build("1", 1, 1), build("2", 1, 1), build("mine", 1, 1)
 	for _, tt := range []struct {
 		about  string
@@ -83,9 +83,9 @@ func TestStart(t *testing.T) {
 
 // TestBackToBuiltIn: what came with the program can be gone back to where it has never
 // served, needs no signature, and makes room for that of the next program.
-func TestBackToBuiltIn(t *testing.T) {
+func TestSwapToBuiltIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	one, mine := build("1", 1, 1), build("mine", 1, 1)
 	w.builtIn = one
 	w.open(mine, "/mine.wasm")
@@ -105,5 +105,5 @@ func TestBackToBuiltIn(t *testing.T) {
 	}
 	w.builtIn = build("2", 1, 1)
 	w.open(w.builtIn, store.OriginBuiltIn)
-	w.serves(w.Use(), "2")
+	w.checkVersion(w.Use(), "2")
 }

@@ -53,7 +53,7 @@ func ParseSignature(content []byte) ([]byte, error) {
 }
 
 // admitKept says whether a module that was admitted before may still serve.
-func (p *Policy) admitKept(m *store.Module) error {
+func (p *Policy) admitStored(m *store.Module) error {
 	if !p.RequireSignature || m.Signer == store.OriginBuiltIn || slices.ContainsFunc(p.Keys, func(k Key) bool { return k.signer() == m.Signer }) {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (p *Policy) admitKept(m *store.Module) error {
 func (r *Registry) Unadmitted() []*Version {
 	p := r.options.Policy()
 	return slices.DeleteFunc(r.Loaded(), func(v *Version) bool {
-		return p.admitKept(&store.Module{Digest: v.digest, Signer: v.Signer()}) == nil
+		return p.admitStored(&store.Module{Digest: v.digest, Signer: v.Signer()}) == nil
 	})
 }
 

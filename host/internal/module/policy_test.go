@@ -12,13 +12,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func TestSigned(t *testing.T) {
+func TestSignatures(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.RequireSignature, w.policy.Keys = true, []module.Key{{Name: "release", Public: public}}
 	one, two := build("1", 1, 1), build("2", 1, 1)
 	w.open(one, store.OriginBuiltIn) // is trusted like the program it came with

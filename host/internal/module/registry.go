@@ -71,13 +71,13 @@ type Registry struct {
 	distrusted map[string]string
 
 	background sync.WaitGroup     // rollbacks
-	life       context.Context    // ends with Close
-	end        context.CancelFunc // ends life
+	ctx        context.Context    // ends with Close
+	cancel     context.CancelFunc // ends life
 }
 
 func newRegistry(o *Options) *Registry {
 	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{}), distrusted: map[string]string{}}
-	r.life, r.end = context.WithCancel(context.Background())
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if len(o.BuiltIn) > 0 {
 		r.builtIn = Digest(o.BuiltIn)
 	}
@@ -112,7 +112,7 @@ func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) 
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
-	err := r.reader(ctx, s)
+	err := r.loadReader(ctx, s)
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
@@ -122,7 +122,7 @@ func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) 
 func (r *Registry) useFor(s store.States) *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.readable(s)
+	v := r.versionFor(s)
 	if v != nil {
 		v.uses++
 	}
@@ -138,12 +138,12 @@ func (r *Registry) Active() *Version {
 
 // keep makes a version stay until Tidy. The caller holds mu, or has the registry
 // alone.
-func (r *Registry) keep(v *Version) { r.loaded[v.digest], v.kept = v, true }
+func (r *Registry) retain(v *Version) { r.loaded[v.digest], v.retained = v, true }
 
 // activate makes a version the active one. The caller holds mu, unless nobody else
 // has the registry yet.
 func (r *Registry) activate(v *Version) {
-	r.keep(v)
+	r.retain(v)
 	r.active = v
 	close(r.next)
 	r.next = make(chan struct{})
@@ -198,11 +198,11 @@ func (r *Registry) tidy(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	needed := map[*Version]bool{r.active: true}
-	for t := r.trial; t != nil; t = t.outer {
-		needed[t.before] = true
+	for t := r.trial; t != nil; t = t.enclosing {
+		needed[t.previous] = true
 	}
 	for _, s := range states {
-		if v := r.readable(s); v != nil {
+		if v := r.versionFor(s); v != nil {
 			needed[v] = true
 		}
 	}
@@ -212,7 +212,7 @@ func (r *Registry) tidy(ctx context.Context) error {
 			continue
 		}
 		delete(r.loaded, digest)
-		if v.kept = false; v.uses == 0 {
+		if v.retained = false; v.uses == 0 {
 			idle = append(idle, v)
 		}
 	}
@@ -220,7 +220,7 @@ func (r *Registry) tidy(ctx context.Context) error {
 	for _, v := range idle {
 		r.close(v)
 	}
-	return r.forget(ctx, states)
+	return r.deleteUnneeded(ctx, states)
 }
 
 // states tells what wrote the states of the flows that have not ended.
@@ -228,10 +228,10 @@ func (r *Registry) states(ctx context.Context) ([]store.States, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}
-	return look(ctx, r.options.Store, store.View.States)
+	return query(ctx, r.options.Store, store.View.States)
 }
 
-func look[T any](ctx context.Context, db store.Durable, ask func(store.View, context.Context) (T, error)) (answer T, err error) {
+func query[T any](ctx context.Context, db store.Durable, ask func(store.View, context.Context) (T, error)) (answer T, err error) {
 	view, err := db.View(ctx)
 	if err != nil {
 		return answer, err
@@ -256,7 +256,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.end()
+	r.cancel()
 	r.installing.Lock()
 	defer r.installing.Unlock()
 	r.Wait()

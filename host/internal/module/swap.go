@@ -37,7 +37,7 @@ type Verified struct {
 }
 
 // candidate is a Candidate, and whether it came with the program.
-type candidate struct {
+type source struct {
 	Candidate
 	builtIn bool
 }
@@ -60,16 +60,16 @@ func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
 	if c.Origin == store.OriginBuiltIn || c.Origin == store.OriginRollback {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: nothing can be swapped to that says it comes from %q", c.Origin))
 	}
-	return r.swap(ctx, &candidate{Candidate: *c})
+	return r.swap(ctx, &source{Candidate: *c})
 }
 
-func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
+func (r *Registry) swap(ctx context.Context, c *source) (*Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.life, cancel)()
+	defer context.AfterFunc(r.ctx, cancel)()
 	r.installing.Lock()
 	defer r.installing.Unlock()
-	if r.life.Err() != nil {
+	if r.ctx.Err() != nil {
 		return nil, abi.NewError(abi.Conflict, "module: the gateway is closing; swap again when it is back")
 	}
 	c, signer, err := r.admit(ctx, c)
@@ -82,20 +82,20 @@ func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
 	}
 	defer v.Release()
 	if active := r.Active(); v == active {
-		return &Change{Before: active, After: active, Same: true}, r.sign(ctx, v, c)
+		return &Change{Before: active, After: active, Same: true}, r.saveSignature(ctx, v, c)
 	}
 	// What takes its time is done while everything else goes on.
-	verified, err := r.try(ctx, v, c)
+	verified, err := r.verify(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
-	change, err := r.take(ctx, v, c)
+	change, err := r.commit(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
 	change.Verified = verified
 	r.options.Logger.Info("module: swapped", "from", change.Before.String(), "to", v.String(), "origin", c.Origin, "pinned", change.Pinned)
-	r.announce(v, false)
+	r.notifyChanged(v, false)
 	if err := r.Tidy(ctx); err != nil {
 		r.options.Logger.Warn("module: tidy up after a swap", "error", err)
 	}
@@ -106,7 +106,7 @@ func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
 }
 
 // sign keeps the signature of a version that is active already.
-func (r *Registry) sign(ctx context.Context, v *Version, c *candidate) error {
+func (r *Registry) saveSignature(ctx context.Context, v *Version, c *source) error {
 	if r.options.Store == nil || len(c.Signature) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func Digest(wasm []byte) string {
 
 // admit returns the candidate with its bytes and digest, if it may serve, and the
 // key that signed it.
-func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signer string, err error) {
+func (r *Registry) admit(ctx context.Context, c *source) (_ *source, signer string, err error) {
 	full := *c
 	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
 	switch {
@@ -130,12 +130,12 @@ func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signe
 		// As if it had never been another one: the next program brings its own.
 		full.Wasm, full.Origin, full.builtIn = r.options.BuiltIn, store.OriginBuiltIn, true
 	default:
-		m, err := r.kept(ctx, want)
+		m, err := r.storedModule(ctx, want)
 		if err != nil {
 			return nil, "", err
 		}
 		full.Wasm, full.Digest = m.Wasm, m.Digest
-		return &full, m.Signer, r.options.Policy().admitKept(m)
+		return &full, m.Signer, r.options.Policy().admitStored(m)
 	}
 	full.Digest = Digest(full.Wasm)
 	if want != "" && want != full.Digest {
@@ -180,7 +180,7 @@ func (r *Registry) useLoaded(digest, signer string) *Version {
 
 // try tries a version before it serves. What is built in was tested with the
 // program.
-func (r *Registry) try(ctx context.Context, v *Version, c *candidate) (*Verified, error) {
+func (r *Registry) verify(ctx context.Context, v *Version, c *source) (*Verified, error) {
 	if r.options.Verify == nil || c.builtIn {
 		return nil, nil
 	}
@@ -188,19 +188,19 @@ func (r *Registry) try(ctx context.Context, v *Version, c *candidate) (*Verified
 }
 
 // take makes the version the active one.
-func (r *Registry) take(ctx context.Context, v *Version, c *candidate) (*Change, error) {
+func (r *Registry) commit(ctx context.Context, v *Version, c *source) (*Change, error) {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
 	states, err := r.states(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := r.strands(v, states)
+	pinned, err := r.countPinned(v, states)
 	if err != nil && !c.Force {
 		return nil, err
 	}
 	now := r.options.Now().UnixMilli()
-	if err := r.record(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
+	if err := r.recordActivation(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -215,27 +215,27 @@ func (r *Registry) take(ctx context.Context, v *Version, c *candidate) (*Change,
 // strands returns how many flows would stay with other versions if v were active,
 // and fails if there would be some that no version could go on with, though one can
 // now.
-func (r *Registry) strands(v *Version, states []store.States) (pinned int, err error) {
+func (r *Registry) countPinned(v *Version, states []store.States) (pinned int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keepers := map[*Version]bool{}
+	holders := map[*Version]bool{}
 	for _, s := range states {
 		if v.reads(s.Plugin, s.StateVersion) {
 			continue
 		}
-		if keeper := r.readable(s); keeper != nil {
-			keepers[keeper] = true
+		if holder := r.versionFor(s); holder != nil {
+			holders[holder] = true
 			pinned += s.Flows
 		}
 	}
-	if most := r.options.Policy().MaxPinned; len(keepers) > most {
+	if most := r.options.Policy().MaxPinned; len(holders) > most {
 		return pinned, abi.NewError(abi.Conflict, fmt.Sprintf("module: %d flows that %s cannot go on with need %d other versions, and at most %d are kept: "+
-			"wait until some of these flows have ended, end them with parley flows drop, or force the swap", pinned, v, len(keepers), most))
+			"wait until some of these flows have ended, end them with parley flows drop, or force the swap", pinned, v, len(holders), most))
 	}
 	return pinned, nil
 }
 
-func (r *Registry) announce(now *Version, rolledBack bool) {
+func (r *Registry) notifyChanged(now *Version, rolledBack bool) {
 	if r.options.Changed != nil {
 		r.options.Changed(now, rolledBack)
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.TrialFailures = 0
 	one, two := build("1", 1, 1), build("2", 1, 1)
 	w.open(one, store.OriginBuiltIn)
@@ -26,9 +26,9 @@ func TestSwap(t *testing.T) {
 	if c.Before != old || c.After.About.Version != "2" || c.Same || w.Active() != c.After {
 		t.Errorf("the swap says %+v", c)
 	}
-	w.serves(w.Use(), "2")
+	w.checkVersion(w.Use(), "2")
 	// A step under way ends where it began, and with it the old version.
-	w.serves(old, "1")
+	w.checkVersion(old, "1")
 	if _, err := old.Run(t.Context(), abi.ExportCall, nil, nil); !errors.Is(err, engine.Closed) {
 		t.Errorf("the old version after its last step: %v", err)
 	}
@@ -39,8 +39,8 @@ func TestSwap(t *testing.T) {
 		t.Errorf("the history is %s", got)
 	}
 	w.open(one, store.OriginBuiltIn)
-	w.serves(w.Use(), "2")
-	if got := fmt.Sprint(w.told); got != "[2]" {
+	w.checkVersion(w.Use(), "2")
+	if got := fmt.Sprint(w.notified); got != "[2]" {
 		t.Errorf("told of %s", got)
 	}
 }
@@ -75,7 +75,7 @@ func TestSwapRefused(t *testing.T) {
 		{"a vector fails", module.Candidate{Wasm: good}, module.Policy{}, boom, boom, "a vector fails"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.open(build("1", 1, 1), store.OriginBuiltIn)
 			w.policy = tt.policy
 			w.verify = func(context.Context, *module.Version) (*module.Verified, error) { return nil, tt.verify }
@@ -83,7 +83,7 @@ func TestSwapRefused(t *testing.T) {
 			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("got %v, want %v with %q", err, tt.want, tt.text)
 			}
-			w.serves(w.Use(), "1")
+			w.checkVersion(w.Use(), "1")
 			if got := w.history() + "; " + w.loaded(); got != "1 built in; 1" {
 				t.Errorf("the history is %s", got)
 			}
@@ -98,9 +98,9 @@ func starting(body []byte) []byte {
 	return m.Encode()
 }
 
-func TestTooManyPins(t *testing.T) {
+func TestMaxPinned(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.MaxPinned = 1
 	w.policy.TrialFailures = 0
 	all := [][]byte{build("1", 1, 1), build("2", 2, 2), build("3", 3, 3)}

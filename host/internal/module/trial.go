@@ -10,8 +10,8 @@ import (
 // trial is the time after a swap in which the active version may be found bad. Until
 // it is over, the version before stays loaded.
 type trial struct {
-	before          *Version // takes over again then
-	outer           *trial   // of the version before, if that was not over
+	previous        *Version // takes over again then
+	enclosing       *trial   // of the version before, if that was not over
 	steps, failures int      // still to come: the trial ends with the one, and fails with the other
 	all             int      // failures that it takes
 	reason          string   // why it has failed; the rollback is under way
@@ -19,25 +19,25 @@ type trial struct {
 
 // newTrial is the trial of a version that takes over from before while that one's own
 // was as running says, or over. A version that has failed is not gone back to.
-func newTrial(p *Policy, before *Version, running *trial) *trial {
+func newTrial(p *Policy, previous *Version, current *trial) *trial {
 	if p.TrialFailures == 0 {
 		return nil
 	}
-	t := &trial{before: before, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
+	t := &trial{previous: previous, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
 	switch {
-	case running == nil:
-	case running.reason != "":
-		t.before, t.outer = running.before, running.outer
+	case current == nil:
+	case current.reason != "":
+		t.previous, t.enclosing = current.previous, current.enclosing
 	default:
-		inner := *running
-		inner.outer = nil // what is older than that is not kept
-		t.outer = &inner
+		inner := *current
+		inner.enclosing = nil // what is older than that is not kept
+		t.enclosing = &inner
 	}
 	return t
 }
 
 // judge counts a step of the active version that is on trial.
-func (r *Registry) judge(v *Version, err error) {
+func (r *Registry) countStep(v *Version, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.trial
@@ -45,7 +45,7 @@ func (r *Registry) judge(v *Version, err error) {
 		return
 	}
 	t.steps--
-	if guilty(err) {
+	if pluginFault(err) {
 		t.failures--
 	}
 	switch {
@@ -68,14 +68,14 @@ func (r *Registry) rollBack(bad *Version, reason string) {
 	r.distrusted[bad.digest] = reason
 	var good *Version
 	if r.active == bad && r.trial != nil {
-		good = r.trial.before
-		r.trial = r.trial.outer
+		good = r.trial.previous
+		r.trial = r.trial.enclosing
 		r.activate(good)
 	}
 	now := r.active
 	r.mu.Unlock()
 	log := r.options.Logger.With("from", bad.String(), "to", now.String(), "reason", reason)
-	parked, err := r.undo(ctx, bad, good, reason)
+	parked, err := r.saveRollback(ctx, bad, good, reason)
 	if err != nil {
 		// This process goes on with the good one; a restart would begin with the bad
 		// one, and find the same.
@@ -84,7 +84,7 @@ func (r *Registry) rollBack(bad *Version, reason string) {
 		log.Error("module: rolled back", "parked", parked)
 	}
 	r.swapping.Unlock()
-	r.announce(now, true)
+	r.notifyChanged(now, true)
 	if err := r.Tidy(ctx); err != nil {
 		log.Warn("module: tidy up after a rollback", "error", err)
 	}
@@ -92,7 +92,7 @@ func (r *Registry) rollBack(bad *Version, reason string) {
 
 // undo keeps what a rollback has changed, all of it or nothing. good is nil if
 // another version is active already.
-func (r *Registry) undo(ctx context.Context, bad, good *Version, reason string) (parked int, err error) {
+func (r *Registry) saveRollback(ctx context.Context, bad, good *Version, reason string) (parked int, err error) {
 	if r.options.Store == nil {
 		return 0, nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // fail lets the active version fail in so many steps.
-func (w *world) fail(times int) {
+func (w *fixture) failSteps(times int) {
 	w.Helper()
 	v := w.Use()
 	defer v.Release()
@@ -26,18 +26,18 @@ func (w *world) fail(times int) {
 	}
 }
 
-func bad(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
+func trapping(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
 
 // A version that fails while another one is tried is never gone back to: not by the
 // other's rollback either.
-func TestConvictedDuringASwap(t *testing.T) {
+func TestRollbackDuringSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
-	two, three := bad("2"), bad("3")
+	two, three := trapping("2"), trapping("3")
 	w.swap(two)
 	w.verify = func(context.Context, *module.Version) (*module.Verified, error) {
-		w.fail(2)
+		w.failSteps(2)
 		w.Wait() // a swap that is being tried does not keep a rollback waiting
 		if got := w.Active().About.Version; got != "1" {
 			t.Errorf("after the rollback %s serves", got)
@@ -48,7 +48,7 @@ func TestConvictedDuringASwap(t *testing.T) {
 	if got := w.Active().About.Version; got != "3" {
 		t.Errorf("%s serves", got)
 	}
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
 		t.Errorf("at last %s serves", got)
@@ -69,22 +69,22 @@ func TestConvictedDuringASwap(t *testing.T) {
 }
 
 // A version whose trial was not over when it was gone back to goes on with it.
-func TestTrialGoesOn(t *testing.T) {
+func TestTrialResumesAfterRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
-	w.swap(bad("2"))
-	w.fail(1)
-	w.swap(bad("3"))
+	w.swap(trapping("2"))
+	w.failSteps(1)
+	w.swap(trapping("3"))
 	if err := w.Tidy(t.Context()); err != nil || len(strings.Fields(w.loaded())) != 3 {
 		t.Errorf("%s are loaded, %v", w.loaded(), err)
 	}
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "2" {
 		t.Fatalf("%s serves", got)
 	}
-	w.fail(1)
+	w.failSteps(1)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
 		t.Errorf("%s serves", got)
@@ -96,13 +96,13 @@ func TestTrialGoesOn(t *testing.T) {
 
 // A restart does not bring back by itself what was rolled back, and a program that
 // is newer than the version gone back to brings its own.
-func TestStartAfterARollback(t *testing.T) {
+func TestOpenAfterRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	one, two := build("1", 1, 1), bad("2")
+	w := newFixture(t)
+	one, two := build("1", 1, 1), trapping("2")
 	w.open(one, store.OriginBuiltIn)
 	w.open(two, "/watched.wasm")
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	w.open(two, "/watched.wasm")
 	if got := w.Active().About.Version; got != "1" {
@@ -121,7 +121,7 @@ func TestStartAfterARollback(t *testing.T) {
 // Nobody but the program itself brings what is built in.
 func TestReservedOrigins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.RequireSignature = true
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	for _, origin := range []string{store.OriginBuiltIn, store.OriginRollback} {
@@ -132,9 +132,9 @@ func TestReservedOrigins(t *testing.T) {
 }
 
 // A swap ends with the registry.
-func TestCloseEndsASwap(t *testing.T) {
+func TestCloseCancelsSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	trying := make(chan struct{})
 	w.verify = func(ctx context.Context, _ *module.Version) (*module.Verified, error) {
@@ -148,7 +148,7 @@ func TestCloseEndsASwap(t *testing.T) {
 		swapped <- err
 	}()
 	<-trying
-	w.end()
+	w.closeRegistry()
 	if err := <-swapped; !errors.Is(err, context.Canceled) {
 		t.Errorf("the swap ended with %v", err)
 	}
@@ -159,7 +159,7 @@ func TestCloseEndsASwap(t *testing.T) {
 
 func TestRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	one := build("1", 1, 1)
 	bad := buildWith("2", 1, 1, wasmtest.Unreachable)
 	w.open(one, store.OriginBuiltIn)
@@ -172,22 +172,22 @@ func TestRollback(t *testing.T) {
 	}
 	v.Release()
 	w.Wait()
-	w.serves(w.Use(), "1")
+	w.checkVersion(w.Use(), "1")
 	if got := w.history(); got != "1 rollback, 2 test, 1 built in" {
 		t.Errorf("the history is %s", got)
 	}
-	if fmt.Sprint(w.told) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
-		t.Errorf("told of %s, parked the flows of %s", w.told, w.parked)
+	if fmt.Sprint(w.notified) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
+		t.Errorf("told of %s, parked the flows of %s", w.notified, w.parked)
 	}
 	w.open(one, store.OriginBuiltIn)
-	w.serves(w.Use(), "1")
+	w.checkVersion(w.Use(), "1")
 }
 
 // A version whose trial is over stays, whatever it does, and so does one that fails
 // too rarely.
 func TestTrialEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	// It traps on any input.
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	w.swap(buildWith("2", 1, 1, wasmtest.Code(wasmtest.Call(wasmtest.InputLength), []byte{0x50, 0x45, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b})))
@@ -197,7 +197,7 @@ func TestTrialEnds(t *testing.T) {
 	}
 	v.Release()
 	w.Wait()
-	w.serves(w.Use(), "2")
+	w.checkVersion(w.Use(), "2")
 	if err := w.Tidy(t.Context()); err != nil || w.loaded() != "2" {
 		t.Errorf("%s are loaded, %v", w.loaded(), err)
 	}

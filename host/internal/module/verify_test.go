@@ -18,9 +18,9 @@ import (
 
 // TestVerified swaps to a module that answers differently than the vectors want, and
 // to one that does not.
-func TestVerified(t *testing.T) {
+func TestSwapVerifies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tried := 0
 	w.verify = func(ctx context.Context, v *module.Version) (*module.Verified, error) {
 		tried++
@@ -40,8 +40,8 @@ func TestVerified(t *testing.T) {
 	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/result-is-one-object: step 1: sessions_list: ") {
 		t.Errorf("got %v", err)
 	}
-	if w.Active().Digest() != built || len(w.Loaded()) != 1 || len(w.told) != 0 {
-		t.Errorf("%s serves, of %d, after %q", w.Active(), len(w.Loaded()), w.told)
+	if w.Active().Digest() != built || len(w.Loaded()) != 1 || len(w.notified) != 0 {
+		t.Errorf("%s serves, of %d, after %q", w.Active(), len(w.Loaded()), w.notified)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -60,9 +60,9 @@ func TestVerified(t *testing.T) {
 
 // TestFirstIsVerified opens registries on an empty store with a module that somebody
 // asked for.
-func TestFirstIsVerified(t *testing.T) {
+func TestFirstVersionIsVerified(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	tried := errors.New("tried")
 	open := func(origin string) error {
 		r, err := module.Open(t.Context(), &module.Options{

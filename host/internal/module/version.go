@@ -22,9 +22,9 @@ type Version struct {
 	plugin   *engine.Plugin
 
 	// Guarded by Registry.mu.
-	signer string
-	uses   int
-	kept   bool // in Registry.loaded; one that is not is closed with its last use
+	signer   string
+	uses     int
+	retained bool // in Registry.loaded; one that is not is closed with its last use
 }
 
 // Digest returns the SHA-256 of the module, in hexadecimal.
@@ -72,7 +72,7 @@ func (v *Version) reads(plugin string, stateVersion int) bool {
 // Run calls an export.
 func (v *Version) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 	output, err := v.plugin.Run(ctx, export, input, h)
-	v.registry.judge(v, err)
+	v.registry.countStep(v, err)
 	return output, err
 }
 
@@ -81,7 +81,7 @@ func (v *Version) Release() {
 	r := v.registry
 	r.mu.Lock()
 	v.uses--
-	last := !v.kept && v.uses == 0
+	last := !v.retained && v.uses == 0
 	r.mu.Unlock()
 	if last {
 		r.close(v)
@@ -89,14 +89,14 @@ func (v *Version) Release() {
 }
 
 // guilty reports whether a step failed by the plugin's own fault.
-func guilty(err error) bool {
+func pluginFault(err error) bool {
 	e, ok := errors.AsType[*engine.Error](err)
 	return ok && (e.Kind == engine.Trap || e.Kind == engine.Failed || e.Kind.IsLimit())
 }
 
 // readable returns the version that is to go on with a state: the active one if it
 // can; else the one that wrote it; else any that can; or nil.
-func (r *Registry) readable(s store.States) *Version {
+func (r *Registry) versionFor(s store.States) *Version {
 	if r.active.reads(s.Plugin, s.StateVersion) {
 		return r.active
 	}

@@ -22,10 +22,10 @@ const (
 // try plays a vector and returns what is wrong.
 func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
 	answers, problems := play(ctx, v, run)
-	if like := s.byID[v.SameAs]; like != nil && len(problems) == 0 {
-		var others []vector.Answer
-		if others, problems = play(ctx, like, run); len(problems) == 0 {
-			problems = vector.Same(answers, others, like.ID)
+	if other := s.byID[v.SameAs]; other != nil && len(problems) == 0 {
+		var otherAnswers []vector.Answer
+		if otherAnswers, problems = play(ctx, other, run); len(problems) == 0 {
+			problems = vector.Same(answers, otherAnswers, other.ID)
 		}
 	}
 	return problems
@@ -57,7 +57,7 @@ type guest struct {
 	ctx          context.Context
 	run          Run
 	calls, bytes int
-	over         error // it has done more than it may
+	exceeded     error // it has done more than it may
 	failed       error // it answers nothing any more
 }
 
@@ -77,8 +77,8 @@ func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]by
 	output, err := g.run(g.ctx, export, input, functions)
 	g.count(output)
 	switch {
-	case g.over != nil:
-		g.failed = g.over
+	case g.exceeded != nil:
+		g.failed = g.exceeded
 	case err != nil:
 		g.failed = err
 	default:
@@ -91,7 +91,7 @@ func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]by
 
 func (g *guest) count(doc []byte) {
 	if g.bytes += len(doc); g.bytes > maxBytes {
-		g.over = fmt.Errorf("it has asked and answered more than %d bytes", maxBytes)
+		g.exceeded = fmt.Errorf("it has asked and answered more than %d bytes", maxBytes)
 	}
 }
 
@@ -108,8 +108,8 @@ func (f hostFunctions) Call(ctx context.Context, family string, request []byte) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if f.guest.count(request); f.guest.over != nil {
-		return nil, f.guest.over
+	if f.guest.count(request); f.guest.exceeded != nil {
+		return nil, f.guest.exceeded
 	}
 	if err := jsonstrict.Check(request); err != nil {
 		return abi.AppendError(nil, abi.InvalidArgs, "the request is not strict JSON: "+err.Error()), nil

@@ -100,6 +100,6 @@ func tools(v *vector.Vector) (names []string) {
 }
 
 // missing reports whether a vector needs a tool that is not there.
-func missing(v *vector.Vector, there []string) bool {
-	return slices.ContainsFunc(tools(v), func(name string) bool { return !slices.Contains(there, name) })
+func missing(v *vector.Vector, available []string) bool {
+	return slices.ContainsFunc(tools(v), func(name string) bool { return !slices.Contains(available, name) })
 }

@@ -12,7 +12,7 @@ type Report struct {
 	Vectors  int        `json:"vectors"`  // of the level
 	Passed   int        `json:"passed"`   // of these
 	Skipped  int        `json:"skipped"`  // because they need tools that the module does not describe
-	Left     int        `json:"-"`        // because MaxFailures had failed before
+	NotRun   int        `json:"-"`        // because MaxFailures had failed before
 	Failures []*Failure `json:"failures"` // in the order of the vectors
 }
 
@@ -33,8 +33,8 @@ func Names(tools []abi.Tool) []string {
 }
 
 const (
-	mostNamed = 3   // failures that an error names
-	mostText  = 240 // characters of a problem in an error
+	maxNamed = 3   // failures that an error names
+	maxText  = 240 // characters of a problem in an error
 )
 
 // Err says in one line which vectors failed, what they expect, and what to do; nil
@@ -45,11 +45,11 @@ func (r *Report) Err() error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "verify: it fails %d of the %d vectors that were played", len(r.Failures), len(r.Failures)+r.Passed)
-	if r.Left > 0 {
-		fmt.Fprintf(&b, ", and %d were not played any more", r.Left)
+	if r.NotRun > 0 {
+		fmt.Fprintf(&b, ", and %d were not played any more", r.NotRun)
 	}
 	for i, f := range r.Failures {
-		if i == mostNamed {
+		if i == maxNamed {
 			fmt.Fprintf(&b, "; and %d more", len(r.Failures)-i)
 			break
 		}
@@ -62,8 +62,8 @@ func (r *Report) Err() error {
 // clip makes one line of a problem, and not too long a one.
 func clip(problem string) string {
 	text := []rune(strings.Join(strings.Fields(problem), " "))
-	if len(text) > mostText {
-		return string(text[:mostText]) + "…"
+	if len(text) > maxText {
+		return string(text[:maxText]) + "…"
 	}
 	return string(text)
 }

@@ -93,7 +93,7 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("verify: after %d of %d vectors: %w", done, len(playable), err)
 	}
-	r.Left = len(playable) - done
+	r.NotRun = len(playable) - done
 	r.Failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f == nil })
 	return r, nil
 }

@@ -94,7 +94,7 @@ func TestPlugin(t *testing.T) {
 		for _, f := range r.Failures {
 			t.Errorf("%s: %q", f.ID, f.Problems)
 		}
-		if r.Passed != r.Vectors || last != r.Vectors || r.Skipped != 0 || r.Left != 0 || r.Err() != nil {
+		if r.Passed != r.Vectors || last != r.Vectors || r.Skipped != 0 || r.NotRun != 0 || r.Err() != nil {
 			t.Errorf("%s: %+v, %d told", level, r, last)
 		}
 		counts[level] = r.Vectors
@@ -138,7 +138,7 @@ func TestMaxFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A vector that the other goroutine plays may still fail.
-	if n := len(r.Failures); n < 3 || n > 4 || r.Left == 0 || r.Passed+n+r.Left != r.Vectors {
+	if n := len(r.Failures); n < 3 || n > 4 || r.NotRun == 0 || r.Passed+n+r.NotRun != r.Vectors {
 		t.Errorf("got %+v", r)
 	}
 	if text := r.Err().Error(); !strings.Contains(text, "not played any more") {
@@ -181,10 +181,10 @@ func answering(answer func(ctx context.Context, h engine.HostFunctions) ([]byte,
 
 // TestHostileModules plays modules that would never end, or break the host.
 func TestHostileModules(t *testing.T) {
-	says := func(output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
+	returns := func(output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
 		return func(context.Context, engine.HostFunctions) ([]byte, error) { return []byte(output), nil }
 	}
-	asks := func(request string, output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
+	requests := func(request string, output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
 		return func(ctx context.Context, h engine.HostFunctions) ([]byte, error) {
 			if _, err := h.Call(ctx, abi.ImportStore, []byte(request)); err != nil {
 				return nil, err
@@ -198,16 +198,16 @@ func TestHostileModules(t *testing.T) {
 		name, problem string
 		answer        func(context.Context, engine.HostFunctions) ([]byte, error)
 	}{
-		{"always waits", "not ended after 1000 steps", says(more)},
-		{"asks without end", "more than 16777216 bytes", asks(big, more)},
-		{"answers without end", "more than 16777216 bytes", says(more + strings.Repeat(" ", 8<<20))},
-		{"no JSON", "not strict JSON", says(`{"result":`)},
-		{"two answers", "not strict JSON", says(`{"result":{},"result":{}}`)},
-		{"deep", "not strict JSON", says(`{"result":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`)},
-		{"an endless number", "", says(`{"result":{"count":1e-999999999,"sessions":[],"status":1e-999999999}}`)},
-		{"an array", "", says(`[]`)},
-		{"nothing", "not strict JSON", says(``)},
-		{"a broken request", "", asks(`{"op":`, `{"result":{}}`)},
+		{"always waits", "not ended after 1000 steps", returns(more)},
+		{"asks without end", "more than 16777216 bytes", requests(big, more)},
+		{"answers without end", "more than 16777216 bytes", returns(more + strings.Repeat(" ", 8<<20))},
+		{"no JSON", "not strict JSON", returns(`{"result":`)},
+		{"two answers", "not strict JSON", returns(`{"result":{},"result":{}}`)},
+		{"deep", "not strict JSON", returns(`{"result":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`)},
+		{"an endless number", "", returns(`{"result":{"count":1e-999999999,"sessions":[],"status":1e-999999999}}`)},
+		{"an array", "", returns(`[]`)},
+		{"nothing", "not strict JSON", returns(``)},
+		{"a broken request", "", requests(`{"op":`, `{"result":{}}`)},
 		{"ends", "of fuel", func(context.Context, engine.HostFunctions) ([]byte, error) { return nil, errors.New("out of fuel") }},
 		{"breaks the host", "cannot be gone on with: oops", func(context.Context, engine.HostFunctions) ([]byte, error) { panic("oops") }},
 	} {
@@ -229,7 +229,7 @@ func TestHostileModules(t *testing.T) {
 
 // TestFailedStepIsNoRefusal counts a crash as a failure also where a refusal is
 // expected.
-func TestFailedStepIsNoRefusal(t *testing.T) {
+func TestCrashIsNotARefusal(t *testing.T) {
 	p := load(t, wasm.Parley)
 	r, err := verify.Module(t.Context(), func(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 		output, err := p.Run(ctx, export, input, h)
@@ -265,23 +265,23 @@ func TestCancel(t *testing.T) {
 }
 
 // TestFewAtOnce leaves the rest of the machine to what serves.
-func TestFewAtOnce(t *testing.T) {
+func TestConcurrencyLimit(t *testing.T) {
 	p := load(t, wasm.Parley)
 	var mu sync.Mutex
-	now, most := 0, 0
+	current, peak := 0, 0
 	count := func(n int) {
 		mu.Lock()
 		defer mu.Unlock()
-		now += n
-		most = max(most, now)
+		current += n
+		peak = max(peak, current)
 	}
 	_, err := verify.Module(t.Context(), func(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 		count(1)
 		defer count(-1)
 		return p.Run(ctx, export, input, h)
 	}, &verify.Options{Level: verify.Quick, Tools: tools})
-	if err != nil || most > 2 {
-		t.Errorf("%d steps at once, %v", most, err)
+	if err != nil || peak > 2 {
+		t.Errorf("%d steps at once, %v", peak, err)
 	}
 }
 

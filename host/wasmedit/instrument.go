@@ -63,47 +63,47 @@ func (m *Module) Harden() (Hardened, error) {
 	if init := m.Export(initialize); init != nil && (init.Kind != KindFunc || !init.Type.Equal(FuncType{})) {
 		return Hardened{}, errorAt(0, "the export %s is no function () -> ()", init)
 	}
-	h := hardener{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
-	if err := h.rewriteCode(); err != nil {
+	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
+	if err := ins.rewriteCode(); err != nil {
 		return Hardened{}, err
 	}
 	m.dropCustoms()
-	h.addFuel()
-	h.addCharge()
-	h.addRefill()
-	h.found.Globals = h.addRestore()
-	h.found.Start = h.addStart()
-	h.write()
-	return h.found, nil
+	ins.addFuel()
+	ins.addBulkCharge()
+	ins.addRefill()
+	ins.result.Globals = ins.addRestore()
+	ins.result.Start = ins.addStart()
+	ins.write()
+	return ins.result, nil
 }
 
 // hardener collects what is added to the module.
-type hardener struct {
+type instrumenter struct {
 	m   *Module
 	own int // functions of the module that are not imported
 
-	allLocals uint64
-	allLoops  int
+	totalLocals uint64
+	totalLoops  int
 
-	fuel   uint32 // index of the global
-	charge uint32 // index of the function that bulk operations pay through
-	refill uint32 // index of the function that takes a slice of the reserve
-	found  Hardened
+	fuel       uint32 // index of the global
+	bulkCharge uint32 // index of the function that bulk operations pay through
+	refill     uint32 // index of the function that takes a slice of the reserve
+	result     Hardened
 
 	bodies  [][]byte // with their sizes
 	globals []byte   // entries of the global section
 }
 
 // rewriteCode makes every function pay.
-func (h *hardener) rewriteCode() error {
-	h.charge = uint32(len(h.m.functions))
-	h.refill = h.charge + 1
-	s := h.m.find(idCode)
+func (ins *instrumenter) rewriteCode() error {
+	ins.bulkCharge = uint32(len(ins.m.functions))
+	ins.refill = ins.bulkCharge + 1
+	s := ins.m.find(idCode)
 	if s == nil {
 		return nil
 	}
 	r := &reader{data: s.body, base: s.at}
-	imported := len(h.m.functions) - h.own
+	imported := len(ins.m.functions) - ins.own
 	n := r.count(3)
 	for i := 0; i < n && r.err == nil; i++ {
 		at := r.pos
@@ -113,7 +113,7 @@ func (h *hardener) rewriteCode() error {
 		}
 		body := &reader{data: r.data[:r.pos+size], pos: r.pos, base: r.base}
 		if r.err == nil {
-			h.bodies = append(h.bodies, h.function(body, h.m.Types[h.m.functions[imported+i]]))
+			ins.bodies = append(ins.bodies, ins.function(body, ins.m.Types[ins.m.functions[imported+i]]))
 		}
 		r.bytes(size)
 		if body.err != nil {
@@ -127,43 +127,43 @@ func (h *hardener) rewriteCode() error {
 }
 
 // function reads a function's locals and code, and returns both with what it pays.
-func (h *hardener) function(r *reader, t FuncType) []byte {
+func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	locals := r.pos
-	groups, count := h.locals(r)
+	groups, count := ins.locals(r)
 	code := r.pos
 	// One more local holds the fuel: from the subtraction to the comparison, and in a
 	// loop that pays alone from one iteration to the next. Reading back what was just
 	// written takes longer than many an iteration.
-	spare := uint64(len(t.Params)) + count
-	payments := h.walk(r, spare)
+	fuelLocal := uint64(len(t.Params)) + count
+	charges := ins.walk(r, fuelLocal)
 	if r.err != nil {
 		return nil
 	}
-	out := binary.AppendUvarint(make([]byte, 0, len(r.data)-locals+40*len(payments)+8), uint64(groups)+1)
+	out := binary.AppendUvarint(make([]byte, 0, len(r.data)-locals+40*len(charges)+8), uint64(groups)+1)
 	_, width := binary.Uvarint(r.data[locals:])
 	out = append(out, r.data[locals+width:code]...)
 	out = append(out, 1, byte(I64))
 	from := code
-	for _, p := range payments {
-		if p.alone && !payments[p.outer].alone {
+	for _, p := range charges {
+		if p.exclusive && !charges[p.outer].exclusive {
 			// The loop, which is no code itself, has paid for this.
 			out = append(out, r.data[from:p.from]...)
 			from = p.from
-			out = h.look(out, spare)
+			out = ins.loadFuel(out, fuelLocal)
 		}
 		out = append(out, r.data[from:p.at]...)
 		from = p.at
 		if p.bulk {
-			out = opCall.append(out, uint64(h.charge))
+			out = opCall.append(out, uint64(ins.bulkCharge))
 		} else {
-			out = h.pay(out, &p, spare)
+			out = ins.emitCharge(out, &p, fuelLocal)
 		}
 	}
 	return append(out, r.data[from:]...)
 }
 
 // locals reads the declarations of a function's locals.
-func (h *hardener) locals(r *reader) (groups int, count uint64) {
+func (ins *instrumenter) locals(r *reader) (groups int, count uint64) {
 	at := r.pos
 	groups = each(r, 2, func() {
 		count += uint64(r.u32())
@@ -172,24 +172,24 @@ func (h *hardener) locals(r *reader) (groups int, count uint64) {
 	if count >= maxLocals {
 		r.fail(at, "%d local variables, more than %d", count, maxLocals-1)
 	}
-	if h.allLocals += count; h.allLocals > maxAllLocals {
-		r.fail(at, "%d local variables in all functions, more than %d", h.allLocals, maxAllLocals)
+	if ins.totalLocals += count; ins.totalLocals > maxTotalLocals {
+		r.fail(at, "%d local variables in all functions, more than %d", ins.totalLocals, maxTotalLocals)
 	}
 	return groups, count
 }
 
 // walk reads the code of a function and returns what is to be paid where.
-func (h *hardener) walk(r *reader, locals uint64) []payment {
+func (ins *instrumenter) walk(r *reader, locals uint64) []charge {
 	p := newPath(r.pos)
 	var branches, loops int
 	for len(p.frames) > 0 && r.err == nil {
-		i := h.m.instruction(r)
+		i := ins.m.instruction(r)
 		units := int64(1)
-		if i.op == opCall && i.index < h.m.imported || i.op == opCallIndirect && h.m.leaves {
-			units = ofHostCall
+		if i.op == opCall && i.index < ins.m.imported || i.op == opCallIndirect && ins.m.indirectImports {
+			units = hostCallUnits
 		}
 		p.step(r, &i, units)
-		h.count(r, &i, &branches, &loops)
+		ins.count(r, &i, &branches, &loops)
 		switch i.op {
 		case opLocalGet, opLocalSet, opLocalTee:
 			if uint64(i.index) >= locals {
@@ -199,36 +199,36 @@ func (h *hardener) walk(r *reader, locals uint64) []payment {
 			p.bulk(i.from)
 		case opTableInit, opTableCopy, opTableFill, opTableGrow:
 			p.bulk(i.from)
-			h.found.Volatile = true
+			ins.result.Volatile = true
 		case opTableSet, opElemDrop, opDataDrop:
-			h.found.Volatile = true
+			ins.result.Volatile = true
 		}
 	}
 	if r.err == nil && !r.done() {
 		r.fail(r.pos, "%d bytes are left after the end of a function", len(r.data)-r.pos)
 	}
-	return p.payments
+	return p.charges
 }
 
 // addRestore gives each mutable global a twin, and adds the functions that copy
 // them back and forth.
-func (h *hardener) addRestore() (found bool) {
-	imported := h.m.count(KindGlobal)
+func (ins *instrumenter) addRestore() (found bool) {
+	imported := ins.m.count(KindGlobal)
 	var save, restore []byte
-	for i, g := range h.m.Globals[:h.fuel] {
+	for i, g := range ins.m.Globals[:ins.fuel] {
 		if !g.Mutable || i < imported {
 			continue
 		}
-		twin := uint64(len(h.m.Globals))
-		h.addGlobal(g, zeroOf(g.Type))
-		save = opGlobalSet.append(opGlobalGet.append(save, uint64(i)), twin)
-		restore = opGlobalSet.append(opGlobalGet.append(restore, twin), uint64(i))
+		saved := uint64(len(ins.m.Globals))
+		ins.addGlobal(g, zeroOf(g.Type))
+		save = opGlobalSet.append(opGlobalGet.append(save, uint64(i)), saved)
+		restore = opGlobalSet.append(opGlobalGet.append(restore, saved), uint64(i))
 	}
 	if save == nil {
 		return false
 	}
-	h.addExport(ExportSave, KindFunc, h.addFunction(FuncType{}, []byte{0}, save))
-	h.addExport(ExportRestore, KindFunc, h.addFunction(FuncType{}, []byte{0}, restore))
+	ins.addExport(ExportSave, KindFunc, ins.addFunction(FuncType{}, []byte{0}, save))
+	ins.addExport(ExportRestore, KindFunc, ins.addFunction(FuncType{}, []byte{0}, restore))
 	return true
 }
 
@@ -250,16 +250,16 @@ func zeroOf(t ValueType) []byte {
 }
 
 // addStart makes an export of what is to be called first.
-func (h *hardener) addStart() (found bool) {
+func (ins *instrumenter) addStart() (found bool) {
 	var first []uint32
-	if h.m.Start != nil {
-		first = append(first, *h.m.Start)
-		h.m.remove(idStart)
-		h.m.Start = nil
+	if ins.m.Start != nil {
+		first = append(first, *ins.m.Start)
+		ins.m.remove(idStart)
+		ins.m.Start = nil
 	}
-	if e := h.m.Export(initialize); e != nil {
+	if e := ins.m.Export(initialize); e != nil {
 		first = append(first, e.Index)
-		h.m.Exports = slices.DeleteFunc(h.m.Exports, func(e Export) bool { return e.Name == initialize })
+		ins.m.Exports = slices.DeleteFunc(ins.m.Exports, func(e Export) bool { return e.Name == initialize })
 	}
 	if first == nil {
 		return false
@@ -268,50 +268,50 @@ func (h *hardener) addStart() (found bool) {
 	for _, f := range first {
 		code = opCall.append(code, uint64(f))
 	}
-	h.addExport(ExportStart, KindFunc, h.addFunction(FuncType{}, []byte{0}, code))
+	ins.addExport(ExportStart, KindFunc, ins.addFunction(FuncType{}, []byte{0}, code))
 	return true
 }
 
-func (h *hardener) addGlobal(g Global, value []byte) {
+func (ins *instrumenter) addGlobal(g Global, value []byte) {
 	mutable := byte(0)
 	if g.Mutable {
 		mutable = 1
 	}
-	h.globals = append(append(append(h.globals, byte(g.Type), mutable), value...), byte(opEnd))
-	h.m.Globals = append(h.m.Globals, g)
+	ins.globals = append(append(append(ins.globals, byte(g.Type), mutable), value...), byte(opEnd))
+	ins.m.Globals = append(ins.m.Globals, g)
 }
 
-func (h *hardener) addExport(name string, kind Kind, index uint32) {
+func (ins *instrumenter) addExport(name string, kind Kind, index uint32) {
 	e := Export{Name: name, Kind: kind, Index: index}
 	if kind == KindFunc {
-		e.Type = h.m.Types[h.m.functions[index]]
+		e.Type = ins.m.Types[ins.m.functions[index]]
 	}
-	h.m.Exports = append(h.m.Exports, e)
+	ins.m.Exports = append(ins.m.Exports, e)
 }
 
 // addFunction returns the index of a new function; code is without its end.
-func (h *hardener) addFunction(t FuncType, locals, code []byte) uint32 {
-	h.m.functions = append(h.m.functions, uint32(len(h.m.Types)))
-	h.m.Types = append(h.m.Types, t)
-	h.bodies = append(h.bodies, slices.Concat(locals, code, []byte{byte(opEnd)}))
-	return uint32(len(h.m.functions) - 1)
+func (ins *instrumenter) addFunction(t FuncType, locals, code []byte) uint32 {
+	ins.m.functions = append(ins.m.functions, uint32(len(ins.m.Types)))
+	ins.m.Types = append(ins.m.Types, t)
+	ins.bodies = append(ins.bodies, slices.Concat(locals, code, []byte{byte(opEnd)}))
+	return uint32(len(ins.m.functions) - 1)
 }
 
 // write puts what was collected into the sections.
-func (h *hardener) write() {
-	m := h.m
-	added := len(h.bodies) - h.own
+func (ins *instrumenter) write() {
+	m := ins.m
+	added := len(ins.bodies) - ins.own
 	var types, functions, code []byte
 	for _, t := range m.functions[len(m.functions)-added:] {
 		types = m.Types[t].append(types)
 		functions = binary.AppendUvarint(functions, uint64(t))
 	}
-	for _, b := range h.bodies {
+	for _, b := range ins.bodies {
 		code = append(binary.AppendUvarint(code, uint64(len(b))), b...)
 	}
 	m.extend(idType, added, types)
 	m.extend(idFunction, added, functions)
-	m.extend(idGlobal, len(m.Globals)-int(h.fuel), h.globals)
+	m.extend(idGlobal, len(m.Globals)-int(ins.fuel), ins.globals)
 	m.put(idExport, m.encodeExports())
-	m.put(idCode, append(binary.AppendUvarint(nil, uint64(len(h.bodies))), code...))
+	m.put(idCode, append(binary.AppendUvarint(nil, uint64(len(ins.bodies))), code...))
 }

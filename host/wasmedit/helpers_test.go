@@ -155,7 +155,7 @@ func (g *guest) call(name string, args ...uint64) ([]uint64, error) {
 }
 
 // spend calls a function with this much fuel, and returns how much it used.
-func (g *guest) spend(fuel int64, name string, args ...uint64) (used int64, err error) {
+func (g *guest) callWithFuel(fuel int64, name string, args ...uint64) (used int64, err error) {
 	g.fuel.Set(uint64(fuel))
 	_, err = g.call(name, args...)
 	return fuel - int64(g.fuel.Get()), err

@@ -20,7 +20,7 @@ import (
 // plenty is more fuel than any of these modules needs.
 const plenty = 1 << 40
 
-func harden(wasm []byte) ([]byte, error) {
+func instrument(wasm []byte) ([]byte, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ type value struct {
 
 // A hardened module is as valid as before, and computes the same, in all of the
 // official suite.
-func TestHardenOverOfficialSuite(t *testing.T) {
+func TestInstrumentOfficialSuite(t *testing.T) {
 	root := suite(t)
 	for _, version := range []string{"v1", "v2"} {
 		dir := filepath.Join(root, version, "testdata")
@@ -88,7 +88,7 @@ func suite(t testing.TB) string {
 }
 
 // side is one of the two worlds that are compared.
-type side struct {
+type testRuntime struct {
 	runtime wazero.Runtime
 	named   map[string]api.Module
 	last    api.Module
@@ -103,7 +103,7 @@ func play(t *testing.T, root, file string) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		t.Fatal(err)
 	}
-	plain, hardened := newSide(t, root), newSide(t, root)
+	plain, instrumented := newTestRuntime(t, root), newTestRuntime(t, root)
 	for i, c := range s.Commands {
 		where := fmt.Sprintf("%s:%d %s", filepath.Base(file), c.Line, c.Type)
 		switch c.Type {
@@ -116,15 +116,15 @@ func play(t *testing.T, root, file string) {
 			if err := plain.instantiate(wasm, c.Name, as); err != nil {
 				t.Fatalf("%s: %v", where, err)
 			}
-			edited, err := harden(wasm)
+			edited, err := instrument(wasm)
 			if err != nil {
 				t.Fatalf("%s: harden: %v", where, err)
 			}
-			if err := hardened.instantiate(edited, c.Name, as); err != nil {
+			if err := instrumented.instantiate(edited, c.Name, as); err != nil {
 				t.Fatalf("%s: hardened: %v", where, err)
 			}
 		case "assert_return", "action", "assert_trap", "assert_exhaustion":
-			want, got := plain.act(&c), hardened.act(&c)
+			want, got := plain.act(&c), instrumented.act(&c)
 			if want != got {
 				t.Errorf("%s %s: %s, hardened %s", where, c.Action.Field, want, got)
 			}
@@ -134,9 +134,9 @@ func play(t *testing.T, root, file string) {
 			}
 			wasm := read(t, file, c.Filename)
 			want := plain.instantiate(wasm, "", "")
-			edited, err := harden(wasm)
+			edited, err := instrument(wasm)
 			if err == nil {
-				err = hardened.instantiate(edited, "", "")
+				err = instrumented.instantiate(edited, "", "")
 			}
 			if (want == nil) != (err == nil) {
 				t.Errorf("%s %s: %v, hardened %v", where, c.Filename, want, err)
@@ -157,9 +157,9 @@ func read(t *testing.T, file, name string) []byte {
 	return wasm
 }
 
-func newSide(t *testing.T, root string) *side {
+func newTestRuntime(t *testing.T, root string) *testRuntime {
 	t.Helper()
-	s := &side{runtime: wazero.NewRuntime(t.Context()), named: map[string]api.Module{}}
+	s := &testRuntime{runtime: wazero.NewRuntime(t.Context()), named: map[string]api.Module{}}
 	t.Cleanup(func() { _ = s.runtime.Close(context.Background()) })
 	wasm, err := os.ReadFile(filepath.Join(root, "testdata", "spectest.wasm"))
 	if err != nil {
@@ -171,7 +171,7 @@ func newSide(t *testing.T, root string) *side {
 	return s
 }
 
-func (s *side) instantiate(wasm []byte, name, as string) error {
+func (s *testRuntime) instantiate(wasm []byte, name, as string) error {
 	m, err := s.runtime.InstantiateWithConfig(context.Background(), wasm, wazero.NewModuleConfig().WithName(as))
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *side) instantiate(wasm []byte, name, as string) error {
 }
 
 // act returns what an action came to, as text.
-func (s *side) act(c *command) string {
+func (s *testRuntime) act(c *command) string {
 	m := s.last
 	if c.Action.Module != "" {
 		m = s.named[c.Action.Module]

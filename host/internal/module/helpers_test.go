@@ -30,21 +30,21 @@ func buildWith(version string, state, oldest int, call []byte) []byte {
 }
 
 // world is a store, and registries on it one after the other.
-type world struct {
+type fixture struct {
 	*testing.T
-	db      *sqlite.DB
-	engine  *engine.Engine
-	policy  module.Policy
-	verify  func(context.Context, *module.Version) (*module.Verified, error)
-	builtIn []byte
-	parked  []string // digests
-	told    []string // versions, with * when rolled back
+	db       *sqlite.DB
+	engine   *engine.Engine
+	policy   module.Policy
+	verify   func(context.Context, *module.Version) (*module.Verified, error)
+	builtIn  []byte
+	parked   []string // digests
+	notified []string // versions, with * when rolled back
 	*module.Registry
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{T: t, policy: module.Policy{TrialFailures: 2, TrialSteps: 5, MaxPinned: 2}}
+	w := &fixture{T: t, policy: module.Policy{TrialFailures: 2, TrialSteps: 5, MaxPinned: 2}}
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		w.end()
+		w.closeRegistry()
 		if err := errors.Join(w.engine.Close(context.Background()), w.db.Close()); err != nil {
 			t.Error(err)
 		}
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) end() {
+func (w *fixture) closeRegistry() {
 	if w.Registry != nil {
 		if err := w.Registry.Close(context.Background()); err != nil {
 			w.Error(err)
@@ -71,9 +71,9 @@ func (w *world) end() {
 }
 
 // open opens a registry, as a program that starts does.
-func (w *world) open(wasm []byte, origin string) {
+func (w *fixture) open(wasm []byte, origin string) {
 	w.Helper()
-	w.end()
+	w.closeRegistry()
 	r, err := module.Open(w.Context(), &module.Options{
 		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy }, BuiltIn: w.builtIn,
 		Verify: func(ctx context.Context, v *module.Version, _ *module.Candidate) (*module.Verified, error) {
@@ -83,11 +83,11 @@ func (w *world) open(wasm []byte, origin string) {
 			return w.verify(ctx, v)
 		},
 		Changed: func(now *module.Version, rolledBack bool) {
-			mark := ""
+			suffix := ""
 			if rolledBack {
-				mark = "*"
+				suffix = "*"
 			}
-			w.told = append(w.told, now.About.Version+mark)
+			w.notified = append(w.notified, now.About.Version+suffix)
 		},
 		Park: func(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
 			w.parked = append(w.parked, digest)
@@ -101,7 +101,7 @@ func (w *world) open(wasm []byte, origin string) {
 	w.Registry = r
 }
 
-func (w *world) swap(wasm []byte) *module.Change {
+func (w *fixture) swap(wasm []byte) *module.Change {
 	w.Helper()
 	c, err := w.Swap(w.Context(), &module.Candidate{Wasm: wasm, Origin: "test"})
 	if err != nil {
@@ -111,7 +111,7 @@ func (w *world) swap(wasm []byte) *module.Change {
 }
 
 // flow stores a flow that waits with a state of a module, or that has ended.
-func (w *world) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
+func (w *fixture) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
 	w.Helper()
 	f := &store.Flow{ID: id, Module: module.Digest(wasm), Plugin: "p " + version, StateVersion: state, Status: store.FlowWaiting, AcceptedAt: 1, EndedAt: ended}
 	if err := w.db.Update(w.Context(), func(tx store.Tx) error { return tx.PutFlow(f) }); err != nil {
@@ -121,7 +121,7 @@ func (w *world) flow(id string, wasm []byte, version string, state int, ended in
 }
 
 // serves calls a version, which answers with its own, and releases it.
-func (w *world) serves(v *module.Version, want string) {
+func (w *fixture) checkVersion(v *module.Version, want string) {
 	w.Helper()
 	defer v.Release()
 	out, err := v.Run(w.Context(), abi.ExportCall, nil, nil)
@@ -131,7 +131,7 @@ func (w *world) serves(v *module.Version, want string) {
 }
 
 // goesOn returns the version that goes on with a flow.
-func (w *world) goesOn(f *store.Flow) string {
+func (w *fixture) resumer(f *store.Flow) string {
 	w.Helper()
 	v, err := w.UseFor(w.Context(), f)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *world) goesOn(f *store.Flow) string {
 	return v.About.Version
 }
 
-func (w *world) loaded() string {
+func (w *fixture) loaded() string {
 	var all []string
 	for _, v := range w.Loaded() {
 		all = append(all, v.About.Version)
@@ -150,7 +150,7 @@ func (w *world) loaded() string {
 }
 
 // history returns what was active when, newest first.
-func (w *world) history() string {
+func (w *fixture) history() string {
 	w.Helper()
 	view, err := w.db.View(w.Context())
 	if err != nil {
