@@ -18,14 +18,14 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// work is a call to be measured.
+// workload is a call to measure.
 type workload struct {
 	name     string
 	wasm     []byte
 	exchange *recordingtest.Exchange
 }
 
-// answers gives the recorded replies and does not look at the requests.
+// recordedReplies returns the recorded replies without checking the requests.
 type recordedReplies struct {
 	calls []recordingtest.HostCall
 	next  int
@@ -52,9 +52,9 @@ func workloads(b *testing.B) []workload {
 	return all
 }
 
-// BenchmarkFuel compares the ways to bound what a call computes: not at all, by
-// fuel, and by the runtime's own cancellation. They run in turns, so that what
-// disturbs one disturbs the others.
+// BenchmarkFuel compares three ways to bound the computation of a call: none, fuel, and
+// the runtime's own cancellation. Their runs are interleaved, so that disturbances
+// affect all of them.
 func BenchmarkFuel(b *testing.B) {
 	names := [...]string{"none", "fuel", "cancellation"}
 	for _, w := range workloads(b) {
@@ -65,7 +65,7 @@ func BenchmarkFuel(b *testing.B) {
 				calls[i] = prepare(b, w, name)
 			}
 			for b.Loop() {
-				// In a random order: what runs behind the cancellation pays for its garbage.
+				// The order is random, because a run after a cancellation run pays for its garbage.
 				for _, i := range rand.Perm(len(calls)) {
 					begin := time.Now()
 					calls[i]()
@@ -80,12 +80,12 @@ func BenchmarkFuel(b *testing.B) {
 					b.ReportMetric(float64(median)/float64(times[0][len(times[0])/2]), "x-none-"+names[i])
 				}
 			}
-			b.ReportMetric(0, "ns/op") // of the three together: not shown
+			b.ReportMetric(0, "ns/op") // the sum of the three is meaningless
 		})
 	}
 }
 
-// bounded instantiates the module and returns what calls it once.
+// prepare instantiates the module and returns a function that calls it once.
 func prepare(b *testing.B, w workload, transport string) (call func()) {
 	b.Helper()
 	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(transport == "cancellation"))
@@ -103,8 +103,8 @@ func prepare(b *testing.B, w workload, transport string) (call func()) {
 		}
 	}
 	options := extismenv.Options{MaxIn: 32 << 20, MaxOut: 8 << 20, MaxHostCalls: 1000, MaxLogLines: 10, Logger: slog.New(slog.DiscardHandler)}
-	// The runtime watches a context that can end, in a goroutine that may look at it
-	// after the call. So each call has an environment of its own, never ended.
+	// The runtime watches a cancelable context in a goroutine that may read it after the
+	// call. So each call gets a new environment, and End is never called.
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 	b.Cleanup(cancel)
 	deadline := time.Now().Add(2 * time.Hour)

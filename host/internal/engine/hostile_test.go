@@ -16,20 +16,21 @@ import (
 
 const hostile = "../../../testdata/hostile"
 
-// hostileLimits make the attacks short.
+// hostileLimits keep the attacks short.
 var hostileLimits = engine.Limits{
 	Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 8, HostCalls: 50, InMiB: 1, OutMiB: 1, LogLines: 20, IdleInstances: 2,
 }
 
-// ways runs a test once for each way on which bytes move.
+// eachTransport runs a test once with direct memory and once with kernel calls.
 func eachTransport(t *testing.T, test func(t *testing.T, environmentOnly bool)) {
 	for _, environmentOnly := range []bool{false, true} {
-		t.Run(map[bool]string{false: "direct", true: "environment"}[environmentOnly], func(t *testing.T) { test(t, environmentOnly) })
+		t.Run(map[bool]string{false: "direct memory", true: "kernel calls"}[environmentOnly], func(t *testing.T) { test(t, environmentOnly) })
 	}
 }
 
-// TestHostile attacks an engine with each hostile plugin, on both ways: the attack
-// ends as it is to, and before and after it the same plugin and another one answer.
+// TestHostile attacks an engine with each hostile plugin, with direct memory and with
+// kernel calls. It checks that the attack ends as cases.json specifies, and that the
+// same plugin and another one still answer before and after it.
 func TestHostile(t *testing.T) {
 	eachTransport(t, func(t *testing.T, environmentOnly bool) {
 		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler)})
@@ -78,7 +79,7 @@ func TestHostile(t *testing.T) {
 						out, err := p.Run(t.Context(), export, []byte(`"8 bytes, and then the sign to attack: ^"`), h)
 						if want.At == hostiletest.Call && want.Error != string(engine.Runs) && want.Error != string(engine.Deliveries) {
 							checkError(t, err, export, want)
-						} else if err != nil && !errors.Is(err, engine.HostCalls) { // what only a host's functions count
+						} else if err != nil && !errors.Is(err, engine.HostCalls) { // limits that the host's functions enforce
 							t.Errorf("got %.100q, %v", out, err)
 						}
 					}
@@ -99,7 +100,8 @@ func checkError(t *testing.T, err error, op string, want hostiletest.Outcome) {
 	}
 }
 
-// TestStackIsGivenBack: an instance that waits does not hold the stack of a deep call.
+// TestIdleInstanceReleasesStack checks that an idle instance does not hold the stack of
+// a deep call.
 func TestIdleInstanceReleasesStack(t *testing.T) {
 	p, err := newEngine(t, nil).Load(t.Context(), hostiletest.Wasm(t, hostile, "recursion-returns"))
 	if err != nil {
@@ -107,7 +109,7 @@ func TestIdleInstanceReleasesStack(t *testing.T) {
 	}
 	heapInUse := func() int64 {
 		runtime.GC()
-		runtime.GC() // what a pool has given up goes with the second
+		runtime.GC() // the second run frees what a sync.Pool has dropped
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
@@ -119,9 +121,9 @@ func TestIdleInstanceReleasesStack(t *testing.T) {
 		}
 	}
 	if growth := heapInUse() - before; growth > 4<<20 {
-		t.Errorf("an idle instance holds %d bytes more", growth)
+		t.Errorf("an idle instance holds %d additional bytes", growth)
 	}
 	if s := p.Stats(); s.Reset < 2 {
-		t.Errorf("the instance was not kept: %+v", s)
+		t.Errorf("the instance was discarded: %+v", s)
 	}
 }

@@ -14,20 +14,21 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
 )
 
-// finds are what testdata/hostile/secret.wat reports.
+// leaks is the report of testdata/hostile/secret.wat: how often it found the secret, by
+// location.
 type leaks struct {
 	Memory, Globals, Offsets, Blocks, Variable, ErrorText, Reply, Pages uint64
 }
 
-// hunted is what a hunt finds where nothing is.
+// noLeaks is the report of a search that finds no secret.
 func noLeaks(pages uint64) leaks { return leaks{Pages: pages} }
 
-// TestSecret lets the caller of one step hide a secret wherever a plugin can, and that
-// of the next one look for it: in the instance that was put back, and in the one that
-// replaces an instance which is spent.
+// TestSecretIsolation lets one step hide a secret wherever a plugin can, and a later
+// step search for it: in the reset instance, and in the instance that replaces a
+// discarded one.
 func TestSecretIsolation(t *testing.T) {
 	t.Parallel()
-	// The input carries it with its bits turned.
+	// The input carries the secret with inverted bits, so that the search ignores it.
 	secret := []byte("\xe1\xf2\xe3\xf4\xe5\xf6\xe7\xf8")
 	inverted := make([]byte, len(secret))
 	for i := range secret {
@@ -36,14 +37,14 @@ func TestSecretIsolation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		hide   string
-		kind   engine.Kind // with which hiding fails; empty: it does not
-		pooled bool        // the instance is kept for the next step
+		kind   engine.Kind // the error of the hiding step; empty: it succeeds
+		pooled bool        // the instance is reused for the next step
 	}{
 		{"hidden", "^", "", true},
 		{"hidden in memory that grew", "^G", "", true},
 		{"hidden by a step that crashes", "^T", engine.Trap, false},
 		{"hidden in memory that grew by a step that crashes", "^TG", engine.Trap, false},
-		{"hidden by a step that computes for ever", "^L", engine.Fuel, false},
+		{"hidden by a step that never ends", "^L", engine.Fuel, false},
 		{"hidden by a step that gives an error text", "^E", engine.Failed, false},
 		{"hidden by a step that fails", "^F", engine.Failed, false},
 	} {
@@ -63,7 +64,7 @@ func TestSecretIsolation(t *testing.T) {
 						return bytes.Repeat(secret, 10)
 					}))
 					if calls != 1 || c.kind == "" && err != nil || c.kind != "" && !errors.Is(err, c.kind) {
-						t.Fatalf("hiding asked %d times and ended with %v, want %q", calls, err, c.kind)
+						t.Fatalf("hiding made %d host calls and ended with %v, want %q", calls, err, c.kind)
 					}
 					for _, search := range []struct {
 						letters string
@@ -83,15 +84,15 @@ func TestSecretIsolation(t *testing.T) {
 					}
 				}
 				if s, want := p.Stats(), uint64(1+4+map[bool]int{true: 2}[c.pooled]); s.Reset != want || (s.Failed == 0) != c.pooled || s.Grown+s.Volatile+s.Surplus != 0 {
-					t.Errorf("kept %d times, want %d: %+v", s.Reset, want, s)
+					t.Errorf("%d resets, want %d: %+v", s.Reset, want, s)
 				}
 			})
 		})
 	}
 }
 
-// TestSecretIsFound: the hunt finds what there is, so that nothing found means
-// something.
+// TestSecretDetection checks that the search finds a secret in the same step; otherwise
+// TestSecretIsolation would prove nothing.
 func TestSecretDetection(t *testing.T) {
 	t.Parallel()
 	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
@@ -106,7 +107,7 @@ func TestSecretDetection(t *testing.T) {
 			t.Fatalf("%q, %v", out, err)
 		}
 		if got.Memory == 0 || got.Globals != 6 || got.Offsets == 0 || got.Blocks != 0 || got.Variable == 0 || got.ErrorText != 0 || (got.Reply == 0) == !environmentOnly {
-			t.Errorf("the hunt in the same step found %+v", got)
+			t.Errorf("the search in the same step found %+v", got)
 		}
 	})
 }

@@ -18,17 +18,17 @@ func TestContext(t *testing.T) {
 		wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.Forever, wasmtest.Unreachable)))
 	ctx, cancel := context.WithCancel(t.Context())
 	h := hostFunc(func(context.Context, string, []byte) []byte { cancel(); return nil })
-	for range 2 { // the second call begins with a context that has ended
+	for range 2 { // the second call starts with a canceled context
 		_, err := p.Run(ctx, abi.ExportCall, nil, h)
 		if !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) || !errors.Is(err, context.Canceled) ||
-			!strings.Contains(err.Error(), "the caller has gone") {
+			!strings.Contains(err.Error(), "the caller canceled it") {
 			t.Errorf("got %v, want Canceled", err)
 		}
 	}
 }
 
-// TestTime: a step that takes too long is stopped. Whose fault that is depends on who
-// was at work then, and who set the time.
+// TestTime checks which error a timeout causes. It depends on what was running (the
+// guest or a host function) and on whose deadline passed (the step's or the caller's).
 func TestTime(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
@@ -45,11 +45,11 @@ func TestTime(t *testing.T) {
 		want string
 	}{
 		{"guest", forever, nil, 0, engine.Time, abi.Limit, "limit: time: "},
-		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
+		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
 		{"host function", callsHost, returnsNil, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function that fails then", callsHost, returnsError, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function, for the caller", callsHost, returnsNil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function that fails then, for the caller", callsHost, returnsError, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
+		{"host function that returns the error", callsHost, returnsError, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
+		{"host function, for the caller", callsHost, returnsNil, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
+		{"host function that returns the error, for the caller", callsHost, returnsError, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout, Fuel: 1 << 50}}), wasmtest.Plugin(c.call))
@@ -68,21 +68,22 @@ func TestTime(t *testing.T) {
 				t.Errorf("%v does not unwrap to the context's error", err)
 			}
 			if n := p.Stats().Failed; n != 1 {
-				t.Errorf("%d instances are closed as failed", n)
+				t.Errorf("%d instances were discarded as failed, want 1", n)
 			}
 		})
 	}
 }
 
-// ends is a HostFunctions without replies.
+// hostFuncErr implements HostFunctions with a function that returns no reply.
 type hostFuncErr func(ctx context.Context) error
 
 func (f hostFuncErr) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) {
 	return nil, f(ctx)
 }
 
-// TestTimeOverAtReturn: a host function that returns as the time ends has used it up,
-// whichever timer comes first. The bubble's clock stands still but for the sleep.
+// TestTimeOverAtReturn checks that a host function which returns exactly at the
+// deadline counts as timed out, whichever timer fires first. In the synctest bubble
+// only the sleep advances the clock.
 func TestTimeOverAtReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Second

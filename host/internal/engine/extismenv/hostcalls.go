@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// hostCalls are the calls of host functions within one call of the plugin.
+// hostCalls is the state of the host functions during one call of the plugin.
 type hostCalls struct {
 	functions HostFunctions
 	deadline  time.Time
 	count     int
-	ctx       context.Context // of the host functions; nil before the first
+	ctx       context.Context // of the host functions; nil before the first call
 	cancel    context.CancelFunc
 }
 
-// context returns the context of the host functions. Many steps call none, so that
-// it is made at the first.
+// context returns the context of the host functions. It is created at the first call,
+// because many steps make none.
 func (h *hostCalls) context(parent context.Context) context.Context {
 	if h.ctx == nil {
 		h.ctx, h.cancel = context.WithDeadline(parent, h.deadline)
@@ -46,8 +46,8 @@ func (e *Env) call(namespace string, p uint64) uint64 {
 	return off
 }
 
-// ask turns a panic of the program behind the host functions into a fault: it
-// must end this call and nothing else.
+// callHost enforces the limits and returns the reply of a host function. It turns
+// errors and panics into faults, which end only this call.
 func (e *Env) callHost(namespace string, request []byte) []byte {
 	h := &e.host
 	if h.functions == nil {
@@ -58,7 +58,7 @@ func (e *Env) callHost(namespace string, request []byte) []byte {
 	}
 	ctx := h.context(e.ctx.Context)
 	reply, err := e.callRecovered(ctx, namespace, request)
-	// What comes too late is not used. The context's timer may come later than the time.
+	// Discard a late reply. The context's timer may fire after the deadline.
 	if err == nil {
 		err = ctx.Err()
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// alarm ends a guest whose time is over, by taking its reserve of fuel: that is the
-// only thing it looks at while it computes.
+// deadlineTimer stops a guest at its deadline by emptying its fuel reserve, which is
+// all that a computing guest checks.
 type deadlineTimer struct {
 	reserve api.MutableGlobal
 
 	mu       sync.Mutex
 	timer    *time.Timer
-	deadline time.Time // of the running call; zero: none is running
+	deadline time.Time // of the running call; zero: no call is running
 	fired    bool
 }
 
 const (
-	// The guest reads its reserve and writes it back, and may do so around a ring. So
-	// the alarm rings again and again.
+	// A guest that subtracts from its reserve at the same moment may overwrite the
+	// timer's value. So the timer fires repeatedly until the call ends.
 	firePeriod = time.Millisecond
-	// empty stays below zero whatever the guest subtracts from it.
+	// exhausted stays negative whatever the guest adds or subtracts.
 	exhausted = math.MinInt64 / 2
 )
 
@@ -39,7 +39,7 @@ func (a *deadlineTimer) set(deadline time.Time) {
 	}
 }
 
-// stop reports whether the alarm has rung since it was set.
+// stop reports whether the timer has fired since set.
 func (a *deadlineTimer) stop() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *deadlineTimer) stop() bool {
 func (a *deadlineTimer) fire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	// A ring can come so late that it was meant for the call before.
+	// A late timer may belong to the previous call.
 	if a.deadline.IsZero() || time.Now().Before(a.deadline) {
 		return
 	}

@@ -1,11 +1,10 @@
-// Package instance runs calls in instances of one hardened module
-// (wasmedit.Module.Harden), and keeps instances between calls.
+// Package instance runs calls in instances of one instrumented module
+// (wasmedit.Module.Harden), and pools instances between calls.
 //
-// An Instance is used by one goroutine at a time: the Pool hands it out and takes
-// it back. Before each call it is byte for byte what it was after its start
-// function: its memory and its globals are put back after every call. It is
-// spent, and closed instead of kept, after any failure, and when it cannot be put
-// back: Pool.Stats counts the reasons.
+// A Pool hands out an Instance to one goroutine at a time and takes it back. After
+// every call the pool resets memory and globals, so that each call finds the instance
+// byte for byte in its state after the start function. The pool discards (closes) an
+// instance after any failure, and if it cannot be reset; Pool.Stats counts the reasons.
 package instance
 
 import (
@@ -23,43 +22,42 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Config says how instances are made and when they are spent.
+// Config configures how instances are created and when they are discarded.
 type Config struct {
 	Runtime      wazero.Runtime
 	Module       wazero.CompiledModule
 	Instrumented wasmedit.Hardened
-	Direct       bool // the module has abi.ExportInput, and it is to be used
+	Direct       bool // use direct memory; the module must have abi.ExportInput
 	Env          extismenv.Options
 	Fuel         int64         // units of a call, and of the start function
 	Timeout      time.Duration // of a call, host functions included, and of the start function
 	MaxMemory    uint64        // bytes; the runtime's own limit must be a page more
-	MaxGrowth    int           // bytes that an instance which waits may hold beyond its image
-	MaxIdle      int           // instances that wait for a call
+	MaxGrowth    int           // bytes that an idle instance may hold beyond its snapshot
+	MaxIdle      int           // idle instances in the pool
 }
 
-// What a call can run into, beside the faults of its environment.
+// Errors of a call, besides the faults of its environment.
 var (
-	ErrFuel  = errors.New("the fuel is used up")
-	ErrTime  = errors.New("the time is over")
-	ErrStack = errors.New("the stack is used up")
+	ErrFuel  = errors.New("the fuel is exhausted")
+	ErrTime  = errors.New("the deadline has passed")
+	ErrStack = errors.New("the stack is exhausted")
 )
 
-// Gone is the error of a call that ended because its caller did not wait for it any
-// longer.
+// Canceled is the error of a call that ended because its caller's context ended.
 type Canceled struct {
 	Cause error // the error of the caller's context
-	Err   error // what the call ran into
+	Err   error // the error of the call itself
 }
 
 func (g *Canceled) Error() string { return g.Cause.Error() + ": " + g.Err.Error() }
 
 func (g *Canceled) Unwrap() []error { return []error{g.Cause, g.Err} }
 
-// stackOverflow is the text of an error that the runtime keeps to itself.
+// stackOverflow is the text of a runtime error that wazero does not export.
 const stackOverflow = "stack overflow"
 
-// Failed is the error of a call that the plugin itself ended as failed, with a
-// result that is not zero or with an error text.
+// Failed is the error of a call that the plugin reported as failed, by a nonzero result
+// or an error text.
 type Failed struct {
 	Result int32
 	Text   string // of error_set; may be empty
@@ -83,7 +81,7 @@ type Instance struct {
 	timer     deadlineTimer
 	memory    memory
 	snapshot  snapshot
-	restore   api.Function // of the globals; nil if there are none
+	restore   api.Function // restores the globals; nil without mutable globals
 	failed    bool
 }
 
@@ -107,7 +105,7 @@ func open(ctx context.Context, c *Config) (*Instance, error) {
 	return i, nil
 }
 
-// start runs the start function, and keeps what the instance is then.
+// start runs the start function and takes the snapshot.
 func (i *Instance) start(ctx context.Context) error {
 	if i.config.Instrumented.Start {
 		if err := i.run(ctx, wasmedit.ExportStart, nil, nil); err != nil {
@@ -129,17 +127,17 @@ func (i *Instance) start(ctx context.Context) error {
 // Memory returns the size of the guest's memory in bytes.
 func (i *Instance) Memory() int { return len(i.memory.buf) }
 
-// Fuel returns how much the last call has used.
+// Fuel returns the units that the last call used.
 func (i *Instance) Fuel() int64 {
 	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.timer.reserve.Get())
 }
 
-// Call calls an export () -> (i32) with this input and returns what it set as
-// output, which belongs to the caller. Errors are a *Failed, an
-// *extismenv.Fault, one of the errors of this package, a *Gone, or a trap.
+// Call calls an export () -> (i32) with an input and returns the output that it set,
+// which belongs to the caller. Errors are a *Failed, an *extismenv.Fault, an error
+// variable of this package, a *Canceled, or a trap.
 func (i *Instance) Call(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) ([]byte, error) {
-	// Only a call that returns clears the mark: whatever else happens, a panic
-	// included, the instance is not used again.
+	// Only a successful call clears this flag. After any other outcome, a panic included,
+	// the pool discards the instance.
 	i.failed = true
 	defer i.env.End()
 	if err := i.run(ctx, export, input, host); err != nil {
@@ -154,7 +152,7 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte, host e
 	return i.env.Output(), nil
 }
 
-// run calls an export within the limits. The environment's call has to be ended.
+// run calls an export within the limits. The caller must call Env.End.
 func (i *Instance) run(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) error {
 	deadline := time.Now().Add(i.config.Timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
@@ -180,7 +178,7 @@ func (i *Instance) run(ctx context.Context, export string, input []byte, host ex
 	return nil
 }
 
-// place puts the input where the plugin wants it.
+// writeInput asks the plugin for an input buffer and copies the input there.
 func (i *Instance) writeInput(ctx context.Context, input []byte) error {
 	i.stack[0] = uint64(len(input))
 	if err := i.invoke(ctx, abi.ExportInput); err != nil {
@@ -189,7 +187,7 @@ func (i *Instance) writeInput(ctx context.Context, input []byte) error {
 	return i.env.WriteInput(input, uint32(i.stack[0]))
 }
 
-// invoke calls an export with what is on the stack.
+// invoke calls an export with the arguments on the stack.
 func (i *Instance) invoke(ctx context.Context, export string) error {
 	f := i.functions[export]
 	if f == nil {
@@ -201,8 +199,8 @@ func (i *Instance) invoke(ctx context.Context, export string) error {
 	return f.CallWithStack(ctx, i.stack[:])
 }
 
-// reason says what a call ran into that failed with err. That a host function failed
-// is the reason even if the alarm has rung: it was not the guest that took the time.
+// callError returns the reason why a call failed with err. An error of a host function
+// takes precedence over a timeout: the host function took the time, not the guest.
 func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	var fault *extismenv.Fault
 	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
@@ -224,32 +222,32 @@ func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	return err
 }
 
-// gone says why the caller does not wait any longer, nil if it does.
+// callerErr returns why the caller no longer waits, or nil if it still does.
 func callerErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// The context's timer can come later than the alarm that was set for the same time.
+	// The context's timer may fire after a deadlineTimer with the same deadline.
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-// stackUnits is the fuel with which a call can fill about a MiB of stack: a
-// value there was made by an instruction.
+// stackUnits is the fuel with which a call can fill about 1 MiB of stack: an
+// instruction pushes at most one value.
 const stackUnits = 1 << 16
 
-// forgetStacks gives back the stack of a call that may have been deep. Each function
-// holds its own, which grows to tens of MiB and never shrinks.
+// releaseStacks releases the stacks of a call that may have been deep. Each
+// api.Function has its own stack, which grows to tens of MiB and never shrinks.
 func (i *Instance) releaseStacks() {
 	if i.Fuel() > stackUnits {
 		clear(i.functions)
 	}
 }
 
-// reset makes the instance what it was after its start function, and reports
-// why it is spent, if it is.
+// reset restores the state after the start function. It returns reusable, or the reason
+// to discard the instance.
 func (i *Instance) reset() outcome {
 	switch {
 	case i.failed:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRestore dirties every byte of memories with their data at different places.
+// TestRestore overwrites every byte of memories with data at different offsets.
 func TestRestore(t *testing.T) {
 	const size = 1 << 10
 	for _, c := range []struct {
@@ -27,13 +27,13 @@ func TestRestore(t *testing.T) {
 			}
 			want, saved := bytes.Clone(buf), m.snapshot()
 			if len(saved.data) != c.to-c.from {
-				t.Errorf("the image has %d bytes, want %d", len(saved.data), c.to-c.from)
+				t.Errorf("the snapshot has %d bytes, want %d", len(saved.data), c.to-c.from)
 			}
 			for i := range buf {
 				buf[i] ^= 0xaa
 			}
 			if !m.restore(saved, nil) || !bytes.Equal(buf, want) {
-				t.Error("the memory is not what it was")
+				t.Error("the memory differs from the snapshot")
 			}
 		})
 	}

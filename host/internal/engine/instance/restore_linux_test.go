@@ -11,17 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restorer is a memory, and a way to make it what it was.
+// restorer is a memory and a function that restores its initial content.
 type restorer struct {
 	name    string
 	buf     []byte
 	restore func()
 }
 
-// BenchmarkRestore compares restoring by copying, which is what memory does, with
-// mapping the image copy-on-write and dropping the pages that were written. What a
-// step pays is the restoring and the faults of the pages that it touches, so that
-// the touching is measured too.
+// BenchmarkRestore compares the copying of memory.restore with two copy-on-write
+// mappings of the snapshot. It also measures the writes, because with a mapping a step
+// pays for the restoring and for the page faults of its writes.
 func BenchmarkRestore(b *testing.B) {
 	page := os.Getpagesize()
 	for _, snapshot := range []struct {
@@ -53,7 +52,7 @@ func BenchmarkRestore(b *testing.B) {
 						r.restore()
 					}
 					if !bytes.Equal(r.buf, content) {
-						b.Error("the memory is not what it was")
+						b.Error("the memory differs from the snapshot")
 					}
 					each := b.Elapsed() / time.Duration(b.N)
 					if r.name == "copying" {
@@ -74,8 +73,7 @@ func copySnapshot(content []byte) restorer {
 	return restorer{"copying", m.buf, func() { m.restore(i, nil) }}
 }
 
-// dropPages maps the image privately; dropping the pages that were written brings
-// back the file's.
+// dropPages maps the snapshot privately and restores it by dropping the written pages.
 func dropPages(b *testing.B, content []byte) restorer {
 	buf, err := unix.Mmap(snapshotFile(b, content), 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {
@@ -89,7 +87,8 @@ func dropPages(b *testing.B, content []byte) restorer {
 	}}
 }
 
-// mapAgain maps the image anew over what was mapped.
+// remap maps the snapshot privately and restores it by mapping it again at the same
+// address.
 func remap(b *testing.B, content []byte) restorer {
 	file := snapshotFile(b, content)
 	buf, err := unix.Mmap(file, 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
@@ -105,9 +104,9 @@ func remap(b *testing.B, content []byte) restorer {
 	}}
 }
 
-// imageFile is a file without a name that holds the image.
+// snapshotFile returns an anonymous file with the content.
 func snapshotFile(b *testing.B, content []byte) int {
-	file, err := unix.MemfdCreate("image", unix.MFD_CLOEXEC)
+	file, err := unix.MemfdCreate("snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		b.Fatal(err)
 	}
