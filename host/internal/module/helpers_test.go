@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// build is a plugin that writes states of one version and reads some, and answers
-// with its own version.
+// build returns a plugin that writes states of version state, reads states since
+// oldest, and answers each call with its own version.
 func build(version string, state, oldest int) []byte { return buildWith(version, state, oldest, nil) }
 
 func buildWith(version string, state, oldest int, call []byte) []byte {
@@ -29,7 +29,7 @@ func buildWith(version string, state, oldest int, call []byte) []byte {
 	return m.Encode()
 }
 
-// world is a store, and registries on it one after the other.
+// fixture is a store, and registries that are opened on it one after another.
 type fixture struct {
 	*testing.T
 	db       *sqlite.DB
@@ -70,7 +70,7 @@ func (w *fixture) closeRegistry() {
 	}
 }
 
-// open opens a registry, as a program that starts does.
+// open opens a registry, like a program that starts.
 func (w *fixture) open(wasm []byte, origin string) {
 	w.Helper()
 	w.closeRegistry()
@@ -110,7 +110,8 @@ func (w *fixture) swap(wasm []byte) *module.Change {
 	return c
 }
 
-// flow stores a flow that waits with a state of a module, or that has ended.
+// flow stores a flow with a state that a module wrote: a waiting flow, or one that has
+// ended.
 func (w *fixture) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
 	w.Helper()
 	f := &store.Flow{ID: id, Module: module.Digest(wasm), Plugin: "p " + version, StateVersion: state, Status: store.FlowWaiting, AcceptedAt: 1, EndedAt: ended}
@@ -120,7 +121,7 @@ func (w *fixture) flow(id string, wasm []byte, version string, state int, ended 
 	return f
 }
 
-// serves calls a version, which answers with its own, and releases it.
+// checkVersion checks which version answers a call, and releases it.
 func (w *fixture) checkVersion(v *module.Version, want string) {
 	w.Helper()
 	defer v.Release()
@@ -130,7 +131,7 @@ func (w *fixture) checkVersion(v *module.Version, want string) {
 	}
 }
 
-// goesOn returns the version that goes on with a flow.
+// resumer returns the version that resumes a flow.
 func (w *fixture) resumer(f *store.Flow) string {
 	w.Helper()
 	v, err := w.UseFor(w.Context(), f)
@@ -149,7 +150,7 @@ func (w *fixture) loaded() string {
 	return strings.Join(all, " ")
 }
 
-// history returns what was active when, newest first.
+// history returns the activations, newest first.
 func (w *fixture) history() string {
 	w.Helper()
 	view, err := w.db.View(w.Context())

@@ -24,10 +24,10 @@ func TestSwap(t *testing.T) {
 	old := w.Use()
 	c := w.swap(two)
 	if c.Before != old || c.After.About.Version != "2" || c.Same || w.Active() != c.After {
-		t.Errorf("the swap says %+v", c)
+		t.Errorf("the swap returned %+v", c)
 	}
 	w.checkVersion(w.Use(), "2")
-	// A step under way ends where it began, and with it the old version.
+	// A running step finishes in the old version, which is then closed.
 	w.checkVersion(old, "1")
 	if _, err := old.Run(t.Context(), abi.ExportCall, nil, nil); !errors.Is(err, engine.Closed) {
 		t.Errorf("the old version after its last step: %v", err)
@@ -41,11 +41,12 @@ func TestSwap(t *testing.T) {
 	w.open(one, store.OriginBuiltIn)
 	w.checkVersion(w.Use(), "2")
 	if got := fmt.Sprint(w.notified); got != "[2]" {
-		t.Errorf("told of %s", got)
+		t.Errorf("notified of %s", got)
 	}
 }
 
-// Whatever is wrong with a candidate, the version before serves on.
+// TestSwapRefused checks that the previous version stays active, whatever is wrong with
+// the new module.
 func TestSwapRefused(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -70,7 +71,7 @@ func TestSwapRefused(t *testing.T) {
 		{"no tools", module.Candidate{Wasm: wasmtest.Plugin(wasmtest.I32(0)).Encode()}, module.Policy{}, nil, abi.InvalidArgs, "offers no tools"},
 		{"another file", module.Candidate{Wasm: good, Digest: "sha256:" + strings.Repeat("0", 64)}, module.Policy{}, nil, abi.InvalidArgs, "the file's digest is sha256:" + module.Digest(good)},
 		{"unsigned", module.Candidate{Wasm: good}, module.Policy{RequireSignature: true}, nil, abi.Forbidden, "not signed"},
-		{"signed by nobody", module.Candidate{Wasm: good, Signature: signature}, module.Policy{}, nil, abi.Forbidden, "has no key to check it with"},
+		{"signature without keys", module.Candidate{Wasm: good, Signature: signature}, module.Policy{}, nil, abi.Forbidden, "has no key to check it with"},
 		{"another signature", module.Candidate{Wasm: good, Signature: other}, module.Policy{Keys: []module.Key{{Name: "k", Public: public}}}, nil, abi.Forbidden, "none of the 1 keys"},
 		{"a vector fails", module.Candidate{Wasm: good}, module.Policy{}, boom, boom, "a vector fails"},
 	} {
@@ -110,7 +111,7 @@ func TestMaxPinned(t *testing.T) {
 	w.flow("b", all[1], "2", 2, 0)
 	_, err := w.Swap(t.Context(), &module.Candidate{Wasm: all[2]})
 	if !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "2 flows that p 3") || w.Active().About.Version != "2" {
-		t.Errorf("a second version to keep: %v", err)
+		t.Errorf("a second pinned version: %v", err)
 	}
 	if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: all[2], Force: true}); err != nil {
 		t.Error(err)

@@ -14,22 +14,22 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fail lets the active version fail in so many steps.
+// failSteps runs steps of the active version, each of which must fail.
 func (w *fixture) failSteps(times int) {
 	w.Helper()
 	v := w.Use()
 	defer v.Release()
 	for range times {
 		if _, err := v.Run(w.Context(), abi.ExportCall, nil, nil); err == nil {
-			w.Fatal("it does not fail")
+			w.Fatal("a step of the active version succeeded")
 		}
 	}
 }
 
 func trapping(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
 
-// A version that fails while another one is tried is never gone back to: not by the
-// other's rollback either.
+// TestRollbackDuringSwap checks that a version which fails while another one is
+// verified is never activated again, not even by a rollback of the other version.
 func TestRollbackDuringSwap(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -38,9 +38,9 @@ func TestRollbackDuringSwap(t *testing.T) {
 	w.swap(two)
 	w.verify = func(context.Context, *module.Version) (*module.Verified, error) {
 		w.failSteps(2)
-		w.Wait() // a swap that is being tried does not keep a rollback waiting
+		w.Wait() // the verification of a swap does not delay a rollback
 		if got := w.Active().About.Version; got != "1" {
-			t.Errorf("after the rollback %s serves", got)
+			t.Errorf("after the rollback %s is active", got)
 		}
 		return nil, nil
 	}
@@ -51,10 +51,10 @@ func TestRollbackDuringSwap(t *testing.T) {
 	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("at last %s serves", got)
+		t.Errorf("after the second rollback %s is active", got)
 	}
 	if fmt.Sprint(w.parked) != fmt.Sprint([]string{module.Digest(two), module.Digest(three)}) {
-		t.Errorf("parked were the flows of %s", w.parked)
+		t.Errorf("the flows of %s were parked", w.parked)
 	}
 	for _, wasm := range [][]byte{two, three} {
 		if w.Distrusted(module.Digest(wasm)) == "" {
@@ -64,11 +64,12 @@ func TestRollbackDuringSwap(t *testing.T) {
 	w.verify = nil
 	w.swap(two)
 	if w.Distrusted(module.Digest(two)) != "" {
-		t.Error("a version that somebody swapped to is not trusted")
+		t.Error("a version is distrusted although it was swapped to")
 	}
 }
 
-// A version whose trial was not over when it was gone back to goes on with it.
+// TestTrialResumesAfterRollback checks that a version resumes its own unfinished trial
+// after a rollback to it.
 func TestTrialResumesAfterRollback(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -94,8 +95,8 @@ func TestTrialResumesAfterRollback(t *testing.T) {
 	}
 }
 
-// A restart does not bring back by itself what was rolled back, and a program that
-// is newer than the version gone back to brings its own.
+// TestOpenAfterRollback checks that a restart does not activate a version that was
+// rolled back, and that a newer program activates its built-in module.
 func TestOpenAfterRollback(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -106,19 +107,20 @@ func TestOpenAfterRollback(t *testing.T) {
 	w.Wait()
 	w.open(two, "/watched.wasm")
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("after a restart %s serves", got)
+		t.Errorf("after a restart %s is active", got)
 	}
 	w.open(build("3", 1, 1), store.OriginBuiltIn)
 	if got := w.Active().About.Version; got != "3" {
-		t.Errorf("with a newer program %s serves", got)
+		t.Errorf("with a newer program %s is active", got)
 	}
 	w.open(two, "/watched.wasm")
 	if got := w.Active().About.Version; got != "2" {
-		t.Errorf("long after the rollback %s serves", got)
+		t.Errorf("with another version active since the rollback, %s is active", got)
 	}
 }
 
-// Nobody but the program itself brings what is built in.
+// TestReservedOrigins checks that Swap rejects the origins that the registry itself
+// uses.
 func TestReservedOrigins(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -131,7 +133,7 @@ func TestReservedOrigins(t *testing.T) {
 	}
 }
 
-// A swap ends with the registry.
+// TestCloseCancelsSwap checks that Close cancels a running swap.
 func TestCloseCancelsSwap(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -153,7 +155,7 @@ func TestCloseCancelsSwap(t *testing.T) {
 		t.Errorf("the swap ended with %v", err)
 	}
 	if _, err := r.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
-		t.Errorf("a swap after the end: %v", err)
+		t.Errorf("a swap after Close: %v", err)
 	}
 }
 
@@ -177,18 +179,18 @@ func TestRollback(t *testing.T) {
 		t.Errorf("the history is %s", got)
 	}
 	if fmt.Sprint(w.notified) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
-		t.Errorf("told of %s, parked the flows of %s", w.notified, w.parked)
+		t.Errorf("notified of %s, parked the flows of %s", w.notified, w.parked)
 	}
 	w.open(one, store.OriginBuiltIn)
 	w.checkVersion(w.Use(), "1")
 }
 
-// A version whose trial is over stays, whatever it does, and so does one that fails
-// too rarely.
+// TestTrialEnds checks that failures after the trial, or too few failures during it, do
+// not cause a rollback.
 func TestTrialEnds(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	// It traps on any input.
+	// The new version traps on any nonempty input.
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	w.swap(buildWith("2", 1, 1, wasmtest.Code(wasmtest.Call(wasmtest.InputLength), []byte{0x50, 0x45, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b})))
 	v := w.Use()
