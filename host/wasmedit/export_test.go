@@ -9,9 +9,9 @@ const (
 // DropCustoms drops the custom sections that Harden drops.
 func (m *Module) DropCustoms() { m.dropCustoms() }
 
-// CountInstructions makes the module count what it does, each instruction before it
-// runs: a slow and simple meter, against which the tests hold that of Harden. It
-// returns how many units the longest function has.
+// CountInstructions makes the module count each instruction before it runs: a slow and
+// simple meter, with which the tests compare the fuel. It returns the units of the
+// longest function.
 func (m *Module) CountInstructions() (longest int64) {
 	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
 	ins.bulkCharge = uint32(len(m.functions))
@@ -57,7 +57,7 @@ func (m *Module) CountInstructions() (longest int64) {
 	ins.addGlobal(Global{I64, true}, zeroOf(I64))
 	ins.addExport(ExportCount, KindGlobal, uint32(count))
 	ins.addExport(ExportCharges, KindGlobal, uint32(charges))
-	// (i32) -> (i32): counts the eighth part of its parameter.
+	// (i32) -> (i32): adds an eighth of its parameter to the count.
 	code := opGlobalGet.append(nil, count)
 	code = opLocalGet.append(code, 0)
 	code = append(code, byte(opI64ExtendI32U), byte(opI64Const), 8, 0x80, byte(opI64Add)) // i64.div_u

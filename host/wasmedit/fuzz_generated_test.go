@@ -14,19 +14,19 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// outcome is what calls of a module came to.
+// outcome is the observable result of a module's calls.
 type outcome struct {
-	started string // how the start failed
+	started string // error of the start
 	calls   []string
-	state   string // memory, tables' sizes, globals
+	state   string // memory and globals
 	usage   []usage
 }
 
-// spent is what a call used, by one meter or the other.
+// usage is the cost of a call, as fuel or as counted instructions.
 type usage struct {
 	returned       bool
-	fuel           int64 // of a hardened module
-	count, charges int64 // of one that counts
+	fuel           int64 // for an instrumented module
+	count, charges int64 // for a counting module
 }
 
 func failure(err error) string {
@@ -35,7 +35,7 @@ func failure(err error) string {
 	return text
 }
 
-// start does what a host does first. It returns how that failed.
+// start calls the start function and _initialize, and returns the error.
 func (g *guest) start() string {
 	name := "_initialize"
 	if g.fuel != nil {
@@ -86,7 +86,7 @@ func (g *guest) play(m *generated) (o outcome) {
 	return o
 }
 
-// state is all that calls can change.
+// state returns everything that calls can change.
 func (g *guest) state(m *generated) string {
 	var b strings.Builder
 	size := g.Memory().Size()
@@ -108,7 +108,7 @@ func (g *guest) state(m *generated) string {
 	return b.String()
 }
 
-// world compiles modules and plays them.
+// harness compiles modules and runs their calls.
 type harness struct {
 	t       *testing.T
 	runtime wazero.Runtime
@@ -145,16 +145,16 @@ func (w *harness) same(what string, want, got outcome) {
 	}
 }
 
-// fuzzRuntime is for all modules of a fuzz test.
+// fuzzRuntime returns a runtime for all modules of a fuzz test.
 func fuzzRuntime(f *testing.F) wazero.Runtime {
 	r := wazero.NewRuntimeWithConfig(context.Background(), wazero.NewRuntimeConfig().WithMemoryLimitPages(16))
 	f.Cleanup(func() { _ = r.Close(context.Background()) })
 	return r
 }
 
-// FuzzHarden hardens generated modules. They compute the same, what they pay is
-// the same each time and not less than what they do, and as much fuel is enough;
-// restored, they do it again.
+// FuzzInstrument instruments generated modules. Their results must not change. Their
+// fuel use must be deterministic and cover the executed instructions, and exactly that
+// much fuel must suffice. After a reset the calls must have the same results again.
 func FuzzInstrument(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(random(seed, 100+30*int(seed)))
@@ -181,9 +181,9 @@ func FuzzInstrument(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiled := w.compile("hardened", instrumented.Encode())
+		compiled := w.compile("instrumented", instrumented.Encode())
 		first := w.run(compiled, m)
-		w.same("hardened", plain, first)
+		w.same("instrumented", plain, first)
 		if first.started != "" {
 			return
 		}
@@ -192,7 +192,7 @@ func FuzzInstrument(f *testing.F) {
 	})
 }
 
-// fuel holds the fuel of each call against what the call did.
+// fuel compares the fuel use of each call with the instructions that it executed.
 func (w *harness) fuel(m *generated, used, did []usage, longest int64) {
 	for n, u := range used {
 		did := did[n]
@@ -202,14 +202,14 @@ func (w *harness) fuel(m *generated, used, did []usage, longest int64) {
 			w.t.Errorf("call %d used %d, want %d", n, u.fuel, atLeast)
 		case u.returned && u.fuel < atLeast:
 			w.t.Errorf("call %d used %d, and did %d", n, u.fuel, atLeast)
-		case u.fuel < atLeast-longest: // the way to a trap is not paid for, and only that
+		case u.fuel < atLeast-longest: // only the path to a trap is not charged
 			w.t.Errorf("call %d used %d, and did %d until it failed; the longest function has %d", n, u.fuel, atLeast, longest)
 		}
 	}
 }
 
-// again makes the calls again: with no more fuel than they need, with less, and in
-// an instance that was restored.
+// replay makes the calls again: with exactly the fuel that they need, with less, and in
+// a reset instance.
 func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened, m *generated, first outcome) {
 	g, err := instantiate(w.runtime, compiled)
 	if err != nil {
@@ -218,16 +218,16 @@ func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened
 	defer g.close()
 	g.start()
 	memory, _ := g.Memory().Read(0, g.Memory().Size())
-	image, counter := bytes.Clone(memory), g.host.ExportedGlobal("counter").Get()
+	snapshot, counter := bytes.Clone(memory), g.host.ExportedGlobal("counter").Get()
 	if _, err := g.call(wasmedit.ExportSave); err != nil {
 		w.t.Fatal(err)
 	}
 	c, exact := m.calls[0], first.usage[0]
 	restore := func() bool {
-		if found.Volatile || int(g.Memory().Size()) != len(image) {
+		if found.Volatile || int(g.Memory().Size()) != len(snapshot) {
 			return false
 		}
-		g.Memory().Write(0, image)
+		g.Memory().Write(0, snapshot)
 		g.host.ExportedGlobal("counter").(api.MutableGlobal).Set(counter)
 		if _, err := g.call(wasmedit.ExportRestore); err != nil {
 			w.t.Fatal(err)
@@ -249,8 +249,8 @@ func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened
 		return
 	}
 	restored := g.play(m)
-	w.same("restored", first, restored)
+	w.same("after the reset", first, restored)
 	if !slices.Equal(restored.usage, first.usage) {
-		w.t.Errorf("restored: used %v, want %v", restored.usage, first.usage)
+		w.t.Errorf("after the reset: used %v, want %v", restored.usage, first.usage)
 	}
 }

@@ -7,53 +7,53 @@ import (
 
 // Exports that Harden adds.
 const (
-	ExportFuel    = "parley.fuel"    // mutable i64 global: how many units are left at once; below zero: used up
-	ExportReserve = "parley.reserve" // mutable i64 global: how many units are left beyond those
-	ExportStart   = "parley.start"   // () -> (): what the start function was
-	ExportSave    = "parley.save"    // () -> (): remembers the value of every mutable global
-	ExportRestore = "parley.restore" // () -> (): sets every mutable global to what save remembered
+	ExportFuel    = "parley.fuel"    // mutable i64 global: units left in the current quantum; negative: exhausted
+	ExportReserve = "parley.reserve" // mutable i64 global: units left beyond the current quantum
+	ExportStart   = "parley.start"   // () -> (): the module's start function and _initialize
+	ExportSave    = "parley.save"    // () -> (): saves the value of every mutable global
+	ExportRestore = "parley.restore" // () -> (): restores the saved value of every mutable global
 )
 
-// initialize is the export that a reactor's hosts call first.
+// initialize is the export that hosts of a reactor call first.
 const initialize = "_initialize"
 
-// Hardened says what Harden found.
+// Hardened describes an instrumented module.
 type Hardened struct {
-	// Start says that something is to be called first, by ExportStart.
+	// Start reports that the host must call ExportStart first.
 	Start bool
-	// Globals says that the module has mutable globals, and so ExportSave and
-	// ExportRestore.
+	// Globals reports that the module has mutable globals, and therefore the exports
+	// ExportSave and ExportRestore.
 	Globals bool
-	// Volatile says that the module can change its tables or drop segments, which
-	// nothing restores: an instance that has run is not as it was.
+	// Volatile reports that the module can change its tables or drop segments. This
+	// state cannot be reset, so an instance must not be reused.
 	Volatile bool
 }
 
-// Harden rewrites the module so that a host can bound its running time and bring
-// an instance back to a former state. What it computes stays the same.
+// Harden instruments the module, so that a host can bound its running time and reset an
+// instance. The results of the module's computations stay the same.
 //
-//   - Fuel. A unit of ExportFuel is an instruction; a call of an imported function
-//     takes 64, and so does every indirect call of a module that can have an imported
-//     function in a table: one that names it in an element segment, global or export,
-//     or that shares a table. A function pays when it is called and a loop at the
-//     beginning of each iteration, for the longest way from there to the next payment,
-//     and for paying. Bulk operations of memories and tables take one more unit for
-//     every eight bytes or elements. Where less than nothing is left, the module
-//     takes Slice from ExportReserve, and traps if that is not enough. There is none
-//     until the host sets the globals. Code that is compiled cannot be interrupted:
-//     a host's own runtime may have to wait for it. Between slices it lets the host
-//     do something, by growing its memory, if it has one, by nothing.
-//   - Restoring. ExportSave and ExportRestore do it for mutable globals of every
-//     type; memory is the host's.
-//   - Start. There is no start function any more, which would run before a host
-//     can do anything: the host calls ExportStart. An exported _initialize is
-//     called by it too, after the module's own.
-//   - Custom sections, but for well-formed names, are dropped.
+//   - Fuel: A unit is an instruction. A call of an imported function costs 64 units. So
+//     does every indirect call if a table may contain an imported function: if an element
+//     segment, global or export refers to one, or if a table is imported or exported. A
+//     function is charged when it is called, and a loop at the start of each iteration,
+//     for the longest path to the next charge and for the charge itself. Bulk operations
+//     on memories and tables cost one more unit per eight bytes or elements. When
+//     ExportFuel becomes negative, the module moves a quantum (Slice) from ExportReserve
+//     to it, and traps if that is not enough. Both are zero until the host sets them.
+//     Compiled code cannot be preempted, not even by the host's garbage collector. So
+//     between two quanta the module enters the host by growing its memory, if it has
+//     one, by zero pages.
+//   - Reset: ExportSave and ExportRestore save and restore mutable globals of every type.
+//     The host must restore the memory itself.
+//   - Start: The module has no start function any more, because it would run before the
+//     host can set the fuel. The host calls ExportStart instead, which also calls an
+//     exported _initialize after the module's own start function.
+//   - Custom sections are dropped, except well-formed names.
 //
-// Every instruction and index of the module is read, so that none can name what
-// is added here. Harden fails, with an *Error, on what is not of WebAssembly 2.0,
-// and on a module that has such exports. The module is not changed then, and must
-// not be used again after it was.
+// Harden reads every instruction and index, so that none can refer to an addition. It
+// fails with an *Error on anything outside of WebAssembly 2.0, and on a module that
+// already has one of these exports. After an error the module is unchanged, but must
+// not be used again.
 func (m *Module) Harden() (Hardened, error) {
 	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
@@ -61,7 +61,7 @@ func (m *Module) Harden() (Hardened, error) {
 		}
 	}
 	if init := m.Export(initialize); init != nil && (init.Kind != KindFunc || !init.Type.Equal(FuncType{})) {
-		return Hardened{}, errorAt(0, "the export %s is no function () -> ()", init)
+		return Hardened{}, errorAt(0, "the export %s is not a function () -> ()", init)
 	}
 	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
 	if err := ins.rewriteCode(); err != nil {
@@ -77,24 +77,24 @@ func (m *Module) Harden() (Hardened, error) {
 	return ins.result, nil
 }
 
-// hardener collects what is added to the module.
+// instrumenter collects the additions to a module.
 type instrumenter struct {
 	m   *Module
-	own int // functions of the module that are not imported
+	own int // number of functions that are not imported
 
 	totalLocals uint64
 	totalLoops  int
 
 	fuel       uint32 // index of the global
-	bulkCharge uint32 // index of the function that bulk operations pay through
-	refill     uint32 // index of the function that takes a slice of the reserve
+	bulkCharge uint32 // index of the function that charges a bulk operation
+	refill     uint32 // index of the function that moves a quantum from the reserve
 	result     Hardened
 
-	bodies  [][]byte // with their sizes
+	bodies  [][]byte // function bodies, the rewritten ones first
 	globals []byte   // entries of the global section
 }
 
-// rewriteCode makes every function pay.
+// rewriteCode adds charges to every function.
 func (ins *instrumenter) rewriteCode() error {
 	ins.bulkCharge = uint32(len(ins.m.functions))
 	ins.refill = ins.bulkCharge + 1
@@ -126,14 +126,14 @@ func (ins *instrumenter) rewriteCode() error {
 	return nil
 }
 
-// function reads a function's locals and code, and returns both with what it pays.
+// function reads a function's locals and code, and returns both with the charges added.
 func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	locals := r.pos
 	groups, count := ins.locals(r)
 	code := r.pos
-	// One more local holds the fuel: from the subtraction to the comparison, and in a
-	// loop that pays alone from one iteration to the next. Reading back what was just
-	// written takes longer than many an iteration.
+	// An additional local caches the fuel: from the subtraction to the comparison, and
+	// across iterations of a loop with an exclusive charge. Reading the global back right
+	// after writing it would take longer than a short iteration.
 	fuelLocal := uint64(len(t.Params)) + count
 	charges := ins.walk(r, fuelLocal)
 	if r.err != nil {
@@ -146,7 +146,7 @@ func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	from := code
 	for _, p := range charges {
 		if p.exclusive && !charges[p.outer].exclusive {
-			// The loop, which is no code itself, has paid for this.
+			// The units of the loop instruction, which emits no code, cover this load.
 			out = append(out, r.data[from:p.from]...)
 			from = p.from
 			out = ins.loadFuel(out, fuelLocal)
@@ -178,7 +178,7 @@ func (ins *instrumenter) locals(r *reader) (groups int, count uint64) {
 	return groups, count
 }
 
-// walk reads the code of a function and returns what is to be paid where.
+// walk reads the code of a function and returns its charges.
 func (ins *instrumenter) walk(r *reader, locals uint64) []charge {
 	p := newPath(r.pos)
 	var branches, loops int
@@ -210,8 +210,8 @@ func (ins *instrumenter) walk(r *reader, locals uint64) []charge {
 	return p.charges
 }
 
-// addRestore gives each mutable global a twin, and adds the functions that copy
-// them back and forth.
+// addRestore adds a saved copy of each mutable global, and the functions that save and
+// restore the globals.
 func (ins *instrumenter) addRestore() (found bool) {
 	imported := ins.m.count(KindGlobal)
 	var save, restore []byte
@@ -232,7 +232,7 @@ func (ins *instrumenter) addRestore() (found bool) {
 	return true
 }
 
-// zeroOf is the constant expression of a type's zero.
+// zeroOf returns the constant expression of a type's zero value.
 func zeroOf(t ValueType) []byte {
 	switch t {
 	case I32:
@@ -249,7 +249,7 @@ func zeroOf(t ValueType) []byte {
 	return []byte{byte(opRefNull), byte(t)}
 }
 
-// addStart makes an export of what is to be called first.
+// addStart exports a function that calls the start function and _initialize.
 func (ins *instrumenter) addStart() (found bool) {
 	var first []uint32
 	if ins.m.Start != nil {
@@ -289,7 +289,7 @@ func (ins *instrumenter) addExport(name string, kind Kind, index uint32) {
 	ins.m.Exports = append(ins.m.Exports, e)
 }
 
-// addFunction returns the index of a new function; code is without its end.
+// addFunction adds a function and returns its index; code is without its end.
 func (ins *instrumenter) addFunction(t FuncType, locals, code []byte) uint32 {
 	ins.m.functions = append(ins.m.functions, uint32(len(ins.m.Types)))
 	ins.m.Types = append(ins.m.Types, t)
@@ -297,7 +297,7 @@ func (ins *instrumenter) addFunction(t FuncType, locals, code []byte) uint32 {
 	return uint32(len(ins.m.functions) - 1)
 }
 
-// write puts what was collected into the sections.
+// write adds the collected entries to the sections.
 func (ins *instrumenter) write() {
 	m := ins.m
 	added := len(ins.bodies) - ins.own

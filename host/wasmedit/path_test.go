@@ -11,9 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// decider makes code without loops and traps. Each decision in it depends on bits
-// of the function's parameter that no other depends on, so that there is a
-// parameter for every way through the code.
+// decider generates code without loops and traps. Each decision depends on other bits
+// of the function's parameter, so that some parameter selects each path.
 type decider struct {
 	choices
 	out    []byte
@@ -25,7 +24,7 @@ const maxBits = 9
 
 func (d *decider) emit(parts ...any) { d.out = append(d.out, bin(parts...)...) }
 
-// decide leaves a number of so many bits, if there are as many.
+// decide pushes a number of this many bits. It returns false if too few bits are left.
 func (d *decider) decide(bits int) bool {
 	if d.bits+bits > maxBits {
 		return false
@@ -79,7 +78,8 @@ func (d *decider) code(depth int) {
 	}
 }
 
-// A function pays for its longest way: not less, and not more.
+// TestLongestPath checks that a function's charge is exactly the length of its longest
+// path.
 func TestLongestPath(t *testing.T) {
 	r := newRuntime(t)
 	w := &harness{t, r}
@@ -115,11 +115,11 @@ func TestLongestPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " hardened"), instrumented)); err != nil {
+		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " instrumented"), instrumented)); err != nil {
 			t.Fatal(err)
 		}
 		if used, err := g.callWithFuel(plenty, "f", 0); err != nil || used != longest+chargeUnits {
-			t.Errorf("seed %d: used %d, %v; the longest way has %d", seed, used, err, longest)
+			t.Errorf("seed %d: used %d, %v; the longest path has %d", seed, used, err, longest)
 		}
 		g.close()
 	}
@@ -128,8 +128,9 @@ func TestLongestPath(t *testing.T) {
 	}
 }
 
-// A switch with many labels in many loops, and many calls in them: only the innermost
-// loop pays for two instructions and has the payment to itself.
+// TestManyLabels has a function with a switch with many labels in many loops, and one
+// with many calls in many loops. In the first one only the innermost loop is charged
+// two instructions and has an exclusive charge.
 func TestManyLabels(t *testing.T) {
 	const many = 900
 	s := withHost()
@@ -145,6 +146,6 @@ func TestManyLabels(t *testing.T) {
 	}
 	charge := bin(0x20, 0, 0x42, 2+chargeUnits, 0x7d) // of the innermost loop alone
 	if n := bytes.Count(instrumented, charge); n != 1 {
-		t.Errorf("%d loops pay for two instructions, want 1", n)
+		t.Errorf("%d loops are charged two instructions, want 1", n)
 	}
 }

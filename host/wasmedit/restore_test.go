@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// own is the number of the first global that is not the host's.
+// own is the index of the module's first own global.
 const own = hostGlobals
 
 func TestInstrumentResult(t *testing.T) {
@@ -73,8 +73,8 @@ func TestInstrumentResult(t *testing.T) {
 	}
 }
 
-// changing is a module that has a mutable global of each type; set gives all of
-// them new values, by its parameter, and get returns them.
+// globalsModule returns a module with a mutable global of each type. Its function set
+// changes all of them, by its parameters, and get returns them.
 func globalsModule() *wasmtest.Sections {
 	s := withHost()
 	types := list(i32, i64, f32, f64, v128, funcref, externref)
@@ -82,7 +82,7 @@ func globalsModule() *wasmtest.Sections {
 		wasmtest.I32(-1), wasmtest.I64(-2), bin(0x43, 1, 2, 3, 4), bin(0x44, 1, 2, 3, 4, 5, 6, 7, 8),
 		bin(0xfd, 0x0c, "0123456789abcdef"), bin(0xd2, down), bin(0xd0, externref),
 	}
-	to := [][]byte{ // the value from the parameter
+	to := [][]byte{ // converts the parameter
 		nil, bin(0xac), bin(0xb2), bin(0xb7), bin(0xfd, 0x11),
 		bin(0x25, 0),       // the element of the table
 		bin(0x1a, 0x20, 1), // the other parameter
@@ -105,7 +105,7 @@ func globalsModule() *wasmtest.Sections {
 func TestRestore(t *testing.T) {
 	g, found := load(t, globalsModule())
 	if !found.Globals {
-		t.Fatal("no globals are found")
+		t.Fatal("no mutable globals were found")
 	}
 	g.fuel.Set(plenty)
 	get := func() []uint64 {
@@ -156,7 +156,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What the host lends is the host's to restore.
+// TestRestoreLeavesImports checks that imported globals are not restored.
 func TestRestoreLeavesImports(t *testing.T) {
 	g, _ := load(t, globalsModule())
 	g.fuel.Set(plenty)
@@ -179,8 +179,8 @@ func TestRestoreLeavesImports(t *testing.T) {
 	}
 }
 
-// Both kinds of a start run when the host calls for it, once, in order; what they
-// take is paid for.
+// TestStart checks that the start function and _initialize run only when the host calls
+// ExportStart, in this order, and that they are charged.
 func TestStart(t *testing.T) {
 	digit := func(d int) []byte { return bin(0x23, own, 0x41, 10, 0x6c, 0x41, d, 0x6a, 0x24, own) }
 	for _, c := range []struct {
@@ -209,7 +209,7 @@ func TestStart(t *testing.T) {
 			g, _ := load(t, s)
 			order := g.ExportedGlobal("order")
 			if order.Get() != 0 {
-				t.Error("something started by itself")
+				t.Error("a start function ran at instantiation")
 			}
 			if used, err := g.callWithFuel(plenty, wasmedit.ExportStart); err != nil || used != c.units {
 				t.Errorf("used %d, %v; want %d", used, err, c.units)
@@ -224,14 +224,14 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A hardened module is a module as any other, but for its exports: it is not
-// hardened again.
+// TestInstrumentTwice checks that an instrumented module is refused, because of its
+// exports.
 func TestInstrumentTwice(t *testing.T) {
 	once, err := instrument(globalsModule().Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := instrument(once); err == nil {
-		t.Error("a hardened module was hardened")
+		t.Error("an instrumented module was instrumented again")
 	}
 }

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("memory is %+v", mem)
 	}
 	if m.Start != nil {
-		t.Errorf("start is %d, want none", *m.Start)
+		t.Errorf("the start function is %d, want none", *m.Start)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestStartFromExport(t *testing.T) {
 		}
 	}
 	if err := m.StartFromExport("_initialize"); err == nil {
-		t.Error("an export that was dropped is started again")
+		t.Error("a dropped export became the start function again")
 	}
 }
 
@@ -158,8 +158,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds any bytes. What is accepted must come back from Encode as the
-// same module, edited or not.
+// FuzzParse parses arbitrary bytes. Encode must return an accepted module unchanged,
+// and an edited module must parse again.
 func FuzzParse(f *testing.F) {
 	f.Add(sample().Encode())
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x00\x03\x02ab"))

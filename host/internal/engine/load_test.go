@@ -70,7 +70,7 @@ func TestLoad(t *testing.T) {
 		}), "start", engine.Trap, abi.Internal, "unreachable"},
 		{"odd reactor", change(func(m *wasmtest.Module) {
 			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Export, Body: wasmtest.I32(0)})
-		}), "load", engine.NotAModule, abi.InvalidArgs, "no function () -> ()"},
+		}), "load", engine.NotAModule, abi.InvalidArgs, "is not a function () -> ()"},
 		{"export of the host's", change(func(m *wasmtest.Module) { m.Funcs = append(m.Funcs, wasmtest.Func{Export: "parley.fuel"}) }), "load", engine.NotAModule, abi.InvalidArgs, `exports "parley.fuel" itself`},
 		{"memory at start", load(2000), "load", engine.Memory, abi.Limit, "2000 pages of memory; the limit is 1024 (64 MiB)"},
 		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give each a maximum"},

@@ -63,7 +63,7 @@ func seeAll(seen map[string]bool, names []string) bool {
 
 // kinds returns the features that a vector covers: its section, its file, and each of
 // its steps with the form of the expected result. So the quick level tests each tool
-// with a result, a failure and an error, and each section at least once, whatever
+// with a result, a failure and an error, and each section and file at least once, whatever
 // vectors are added.
 func kinds(v *vector.Vector) []string {
 	section, _, _ := strings.Cut(v.ID, "/")
