@@ -2,8 +2,8 @@ package wasmedit
 
 // Exports that CountInstructions adds: mutable i64 globals.
 const (
-	ExportCount   = "test.count"    // units of the instructions that ran
-	ExportCharges = "test.payments" // calls of functions and iterations of loops
+	ExportCount   = "test.count"   // units of the instructions that ran
+	ExportCharges = "test.charges" // calls of functions and iterations of loops
 )
 
 // DropCustoms drops the custom sections that Harden drops.

@@ -9,15 +9,15 @@ const hostCallUnits = 64
 const chargeUnits = 9
 
 // emitCharge subtracts units from the fuel, and calls refill if the result is negative.
-func (ins *instrumenter) emitCharge(out []byte, p *charge, fuelLocal uint64) []byte {
+func (ins *instrumenter) emitCharge(out []byte, c *charge, fuelLocal uint64) []byte {
 	refill := opCall.append(nil, uint64(ins.refill))
-	if p.exclusive {
+	if c.exclusive {
 		refill = ins.loadFuel(refill, fuelLocal)
 		out = opLocalGet.append(out, fuelLocal)
 	} else {
 		out = opGlobalGet.append(out, uint64(ins.fuel))
 	}
-	out = opI64Const.appendSigned(out, p.units+chargeUnits)
+	out = opI64Const.appendSigned(out, c.units+chargeUnits)
 	out = append(out, byte(opI64Sub))
 	out = opLocalTee.append(out, fuelLocal)
 	out = opGlobalSet.append(out, uint64(ins.fuel))

@@ -50,8 +50,8 @@ func (g *guest) start() string {
 	return ""
 }
 
-// play makes the calls of a generated module.
-func (g *guest) play(m *generated) (o outcome) {
+// runCalls makes the calls of a generated module.
+func (g *guest) runCalls(m *generated) (o outcome) {
 	counter := func(name string) api.MutableGlobal {
 		c, _ := g.ExportedGlobal(name).(api.MutableGlobal)
 		return c
@@ -135,7 +135,7 @@ func (w *harness) run(compiled wazero.CompiledModule, m *generated) (o outcome) 
 	if failed := g.start(); failed != "" {
 		return outcome{started: failed}
 	}
-	return g.play(m)
+	return g.runCalls(m)
 }
 
 func (w *harness) same(what string, want, got outcome) {
@@ -248,7 +248,7 @@ func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened
 	if !restore() {
 		return
 	}
-	restored := g.play(m)
+	restored := g.runCalls(m)
 	w.same("after the reset", first, restored)
 	if !slices.Equal(restored.usage, first.usage) {
 		w.t.Errorf("after the reset: used %v, want %v", restored.usage, first.usage)

@@ -52,8 +52,8 @@ type Hardened struct {
 //
 // Harden reads every instruction and index, so that none can refer to an addition. It
 // fails with an *Error on anything outside of WebAssembly 2.0, and on a module that
-// already has one of these exports. After an error the module is unchanged, but must
-// not be used again.
+// already has one of these exports. After an error the module is unchanged. After
+// success it can be encoded, but must not be instrumented again.
 func (m *Module) Harden() (Hardened, error) {
 	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
@@ -132,7 +132,7 @@ func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	groups, count := ins.locals(r)
 	code := r.pos
 	// An additional local caches the fuel: from the subtraction to the comparison, and
-	// across iterations of a loop with an exclusive charge. Reading the global back right
+	// across iterations of loops with exclusive charges. Reading the global back right
 	// after writing it would take longer than a short iteration.
 	fuelLocal := uint64(len(t.Params)) + count
 	charges := ins.walk(r, fuelLocal)
@@ -144,19 +144,19 @@ func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	out = append(out, r.data[locals+width:code]...)
 	out = append(out, 1, byte(I64))
 	from := code
-	for _, p := range charges {
-		if p.exclusive && !charges[p.outer].exclusive {
+	for _, c := range charges {
+		if c.exclusive && !charges[c.outer].exclusive {
 			// The units of the loop instruction, which emits no code, cover this load.
-			out = append(out, r.data[from:p.from]...)
-			from = p.from
+			out = append(out, r.data[from:c.from]...)
+			from = c.from
 			out = ins.loadFuel(out, fuelLocal)
 		}
-		out = append(out, r.data[from:p.at]...)
-		from = p.at
-		if p.bulk {
+		out = append(out, r.data[from:c.at]...)
+		from = c.at
+		if c.bulk {
 			out = opCall.append(out, uint64(ins.bulkCharge))
 		} else {
-			out = ins.emitCharge(out, &p, fuelLocal)
+			out = ins.emitCharge(out, &c, fuelLocal)
 		}
 	}
 	return append(out, r.data[from:]...)

@@ -71,7 +71,7 @@ func TestInstrumentOfficialSuite(t *testing.T) {
 		for _, file := range files {
 			t.Run(version+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 				t.Parallel()
-				play(t, root, file)
+				runScript(t, root, file)
 			})
 		}
 	}
@@ -94,7 +94,7 @@ type testRuntime struct {
 	last    api.Module
 }
 
-func play(t *testing.T, root, file string) {
+func runScript(t *testing.T, root, file string) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

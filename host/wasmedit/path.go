@@ -9,7 +9,7 @@ type charge struct {
 	// Of a loop:
 	from      int  // offset of the loop instruction
 	outer     int  // index of the charge of the enclosing loop, or of the function
-	exclusive bool // the loop contains no other charges, calls or bulk operations
+	exclusive bool // the loop contains no calls or bulk operations, so its charges can use the local
 }
 
 // path computes the units of each charge in a function: the length of the longest path

@@ -128,9 +128,9 @@ func TestLongestPath(t *testing.T) {
 	}
 }
 
-// TestManyLabels has a function with a switch with many labels in many loops, and one
-// with many calls in many loops. In the first one only the innermost loop is charged
-// two instructions and has an exclusive charge.
+// TestManyLabels has a function with a br_table of many labels in many loops, and one
+// with many calls in many loops. Only the innermost loop of the first function is
+// charged two instructions and keeps the fuel in the local.
 func TestManyLabels(t *testing.T) {
 	const many = 900
 	s := withHost()

@@ -22,9 +22,9 @@ var hostileLimits = engine.Limits{
 }
 
 // eachTransport runs a test once with direct memory and once with kernel calls.
-func eachTransport(t *testing.T, test func(t *testing.T, environmentOnly bool)) {
-	for _, environmentOnly := range []bool{false, true} {
-		t.Run(map[bool]string{false: "direct memory", true: "kernel calls"}[environmentOnly], func(t *testing.T) { test(t, environmentOnly) })
+func eachTransport(t *testing.T, test func(t *testing.T, kernelCalls bool)) {
+	for _, kernelCalls := range []bool{false, true} {
+		t.Run(map[bool]string{false: "direct memory", true: "kernel calls"}[kernelCalls], func(t *testing.T) { test(t, kernelCalls) })
 	}
 }
 
@@ -32,8 +32,8 @@ func eachTransport(t *testing.T, test func(t *testing.T, environmentOnly bool)) 
 // kernel calls. It checks that the attack ends as cases.json specifies, and that the
 // same plugin and another one still answer before and after it.
 func TestHostile(t *testing.T) {
-	eachTransport(t, func(t *testing.T, environmentOnly bool) {
-		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler)})
+	eachTransport(t, func(t *testing.T, kernelCalls bool) {
+		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler)})
 		bystander, err := e.Load(t.Context(), hostiletest.Wasm(t, hostile, "loop"))
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestHostile(t *testing.T) {
 		}
 		for _, c := range hostiletest.Read(t, hostile) {
 			t.Run(c.Name, func(t *testing.T) {
-				want := c.Expected(environmentOnly)
+				want := c.Expected(kernelCalls)
 				p, err := e.Load(t.Context(), c.Wasm)
 				defer checkPeaceful(t, bystander)
 				if p != nil {

@@ -78,12 +78,12 @@ func TestLoad(t *testing.T) {
 		{"endless start", start(wasmtest.Forever), "start", engine.Fuel, abi.Limit, "limit: fuel"},
 		{"host function in start", start(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop)), "start", engine.Trap, abi.Internal, "no host functions"},
 		{"describe traps", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Unreachable }), "describe", engine.Trap, abi.Internal, "unreachable"},
-		{"describe says nothing", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"describe sets no output", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
 		{"describe is not JSON", describe(`{"abi":1,`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
 		{"describe is not an object", describe(`[1]`), "describe", engine.BadDescription, abi.InvalidArgs, "not a JSON object"},
-		{"describe twice", describe(`{"abi":1,"abi":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
-		{"version in capitals", describe(`{"ABI":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
-		{"version as text", describe(`{"abi":"1"}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
+		{"duplicate member", describe(`{"abi":1,"abi":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"ABI version in upper case", describe(`{"ABI":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
+		{"ABI version as a string", describe(`{"abi":"1"}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
 		{"another version", describe(`{"abi":2}`), "describe", engine.WrongABI, abi.Unsupported, "speaks ABI version 2 and this host version 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

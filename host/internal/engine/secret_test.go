@@ -49,10 +49,10 @@ func TestSecretIsolation(t *testing.T) {
 		{"hidden by a step that fails", "^F", engine.Failed, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			eachTransport(t, func(t *testing.T, environmentOnly bool) {
+			eachTransport(t, func(t *testing.T, kernelCalls bool) {
 				p, err := newEngine(t, &engine.Options{
 					Limits:          engine.Limits{Fuel: 100_000_000, StepTimeout: time.Minute, MemoryMiB: 8, GrowthMiB: 4, IdleInstances: 1},
-					EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler),
+					EnvironmentOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler),
 				}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 				if err != nil {
 					t.Fatal(err)
@@ -96,8 +96,8 @@ func TestSecretIsolation(t *testing.T) {
 func TestSecretDetection(t *testing.T) {
 	t.Parallel()
 	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
-	eachTransport(t, func(t *testing.T, environmentOnly bool) {
-		p, err := newEngine(t, &engine.Options{EnvironmentOnly: environmentOnly}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
+	eachTransport(t, func(t *testing.T, kernelCalls bool) {
+		p, err := newEngine(t, &engine.Options{EnvironmentOnly: kernelCalls}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestSecretDetection(t *testing.T) {
 		if err != nil || binary.Read(bytes.NewReader(out), binary.LittleEndian, &got) != nil {
 			t.Fatalf("%q, %v", out, err)
 		}
-		if got.Memory == 0 || got.Globals != 6 || got.Offsets == 0 || got.Blocks != 0 || got.Variable == 0 || got.ErrorText != 0 || (got.Reply == 0) == !environmentOnly {
+		if got.Memory == 0 || got.Globals != 6 || got.Offsets == 0 || got.Blocks != 0 || got.Variable == 0 || got.ErrorText != 0 || (got.Reply == 0) == !kernelCalls {
 			t.Errorf("the search in the same step found %+v", got)
 		}
 	})

@@ -46,7 +46,7 @@ func TestRollbackDuringSwap(t *testing.T) {
 	}
 	w.swap(three)
 	if got := w.Active().About.Version; got != "3" {
-		t.Errorf("%s serves", got)
+		t.Errorf("%s is active", got)
 	}
 	w.failSteps(2)
 	w.Wait()
@@ -83,12 +83,12 @@ func TestTrialResumesAfterRollback(t *testing.T) {
 	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "2" {
-		t.Fatalf("%s serves", got)
+		t.Fatalf("%s is active", got)
 	}
 	w.failSteps(1)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("%s serves", got)
+		t.Errorf("%s is active", got)
 	}
 	if got := w.history(); got != "1 rollback, 2 rollback, 3 test, 2 test, 1 built in" {
 		t.Errorf("the history is %s", got)

@@ -35,17 +35,17 @@ type Case struct {
 	Name string
 	Wasm []byte
 	Outcome
-	// Environment is the outcome with kernel calls, if it differs; Outcome then applies
+	// KernelCalls is the outcome with kernel calls, if it differs; Outcome then applies
 	// to direct memory only.
-	Environment *Outcome
+	KernelCalls *Outcome `json:"environment"`
 	// Any reports whether every nonempty input triggers the attack.
 	Any bool
 }
 
 // Expected returns the expected outcome with direct memory or with kernel calls.
-func (c *Case) Expected(environmentOnly bool) Outcome {
-	if environmentOnly && c.Environment != nil {
-		return *c.Environment
+func (c *Case) Expected(kernelCalls bool) Outcome {
+	if kernelCalls && c.KernelCalls != nil {
+		return *c.KernelCalls
 	}
 	return c.Outcome
 }

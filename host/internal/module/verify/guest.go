@@ -21,18 +21,18 @@ const (
 
 // try runs a vector and returns its problems.
 func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
-	answers, problems := play(ctx, v, run)
+	answers, problems := runVector(ctx, v, run)
 	if other := s.byID[v.SameAs]; other != nil && len(problems) == 0 {
 		var otherAnswers []vector.Answer
-		if otherAnswers, problems = play(ctx, other, run); len(problems) == 0 {
+		if otherAnswers, problems = runVector(ctx, other, run); len(problems) == 0 {
 			problems = vector.Same(answers, otherAnswers, other.ID)
 		}
 	}
 	return problems
 }
 
-// play runs a vector in a new reference host.
-func play(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
+// runVector runs a vector in a new reference host.
+func runVector(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
 	// The reference host is written for readability and may panic on an unexpected
 	// answer. An untrusted module must not crash the program that way.
 	defer func() {
@@ -104,7 +104,7 @@ type hostFunctions struct {
 var _ engine.HostFunctions = hostFunctions{}
 
 // Call implements engine.HostFunctions.
-func (f hostFunctions) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
+func (f hostFunctions) Call(ctx context.Context, namespace string, request []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -114,5 +114,5 @@ func (f hostFunctions) Call(ctx context.Context, family string, request []byte) 
 	if err := jsonstrict.Check(request); err != nil {
 		return abi.AppendError(nil, abi.InvalidArgs, "the request is not strict JSON: "+err.Error()), nil
 	}
-	return f.host.Call(family, request), nil
+	return f.host.Call(namespace, request), nil
 }
