@@ -27,35 +27,35 @@ const (
 	exhausted = math.MinInt64 / 2
 )
 
-func (a *deadlineTimer) set(deadline time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.deadline, a.fired = deadline, false
+func (t *deadlineTimer) set(deadline time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deadline, t.fired = deadline, false
 	left := time.Until(deadline)
-	if a.timer == nil {
-		a.timer = time.AfterFunc(left, a.fire)
+	if t.timer == nil {
+		t.timer = time.AfterFunc(left, t.fire)
 	} else {
-		a.timer.Reset(left)
+		t.timer.Reset(left)
 	}
 }
 
 // stop reports whether the timer has fired since set.
-func (a *deadlineTimer) stop() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.deadline = time.Time{}
-	a.timer.Stop()
-	return a.fired
+func (t *deadlineTimer) stop() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deadline = time.Time{}
+	t.timer.Stop()
+	return t.fired
 }
 
-func (a *deadlineTimer) fire() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (t *deadlineTimer) fire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	// A late timer may belong to the previous call.
-	if a.deadline.IsZero() || time.Now().Before(a.deadline) {
+	if t.deadline.IsZero() || time.Now().Before(t.deadline) {
 		return
 	}
-	a.fired = true
-	a.reserve.Set(uint64(exhausted & math.MaxUint64))
-	a.timer.Reset(firePeriod)
+	t.fired = true
+	t.reserve.Set(uint64(exhausted & math.MaxUint64))
+	t.timer.Reset(firePeriod)
 }

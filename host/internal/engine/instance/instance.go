@@ -49,9 +49,9 @@ type Canceled struct {
 	Err   error // the error of the call itself
 }
 
-func (g *Canceled) Error() string { return g.Cause.Error() + ": " + g.Err.Error() }
+func (c *Canceled) Error() string { return c.Cause.Error() + ": " + c.Err.Error() }
 
-func (g *Canceled) Unwrap() []error { return []error{g.Cause, g.Err} }
+func (c *Canceled) Unwrap() []error { return []error{c.Cause, c.Err} }
 
 // stackOverflow is the text of a runtime error that wazero does not export.
 const stackOverflow = "stack overflow"
@@ -205,8 +205,8 @@ func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	var fault *extismenv.Fault
 	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
 	if fired || host {
-		if why := callerErr(ctx); why != nil {
-			return &Canceled{why, err}
+		if cause := callerErr(ctx); cause != nil {
+			return &Canceled{cause, err}
 		}
 	}
 	switch {
