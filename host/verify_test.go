@@ -44,7 +44,7 @@ func TestPluginIsVerified(t *testing.T) {
 	}
 	for _, level := range []string{config.VerifyQuick, config.VerifyAll} {
 		err := open(wrong, "wrong.wasm", level)
-		if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/") || !strings.Contains(err.Error(), "not played any more") {
+		if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/") || !strings.Contains(err.Error(), "were not run") {
 			t.Errorf("%s: %v", level, err)
 		}
 	}

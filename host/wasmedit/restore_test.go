@@ -10,10 +10,10 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// own is the number of the first global that is not the host's.
+// own is the index of the module's first own global.
 const own = hostGlobals
 
-func TestHardenFinds(t *testing.T) {
+func TestInstrumentResult(t *testing.T) {
 	mutable := func(t wasmedit.ValueType, value ...any) func(*wasmtest.Sections) {
 		return func(s *wasmtest.Sections) {
 			s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: t, Mutable: true}, bin(value...)))
@@ -73,16 +73,16 @@ func TestHardenFinds(t *testing.T) {
 	}
 }
 
-// changing is a module that has a mutable global of each type; set gives all of
-// them new values, by its parameter, and get returns them.
-func changing() *wasmtest.Sections {
+// globalsModule returns a module with a mutable global of each type. Its function set
+// changes all of them, by its parameters, and get returns them.
+func globalsModule() *wasmtest.Sections {
 	s := withHost()
 	types := list(i32, i64, f32, f64, v128, funcref, externref)
 	values := [][]byte{
 		wasmtest.I32(-1), wasmtest.I64(-2), bin(0x43, 1, 2, 3, 4), bin(0x44, 1, 2, 3, 4, 5, 6, 7, 8),
 		bin(0xfd, 0x0c, "0123456789abcdef"), bin(0xd2, down), bin(0xd0, externref),
 	}
-	to := [][]byte{ // the value from the parameter
+	to := [][]byte{ // converts the parameter
 		nil, bin(0xac), bin(0xb2), bin(0xb7), bin(0xfd, 0x11),
 		bin(0x25, 0),       // the element of the table
 		bin(0x1a, 0x20, 1), // the other parameter
@@ -103,9 +103,9 @@ func changing() *wasmtest.Sections {
 }
 
 func TestRestore(t *testing.T) {
-	g, found := load(t, changing())
+	g, found := load(t, globalsModule())
 	if !found.Globals {
-		t.Fatal("no globals are found")
+		t.Fatal("no mutable globals were found")
 	}
 	g.fuel.Set(plenty)
 	get := func() []uint64 {
@@ -156,9 +156,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What the host lends is the host's to restore.
+// TestRestoreLeavesImports checks that imported globals are not restored.
 func TestRestoreLeavesImports(t *testing.T) {
-	g, _ := load(t, changing())
+	g, _ := load(t, globalsModule())
 	g.fuel.Set(plenty)
 	counter := g.host.ExportedGlobal("counter").(api.MutableGlobal)
 	for _, name := range []string{wasmedit.ExportSave, "set", wasmedit.ExportRestore} {
@@ -179,8 +179,8 @@ func TestRestoreLeavesImports(t *testing.T) {
 	}
 }
 
-// Both kinds of a start run when the host calls for it, once, in order; what they
-// take is paid for.
+// TestStart checks that the start function and _initialize run only when the host calls
+// ExportStart, in this order, and that they are charged.
 func TestStart(t *testing.T) {
 	digit := func(d int) []byte { return bin(0x23, own, 0x41, 10, 0x6c, 0x41, d, 0x6a, 0x24, own) }
 	for _, c := range []struct {
@@ -189,9 +189,9 @@ func TestStart(t *testing.T) {
 		want              uint64
 		units             int64
 	}{
-		{"start", true, false, 1, 7 + pay},
-		{"_initialize", false, true, 2, 7 + pay},
-		{"both", true, true, 12, 2 * (7 + pay)},
+		{"start", true, false, 1, 7 + chargeUnits},
+		{"_initialize", false, true, 2, 7 + chargeUnits},
+		{"both", true, true, 12, 2 * (7 + chargeUnits)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := withHost()
@@ -209,29 +209,29 @@ func TestStart(t *testing.T) {
 			g, _ := load(t, s)
 			order := g.ExportedGlobal("order")
 			if order.Get() != 0 {
-				t.Error("something started by itself")
+				t.Error("a start function ran at instantiation")
 			}
-			if used, err := g.spend(plenty, wasmedit.ExportStart); err != nil || used != c.units {
+			if used, err := g.callWithFuel(plenty, wasmedit.ExportStart); err != nil || used != c.units {
 				t.Errorf("used %d, %v; want %d", used, err, c.units)
 			}
 			if order.Get() != c.want {
 				t.Errorf("the order is %d, want %d", order.Get(), c.want)
 			}
-			if _, err := g.spend(c.units-1, wasmedit.ExportStart); !unreachable(err) {
+			if _, err := g.callWithFuel(c.units-1, wasmedit.ExportStart); !unreachable(err) {
 				t.Errorf("with too little fuel: %v", err)
 			}
 		})
 	}
 }
 
-// A hardened module is a module as any other, but for its exports: it is not
-// hardened again.
-func TestHardenTwice(t *testing.T) {
-	once, err := harden(changing().Encode())
+// TestInstrumentTwice checks that an instrumented module is refused, because of its
+// exports.
+func TestInstrumentTwice(t *testing.T) {
+	once, err := instrument(globalsModule().Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := harden(once); err == nil {
-		t.Error("a hardened module was hardened")
+	if _, err := instrument(once); err == nil {
+		t.Error("an instrumented module was instrumented again")
 	}
 }

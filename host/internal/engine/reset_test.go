@@ -12,27 +12,27 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// TestRestored: each call finds memory, its size and globals as they were after the
-// start function, whatever the call before has done to them.
-func TestRestored(t *testing.T) {
+// TestInstanceReset checks that each call finds the memory, its size and the globals in
+// their state after the start function, whatever an earlier call has changed.
+func TestInstanceReset(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte("secret of a caller "), 100)
 	m := wasmtest.Plugin(nil)
 	m.Memory, m.Data = []uint32{2}, "data"
 	m.Globals = []wasmtest.Global{{Type: wasmedit.I64, Mutable: true}, {Type: wasmedit.I32, Mutable: true}, {Type: wasmedit.V128, Mutable: true}}
-	// The start function leaves something too.
+	// The start function also changes the state.
 	m.Start = wasmtest.OwnFuncs + len(m.Funcs)
 	m.Funcs = append(m.Funcs, wasmtest.Func{Type: wasmtest.Void, Body: wasmtest.Code(
 		wasmtest.I32(100), wasmtest.I64(77), wasmtest.StoreU64, wasmtest.I64(78), wasmtest.SetGlobal(0))})
 	for _, c := range []struct {
-		name    string
-		spoil   []byte
-		max     []uint32
-		restore bool
+		name      string
+		overwrite []byte
+		max       []uint32
+		restore   bool
 	}{
 		{"memory and globals", nil, nil, true},
 		{"memory grows", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), nil, true},
-		{"memory grows to its end", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), []uint32{2, 5}, false},
+		{"memory grows to its maximum", wasmtest.Code(wasmtest.I32(3), wasmtest.GrowMemory, wasmtest.Drop), []uint32{2, 5}, false},
 		{"memory grows too much", wasmtest.Code(wasmtest.I32(40), wasmtest.GrowMemory, wasmtest.Drop), nil, false},
 		{"data is dropped", []byte{0xfc, 0x09, 0}, nil, false},
 	} {
@@ -42,8 +42,8 @@ func TestRestored(t *testing.T) {
 			if c.max != nil {
 				m.Memory = c.max
 			}
-			// The call says what it finds (memory.size, the first bytes, globals), and
-			// then spoils it: it writes its input everywhere.
+			// The call reports the state (memory.size, bytes, globals), and then overwrites
+			// all of it.
 			m.Funcs[1].Body = wasmtest.Code(
 				wasmtest.Report([]byte{0x3f, 0, 0xad}, // memory.size, i64.extend_i32_u
 					wasmtest.Code(wasmtest.I32(0), wasmtest.LoadU64), wasmtest.Code(wasmtest.I32(100), wasmtest.LoadU64),
@@ -53,7 +53,7 @@ func TestRestored(t *testing.T) {
 				wasmtest.I32(0), wasmtest.I32('s'), wasmtest.I32(131072), wasmtest.FillMemory,
 				wasmtest.I64(1), wasmtest.SetGlobal(0), wasmtest.I32(1), wasmtest.SetGlobal(1),
 				wasmtest.I64(5), []byte{0xfd, 0x12}, wasmtest.SetGlobal(2), // i64x2.splat
-				c.spoil, wasmtest.I32(0))
+				c.overwrite, wasmtest.I32(0))
 			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{IdleInstances: 1, GrowthMiB: 1}}), &m)
 			var first []byte
 			for n := range 5 {
@@ -75,7 +75,7 @@ func TestRestored(t *testing.T) {
 				}
 			}
 			s := p.Stats()
-			if kept := s.Kept == 6; kept != c.restore || s.Failed > 0 || s.Opened+s.Kept-s.Surplus < 6 {
+			if reset := s.Reset == 6; reset != c.restore || s.Failed > 0 || s.Opened+s.Reset-s.Surplus < 6 {
 				t.Errorf("stats are %+v", s)
 			}
 		})

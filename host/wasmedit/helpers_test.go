@@ -24,7 +24,7 @@ const (
 
 func list(types ...wasmedit.ValueType) []wasmedit.ValueType { return types }
 
-// bin joins what is given as bytes, numbers below 256 and strings of bytes.
+// bin concatenates bytes, numbers below 256 and strings of bytes.
 func bin(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -59,8 +59,8 @@ const (
 	hostGlobals
 )
 
-// host is the module "host". It is one of WebAssembly, because only such a module
-// can export globals. Its table has nop.
+// host returns the module "host". It is a WebAssembly module, because host modules of
+// the engine cannot export globals. Its table contains nop.
 func host() []byte {
 	s := wasmtest.Sections{
 		Types: [][]byte{
@@ -86,8 +86,8 @@ func host() []byte {
 	return s.Encode()
 }
 
-// withHost begins a module that imports all that host offers; the first two types
-// are those of its functions.
+// withHost returns a module that imports everything of host. The first two types are
+// those of its functions.
 func withHost() *wasmtest.Sections {
 	return &wasmtest.Sections{
 		Types: [][]byte{
@@ -113,11 +113,11 @@ func add(s *wasmtest.Sections, name string, t wasmedit.FuncType, locals []wasmed
 	}
 }
 
-// guest is an instance of a module, hardened or not, with a host of its own.
+// guest is an instance of a module, instrumented or not, with its own host instance.
 type guest struct {
 	api.Module
 	host          api.Module
-	fuel, reserve api.MutableGlobal // nil if the module is not hardened
+	fuel, reserve api.MutableGlobal // nil if the module is not instrumented
 }
 
 func newRuntime(t testing.TB) wazero.Runtime {
@@ -127,7 +127,7 @@ func newRuntime(t testing.TB) wazero.Runtime {
 	return r
 }
 
-// instantiate starts an instance; the caller closes it before the next one.
+// instantiate starts an instance. The caller must close it before the next one.
 func instantiate(r wazero.Runtime, compiled wazero.CompiledModule) (*guest, error) {
 	ctx := context.Background()
 	h, err := r.InstantiateWithConfig(ctx, host(), wazero.NewModuleConfig().WithName("host"))
@@ -154,14 +154,14 @@ func (g *guest) call(name string, args ...uint64) ([]uint64, error) {
 	return g.ExportedFunction(name).Call(context.Background(), args...)
 }
 
-// spend calls a function with this much fuel, and returns how much it used.
-func (g *guest) spend(fuel int64, name string, args ...uint64) (used int64, err error) {
+// callWithFuel calls a function with this much fuel, and returns the used fuel.
+func (g *guest) callWithFuel(fuel int64, name string, args ...uint64) (used int64, err error) {
 	g.fuel.Set(uint64(fuel))
 	_, err = g.call(name, args...)
 	return fuel - int64(g.fuel.Get()), err
 }
 
-// load hardens a module and starts an instance of it.
+// load instruments a module and starts an instance of it.
 func load(t *testing.T, s *wasmtest.Sections) (*guest, wasmedit.Hardened) {
 	t.Helper()
 	m, err := wasmedit.Parse(s.Encode())
@@ -184,7 +184,7 @@ func load(t *testing.T, s *wasmtest.Sections) (*guest, wasmedit.Hardened) {
 	return g, found
 }
 
-// unreachable says that a call ended in the trap that running out of fuel is.
+// unreachable reports whether a call ended with the trap of exhausted fuel.
 func unreachable(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "wasm error: unreachable")
 }

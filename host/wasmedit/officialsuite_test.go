@@ -17,10 +17,10 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// plenty is more fuel than any of these modules needs.
+// plenty is more fuel than any of these modules uses.
 const plenty = 1 << 40
 
-func harden(wasm []byte) ([]byte, error) {
+func instrument(wasm []byte) ([]byte, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func harden(wasm []byte) ([]byte, error) {
 	return m.Encode(), nil
 }
 
-// script is a file of the official test suite of WebAssembly, as the engine's own
-// tests carry it.
+// script is a file of the official WebAssembly test suite, in the form of the engine's
+// own tests.
 type script struct {
 	Commands []command `json:"commands"`
 }
@@ -58,9 +58,9 @@ type value struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// A hardened module is as valid as before, and computes the same, in all of the
-// official suite.
-func TestHardenOverOfficialSuite(t *testing.T) {
+// TestInstrumentOfficialSuite runs the official suite with original and instrumented
+// modules, and compares validity and results.
+func TestInstrumentOfficialSuite(t *testing.T) {
 	root := suite(t)
 	for _, version := range []string{"v1", "v2"} {
 		dir := filepath.Join(root, version, "testdata")
@@ -71,13 +71,13 @@ func TestHardenOverOfficialSuite(t *testing.T) {
 		for _, file := range files {
 			t.Run(version+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 				t.Parallel()
-				play(t, root, file)
+				runScript(t, root, file)
 			})
 		}
 	}
 }
 
-// suite returns the folder in which the engine's module has the official suite.
+// suite returns the folder of the official suite in the engine's source.
 func suite(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
@@ -87,14 +87,14 @@ func suite(t testing.TB) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "internal", "integration_test", "spectest")
 }
 
-// side is one of the two worlds that are compared.
-type side struct {
+// testRuntime runs either the original modules or the instrumented ones.
+type testRuntime struct {
 	runtime wazero.Runtime
 	named   map[string]api.Module
 	last    api.Module
 }
 
-func play(t *testing.T, root, file string) {
+func runScript(t *testing.T, root, file string) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func play(t *testing.T, root, file string) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		t.Fatal(err)
 	}
-	plain, hardened := newSide(t, root), newSide(t, root)
+	plain, instrumented := newTestRuntime(t, root), newTestRuntime(t, root)
 	for i, c := range s.Commands {
 		where := fmt.Sprintf("%s:%d %s", filepath.Base(file), c.Line, c.Type)
 		switch c.Type {
@@ -116,17 +116,17 @@ func play(t *testing.T, root, file string) {
 			if err := plain.instantiate(wasm, c.Name, as); err != nil {
 				t.Fatalf("%s: %v", where, err)
 			}
-			edited, err := harden(wasm)
+			edited, err := instrument(wasm)
 			if err != nil {
-				t.Fatalf("%s: harden: %v", where, err)
+				t.Fatalf("%s: instrument: %v", where, err)
 			}
-			if err := hardened.instantiate(edited, c.Name, as); err != nil {
-				t.Fatalf("%s: hardened: %v", where, err)
+			if err := instrumented.instantiate(edited, c.Name, as); err != nil {
+				t.Fatalf("%s: instrumented: %v", where, err)
 			}
 		case "assert_return", "action", "assert_trap", "assert_exhaustion":
-			want, got := plain.act(&c), hardened.act(&c)
+			want, got := plain.act(&c), instrumented.act(&c)
 			if want != got {
-				t.Errorf("%s %s: %s, hardened %s", where, c.Action.Field, want, got)
+				t.Errorf("%s %s: %s, instrumented %s", where, c.Action.Field, want, got)
 			}
 		case "assert_invalid", "assert_malformed", "assert_unlinkable", "assert_uninstantiable":
 			if c.ModuleType == "text" {
@@ -134,12 +134,12 @@ func play(t *testing.T, root, file string) {
 			}
 			wasm := read(t, file, c.Filename)
 			want := plain.instantiate(wasm, "", "")
-			edited, err := harden(wasm)
+			edited, err := instrument(wasm)
 			if err == nil {
-				err = hardened.instantiate(edited, "", "")
+				err = instrumented.instantiate(edited, "", "")
 			}
 			if (want == nil) != (err == nil) {
-				t.Errorf("%s %s: %v, hardened %v", where, c.Filename, want, err)
+				t.Errorf("%s %s: %v, instrumented %v", where, c.Filename, want, err)
 			}
 		case "register":
 		default:
@@ -157,9 +157,9 @@ func read(t *testing.T, file, name string) []byte {
 	return wasm
 }
 
-func newSide(t *testing.T, root string) *side {
+func newTestRuntime(t *testing.T, root string) *testRuntime {
 	t.Helper()
-	s := &side{runtime: wazero.NewRuntime(t.Context()), named: map[string]api.Module{}}
+	s := &testRuntime{runtime: wazero.NewRuntime(t.Context()), named: map[string]api.Module{}}
 	t.Cleanup(func() { _ = s.runtime.Close(context.Background()) })
 	wasm, err := os.ReadFile(filepath.Join(root, "testdata", "spectest.wasm"))
 	if err != nil {
@@ -171,7 +171,7 @@ func newSide(t *testing.T, root string) *side {
 	return s
 }
 
-func (s *side) instantiate(wasm []byte, name, as string) error {
+func (s *testRuntime) instantiate(wasm []byte, name, as string) error {
 	m, err := s.runtime.InstantiateWithConfig(context.Background(), wasm, wazero.NewModuleConfig().WithName(as))
 	if err != nil {
 		return err
@@ -191,8 +191,8 @@ func (s *side) instantiate(wasm []byte, name, as string) error {
 	return nil
 }
 
-// act returns what an action came to, as text.
-func (s *side) act(c *command) string {
+// act performs an action and returns its result as text.
+func (s *testRuntime) act(c *command) string {
 	m := s.last
 	if c.Action.Module != "" {
 		m = s.named[c.Action.Module]
@@ -213,8 +213,8 @@ func (s *side) act(c *command) string {
 	return fmt.Sprintf("%x", comparable(f.Definition().ResultTypes(), results))
 }
 
-// comparable clears what the specification leaves open: the upper half of small
-// values, and the addresses behind references.
+// comparable clears the bits that the specification leaves open: the upper half of
+// 32-bit values, and the addresses of references.
 func comparable(types []api.ValueType, words []uint64) []uint64 {
 	at := 0
 	for _, t := range types {
@@ -231,7 +231,7 @@ func comparable(types []api.ValueType, words []uint64) []uint64 {
 	return words
 }
 
-// words returns the value as the engine takes it.
+// words returns the value in the engine's representation.
 func (v *value) words() []uint64 {
 	if v.Type == "v128" {
 		var lanes []string
@@ -259,8 +259,8 @@ func (v *value) words() []uint64 {
 	return []uint64{number(text, v.Type, bits)}
 }
 
-// number reads a number that is written as its bits, signed or not, or a name of
-// a NaN.
+// number parses a number that is written as its bits, signed or unsigned, or as the
+// name of a NaN.
 func number(text, kind string, bits int) uint64 {
 	if strings.HasPrefix(text, "nan") {
 		if kind == "f32" {

@@ -14,19 +14,19 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// outcome is what calls of a module came to.
+// outcome is the observable result of a module's calls.
 type outcome struct {
-	started string // how the start failed
+	started string // error of the start
 	calls   []string
-	state   string // memory, tables' sizes, globals
-	spent   []spent
+	state   string // memory and globals
+	usage   []usage
 }
 
-// spent is what a call used, by one meter or the other.
-type spent struct {
-	returned        bool
-	fuel            int64 // of a hardened module
-	count, payments int64 // of one that counts
+// usage is the cost of a call, as fuel or as counted instructions.
+type usage struct {
+	returned       bool
+	fuel           int64 // for an instrumented module
+	count, charges int64 // for a counting module
 }
 
 func failure(err error) string {
@@ -35,7 +35,7 @@ func failure(err error) string {
 	return text
 }
 
-// start does what a host does first. It returns how that failed.
+// start calls the start function and _initialize, and returns the error.
 func (g *guest) start() string {
 	name := "_initialize"
 	if g.fuel != nil {
@@ -50,13 +50,13 @@ func (g *guest) start() string {
 	return ""
 }
 
-// play makes the calls of a generated module.
-func (g *guest) play(m *generated) (o outcome) {
+// runCalls makes the calls of a generated module.
+func (g *guest) runCalls(m *generated) (o outcome) {
 	counter := func(name string) api.MutableGlobal {
 		c, _ := g.ExportedGlobal(name).(api.MutableGlobal)
 		return c
 	}
-	count, payments := counter(wasmedit.ExportCount), counter(wasmedit.ExportPayments)
+	count, charges := counter(wasmedit.ExportCount), counter(wasmedit.ExportCharges)
 	for _, c := range m.calls {
 		g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
 		if g.fuel != nil {
@@ -64,11 +64,11 @@ func (g *guest) play(m *generated) (o outcome) {
 		}
 		if count != nil {
 			count.Set(0)
-			payments.Set(0)
+			charges.Set(0)
 		}
 		f := g.ExportedFunction(c.name)
 		results, err := f.Call(context.Background(), c.args...)
-		s := spent{returned: err == nil}
+		s := usage{returned: err == nil}
 		if err != nil {
 			o.calls = append(o.calls, failure(err))
 		} else {
@@ -78,15 +78,15 @@ func (g *guest) play(m *generated) (o outcome) {
 			s.fuel = plenty - int64(g.fuel.Get())
 		}
 		if count != nil {
-			s.count, s.payments = int64(count.Get()), int64(payments.Get())
+			s.count, s.charges = int64(count.Get()), int64(charges.Get())
 		}
-		o.spent = append(o.spent, s)
+		o.usage = append(o.usage, s)
 	}
 	o.state = g.state(m)
 	return o
 }
 
-// state is all that calls can change.
+// state returns everything that calls can change.
 func (g *guest) state(m *generated) string {
 	var b strings.Builder
 	size := g.Memory().Size()
@@ -108,13 +108,13 @@ func (g *guest) state(m *generated) string {
 	return b.String()
 }
 
-// world compiles modules and plays them.
-type world struct {
+// harness compiles modules and runs their calls.
+type harness struct {
 	t       *testing.T
 	runtime wazero.Runtime
 }
 
-func (w *world) compile(what string, wasm []byte) wazero.CompiledModule {
+func (w *harness) compile(what string, wasm []byte) wazero.CompiledModule {
 	w.t.Helper()
 	c, err := w.runtime.CompileModule(context.Background(), wasm)
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *world) compile(what string, wasm []byte) wazero.CompiledModule {
 }
 
 // run starts an instance and makes the calls.
-func (w *world) run(compiled wazero.CompiledModule, m *generated) (o outcome) {
+func (w *harness) run(compiled wazero.CompiledModule, m *generated) (o outcome) {
 	w.t.Helper()
 	g, err := instantiate(w.runtime, compiled)
 	if err != nil {
@@ -135,33 +135,33 @@ func (w *world) run(compiled wazero.CompiledModule, m *generated) (o outcome) {
 	if failed := g.start(); failed != "" {
 		return outcome{started: failed}
 	}
-	return g.play(m)
+	return g.runCalls(m)
 }
 
-func (w *world) same(what string, want, got outcome) {
+func (w *harness) same(what string, want, got outcome) {
 	w.t.Helper()
 	if want.started != got.started || !slices.Equal(want.calls, got.calls) || want.state != got.state {
 		w.t.Errorf("%s:\n%s %q\n%s\nwant\n%s %q\n%s", what, got.started, got.calls, got.state, want.started, want.calls, want.state)
 	}
 }
 
-// fuzzRuntime is for all modules of a fuzz test.
+// fuzzRuntime returns a runtime for all modules of a fuzz test.
 func fuzzRuntime(f *testing.F) wazero.Runtime {
 	r := wazero.NewRuntimeWithConfig(context.Background(), wazero.NewRuntimeConfig().WithMemoryLimitPages(16))
 	f.Cleanup(func() { _ = r.Close(context.Background()) })
 	return r
 }
 
-// FuzzHarden hardens generated modules. They compute the same, what they pay is
-// the same each time and not less than what they do, and as much fuel is enough;
-// restored, they do it again.
-func FuzzHarden(f *testing.F) {
+// FuzzInstrument instruments generated modules. Their results must not change. Their
+// fuel use must be deterministic and cover the executed instructions, and exactly that
+// much fuel must suffice. After a reset the calls must have the same results again.
+func FuzzInstrument(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(random(seed, 100+30*int(seed)))
 	}
 	r := fuzzRuntime(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w := &world{t, r}
+		w := &harness{t, r}
 		m := generate(data)
 		plain := w.run(w.compile("generated", m.wasm), m)
 
@@ -173,44 +173,44 @@ func FuzzHarden(f *testing.F) {
 		counted := w.run(w.compile("counting", counting.Encode()), m)
 		w.same("counting", plain, counted)
 
-		hardened, err := wasmedit.Parse(m.wasm)
+		instrumented, err := wasmedit.Parse(m.wasm)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := hardened.Harden()
+		found, err := instrumented.Harden()
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiled := w.compile("hardened", hardened.Encode())
+		compiled := w.compile("instrumented", instrumented.Encode())
 		first := w.run(compiled, m)
-		w.same("hardened", plain, first)
+		w.same("instrumented", plain, first)
 		if first.started != "" {
 			return
 		}
-		w.fuel(m, first.spent, counted.spent, longest)
-		w.again(compiled, found, m, first)
+		w.fuel(m, first.usage, counted.usage, longest)
+		w.replay(compiled, found, m, first)
 	})
 }
 
-// fuel holds the fuel of each call against what the call did.
-func (w *world) fuel(m *generated, used, did []spent, longest int64) {
+// fuel compares the fuel use of each call with the instructions that it executed.
+func (w *harness) fuel(m *generated, used, did []usage, longest int64) {
 	for n, u := range used {
 		did := did[n]
-		atLeast := did.count + pay*did.payments
+		atLeast := did.count + chargeUnits*did.charges
 		switch {
 		case m.straight && u.returned && u.fuel != atLeast:
 			w.t.Errorf("call %d used %d, want %d", n, u.fuel, atLeast)
 		case u.returned && u.fuel < atLeast:
 			w.t.Errorf("call %d used %d, and did %d", n, u.fuel, atLeast)
-		case u.fuel < atLeast-longest: // the way to a trap is not paid for, and only that
+		case u.fuel < atLeast-longest: // only the path to a trap is not charged
 			w.t.Errorf("call %d used %d, and did %d until it failed; the longest function has %d", n, u.fuel, atLeast, longest)
 		}
 	}
 }
 
-// again makes the calls again: with no more fuel than they need, with less, and in
-// an instance that was restored.
-func (w *world) again(compiled wazero.CompiledModule, found wasmedit.Hardened, m *generated, first outcome) {
+// replay makes the calls again: with exactly the fuel that they need, with less, and in
+// a reset instance.
+func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened, m *generated, first outcome) {
 	g, err := instantiate(w.runtime, compiled)
 	if err != nil {
 		w.t.Fatal(err)
@@ -218,16 +218,16 @@ func (w *world) again(compiled wazero.CompiledModule, found wasmedit.Hardened, m
 	defer g.close()
 	g.start()
 	memory, _ := g.Memory().Read(0, g.Memory().Size())
-	image, counter := bytes.Clone(memory), g.host.ExportedGlobal("counter").Get()
+	snapshot, counter := bytes.Clone(memory), g.host.ExportedGlobal("counter").Get()
 	if _, err := g.call(wasmedit.ExportSave); err != nil {
 		w.t.Fatal(err)
 	}
-	c, exact := m.calls[0], first.spent[0]
+	c, exact := m.calls[0], first.usage[0]
 	restore := func() bool {
-		if found.Volatile || int(g.Memory().Size()) != len(image) {
+		if found.Volatile || int(g.Memory().Size()) != len(snapshot) {
 			return false
 		}
-		g.Memory().Write(0, image)
+		g.Memory().Write(0, snapshot)
 		g.host.ExportedGlobal("counter").(api.MutableGlobal).Set(counter)
 		if _, err := g.call(wasmedit.ExportRestore); err != nil {
 			w.t.Fatal(err)
@@ -235,22 +235,22 @@ func (w *world) again(compiled wazero.CompiledModule, found wasmedit.Hardened, m
 		return true
 	}
 	g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
-	if used, err := g.spend(exact.fuel, c.name, c.args...); used != exact.fuel || (err == nil) != exact.returned {
+	if used, err := g.callWithFuel(exact.fuel, c.name, c.args...); used != exact.fuel || (err == nil) != exact.returned {
 		w.t.Errorf("with %d: used %d, %v", exact.fuel, used, err)
 	}
 	if !restore() {
 		return
 	}
 	g.ExportedGlobal("budget").(api.MutableGlobal).Set(40)
-	if used, err := g.spend(exact.fuel-1, c.name, c.args...); used != exact.fuel || !unreachable(err) {
+	if used, err := g.callWithFuel(exact.fuel-1, c.name, c.args...); used != exact.fuel || !unreachable(err) {
 		w.t.Errorf("with %d: used %d, %v", exact.fuel-1, used, err)
 	}
 	if !restore() {
 		return
 	}
-	restored := g.play(m)
-	w.same("restored", first, restored)
-	if !slices.Equal(restored.spent, first.spent) {
-		w.t.Errorf("restored: used %v, want %v", restored.spent, first.spent)
+	restored := g.runCalls(m)
+	w.same("after the reset", first, restored)
+	if !slices.Equal(restored.usage, first.usage) {
+		w.t.Errorf("after the reset: used %v, want %v", restored.usage, first.usage)
 	}
 }

@@ -33,21 +33,22 @@ func TestConcurrentRuns(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTurns: more calls than may run at once wait, outside their deadline.
-func TestTurns(t *testing.T) { synctest.Test(t, testTurns) }
+// TestRunningCallsLimit checks that calls beyond RunningCalls wait, and that the wait
+// does not count toward their timeout.
+func TestRunningCallsLimit(t *testing.T) { synctest.Test(t, testRunningCallsLimit) }
 
-// testTurns runs on the bubble's clock: the sleeps take no time.
-func testTurns(t *testing.T) {
+// testRunningCallsLimit runs in a synctest bubble, where sleeps take no time.
+func testRunningCallsLimit(t *testing.T) {
 	const running, calls, each = 2, 12, time.Second
 	e := newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: running, StepTimeout: calls * each / running}})
 	p := load(t, e, wasmtest.Plugin(echo))
-	var now, most atomic.Int32
+	var current, peak atomic.Int32
 	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
-		n := now.Add(1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		n := current.Add(1)
+		for old := peak.Load(); n > old && !peak.CompareAndSwap(old, n); old = peak.Load() {
 		}
 		time.Sleep(each)
-		now.Add(-1)
+		current.Add(-1)
 		return append([]byte(nil), request...)
 	})
 	var wg sync.WaitGroup
@@ -59,19 +60,19 @@ func testTurns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if most.Load() != running {
-		t.Errorf("%d calls ran at once, want %d", most.Load(), running)
+	if peak.Load() != running {
+		t.Errorf("%d calls ran at once, want %d", peak.Load(), running)
 	}
 }
 
-// TestTurnCanceled: a caller that goes away does not wait for its turn.
-func TestTurnCanceled(t *testing.T) {
+// TestCancelWhileWaiting checks that a canceled caller stops waiting for a free slot.
+func TestCancelWhileWaiting(t *testing.T) {
 	p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{RunningCalls: 1}}), wasmtest.Plugin(echo))
 	h := hostFunc(func(_ context.Context, _ string, request []byte) []byte {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := p.Run(ctx, abi.ExportCall, []byte("8 bytes."), nil); !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a call whose turn does not come: %v", err)
+			t.Errorf("a call that waits for a free slot: %v", err)
 		}
 		return request
 	})

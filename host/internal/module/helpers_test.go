@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// build is a plugin that writes states of one version and reads some, and answers
-// with its own version.
+// build returns a plugin that writes states of version state, reads states since
+// oldest, and answers each call with its own version.
 func build(version string, state, oldest int) []byte { return buildWith(version, state, oldest, nil) }
 
 func buildWith(version string, state, oldest int, call []byte) []byte {
@@ -29,22 +29,22 @@ func buildWith(version string, state, oldest int, call []byte) []byte {
 	return m.Encode()
 }
 
-// world is a store, and registries on it one after the other.
-type world struct {
+// fixture is a store, and registries that are opened on it one after another.
+type fixture struct {
 	*testing.T
-	db      *sqlite.DB
-	engine  *engine.Engine
-	policy  module.Policy
-	verify  func(context.Context, *module.Version) (*module.Verified, error)
-	builtIn []byte
-	parked  []string // digests
-	told    []string // versions, with * when rolled back
+	db       *sqlite.DB
+	engine   *engine.Engine
+	policy   module.Policy
+	verify   func(context.Context, *module.Version) (*module.Verified, error)
+	builtIn  []byte
+	parked   []string // digests
+	notified []string // versions, with * when rolled back
 	*module.Registry
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{T: t, policy: module.Policy{TrialFailures: 2, TrialSteps: 5, MaxPinned: 2}}
+	w := &fixture{T: t, policy: module.Policy{TrialFailures: 2, TrialSteps: 5, MaxPinned: 2}}
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		w.end()
+		w.closeRegistry()
 		if err := errors.Join(w.engine.Close(context.Background()), w.db.Close()); err != nil {
 			t.Error(err)
 		}
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) end() {
+func (w *fixture) closeRegistry() {
 	if w.Registry != nil {
 		if err := w.Registry.Close(context.Background()); err != nil {
 			w.Error(err)
@@ -70,10 +70,10 @@ func (w *world) end() {
 	}
 }
 
-// open opens a registry, as a program that starts does.
-func (w *world) open(wasm []byte, origin string) {
+// open opens a registry, like a program that starts.
+func (w *fixture) open(wasm []byte, origin string) {
 	w.Helper()
-	w.end()
+	w.closeRegistry()
 	r, err := module.Open(w.Context(), &module.Options{
 		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy }, BuiltIn: w.builtIn,
 		Verify: func(ctx context.Context, v *module.Version, _ *module.Candidate) (*module.Verified, error) {
@@ -83,11 +83,11 @@ func (w *world) open(wasm []byte, origin string) {
 			return w.verify(ctx, v)
 		},
 		Changed: func(now *module.Version, rolledBack bool) {
-			mark := ""
+			suffix := ""
 			if rolledBack {
-				mark = "*"
+				suffix = "*"
 			}
-			w.told = append(w.told, now.About.Version+mark)
+			w.notified = append(w.notified, now.About.Version+suffix)
 		},
 		Park: func(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
 			w.parked = append(w.parked, digest)
@@ -101,7 +101,7 @@ func (w *world) open(wasm []byte, origin string) {
 	w.Registry = r
 }
 
-func (w *world) swap(wasm []byte) *module.Change {
+func (w *fixture) swap(wasm []byte) *module.Change {
 	w.Helper()
 	c, err := w.Swap(w.Context(), &module.Candidate{Wasm: wasm, Origin: "test"})
 	if err != nil {
@@ -110,8 +110,9 @@ func (w *world) swap(wasm []byte) *module.Change {
 	return c
 }
 
-// flow stores a flow that waits with a state of a module, or that has ended.
-func (w *world) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
+// flow stores a flow with a state that a module wrote: a waiting flow, or one that has
+// ended.
+func (w *fixture) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
 	w.Helper()
 	f := &store.Flow{ID: id, Module: module.Digest(wasm), Plugin: "p " + version, StateVersion: state, Status: store.FlowWaiting, AcceptedAt: 1, EndedAt: ended}
 	if err := w.db.Update(w.Context(), func(tx store.Tx) error { return tx.PutFlow(f) }); err != nil {
@@ -120,8 +121,8 @@ func (w *world) flow(id string, wasm []byte, version string, state int, ended in
 	return f
 }
 
-// serves calls a version, which answers with its own, and releases it.
-func (w *world) serves(v *module.Version, want string) {
+// checkVersion checks which version answers a call, and releases it.
+func (w *fixture) checkVersion(v *module.Version, want string) {
 	w.Helper()
 	defer v.Release()
 	out, err := v.Run(w.Context(), abi.ExportCall, nil, nil)
@@ -130,8 +131,8 @@ func (w *world) serves(v *module.Version, want string) {
 	}
 }
 
-// goesOn returns the version that goes on with a flow.
-func (w *world) goesOn(f *store.Flow) string {
+// resumer returns the version that resumes a flow.
+func (w *fixture) resumer(f *store.Flow) string {
 	w.Helper()
 	v, err := w.UseFor(w.Context(), f)
 	if err != nil {
@@ -141,7 +142,7 @@ func (w *world) goesOn(f *store.Flow) string {
 	return v.About.Version
 }
 
-func (w *world) loaded() string {
+func (w *fixture) loaded() string {
 	var all []string
 	for _, v := range w.Loaded() {
 		all = append(all, v.About.Version)
@@ -149,8 +150,8 @@ func (w *world) loaded() string {
 	return strings.Join(all, " ")
 }
 
-// history returns what was active when, newest first.
-func (w *world) history() string {
+// history returns the activations, newest first.
+func (w *fixture) history() string {
 	w.Helper()
 	view, err := w.db.View(w.Context())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// statements leave the stack as it is.
+// statements do not change the stack.
 func (c *coder) statements(depth int) {
 	for range c.pick(6) {
 		c.statement(depth)
@@ -79,8 +79,7 @@ func (c *coder) statement(depth int) {
 	}
 }
 
-// drop takes values of these types from the stack, into locals where there are
-// some.
+// drop pops values of these types, partly into locals.
 func (c *coder) drop(types []wasmedit.ValueType) {
 	for _, t := range slices.Backward(types) {
 		if n, ok := c.local(t); ok && c.one(2) {
@@ -91,14 +90,14 @@ func (c *coder) drop(types []wasmedit.ValueType) {
 	}
 }
 
-// block takes values of the type's parameters and leaves its results.
+// block pops values of the type's parameters and pushes its results.
 func (c *coder) block(t wasmedit.FuncType, code []byte, depth int) {
 	c.emit(0x02, code)
 	c.labels = append(c.labels, label{types: t.Results})
 	c.inside(t.Params, t.Results, depth)
 }
 
-// inside is the rest of a block, from its parameters to its end.
+// inside emits the rest of a block, from its parameters to its end.
 func (c *coder) inside(params, results []wasmedit.ValueType, depth int) {
 	c.drop(params)
 	c.statements(depth)
@@ -107,7 +106,7 @@ func (c *coder) inside(params, results []wasmedit.ValueType, depth int) {
 	c.emit(0x0b)
 }
 
-// conditional leaves values of these types.
+// conditional pushes values of these types.
 func (c *coder) conditional(types []wasmedit.ValueType, code []byte, depth int) {
 	if c.straight {
 		c.block(wasmedit.FuncType{Results: types}, code, depth)
@@ -127,7 +126,7 @@ func (c *coder) conditional(types []wasmedit.ValueType, code []byte, depth int) 
 	c.emit(0x0b)
 }
 
-// loop may be repeated from anywhere within, as long as the budget lasts.
+// loop can be continued from anywhere inside it until the budget is used up.
 func (c *coder) loop(depth int) {
 	n := c.pick(len(c.types))
 	t := c.types[n]
@@ -141,7 +140,7 @@ func (c *coder) loop(depth int) {
 	c.drop(t.Results)
 }
 
-// countedLoop is repeated a few times, from its end.
+// countedLoop repeats a few times, from its end.
 func (c *coder) countedLoop(depth int) {
 	n := c.fresh(i32)
 	c.emit(0x41, 1+c.pick(5))
@@ -156,7 +155,7 @@ func (c *coder) countedLoop(depth int) {
 	c.emit(0x0d, 0, 0x0b)
 }
 
-// target chooses a label; the number is counted from the innermost.
+// target chooses a label. Its number counts from the innermost.
 func (c *coder) target(fits func(label) bool) (number int, types []wasmedit.ValueType) {
 	at, _ := c.choose(len(c.labels), func(n int) bool { return !c.labels[n].closed && fits(c.labels[n]) })
 	return len(c.labels) - 1 - at, c.labels[at].types
@@ -164,7 +163,7 @@ func (c *coder) target(fits func(label) bool) (number int, types []wasmedit.Valu
 
 func anyLabel(label) bool { return true }
 
-// branch goes somewhere else.
+// branch emits an unconditional branch.
 func (c *coder) branch(depth int) {
 	number, types := c.target(anyLabel)
 	c.values(types, depth)
@@ -194,7 +193,7 @@ func (c *coder) branchIf(depth int) {
 	c.drop(types)
 }
 
-// bulk is a bulk operation of the memory.
+// bulk emits a bulk operation on the memory.
 func (c *coder) bulk(depth int) {
 	switch c.pick(4) {
 	case 0:
@@ -219,7 +218,7 @@ func (c *coder) bulk(depth int) {
 	}
 }
 
-// tableStatement changes a table.
+// tableStatement modifies a table.
 func (c *coder) tableStatement(depth int) {
 	number := c.pick(2)
 	t := list(funcref, externref)[number]
