@@ -32,7 +32,7 @@ func TestAbortRun(t *testing.T) {
 	<-began
 	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // the queued run first: otherwise it would begin
 		id := kill.id
-		r, err := h.KillRun(t.Context(), id, kill.why)
+		r, err := h.AbortRun(t.Context(), id, kill.why)
 		if err != nil || r.Status != abi.RunKilled || (id == queued) != (r.StartedAt == 0) {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -42,12 +42,12 @@ func TestAbortRun(t *testing.T) {
 		if got, err := h.Run(t.Context(), id); err != nil || got.EndedAt != r.EndedAt {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if _, err := h.KillRun(t.Context(), id, ""); !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "has ended already, as killed: "+r.Error) {
+		if _, err := h.AbortRun(t.Context(), id, ""); !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "has ended already, as killed: "+r.Error) {
 			t.Errorf("aborted twice: %v", err)
 		}
 	}
 	for id, code := range map[string]abi.Code{"r_none": abi.NotFound, "": abi.NotFound} {
-		if r, err := h.KillRun(t.Context(), id, ""); r != nil || !errors.Is(err, code) {
+		if r, err := h.AbortRun(t.Context(), id, ""); r != nil || !errors.Is(err, code) {
 			t.Errorf("run %q: %v, %v", id, r, err)
 		}
 		if r, err := h.Run(t.Context(), id); r != nil || !errors.Is(err, code) {
@@ -55,7 +55,7 @@ func TestAbortRun(t *testing.T) {
 		}
 	}
 	for _, why := range []string{strings.Repeat("x", 1001), "\xff"} {
-		if _, err := h.KillRun(t.Context(), executing, why); !errors.Is(err, abi.InvalidArgs) {
+		if _, err := h.AbortRun(t.Context(), executing, why); !errors.Is(err, abi.InvalidArgs) {
 			t.Errorf("a reason of %d bytes: %v", len(why), err)
 		}
 	}
@@ -95,12 +95,12 @@ func TestAbortRunWithoutStart(t *testing.T) {
 			h := newHost(t, db, openSettings, func(context.Context, *runner.Turn) (string, error) { return "yes", nil }, func(o *host.Options) { o.Shared = shared })
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			r, err := h.KillRun(short, "lost", "enough")
+			r, err := h.AbortRun(short, "lost", "enough")
 			if shared {
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("while another process may execute the run: %+v, %v", r, err)
 				}
-				r, err = h.KillRun(t.Context(), "lost", "another reason")
+				r, err = h.AbortRun(t.Context(), "lost", "another reason")
 			}
 			if err != nil || r.Status != abi.RunKilled || r.Error != "enough" {
 				t.Errorf("%+v, %v", r, err)

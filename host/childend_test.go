@@ -130,7 +130,7 @@ func TestAbortProgram(t *testing.T) {
 	h := abortOnCleanup(t, startHost(t, db, programSettings(t, l), nil, useConfiguredRunners, w.install))
 	s := spawn(t, h, session("agent:main:p"), `{"task":"never end","agentId":"ops"}`)
 	gone := acceptProcesses(t, l, 2)
-	r, err := h.KillRun(t.Context(), s.run, "enough")
+	r, err := h.AbortRun(t.Context(), s.run, "enough")
 	if err != nil || r.Status != abi.RunKilled || r.Reply != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -158,7 +158,7 @@ func TestAbortQueuedChild(t *testing.T) {
 	first := spawn(t, h, session("agent:main:p"), `{"task":"hang"}`)
 	<-began
 	second := spawn(t, h, session("agent:main:p"), `{"task":"wait"}`)
-	r, err := h.KillRun(t.Context(), second.run, "changed my mind")
+	r, err := h.AbortRun(t.Context(), second.run, "changed my mind")
 	if err != nil || r.Status != abi.RunKilled || r.StartedAt != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -168,7 +168,7 @@ func TestAbortQueuedChild(t *testing.T) {
 		t.Errorf("announced %+v", got)
 	}
 	checkStatus(t, h, db, "agent:main:p", second, abi.RunKilled)
-	if _, err := h.KillRun(t.Context(), first.run, ""); err != nil {
+	if _, err := h.AbortRun(t.Context(), first.run, ""); err != nil {
 		t.Error(err)
 	}
 	awaitStatus(t, h, first.flow)

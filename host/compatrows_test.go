@@ -28,7 +28,7 @@ type compatRows struct {
 	Sessions    []json.RawMessage   `json:"sessions,omitempty"`
 	Modules     []*store.Module     `json:"modules,omitempty"`
 	Activations []*store.Activation `json:"activations,omitempty"`
-	States      []store.States      `json:"states,omitempty"`
+	States      []store.StateCount  `json:"states,omitempty"`
 }
 
 // flowOfCall returns the flow of a call.

@@ -142,7 +142,7 @@ func (w *compatWriter) addEndedWork() {
 	w.message("agent:ops:discord", "given up", true)
 	w.message("agent:main:next", "no channel", true)
 	w.hang["agent:main:busy"] = 1
-	if _, err := w.host.KillRun(w.Context(), w.message("agent:main:busy", "to be killed", false), "enough"); err != nil {
+	if _, err := w.host.AbortRun(w.Context(), w.message("agent:main:busy", "to be killed", false), "enough"); err != nil {
 		w.Fatal(err)
 	}
 	w.pass(3 * archiveAfter)
@@ -162,7 +162,7 @@ func (w *compatWriter) addParkedFlows() {
 	bad.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"parley","version":"bad","stateVersion":1,"resumes":[1,1],"capabilities":[],`+
 		`"tools":[{"name":"sessions_send","description":"","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":false,"needs":[]}]}`), wasmtest.I32(0))
 	bad.Funcs[2].Body = wasmtest.Unreachable
-	if _, err := w.host.Swap(w.Context(), &host.Candidate{Wasm: bad.Encode(), Origin: "bad.wasm"}); err != nil {
+	if _, err := w.host.Swap(w.Context(), &host.PluginFile{Wasm: bad.Encode(), Origin: "bad.wasm"}); err != nil {
 		w.Fatal(err)
 	}
 	close(release)

@@ -237,7 +237,7 @@ func awaitStatus(t *testing.T, h *host.Host, flow string) string {
 	if f.Error != "" {
 		t.Errorf("the flow is %s: %s", f.Status, f.Error)
 	}
-	return f.Standing()
+	return f.StatusText()
 }
 
 // isAnnounceTurn reports whether a turn writes a child's report.

@@ -74,7 +74,7 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 			return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
 		}
 	}
-	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.Candidate{Wasm: wasm, Origin: options.Origin, Signature: options.Signature})
+	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.File{Wasm: wasm, Origin: options.Origin, Signature: options.Signature})
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", errors.Join(err, h.close(ctx)))
 	}

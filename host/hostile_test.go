@@ -301,7 +301,7 @@ func (a *hostileFixture) send(key, message string) (finish func() error) {
 }
 
 func (a *hostileFixture) load(wasm []byte) error {
-	_, err := a.Swap(a.Context(), &host.Candidate{Wasm: wasm, Origin: "test"})
+	_, err := a.Swap(a.Context(), &host.PluginFile{Wasm: wasm, Origin: "test"})
 	return err
 }
 

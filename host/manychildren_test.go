@@ -205,7 +205,7 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	for i, r := range queued {
 		switch children[r.ID].status {
 		case abi.RunKilled:
-			if _, err := h.KillRun(t.Context(), r.ID, "stop: "+children[r.ID].task); err != nil {
+			if _, err := h.AbortRun(t.Context(), r.ID, "stop: "+children[r.ID].task); err != nil {
 				t.Fatal(err)
 			}
 		case abi.RunFailed:
@@ -301,8 +301,8 @@ func (m *spawnedChild) checkEnd(t *testing.T, h *host.Host, db store.Store, arch
 	case archive > 0:
 		want = "done: child archived; announce queued: delivered"
 	}
-	if f.Status != store.FlowDone || f.Standing() != want {
-		t.Errorf("%s: the flow is %s, %q; want %q", m.task, f.Status, f.Standing(), want)
+	if f.Status != store.FlowDone || f.StatusText() != want {
+		t.Errorf("%s: the flow is %s, %q; want %q", m.task, f.Status, f.StatusText(), want)
 	}
 	s := getSession(t, db, m.child)
 	switch {

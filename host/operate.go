@@ -59,15 +59,15 @@ func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
 	return r, err
 }
 
-// KillRun aborts a run: it ends with the status "killed". reason is shown to callers that
-// wait for the run (empty: a default reason). KillRun returns the ended run. It fails
+// AbortRun aborts a run: it ends with the status "killed". reason is shown to callers that
+// wait for the run (empty: a default reason). AbortRun returns the ended run. It fails
 // with abi.NotFound, abi.InvalidArgs, or abi.Conflict if the run had already ended. A
 // queued run never begins. The agent that executes the run is stopped with its
 // processes, and its answer is discarded. Waiters for the run continue.
 //
 // A host that is not started can abort runs as well: unless Options.Shared is set, it
 // takes over and ends a run that another process has left behind.
-func (h *Host) KillRun(ctx context.Context, id, reason string) (*store.Run, error) {
+func (h *Host) AbortRun(ctx context.Context, id, reason string) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Plugin struct {
 	StateVersion int      `json:"stateVersion"`     // the state version that it writes
 	Resumes      [2]int   `json:"resumes"`          // oldest and newest state version that it reads
 	Tools        []string `json:"tools"`
-	Withheld     []string `json:"withheld,omitempty"` // requested operations that plugins.allow denies
+	Denied       []string `json:"withheld,omitempty"` // requested operations that plugins.allow denies
 	Size         int      `json:"size,omitempty"`     // bytes
 	AddedAt      int64    `json:"addedAt,omitempty"`  // milliseconds
 	Flows        int      `json:"flows"`              // flows that have not ended and whose state it wrote
@@ -44,8 +44,8 @@ type Plugins struct {
 // maxHistory bounds Plugins.History.
 const maxHistory = 100
 
-// Swapped is the result of a swap.
-type Swapped struct {
+// SwapResult is the result of a swap.
+type SwapResult struct {
 	Before string  `json:"before"` // digest
 	Active *Plugin `json:"active"`
 	Same   bool    `json:"same"`   // the version was already active; nothing changed
@@ -58,12 +58,12 @@ type Swapped struct {
 // Swap makes a module the active version of the plugin while calls are served, also
 // for later starts (module.Registry.Swap). On an error, which is an *abi.Error, the
 // previous version stays active.
-func (h *Host) Swap(ctx context.Context, c *Candidate) (*Swapped, error) {
+func (h *Host) Swap(ctx context.Context, c *PluginFile) (*SwapResult, error) {
 	change, err := h.modules.Swap(ctx, c)
 	if err != nil {
 		return nil, refusal(ctx, err)
 	}
-	return &Swapped{
+	return &SwapResult{
 		Before: change.Before.Digest(), Active: h.about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned, Verified: change.Verified,
 	}, nil
 }
@@ -157,7 +157,7 @@ func (h *Host) describe(d *abi.Description, digest, signer, status string) *Plug
 	p := &Plugin{
 		Digest: digest, Name: d.Name, Version: d.Version, Status: status, Signer: signer,
 		StateVersion: d.StateVersion, Resumes: d.Resumes, Tools: []string{},
-		Withheld: slices.DeleteFunc(slices.Clone(d.Capabilities), h.allows),
+		Denied: slices.DeleteFunc(slices.Clone(d.Capabilities), h.allows),
 	}
 	for i := range d.Tools {
 		p.Tools = append(p.Tools, d.Tools[i].Name)

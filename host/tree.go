@@ -140,7 +140,7 @@ func (t *treeBuilder) forKey(text string) (*Tree, error) {
 // (S1.5). The session need not be stored: its children may be.
 func (t *treeBuilder) resolve(text string) (string, error) {
 	key, bad := t.keys.Canonical(text, t.keys.Agent())
-	if sessionkey.Shaped(text) {
+	if sessionkey.HasKeyForm(text) {
 		if bad != nil {
 			return "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("%q %v", clip(text), bad))
 		}
@@ -257,7 +257,7 @@ func (t *treeBuilder) addRunAndFlow(n *TreeNode, key string) error {
 	if err != nil || f == nil {
 		return err
 	}
-	n.FlowID, n.FlowStatus, n.Report = f.ID, f.Status, cmp.Or(f.Error, f.Standing())
+	n.FlowID, n.FlowStatus, n.Report = f.ID, f.Status, cmp.Or(f.Error, f.StatusText())
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 
 // The types below belong to internal packages and are part of this package's API.
 type (
-	// Candidate is a module to be installed as the active version.
-	Candidate = module.Candidate
+	// PluginFile is a module to be installed as the active version.
+	PluginFile = module.File
 	// Verified describes how a module was verified before it became active.
 	Verified = module.Verified
 	// Limits bound the resources of one plugin step.

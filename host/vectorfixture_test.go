@@ -199,7 +199,7 @@ func (b *writeFixture) Receive(m *vector.Inbound) vector.Answer {
 }
 
 func (b *writeFixture) Kill(runID string) error {
-	_, err := b.host.KillRun(b.ctx, runID, "")
+	_, err := b.host.AbortRun(b.ctx, runID, "")
 	synctest.Wait()
 	return err
 }
@@ -262,7 +262,7 @@ func (b *writeFixture) outcome(flows []*store.Flow, runs []*store.Run, deliverie
 	slices.SortStableFunc(deliveries, func(x, y *store.Delivery) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
 	for _, f := range flows {
 		if len(f.Sessions) > 0 {
-			o.Flows = append(o.Flows, vector.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.Standing())})
+			o.Flows = append(o.Flows, vector.FlowOutcome{Tool: f.Tool, SessionKey: f.Caller.SessionKey, Status: f.Status, Note: cmp.Or(f.Error, f.StatusText())})
 		}
 	}
 	for _, r := range runs {

@@ -18,7 +18,7 @@ const maxFailures = 5
 
 // verify runs the vectors that the settings select against a version. A version to
 // which no vector applies is accepted only with Candidate.Force.
-func (h *Host) verify(ctx context.Context, v *module.Version, c *module.Candidate) (*module.Verified, error) {
+func (h *Host) verify(ctx context.Context, v *module.Version, c *module.File) (*module.Verified, error) {
 	level := cmp.Or(h.Config().Plugins.Verify, config.VerifyQuick)
 	if level == config.VerifyNone {
 		return nil, nil

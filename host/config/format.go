@@ -47,7 +47,7 @@ func mainKey(s string) (text, problem string) {
 	case sessionkey.Current, sessionkey.Global, sessionkey.Unknown:
 		return quoted(s, "is a reserved word")
 	}
-	if sessionkey.Shaped(s) {
+	if sessionkey.HasKeyForm(s) {
 		return quoted(s, `is the key of another kind of session; write a plain word such as "main"`)
 	}
 	return s, ""

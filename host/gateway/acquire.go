@@ -25,7 +25,7 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 		switch {
 		case longRunning(&owned.Owner) && !ending, ending && waited > o.shutdownTimeout():
 			return nil, err
-		case !noted && waited > Notice:
+		case !noted && waited > NoticeDelay:
 			noted = true
 			o.Note(fmt.Sprintf("waiting for %s to exit; interrupt that process to take over the database", &owned.Owner))
 		}
@@ -39,7 +39,7 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 
 // longRunning reports whether an owner runs until it is stopped. It assumes so for an
 // owner with another API version, whose notice may lack this member.
-func longRunning(i *local.Info) bool { return i.Stays || i.PID != 0 && i.API != local.API }
+func longRunning(i *local.Info) bool { return i.LongRunning || i.PID != 0 && i.API != local.API }
 
 // exited reports whether a process has ended. A forked child of a killed process holds
 // the lock until its exec.

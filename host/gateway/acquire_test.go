@@ -39,11 +39,11 @@ func TestAcquireAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "serve", Stays: true})
+	child, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "serve", LongRunning: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Options{Store: b, Command: "serve", Stays: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	o := &Options{Store: b, Command: "serve", LongRunning: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
 	if owner, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
 		t.Fatalf("with a live gateway: %v, %v", owner, err)
 	}

@@ -32,7 +32,7 @@ func (g *Gateway) finish(ctx context.Context) error {
 	if !g.working.Load() {
 		return nil
 	}
-	notice := time.AfterFunc(Notice, func() {
+	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", g.activeWork(ctx)))
 	})
 	defer notice.Stop()
@@ -72,7 +72,7 @@ func (g *Gateway) retire(ctx context.Context) error {
 	drained := make(chan error, 1)
 	go func() { drained <- g.end(ctx, g.Drain) }()
 	g.owner.OnShutdown(g.front.Close)
-	notice := time.AfterFunc(Notice, func() {
+	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note("waiting for requests from other processes; interrupt to cancel them")
 	})
 	err := g.owner.Shutdown(ctx)
@@ -100,7 +100,7 @@ func (g *Gateway) end(ctx context.Context, work func(context.Context) error) err
 		return work(ctx)
 	}
 	what := g.activeWork(ctx)
-	notice := time.AfterFunc(Notice, func() {
+	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", what))
 	})
 	err := work(ctx)

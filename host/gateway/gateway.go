@@ -46,7 +46,7 @@ type Gateway struct {
 	options Options
 	owner   *local.Owner
 	store   store.Database
-	front   Front
+	front   FrontEnd
 	url     atomic.Pointer[string] // base URL of the HTTP API; nil = not served
 	begin   func() error           // Host.Start, once
 	working atomic.Bool
@@ -107,7 +107,7 @@ func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 		Store: g.store, Config: o.Config, CacheDir: o.CacheDir, Limits: limits, Effects: effects, Logger: o.Logger,
 		Supervisor: o.Supervisor, URL: g.address, OnWait: g.begin,
 	}
-	with := func(c *host.Candidate) (*host.Host, error) {
+	with := func(c *host.PluginFile) (*host.Host, error) {
 		given := options
 		given.Origin, given.Signature, given.BuiltIn = c.Origin, c.Signature, o.BuiltIn
 		h, err := host.New(ctx, c.Wasm, &given)
@@ -126,7 +126,7 @@ func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 		}
 		o.Logger.Error("plugins.watch: cannot load the plugin; serving the last active version or the built-in one", "error", err)
 	}
-	return with(&host.Candidate{Wasm: o.BuiltIn})
+	return with(&host.PluginFile{Wasm: o.BuiltIn})
 }
 
 // Work starts the execution of flows, runs and deliveries. Later calls do nothing.

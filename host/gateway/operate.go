@@ -35,8 +35,8 @@ func (d *Database) Plugins(ctx context.Context) (*host.Plugins, error) {
 }
 
 // Swap makes a module the active version of the plugin. It does not require Work.
-func (d *Database) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
-	return tried(ctx, d, func(b backend) (*host.Swapped, error) { return b.Swap(ctx, m) })
+func (d *Database) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResult, error) {
+	return tried(ctx, d, func(b backend) (*host.SwapResult, error) { return b.Swap(ctx, m) })
 }
 
 // AwaitPlugin waits until the active version of the plugin has another digest, and
@@ -70,14 +70,14 @@ func (d *Database) Run(ctx context.Context, id string) (*store.Run, error) {
 	return tried(ctx, d, func(b backend) (*store.Run, error) { return b.Run(ctx, id) })
 }
 
-// KillRun aborts a run and returns it in its final state, or fails with abi.Conflict if
+// AbortRun aborts a run and returns it in its final state, or fails with abi.Conflict if
 // the run has already ended. It does not require Work. An owner that ended during the
 // request may have aborted the run: after a retry, a run with the status killed is not a
 // conflict.
-func (d *Database) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+func (d *Database) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	retried := false
 	return tried(ctx, d, func(b backend) (*store.Run, error) {
-		r, err := b.KillRun(ctx, id, why)
+		r, err := b.AbortRun(ctx, id, why)
 		if retried && errors.Is(err, abi.Conflict) {
 			if now, _ := b.Run(ctx, id); now != nil && now.Status == abi.RunKilled {
 				return now, nil

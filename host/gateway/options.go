@@ -19,21 +19,21 @@ import (
 type Options struct {
 	Store      store.Backend // its Ownership must not be nil
 	Config     *config.Config
-	ConfigFile string          // file that Config was read from; "" = none
-	Plugin     *host.Candidate // served instead of the last active version; nil = none
-	BuiltIn    []byte          // the module that is built into the program
-	CacheDir   string          // for compiled modules; "" = each start compiles again
+	ConfigFile string           // file that Config was read from; "" = none
+	Plugin     *host.PluginFile // served instead of the last active version; nil = none
+	BuiltIn    []byte           // the module that is built into the program
+	CacheDir   string           // for compiled modules; "" = each start compiles again
 
-	Version string        // of this program, shown to other processes
-	Command string        // parley command of this process, shown to other processes
-	Stays   bool          // long-running: this process runs until it is stopped
-	Timeout time.Duration // for an owner to answer; 0 = local.DefaultTimeout
+	Version     string        // of this program, shown to other processes
+	Command     string        // parley command of this process, shown to other processes
+	LongRunning bool          // long-running: this process runs until it is stopped
+	Timeout     time.Duration // for an owner to answer; 0 = local.DefaultTimeout
 	// Agree returns an error if this process must not be a client of an owner with this
 	// status. nil: every owner is accepted.
 	Agree func(*local.Status) error
 
 	// Local makes the front end for the socket, which serves other processes of the user.
-	Local func(*Gateway) Front
+	Local func(*Gateway) FrontEnd
 	// Supervisor is the command that starts the programs of agents (host.Options).
 	Supervisor []string
 	// Note shows a message to the user who started the process; nil: discarded.
@@ -64,15 +64,15 @@ func (o *Options) validate() (*Options, error) {
 	return &v, nil
 }
 
-// Front is the handler of a front end. Close cancels its waiting requests.
-type Front interface {
+// FrontEnd is the handler of a front end. Close cancels its waiting requests.
+type FrontEnd interface {
 	http.Handler
 	Close()
 }
 
 const (
-	// Notice is the delay after which the user is notified that an operation is waiting.
-	Notice = time.Second
+	// NoticeDelay is the delay after which the user is notified that an operation is waiting.
+	NoticeDelay = time.Second
 	// closeGrace is how long work in progress may continue after an interrupt.
 	closeGrace = 10 * time.Second
 )
@@ -82,7 +82,7 @@ func (o *Options) shutdownTimeout() time.Duration { return closeGrace + o.Timeou
 
 func (o *Options) local() *local.Options {
 	return &local.Options{
-		Version: o.Version, Command: o.Command, Stays: o.Stays, Timeout: o.Timeout, ShutdownTimeout: o.shutdownTimeout(), Logger: o.Logger,
+		Version: o.Version, Command: o.Command, LongRunning: o.LongRunning, Timeout: o.Timeout, ShutdownTimeout: o.shutdownTimeout(), Logger: o.Logger,
 	}
 }
 

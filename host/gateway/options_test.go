@@ -19,7 +19,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := func(*Gateway) Front { return nil }
+	front := func(*Gateway) FrontEnd { return nil }
 	for _, o := range []*Options{
 		nil, {}, {Config: config.Default(), BuiltIn: []byte{0}, Local: front}, {Store: b, BuiltIn: []byte{0}, Local: front},
 		{Store: b, Config: config.Default(), Local: front}, {Store: b, Config: config.Default(), BuiltIn: []byte{0}},

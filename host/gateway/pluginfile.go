@@ -17,12 +17,12 @@ const signatureSuffix = ".sig"
 
 // ReadPlugin reads a module and its signature. signature names the signature's file; if
 // it is empty, the default is path + ".sig", which need not exist.
-func ReadPlugin(path, signature string) (*host.Candidate, error) {
+func ReadPlugin(path, signature string) (*host.PluginFile, error) {
 	wasm, err := ReadModule(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &host.Candidate{Wasm: wasm}
+	c := &host.PluginFile{Wasm: wasm}
 	if c.Origin, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}

@@ -27,15 +27,15 @@ type Chat interface {
 	// WaitRun waits until the run has ended or the timeout has passed, and returns the
 	// run in its current state.
 	WaitRun(ctx context.Context, caller abi.Caller, runID string, timeout time.Duration) (*store.Run, error)
-	// KillRun aborts a run and returns it in its final state, or abi.Conflict if the run
+	// AbortRun aborts a run and returns it in its final state, or abi.Conflict if the run
 	// has already ended.
-	KillRun(ctx context.Context, runID, why string) (*store.Run, error)
+	AbortRun(ctx context.Context, runID, why string) (*store.Run, error)
 }
 
 // Plugins lists the versions of the plugin and changes the active one.
 type Plugins interface {
 	Plugins(ctx context.Context) (*host.Plugins, error)
-	Swap(ctx context.Context, c *host.Candidate) (*host.Swapped, error)
+	Swap(ctx context.Context, c *host.PluginFile) (*host.SwapResult, error)
 	// AwaitPlugin waits until the active version has another digest, and returns it.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
@@ -49,8 +49,8 @@ type Work interface {
 	Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error)
 	Flow(ctx context.Context, id string) (*store.Flow, error)
 	Run(ctx context.Context, id string) (*store.Run, error)
-	// KillRun is the same method as Chat's.
-	KillRun(ctx context.Context, id, why string) (*store.Run, error)
+	// AbortRun is the same method as Chat's.
+	AbortRun(ctx context.Context, id, why string) (*store.Run, error)
 	RetryFlow(ctx context.Context, id string) error
 	DropFlow(ctx context.Context, id string) error
 	ResendDelivery(ctx context.Context, id string) error

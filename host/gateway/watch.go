@@ -19,7 +19,7 @@ const watchPause = 200 * time.Millisecond
 
 // watched returns the module in the file that plugins.watch names, or nil if the file
 // does not exist or cannot be read.
-func (g *Gateway) watched() *host.Candidate {
+func (g *Gateway) watched() *host.PluginFile {
 	file := g.options.Config.Plugins.Watch
 	if file == "" {
 		return nil

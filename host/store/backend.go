@@ -41,7 +41,7 @@ const MaxNotice = 64 << 10
 type Ownership interface {
 	// Acquire takes the lock, or fails at once with ErrOwned. The lock is released
 	// when the process exits, even when it is killed.
-	Acquire(ctx context.Context) (Owned, error)
+	Acquire(ctx context.Context) (HeldLock, error)
 	// Notice returns the last published notice, which may be empty. An owner that
 	// releases the lock removes its notice. An owner that was killed does not, so a
 	// notice does not prove that the store has an owner. While an owner publishes,
@@ -52,8 +52,8 @@ type Ownership interface {
 	Beside(suffix string) string
 }
 
-// Owned is a lock that this process holds. It is safe for concurrent use.
-type Owned interface {
+// HeldLock is a lock that this process holds. It is safe for concurrent use.
+type HeldLock interface {
 	// Publish replaces the notice. A notice has at most MaxNotice bytes.
 	Publish(notice []byte) error
 	// Release removes the notice and releases the lock. A second Release does

@@ -26,9 +26,9 @@ type Activation struct {
 	Reason string `json:"reason,omitempty"` // of a rollback: why the previous module was replaced
 }
 
-// States counts the flows that have not ended and whose state was written by one
+// StateCount counts the flows that have not ended and whose state was written by one
 // module in one state version.
-type States struct {
+type StateCount struct {
 	Module       string `json:"module"` // digest; empty: written before modules were stored
 	Plugin       string `json:"plugin"` // name and version
 	StateVersion int    `json:"stateVersion"`
@@ -45,7 +45,7 @@ type ModuleView interface {
 	Activations(ctx context.Context, limit int) ([]*Activation, error)
 	// States counts the flows that have not ended, by the module that wrote their
 	// state.
-	States(ctx context.Context) ([]States, error)
+	States(ctx context.Context) ([]StateCount, error)
 }
 
 // ModuleTx is the part of Tx that writes modules.

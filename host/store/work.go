@@ -45,8 +45,8 @@ type Flow struct {
 	EndedAt      int64           `json:"endedAt,omitempty"`
 }
 
-// Standing returns the flow's note, followed by the outcome of its delivery.
-func (f *Flow) Standing() string {
+// StatusText returns the flow's note, followed by the outcome of its delivery.
+func (f *Flow) StatusText() string {
 	if f.Delivery == "" {
 		return f.Note
 	}
@@ -56,9 +56,9 @@ func (f *Flow) Standing() string {
 // Answered reports whether the caller has received its answer.
 func (f *Flow) Answered() bool { return f.AnsweredAt != 0 }
 
-// Resting reports whether the flow is idle: it has answered and waits only for a time,
+// Idle reports whether the flow is idle: it has answered and waits only for a time,
 // such as the time at which a session is archived. No caller waits for an idle flow.
-func (f *Flow) Resting() bool { return f.Status == FlowWaiting && f.Answered() && f.WaitRun == "" }
+func (f *Flow) Idle() bool { return f.Status == FlowWaiting && f.Answered() && f.WaitRun == "" }
 
 // Ended reports whether the flow has no further steps.
 func (f *Flow) Ended() bool { return f.Status == FlowDone || f.Status == FlowDropped }

@@ -47,10 +47,10 @@ func (ins *instrumenter) addFuel() {
 	ins.addExport(ExportReserve, KindGlobal, ins.fuel+1)
 }
 
-// Slice is the fuel quantum: the number of units that a module uses without entering
+// Quantum is the fuel quantum: the number of units that a module uses without entering
 // the host. Most code takes far less than a millisecond for it, and the cost of
 // entering the host is negligible.
-const Slice = 1_000_000
+const Quantum = 1_000_000
 
 // addRefill adds the function () -> () that moves a quantum, or the rest, from the
 // reserve to the fuel. It traps if the fuel stays negative.
@@ -60,7 +60,7 @@ func (ins *instrumenter) addRefill() {
 	if len(ins.m.Memories) > 0 {
 		code = append(opI32Const.appendSigned(code, 0), byte(opMemoryGrow), 0, byte(opDrop))
 	}
-	code = opI64Const.appendSigned(code, Slice) // tops the fuel up to one quantum
+	code = opI64Const.appendSigned(code, Quantum) // tops the fuel up to one quantum
 	code = opGlobalGet.append(code, fuel)
 	code = append(code, byte(opI64Sub))
 	code = opLocalTee.append(code, 0)

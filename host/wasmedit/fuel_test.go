@@ -141,9 +141,9 @@ func TestFuelQuanta(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, missing := range []int64{0, 1} {
 				g, _ := load(t, metered{code: c.code}.module())
-				g.reserve.Set(uint64(c.units - wasmedit.Slice - missing))
-				used, err := g.callWithFuel(wasmedit.Slice, "f")
-				used += c.units - wasmedit.Slice - missing - int64(g.reserve.Get())
+				g.reserve.Set(uint64(c.units - wasmedit.Quantum - missing))
+				used, err := g.callWithFuel(wasmedit.Quantum, "f")
+				used += c.units - wasmedit.Quantum - missing - int64(g.reserve.Get())
 				if used != c.units || unreachable(err) != (missing > 0) {
 					t.Errorf("%d missing: used %d, %v; want %d", missing, used, err, c.units)
 				}

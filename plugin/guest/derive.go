@@ -5,11 +5,11 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// ParseQuestion reads the input of derive under the rules of ParseCall. It also fails for
+// ParseDeriveRequest reads the input of derive under the rules of ParseCall. It also fails for
 // unknown values of the session's sendPolicy and chatType: the send policy (S8) depends on
 // them, so they must not be read as absent.
-func ParseQuestion(doc string) (*abi.Question, *abi.Error) {
-	q := &abi.Question{}
+func ParseDeriveRequest(doc string) (*abi.DeriveRequest, *abi.Error) {
+	q := &abi.DeriveRequest{}
 	if bad := parse(doc, q); bad != nil {
 		return nil, bad
 	}

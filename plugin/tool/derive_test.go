@@ -31,7 +31,7 @@ func TestDeriveOfLaterMembers(t *testing.T) {
 	if got := tool.Derive([]byte(`{"abi":1,"session":` + row + `}`)); string(got) != refusal {
 		t.Errorf("the unmodified row: %s", got)
 	}
-	var q abi.Question
+	var q abi.DeriveRequest
 	if p := q.Session.ReadJSON(gjson.Parse(row), jsonobject.Tolerant); p != nil || q.Session.SessionID != "s" {
 		t.Fatalf("got %+v, %v", q.Session, p)
 	}

@@ -161,10 +161,10 @@ func Resume(h guest.Host, input []byte) []byte {
 // Derive returns the session context that follows from a session and the settings: the
 // output of derive. It never panics, whatever the input.
 func Derive(input []byte) []byte {
-	q, bad := parse(abi.ExportDerive, input, guest.ParseQuestion)
-	var f *abi.Facts
+	q, bad := parse(abi.ExportDerive, input, guest.ParseDeriveRequest)
+	var f *abi.SessionContext
 	if bad == nil {
-		f, bad = derive.Facts(q)
+		f, bad = derive.Context(q)
 	}
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)

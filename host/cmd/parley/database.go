@@ -37,8 +37,8 @@ func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error 
 func (a *app) options() (*gateway.Options, error) {
 	o := &gateway.Options{
 		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
-		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
-		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
+		LongRunning: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
+		Local:      func(g *gateway.Gateway) gateway.FrontEnd { return httpapi.NewLocal(g, g, a.log) },
 		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
 	}
 	o.Agree = func(s *local.Status) error { return a.checkOwner(o, s) }

@@ -35,7 +35,7 @@ var flows = &resource[*store.Flow]{
 	cells: func(a *app, f *store.Flow, now time.Time) []string {
 		return []string{
 			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), truncate(cmp.Or(f.Error, f.Standing())),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), truncate(cmp.Or(f.Error, f.StatusText())),
 		}
 	},
 }
@@ -84,7 +84,7 @@ func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.
 
 // state returns the flow's status, or "idle".
 func state(f *store.Flow) string {
-	if f.Resting() {
+	if f.Idle() {
 		return "idle"
 	}
 	return f.Status
@@ -125,7 +125,7 @@ func (a *app) flow(f *store.Flow) {
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
-		{"note", terminal.Line(f.Standing())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
+		{"note", terminal.Line(f.StatusText())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
 	}...)
 }
 
@@ -168,7 +168,7 @@ func changeFlow(ctx context.Context, a *app, id string, change func(*gateway.Dat
 
 // noteWork prints a note if work is left and no long-running process executes it.
 func (a *app) noteWork(db *gateway.Database, ended bool) {
-	if !ended && !db.Status().Stays {
+	if !ended && !db.Status().LongRunning {
 		a.note("no process executes the work of this database now: it continues under the next owner, such as parley serve")
 	}
 }

@@ -57,7 +57,7 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 
 // key resolves a bare key with --agent. The tool resolves all other keys.
 func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
-	if c.Agent == "" || !sessionkey.Shaped(c.Key) {
+	if c.Agent == "" || !sessionkey.HasKeyForm(c.Key) {
 		return c.Key, nil
 	}
 	id, _ := sessionkey.AgentID(c.Agent) // checked by Validate

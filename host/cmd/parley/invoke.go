@@ -44,7 +44,7 @@ func (f *invokeFlags) invoke(ctx context.Context, a *app, tool string, args []by
 			return err
 		}
 		ok, err := show(answer)
-		if err == nil && answer.FlowID != "" && !db.Status().Stays {
+		if err == nil && answer.FlowID != "" && !db.Status().LongRunning {
 			err = a.waitFinished(ctx, db, answer.FlowID, f.Detach)
 		}
 		if err == nil && !ok {
@@ -84,7 +84,7 @@ func during(work, tick func()) {
 		defer close(done)
 		work()
 	}()
-	ticker := time.NewTicker(gateway.Notice)
+	ticker := time.NewTicker(gateway.NoticeDelay)
 	defer ticker.Stop()
 	for {
 		select {
@@ -124,11 +124,11 @@ func (a *app) waitFinished(ctx context.Context, db *gateway.Database, id string,
 
 // finished reports whether no process needs to wait for the flow: it has ended, or it is
 // idle until a time that may be far off. Its deliveries may still be pending.
-func finished(f *store.Flow) bool { return f.Ended() || f.Resting() }
+func finished(f *store.Flow) bool { return f.Ended() || f.Idle() }
 
 // progress describes what the flow is waiting for.
 func progress(f *store.Flow) string {
-	text := terminal.Line(f.Standing())
+	text := terminal.Line(f.StatusText())
 	if finished(f) {
 		return "posting to the chat channel (" + text + ")"
 	}
@@ -147,7 +147,7 @@ func (a *app) reportEnd(ctx context.Context, db *gateway.Database, seen, last *s
 	case last.Status == store.FlowParked:
 		return fmt.Errorf("flow %s is parked: %s: see parley flows show %s, and parley flows retry %s", last.ID, last.Error, last.ID, last.ID)
 	case last.Note != "":
-		a.note("%s", terminal.Line(last.Standing()))
+		a.note("%s", terminal.Line(last.StatusText()))
 	}
 	return a.noteUndelivered(ctx, db, last.ID)
 }

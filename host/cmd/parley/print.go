@@ -27,7 +27,7 @@ func (a *app) status(s string) string {
 // truncate formats a foreign text as a table cell of limited width.
 func truncate(s string) string {
 	const columns = 80
-	return terminal.Cut(terminal.Line(s), columns)
+	return terminal.Truncate(terminal.Line(s), columns)
 }
 
 // age formats the time since ms, a time in milliseconds.

@@ -137,7 +137,7 @@ The run ends with the status killed. Its session continues with the next run, an
 // Run aborts the run.
 func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 	return runs.with(ctx, a, c.ID, func(db *gateway.Database, r *store.Run) error {
-		r, err := db.KillRun(ctx, r.ID, c.Why)
+		r, err := db.AbortRun(ctx, r.ID, c.Why)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 // noteWaiting prints a note if the flow of an ended run waits for the next owner of the
 // database.
 func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Run) error {
-	if r.FlowID == "" || db.Status().Stays {
+	if r.FlowID == "" || db.Status().LongRunning {
 		return nil
 	}
 	f, err := db.Flow(ctx, r.FlowID)

@@ -45,7 +45,7 @@ func (c *swapCmd) Validate() error {
 
 // Run swaps the plugin.
 func (c *swapCmd) Run(ctx context.Context, a *app) error {
-	m := &host.Candidate{Origin: "parley plugin swap"}
+	m := &host.PluginFile{Origin: "parley plugin swap"}
 	if c.File != "" {
 		var err error
 		if m, err = gateway.ReadPlugin(c.File, c.Signature); err != nil {
@@ -78,7 +78,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func (a *app) showSwap(s *host.Swapped, before []string) {
+func (a *app) showSwap(s *host.SwapResult, before []string) {
 	name := fmt.Sprintf("%s %s (%.12s)", terminal.Line(s.Active.Name), terminal.Line(s.Active.Version), s.Active.Digest)
 	if s.Same {
 		a.out.Println(name + " is active already")
@@ -97,7 +97,7 @@ func (a *app) showSwap(s *host.Swapped, before []string) {
 		{"undo", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)},
 		{"tools", toolsChanged(before, s.Active.Tools)},
 		{"verified", verified(s.Verified)},
-		{"denied", denied(s.Active.Withheld)},
+		{"denied", denied(s.Active.Denied)},
 		{"pinned", pinned},
 	}...)
 }

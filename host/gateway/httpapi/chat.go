@@ -170,7 +170,7 @@ func abortRun(c gateway.Chat) operation {
 			return nil, err
 		}
 		run, err := gateway.Await(r.Request, func(ctx context.Context) (*store.Run, error) {
-			return c.KillRun(ctx, q.runID, q.reason)
+			return c.AbortRun(ctx, q.runID, q.reason)
 		})
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ type fake struct {
 	calls        []host.Call
 	flows        map[string]bool // ids of calls with the action "flow"
 	flowsStarted int             // number of distinct ones
-	chats        []any           // arguments of Send, StartAgent, PatchSession, KillRun and WaitRun
+	chats        []any           // arguments of Send, StartAgent, PatchSession, AbortRun and WaitRun
 	refuse       error           // error that these methods return
 	code         abi.Code        // code of every answer, if set
 
@@ -55,15 +55,15 @@ type waitArgs struct {
 	Timeout time.Duration
 }
 
-// abortArgs are the arguments of KillRun.
+// abortArgs are the arguments of AbortRun.
 type abortArgs struct{ RunID, Why string }
 
-// KillRun serves the network and the socket.
-func (f *fake) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+// AbortRun serves the network and the socket.
+func (f *fake) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	if err := f.record(abortArgs{id, why}); err != nil {
 		return nil, err
 	}
-	return f.work.KillRun(ctx, id, why)
+	return f.work.AbortRun(ctx, id, why)
 }
 
 func (f *fake) record(args any) error {

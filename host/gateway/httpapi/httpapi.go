@@ -107,8 +107,8 @@ type API struct {
 }
 
 var (
-	_ http.Handler  = (*API)(nil)
-	_ gateway.Front = (*API)(nil)
+	_ http.Handler     = (*API)(nil)
+	_ gateway.FrontEnd = (*API)(nil)
 )
 
 // New makes an API for the network. It fails when a required option is missing.

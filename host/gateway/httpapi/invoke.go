@@ -56,7 +56,7 @@ func (a *API) invokeTool(request *gateway.Request, r *http.Request, identity *ga
 	}
 	args := req.Merged(tool.InputSchema)
 	if req.DryRun {
-		return a.result(invoke.Dry(tool.Name, args, &caller))
+		return a.result(invoke.DryRun(tool.Name, args, &caller))
 	}
 	answer, err := request.Call(&host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id})
 	if err != nil {

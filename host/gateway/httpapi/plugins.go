@@ -15,7 +15,7 @@ import (
 
 // pluginRoutes are the endpoints for the plugin's versions. parse returns the module of a
 // swap request.
-func pluginRoutes(p gateway.Plugins, parse func(url.Values, []byte) (*host.Candidate, error)) []endpoint {
+func pluginRoutes(p gateway.Plugins, parse func(url.Values, []byte) (*host.PluginFile, error)) []endpoint {
 	const operator = "changing the plugin"
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/plugins", operator: operator, do: func(in *input) ([]byte, error) {
@@ -32,7 +32,7 @@ func pluginRoutes(p gateway.Plugins, parse func(url.Values, []byte) (*host.Candi
 }
 
 // remoteModule returns the module of a swap request from the network.
-func remoteModule(query url.Values, body []byte) (*host.Candidate, error) {
+func remoteModule(query url.Values, body []byte) (*host.PluginFile, error) {
 	c, err := parseModule(query, body, "HTTP")
 	if err == nil && len(c.Wasm) == 0 && !fullDigest.MatchString(c.Digest) {
 		err = invalid("the digest %s is incomplete: without a module in the body it must have all 64 hexadecimal digits", truncate(c.Digest))
@@ -42,7 +42,7 @@ func remoteModule(query url.Values, body []byte) (*host.Candidate, error) {
 
 // localModule returns the module of a swap request from a process of the user, whose
 // query contains the module's origin.
-func localModule(query url.Values, body []byte) (*host.Candidate, error) {
+func localModule(query url.Values, body []byte) (*host.PluginFile, error) {
 	origin := query.Get(local.QueryOrigin)
 	query.Del(local.QueryOrigin)
 	return parseModule(query, body, origin)
@@ -57,8 +57,8 @@ var standardBase64 = strings.NewReplacer(" ", "+", "-", "+", "_", "/")
 
 // parseModule returns the module in the body, or, if the body is empty, a reference to the
 // stored module with the digest in the query.
-func parseModule(query url.Values, body []byte, origin string) (*host.Candidate, error) {
-	c := &host.Candidate{Wasm: body, Origin: origin}
+func parseModule(query url.Values, body []byte, origin string) (*host.PluginFile, error) {
+	c := &host.PluginFile{Wasm: body, Origin: origin}
 	for name, values := range query {
 		last := values[len(values)-1]
 		var err error

@@ -24,7 +24,7 @@ func TestPlugins(t *testing.T) {
 	if r.status != 200 || !strings.HasPrefix(r.body, `{"before":"one","active":{"digest":"two"`) {
 		t.Errorf("the swap is %d %s", r.status, r.body)
 	}
-	want := []host.Candidate{{Wasm: []byte(big), Digest: "AB", Force: true, Signature: []byte{0, 1}, Origin: "HTTP"}}
+	want := []host.PluginFile{{Wasm: []byte(big), Digest: "AB", Force: true, Signature: []byte{0, 1}, Origin: "HTTP"}}
 	if d := cmp.Diff(want, f.swapped); d != "" {
 		t.Error(d)
 	}
@@ -76,7 +76,7 @@ func TestSwapQuery(t *testing.T) {
 	} {
 		f.swapped = nil
 		r := request{"POST", "/v1/plugins?digest=" + digest + "&" + query, []string{"Authorization: Bearer op"}, nil}.send(t, url)
-		want := []host.Candidate{{Wasm: []byte{}, Digest: digest, Signature: signature, Origin: "HTTP"}}
+		want := []host.PluginFile{{Wasm: []byte{}, Digest: digest, Signature: signature, Origin: "HTTP"}}
 		if d := cmp.Diff(want, f.swapped); r.status != 200 || d != "" {
 			t.Errorf("%s: %d %s\n%s", query, r.status, r.body, d)
 		}

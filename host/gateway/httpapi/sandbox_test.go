@@ -266,7 +266,7 @@ func TestChildrenSpawnedFromOutsideAreSandboxed(t *testing.T) {
 			if !ok || caller.Sandboxed != sandboxed || caller.Depth != 1 || caller.AgentID != "ops" {
 				t.Errorf("%s over %s: the child's token identifies %+v", token, name, caller)
 			}
-			if r, err := v.host.KillRun(t.Context(), caller.RunID, ""); err != nil || r.Status != abi.RunKilled {
+			if r, err := v.host.AbortRun(t.Context(), caller.RunID, ""); err != nil || r.Status != abi.RunKilled {
 				t.Errorf("%+v, %v", r, err)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 type work struct {
 	filter  store.Filter // the last one
 	changed []string
-	swapped []host.Candidate
+	swapped []host.PluginFile
 }
 
 func requireID(id, want string) error {
@@ -60,12 +60,12 @@ func (w *work) Plugins(context.Context) (*host.Plugins, error) {
 }
 
 // Swap records the module, and refuses the module "bad".
-func (w *work) Swap(_ context.Context, c *host.Candidate) (*host.Swapped, error) {
+func (w *work) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResult, error) {
 	w.swapped = append(w.swapped, *c)
 	if string(c.Wasm) == "bad" {
 		return nil, abi.NewError(abi.InvalidArgs, "engine: load: not a WebAssembly module")
 	}
-	return &host.Swapped{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
+	return &host.SwapResult{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
 }
 
 // AwaitPlugin returns the version "one", and blocks if that is the given digest.
@@ -81,8 +81,8 @@ func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
 	return &store.Run{ID: id, Status: abi.RunRunning}, requireID(id, "r_1")
 }
 
-// KillRun aborts r_1; r_done has ended, and r_waiting does not end.
-func (w *work) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+// AbortRun aborts r_1; r_done has ended, and r_waiting does not end.
+func (w *work) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	switch id {
 	case "r_done":
 		return nil, abi.NewError(abi.Conflict, "run r_done has ended already, as done")

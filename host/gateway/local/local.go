@@ -53,15 +53,15 @@ var (
 
 // Info describes an owner: in its notice, and as the answer to GET /v1/owner.
 type Info struct {
-	API      int       `json:"api"`
-	Version  string    `json:"version"` // of the program
-	PID      int       `json:"pid"`
-	Command  string    `json:"command"` // parley command, such as "serve"
-	Stays    bool      `json:"stays"`   // long-running: it executes accepted work until it is stopped
-	Started  time.Time `json:"started"`
-	Database string    `json:"database"` // its location (store.Backend)
-	Socket   string    `json:"socket"`   // empty until the socket exists, and while the owner is ending
-	Ending   bool      `json:"ending,omitempty"`
+	API         int       `json:"api"`
+	Version     string    `json:"version"` // of the program
+	PID         int       `json:"pid"`
+	Command     string    `json:"command"` // parley command, such as "serve"
+	LongRunning bool      `json:"stays"`   // long-running: it executes accepted work until it is stopped
+	Started     time.Time `json:"started"`
+	Database    string    `json:"database"` // its location (store.Backend)
+	Socket      string    `json:"socket"`   // empty until the socket exists, and while the owner is ending
+	Ending      bool      `json:"ending,omitempty"`
 }
 
 // String names the process, for errors.
@@ -91,10 +91,10 @@ func (e *Error) Unwrap() error { return e.Kind }
 
 // Options configures Acquire, Dial and Join. The zero value means the defaults.
 type Options struct {
-	Version string        // of this program, shown to other processes
-	Command string        // parley command of this process, shown to other processes
-	Stays   bool          // long-running: this process runs until it is stopped
-	Timeout time.Duration // for an owner to answer; 0 = DefaultTimeout
+	Version     string        // of this program, shown to other processes
+	Command     string        // parley command of this process, shown to other processes
+	LongRunning bool          // long-running: this process runs until it is stopped
+	Timeout     time.Duration // for an owner to answer; 0 = DefaultTimeout
 	// ShutdownTimeout is how long Join waits for an owner that is ending; 0 = Timeout.
 	ShutdownTimeout time.Duration
 	Logger          *slog.Logger // nil = discard

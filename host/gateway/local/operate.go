@@ -18,9 +18,9 @@ func (c *Client) Plugins(ctx context.Context) (*host.Plugins, error) {
 }
 
 // Swap makes a module the owner's active version of the plugin.
-func (c *Client) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
+func (c *Client) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResult, error) {
 	path := pluginsPath + SwapQuery(m.Digest, m.Signature, m.Force, m.Origin)
-	s, err := request[host.Swapped](ctx, c, http.MethodPost, path, append([]byte{}, m.Wasm...))
+	s, err := request[host.SwapResult](ctx, c, http.MethodPost, path, append([]byte{}, m.Wasm...))
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +75,9 @@ func (c *Client) Run(ctx context.Context, id string) (*store.Run, error) {
 	return request[store.Run](ctx, c, http.MethodGet, runPath(id), nil)
 }
 
-// KillRun aborts a run and returns it in its final state, or fails with abi.Conflict if
+// AbortRun aborts a run and returns it in its final state, or fails with abi.Conflict if
 // the run has already ended.
-func (c *Client) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+func (c *Client) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	body := jsonappend.Open(nil)
 	body.String("runId", id)
 	body.OptString("reason", why)

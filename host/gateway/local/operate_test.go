@@ -28,7 +28,7 @@ type fakeOwner struct {
 	filter  store.Filter
 	tree    host.TreeQuery
 	changed string
-	swapped host.Candidate
+	swapped host.PluginFile
 	waits   chan bool // if set, receives when WaitFlow begins to wait, which then never ends
 }
 
@@ -124,7 +124,7 @@ func (k *fakeOwner) Run(_ context.Context, id string) (*store.Run, error) {
 	return runRow, k.requireID(id, "r_1")
 }
 
-func (k *fakeOwner) KillRun(_ context.Context, id, why string) (*store.Run, error) {
+func (k *fakeOwner) AbortRun(_ context.Context, id, why string) (*store.Run, error) {
 	k.changed = "abort because " + why
 	if id == "r_done" {
 		return nil, abi.NewError(abi.Conflict, "it has ended")
@@ -199,14 +199,14 @@ func TestWork(t *testing.T) {
 
 	run, err := c.Run(ctx, "r_1")
 	same(t, runRow, run, err)
-	run, err = c.KillRun(ctx, "r_1", "enough \"\n")
+	run, err = c.AbortRun(ctx, "r_1", "enough \"\n")
 	same(t, runRow, run, err)
 	same(t, "abort because enough \"\n", k.changed, nil)
-	run, err = c.KillRun(ctx, "r_1", "")
+	run, err = c.AbortRun(ctx, "r_1", "")
 	same(t, runRow, run, err)
 	same(t, "abort because ", k.changed, nil)
 	for id, code := range map[string]abi.Code{"r_2/..": abi.NotFound, "r_done": abi.Conflict} {
-		if r, err := c.KillRun(ctx, id, ""); r != nil || !errors.Is(err, code) {
+		if r, err := c.AbortRun(ctx, id, ""); r != nil || !errors.Is(err, code) {
 			t.Errorf("abort %s: %v, %v", id, r, err)
 		}
 	}

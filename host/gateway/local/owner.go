@@ -20,7 +20,7 @@ import (
 // must call Close.
 type Owner struct {
 	info   Info
-	lock   store.Owned
+	lock   store.HeldLock
 	server *http.Server
 	gate   *gate
 	clean  func() // removes the socket
@@ -49,7 +49,7 @@ func Acquire(ctx context.Context, location string, ownership store.Ownership, o 
 		return nil, err
 	}
 	owner := &Owner{lock: lock, gate: newGate(), served: make(chan struct{}), info: Info{
-		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, Stays: opts.Stays,
+		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, LongRunning: opts.LongRunning,
 		Started: time.Now().UTC().Truncate(time.Millisecond), Database: location,
 	}}
 	if err := owner.start(ctx, ownership, opts.Logger); err != nil {

@@ -13,13 +13,13 @@ import (
 var (
 	pluginRow  = &host.Plugin{Digest: "two", Name: "p", Version: "2", Status: host.PluginActive, Tools: []string{"t"}, Resumes: [2]int{1, 2}, Flows: 3}
 	pluginsRow = &host.Plugins{Versions: []*host.Plugin{pluginRow}, History: []*store.Activation{{Seq: 1, Digest: "two", At: 5, Origin: "/x"}}}
-	swapRow    = &host.Swapped{Before: "one", Active: pluginRow, Pinned: 4}
+	swapRow    = &host.SwapResult{Before: "one", Active: pluginRow, Pinned: 4}
 )
 
 func (k *fakeOwner) Plugins(context.Context) (*host.Plugins, error) { return pluginsRow, nil }
 
 // Swap refuses a swap without Force.
-func (k *fakeOwner) Swap(_ context.Context, c *host.Candidate) (*host.Swapped, error) {
+func (k *fakeOwner) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResult, error) {
 	k.swapped = *c
 	if !c.Force {
 		return nil, abi.NewError(abi.Conflict, "force is required")
@@ -42,11 +42,11 @@ func TestPlugins(t *testing.T) {
 	all, err := c.Plugins(t.Context())
 	same(t, pluginsRow, all, err)
 
-	m := host.Candidate{Wasm: []byte("\x00asm &?"), Digest: "d&x=1", Origin: "/a b/ä.wasm", Signature: []byte("+/\xff"), Force: true}
+	m := host.PluginFile{Wasm: []byte("\x00asm &?"), Digest: "d&x=1", Origin: "/a b/ä.wasm", Signature: []byte("+/\xff"), Force: true}
 	swapped, err := c.Swap(t.Context(), &m)
 	same(t, swapRow, swapped, err)
 	same(t, m, k.swapped, nil)
-	back := host.Candidate{Wasm: []byte{}, Digest: "one"}
+	back := host.PluginFile{Wasm: []byte{}, Digest: "one"}
 	if _, err := c.Swap(t.Context(), &back); !errors.Is(err, abi.Conflict) {
 		t.Errorf("a refused swap: %v", err)
 	}

@@ -83,7 +83,7 @@ func (s *Service) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	if r.target, err = target(m.Target); err != nil {
 		return nil, err
 	}
-	if r.from == "" && r.target.Channel == "" || Owns(c, r.target.Channel, r.from) {
+	if r.from == "" && r.target.Channel == "" || IsOwner(c, r.target.Channel, r.from) {
 		r.command = parseCommand(r.text)
 	}
 	return s.accept(ctx, c, r)

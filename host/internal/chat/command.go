@@ -29,7 +29,7 @@ func parseCommand(text string) *command {
 	return nil
 }
 
-// Owns reports whether the sender on the channel is one of session.owners (S8.2).
-func Owns(c *config.Config, channel, from string) bool {
+// IsOwner reports whether the sender on the channel is one of session.owners (S8.2).
+func IsOwner(c *config.Config, channel, from string) bool {
 	return slices.Contains(c.Session.Owners, strings.ToLower(channel)+":"+from)
 }

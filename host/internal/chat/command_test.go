@@ -25,7 +25,7 @@ func TestOwns(t *testing.T) {
 		{"", "123", false},
 		{"", "telegram:123", false},
 	} {
-		if got := chat.Owns(c, tt.channel, tt.from); got != tt.want {
+		if got := chat.IsOwner(c, tt.channel, tt.from); got != tt.want {
 			t.Errorf("S8.2 Owns(%q, %q) = %v", tt.channel, tt.from, got)
 		}
 	}

@@ -197,7 +197,7 @@ func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Contex
 	}
 	p.storeFailures = 0
 	if d != nil && d.Ended() {
-		b.watch.Tell(d.ID)
+		b.watch.Notify(d.ID)
 		if d.Status == store.DeliveryFailed {
 			b.o.Logger.Error("delivery: failed", "delivery", d.ID, "channel", d.Target.Channel, "attempts", d.Attempts, "error", d.Error)
 		}

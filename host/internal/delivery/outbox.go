@@ -70,7 +70,7 @@ func (o *Options) validate() (Options, error) {
 // caller that starts it must close it before its worker.
 type Outbox struct {
 	o       Options
-	timers  *work.Agenda
+	timers  *work.TimerQueue
 	slots   *slots
 	watch   work.Watch      // of deliveries
 	ctx     context.Context // of posts
@@ -97,7 +97,7 @@ func New(o *Options) (*Outbox, error) {
 		queues: map[destination]*queue{}, pending: map[string]*pending{},
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.timers, err = work.NewAgenda(&work.AgendaOptions{
+	b.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: options.Store, Kind: store.KindDelivery, Handle: b.handle, Now: options.Now, Logger: options.Logger,
 	})
 	return b, err

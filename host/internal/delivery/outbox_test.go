@@ -148,7 +148,7 @@ func TestFlowRecordsOutcome(t *testing.T) {
 		synctest.Wait()
 		check := func(key, want string) {
 			t.Helper()
-			if got := o.flow("f " + key).Standing(); !strings.HasPrefix(got, want) {
+			if got := o.flow("f " + key).StatusText(); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", key, got, want)
 			}
 		}

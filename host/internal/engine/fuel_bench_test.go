@@ -124,7 +124,7 @@ func prepare(b *testing.B, w workload, transport string) (call func()) {
 	if transport == "fuel" {
 		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
 		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
-		refuel = func() { fuel.Set(wasmedit.Slice); reserve.Set(1 << 50) }
+		refuel = func() { fuel.Set(wasmedit.Quantum); reserve.Set(1 << 50) }
 		refuel()
 		if start := module.ExportedFunction(wasmedit.ExportStart); start != nil {
 			if _, err := start.Call(begin(extismenv.Call{})); err != nil {

@@ -86,7 +86,7 @@ func TestWaitForIdleFlow(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatal("Wait did not return for an idle flow")
 		}
-		if f := <-got; f == nil || f.Ended() || !f.Resting() || f.WaitUntil != far {
+		if f := <-got; f == nil || f.Ended() || !f.Idle() || f.WaitUntil != far {
 			t.Errorf("the flow is %+v", f)
 		}
 	})

@@ -79,7 +79,7 @@ type Version interface {
 // call Close.
 type Manager struct {
 	options Options
-	timers  *work.Agenda
+	timers  *work.TimerQueue
 	watch   work.Watch // of flows
 }
 
@@ -96,7 +96,7 @@ func New(o *Options) (*Manager, error) {
 		m.options.Logger = slog.Default()
 	}
 	var err error
-	m.timers, err = work.NewAgenda(&work.AgendaOptions{
+	m.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: o.Store, Kind: store.KindFlow, Handle: m.resume, Now: m.options.Now, Logger: m.options.Logger,
 	})
 	return m, err
@@ -115,7 +115,7 @@ func (m *Manager) Close(ctx context.Context) error {
 func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
 
 // changed notifies the callers that wait for the flow.
-func (m *Manager) changed(id string) { m.watch.Tell(id) }
+func (m *Manager) changed(id string) { m.watch.Notify(id) }
 
 // await blocks until cond(flow) is true. It returns early with ctx's error or
 // work.ErrClosing.
@@ -145,7 +145,7 @@ func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error)
 
 // Wait blocks until the flow has ended, is parked, or is idle, and returns it.
 func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
-	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Resting() })
+	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Idle() })
 }
 
 func (m *Manager) change(ctx context.Context, id string, fn func(store.Tx, *store.Flow) error) error {

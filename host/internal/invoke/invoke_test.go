@@ -90,7 +90,9 @@ func TestReplies(t *testing.T) {
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"count\": 0,\n  \"sessions\": []\n}"}],"details":{"count":0,"sessions":[]}}}`},
 		{"tool failure", func() ([]byte, error) { return Result([]byte(`{"status":"forbidden","error":"no"}`)) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"status\": \"forbidden\",\n  \"error\": \"no\"\n}"}],"details":{"status":"forbidden","error":"no"}}}`},
-		{"dry run", func() ([]byte, error) { return Dry("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"}) },
+		{"dry run", func() ([]byte, error) {
+			return DryRun("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"})
+		},
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"dryRun\": true,\n  \"tool\": \"t\",\n  \"args\": {\n    \"a\": 1\n  },\n  \"sessionKey\": \"agent:main:main\"\n}"}],"details":{"dryRun":true,"tool":"t","args":{"a":1},"sessionKey":"agent:main:main"}}}`},
 	} {
 		if got, err := c.reply(); string(got) != c.body || err != nil {

@@ -27,9 +27,9 @@ func Result(result []byte) ([]byte, error) {
 	return o.Close(), nil
 }
 
-// Dry returns the response body for a request with dryRun: the tool, arguments and
+// DryRun returns the response body for a request with dryRun: the tool, arguments and
 // session of the call that was not made.
-func Dry(tool string, args []byte, caller *abi.Caller) ([]byte, error) {
+func DryRun(tool string, args []byte, caller *abi.Caller) ([]byte, error) {
 	o := jsonappend.Open(nil)
 	o.Raw("dryRun", []byte("true"))
 	o.String("tool", tool)

@@ -20,7 +20,7 @@ func TestNormalize(t *testing.T) {
 		{name: "white space around", raw: " \t{}\r\n", want: `{}`},
 		{name: "repaired", raw: "\n{\"a\":\"\xff\",\"n\":1e30,\"a\":\"\\ud800\"} ", want: "{\"n\":\"1e30\",\"a\":\"\ufffd\"}",
 			repairs: jsonstrict.Report{UTF8: 1, Surrogates: 1, Numbers: 1, Duplicates: 1}},
-		{name: "byte order mark", raw: "\ufeff {}", want: `{}`, repairs: jsonstrict.Report{Marks: 1}},
+		{name: "byte order mark", raw: "\ufeff {}", want: `{}`, repairs: jsonstrict.Report{ByteOrderMarks: 1}},
 		{name: "empty", raw: "", err: "byte 0: document is empty"},
 		{name: "unterminated string", raw: `{"role":"us`, err: "byte 8: string without an end"},
 		{name: "array", raw: ` [{}]`, err: "byte 1: a message is a JSON object"},
@@ -58,7 +58,7 @@ func nested(n int) string {
 
 // TestDeepestMessageFits checks that the deepest message fits into the deepest replies.
 func TestDeepestMessageFits(t *testing.T) {
-	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Cut: []abi.Cut{{}}}
+	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Truncation: []abi.Cut{{}}}
 	list := abi.ListPage{Rows: []abi.ListRow{{Messages: []abi.Message{m}}}}
 	history := abi.HistoryPage{Messages: []abi.Message{m}}
 	for _, reply := range [][]byte{abi.AppendReply(nil, &list), abi.AppendReply(nil, &history)} {

@@ -76,7 +76,7 @@ func (w *fixture) open(wasm []byte, origin string) {
 	w.closeRegistry()
 	r, err := module.Open(w.Context(), &module.Options{
 		Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy }, BuiltIn: w.builtIn,
-		Verify: func(ctx context.Context, v *module.Version, _ *module.Candidate) (*module.Verified, error) {
+		Verify: func(ctx context.Context, v *module.Version, _ *module.File) (*module.Verified, error) {
 			if w.verify == nil {
 				return nil, nil
 			}
@@ -94,7 +94,7 @@ func (w *fixture) open(wasm []byte, origin string) {
 			return 1, w.db.Update(ctx, also)
 		},
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-	}, &module.Candidate{Wasm: wasm, Origin: origin})
+	}, &module.File{Wasm: wasm, Origin: origin})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (w *fixture) open(wasm []byte, origin string) {
 
 func (w *fixture) swap(wasm []byte) *module.Change {
 	w.Helper()
-	c, err := w.Swap(w.Context(), &module.Candidate{Wasm: wasm, Origin: "test"})
+	c, err := w.Swap(w.Context(), &module.File{Wasm: wasm, Origin: "test"})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 //     the program was updated.
 //
 // It does not become active if the latest activation in the store is its rollback.
-func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
+func Open(ctx context.Context, o *Options, c *File) (*Registry, error) {
 	r := newRegistry(o)
 	last, err := r.history(ctx)
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *Registry) loadPinned(ctx context.Context) error {
 
 // loadReader loads a version that can read a state: the version that wrote it, or else
 // the newest one that can.
-func (r *Registry) loadReader(ctx context.Context, s store.States) error {
+func (r *Registry) loadReader(ctx context.Context, s store.StateCount) error {
 	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ const keepModules = 10
 
 // deleteUnneeded deletes modules from the store that no flow, loaded version or recent
 // activation needs.
-func (r *Registry) deleteUnneeded(ctx context.Context, states []store.States) error {
+func (r *Registry) deleteUnneeded(ctx context.Context, states []store.StateCount) error {
 	if r.options.Store == nil {
 		return nil
 	}

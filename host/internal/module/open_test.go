@@ -91,7 +91,7 @@ func TestSwapToBuiltIn(t *testing.T) {
 	w.builtIn = one
 	w.open(mine, "/mine.wasm")
 	w.policy.RequireSignature = true
-	c, err := w.Swap(t.Context(), &module.Candidate{Digest: module.Digest(one), Origin: "test"})
+	c, err := w.Swap(t.Context(), &module.File{Digest: module.Digest(one), Origin: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

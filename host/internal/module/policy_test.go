@@ -27,7 +27,7 @@ func TestSignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: two, Signature: signature, Digest: module.Digest(two)}); err != nil {
+	if _, err := w.Swap(t.Context(), &module.File{Wasm: two, Signature: signature, Digest: module.Digest(two)}); err != nil {
 		t.Fatal(err)
 	}
 	if v := w.Active(); !strings.HasPrefix(v.Signer(), "release ") {

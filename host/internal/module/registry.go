@@ -46,7 +46,7 @@ type Options struct {
 	Allows func(capability string) bool
 	// Verify tests a version before it becomes active, unless it is built in or was
 	// active when the store was last used; nil: no verification.
-	Verify func(context.Context, *Version, *Candidate) (*Verified, error)
+	Verify func(context.Context, *Version, *File) (*Verified, error)
 	// Changed is called after each swap and rollback, with the active version.
 	Changed func(now *Version, rolledBack bool)
 	// Park parks the waiting flows whose state this module wrote, and calls also in the
@@ -108,7 +108,7 @@ func (r *Registry) Use() *Version {
 // because another process may have swapped on the same store. The caller must call
 // Release.
 func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) {
-	s := store.States{Module: f.Module, Plugin: f.Plugin, StateVersion: f.StateVersion}
+	s := store.StateCount{Module: f.Module, Plugin: f.Plugin, StateVersion: f.StateVersion}
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
@@ -124,7 +124,7 @@ func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) 
 	return nil, fmt.Errorf("module: no version can resume state version %d of %s: swap to a version that can: %w", s.StateVersion, s.Plugin, err)
 }
 
-func (r *Registry) useFor(s store.States) *Version {
+func (r *Registry) useFor(s store.StateCount) *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.versionFor(s)
@@ -229,7 +229,7 @@ func (r *Registry) tidy(ctx context.Context) error {
 }
 
 // states returns which versions wrote the states of the flows that have not ended.
-func (r *Registry) states(ctx context.Context) ([]store.States, error) {
+func (r *Registry) states(ctx context.Context) ([]store.StateCount, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}

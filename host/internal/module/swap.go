@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Candidate is a module file to activate.
-type Candidate struct {
+// File is a module file to activate.
+type File struct {
 	// Wasm is the module; empty: the built-in or stored module with Digest.
 	Wasm []byte
 	// Origin is recorded in the history: a path, for example.
@@ -37,7 +37,7 @@ type Verified struct {
 
 // source is a Candidate, and whether it came with the program.
 type source struct {
-	Candidate
+	File
 	builtIn bool
 }
 
@@ -55,11 +55,11 @@ type Change struct {
 // Swap activates a module. It serves new calls when Swap returns; running steps finish
 // in the version in which they started. On any error the previous version stays active.
 // Errors are an *abi.Error or match one.
-func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
+func (r *Registry) Swap(ctx context.Context, c *File) (*Change, error) {
 	if c.Origin == store.OriginBuiltIn || c.Origin == store.OriginRollback {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the origin %q is reserved; name another one", c.Origin))
 	}
-	return r.swap(ctx, &source{Candidate: *c})
+	return r.swap(ctx, &source{File: *c})
 }
 
 func (r *Registry) swap(ctx context.Context, c *source) (*Change, error) {
@@ -183,7 +183,7 @@ func (r *Registry) verify(ctx context.Context, v *Version, c *source) (*Verified
 	if r.options.Verify == nil || c.builtIn {
 		return nil, nil
 	}
-	return r.options.Verify(ctx, v, &c.Candidate)
+	return r.options.Verify(ctx, v, &c.File)
 }
 
 // commit records the activation and makes the version active.
@@ -213,7 +213,7 @@ func (r *Registry) commit(ctx context.Context, v *Version, c *source) (*Change, 
 
 // countPinned returns how many flows would stay with other versions if v were active.
 // It fails if these are more than MaxPinned versions.
-func (r *Registry) countPinned(v *Version, states []store.States) (pinned int, err error) {
+func (r *Registry) countPinned(v *Version, states []store.StateCount) (pinned int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	holders := map[*Version]bool{}

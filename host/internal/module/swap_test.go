@@ -59,21 +59,21 @@ func TestSwapRefused(t *testing.T) {
 	boom := errors.New("a vector fails")
 	for _, tt := range []struct {
 		name   string
-		c      module.Candidate
+		c      module.File
 		policy module.Policy
 		verify error
 		want   error
 		text   string
 	}{
-		{"no module", module.Candidate{Wasm: []byte("hello")}, module.Policy{}, nil, engine.NotAModule, "not a WebAssembly module"},
-		{"start traps", module.Candidate{Wasm: starting(wasmtest.Unreachable)}, module.Policy{}, nil, engine.Trap, "start: trap"},
-		{"start never ends", module.Candidate{Wasm: starting(wasmtest.Forever)}, module.Policy{}, nil, engine.Fuel, "limit: fuel"},
-		{"no tools", module.Candidate{Wasm: wasmtest.Plugin(wasmtest.I32(0)).Encode()}, module.Policy{}, nil, abi.InvalidArgs, "offers no tools"},
-		{"another file", module.Candidate{Wasm: good, Digest: "sha256:" + strings.Repeat("0", 64)}, module.Policy{}, nil, abi.InvalidArgs, "the file's digest is sha256:" + module.Digest(good)},
-		{"unsigned", module.Candidate{Wasm: good}, module.Policy{RequireSignature: true}, nil, abi.Forbidden, "not signed"},
-		{"signature without keys", module.Candidate{Wasm: good, Signature: signature}, module.Policy{}, nil, abi.Forbidden, "has no key to check it with"},
-		{"another signature", module.Candidate{Wasm: good, Signature: other}, module.Policy{Keys: []module.Key{{Name: "k", Public: public}}}, nil, abi.Forbidden, "none of the 1 keys"},
-		{"a vector fails", module.Candidate{Wasm: good}, module.Policy{}, boom, boom, "a vector fails"},
+		{"no module", module.File{Wasm: []byte("hello")}, module.Policy{}, nil, engine.NotAModule, "not a WebAssembly module"},
+		{"start traps", module.File{Wasm: starting(wasmtest.Unreachable)}, module.Policy{}, nil, engine.Trap, "start: trap"},
+		{"start never ends", module.File{Wasm: starting(wasmtest.Forever)}, module.Policy{}, nil, engine.Fuel, "limit: fuel"},
+		{"no tools", module.File{Wasm: wasmtest.Plugin(wasmtest.I32(0)).Encode()}, module.Policy{}, nil, abi.InvalidArgs, "offers no tools"},
+		{"another file", module.File{Wasm: good, Digest: "sha256:" + strings.Repeat("0", 64)}, module.Policy{}, nil, abi.InvalidArgs, "the file's digest is sha256:" + module.Digest(good)},
+		{"unsigned", module.File{Wasm: good}, module.Policy{RequireSignature: true}, nil, abi.Forbidden, "not signed"},
+		{"signature without keys", module.File{Wasm: good, Signature: signature}, module.Policy{}, nil, abi.Forbidden, "has no key to check it with"},
+		{"another signature", module.File{Wasm: good, Signature: other}, module.Policy{Keys: []module.Key{{Name: "k", Public: public}}}, nil, abi.Forbidden, "none of the 1 keys"},
+		{"a vector fails", module.File{Wasm: good}, module.Policy{}, boom, boom, "a vector fails"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t)
@@ -109,11 +109,11 @@ func TestMaxPinned(t *testing.T) {
 	w.flow("a", all[0], "1", 1, 0)
 	w.swap(all[1])
 	w.flow("b", all[1], "2", 2, 0)
-	_, err := w.Swap(t.Context(), &module.Candidate{Wasm: all[2]})
+	_, err := w.Swap(t.Context(), &module.File{Wasm: all[2]})
 	if !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "2 flows that p 3") || w.Active().About.Version != "2" {
 		t.Errorf("a second pinned version: %v", err)
 	}
-	if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: all[2], Force: true}); err != nil {
+	if _, err := w.Swap(t.Context(), &module.File{Wasm: all[2], Force: true}); err != nil {
 		t.Error(err)
 	}
 	if got := w.loaded(); len(got) != len("3 1 2") {

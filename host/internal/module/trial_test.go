@@ -127,7 +127,7 @@ func TestReservedOrigins(t *testing.T) {
 	w.policy.RequireSignature = true
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	for _, origin := range []string{store.OriginBuiltIn, store.OriginRollback} {
-		if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: origin}); !errors.Is(err, abi.InvalidArgs) {
+		if _, err := w.Swap(t.Context(), &module.File{Wasm: build("2", 1, 1), Origin: origin}); !errors.Is(err, abi.InvalidArgs) {
 			t.Errorf("%s: %v", origin, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestCloseCancelsSwap(t *testing.T) {
 	}
 	r, swapped := w.Registry, make(chan error)
 	go func() {
-		_, err := r.Swap(context.Background(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"})
+		_, err := r.Swap(context.Background(), &module.File{Wasm: build("2", 1, 1), Origin: "test"})
 		swapped <- err
 	}()
 	<-trying
@@ -154,7 +154,7 @@ func TestCloseCancelsSwap(t *testing.T) {
 	if err := <-swapped; !errors.Is(err, context.Canceled) {
 		t.Errorf("the swap ended with %v", err)
 	}
-	if _, err := r.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
+	if _, err := r.Swap(t.Context(), &module.File{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
 		t.Errorf("a swap after Close: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func TestSwapVerifies(t *testing.T) {
 		t.Error("the built-in module was verified")
 	}
 	wrong := bytes.ReplaceAll(wasm.Parley, []byte(`"count":`), []byte(`"kount":`))
-	_, err := w.Swap(t.Context(), &module.Candidate{Wasm: wrong, Origin: "test"})
+	_, err := w.Swap(t.Context(), &module.File{Wasm: wrong, Origin: "test"})
 	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/result-is-one-object: step 1: sessions_list: ") {
 		t.Errorf("got %v", err)
 	}
@@ -46,7 +46,7 @@ func TestSwapVerifies(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	right := append(bytes.Clone(wasm.Parley), 0, 3, 1, 'x', 0) // a custom section changes the digest
-	if _, err := w.Swap(ctx, &module.Candidate{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
+	if _, err := w.Swap(ctx, &module.File{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
 		t.Errorf("canceled: %v, %s is active", err, w.Active())
 	}
 	if c := w.swap(right); c.After.Digest() != module.Digest(right) || verifications != 2 || c.Verified == nil || c.Verified.Passed == 0 {
@@ -67,11 +67,11 @@ func TestFirstVersionIsVerified(t *testing.T) {
 	open := func(origin string) error {
 		r, err := module.Open(t.Context(), &module.Options{
 			Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy },
-			Verify: func(context.Context, *module.Version, *module.Candidate) (*module.Verified, error) {
+			Verify: func(context.Context, *module.Version, *module.File) (*module.Verified, error) {
 				return nil, errVerify
 			},
 			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		}, &module.Candidate{Wasm: build("1", 1, 1), Origin: origin})
+		}, &module.File{Wasm: build("1", 1, 1), Origin: origin})
 		if r != nil && err == nil {
 			err = r.Close(t.Context())
 		}

@@ -96,7 +96,7 @@ func pluginFault(err error) bool {
 
 // versionFor returns the version that must resume a state: the active one if it can,
 // else the one that wrote the state, else any that can, or nil.
-func (r *Registry) versionFor(s store.States) *Version {
+func (r *Registry) versionFor(s store.StateCount) *Version {
 	if r.active.reads(s.Plugin, s.StateVersion) {
 		return r.active
 	}

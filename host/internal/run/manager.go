@@ -57,7 +57,7 @@ type Options struct {
 // that starts it must call Close.
 type Manager struct {
 	o         Options
-	timers    *work.Agenda
+	timers    *work.TimerQueue
 	ctx       context.Context // ends when attempts are interrupted
 	interrupt context.CancelCauseFunc
 	executing sync.WaitGroup
@@ -114,7 +114,7 @@ func New(o *Options) (*Manager, error) {
 	m.lanes = newLanes(func(group string) int { return slots(m.o.Config(), group) })
 	m.ctx, m.interrupt = context.WithCancelCause(context.Background())
 	var err error
-	m.timers, err = work.NewAgenda(&work.AgendaOptions{
+	m.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: m.o.Store, Kind: store.KindRun, Handle: m.handleDue, Now: m.o.Now, Logger: m.o.Logger,
 	})
 	return m, err

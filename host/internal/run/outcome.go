@@ -38,7 +38,7 @@ func (a *attempt) end(v *result, running bool) (ended bool) {
 		var refused *abi.Error
 		switch {
 		case err == nil:
-			a.m.watch.Tell(a.run.ID)
+			a.m.watch.Notify(a.run.ID)
 			a.m.o.Logger.Debug("run: ended", "run", a.run.ID, "status", v.status, "reason", v.reason)
 			return true
 		case a.claim.Err() != nil:

@@ -71,7 +71,7 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		return nil, err
 	}
 	if queued {
-		m.watch.Tell(id)
+		m.watch.Notify(id)
 		m.forget(id)
 	} else {
 		m.abort(row)

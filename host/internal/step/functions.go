@@ -45,7 +45,7 @@ func (f *functions) Call(ctx context.Context, namespace string, doc []byte) ([]b
 		reply = abi.AppendError(nil, code, text)
 	}
 	if f.runner.Observe != nil {
-		f.calls = append(f.calls, HostCall{Family: namespace, Request: append([]byte(nil), doc...), Reply: reply})
+		f.calls = append(f.calls, HostCall{Namespace: namespace, Request: append([]byte(nil), doc...), Reply: reply})
 	}
 	return reply, nil
 }
@@ -194,8 +194,8 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 // never enters the guest.
 func shorten(ms []abi.Message) {
 	for i := range ms {
-		if m := &ms[i]; len(m.Cut) == 0 && len(m.JSON) > abi.MaxString {
-			m.JSON, m.Cut = message.Shorten(m.JSON)
+		if m := &ms[i]; len(m.Truncation) == 0 && len(m.JSON) > abi.MaxString {
+			m.JSON, m.Truncation = message.Shorten(m.JSON)
 		}
 	}
 }

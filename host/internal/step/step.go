@@ -146,9 +146,9 @@ type Record struct {
 
 // HostCall is one call of a host function during a step.
 type HostCall struct {
-	Family  string
-	Request []byte
-	Reply   []byte
+	Namespace string
+	Request   []byte
+	Reply     []byte
 }
 
 // ErrHost marks a failure of the host during a step: a store error or the end of the

@@ -26,7 +26,7 @@ func (g *generator) session(i int) abi.Session {
 	}
 	channel, topic := channels[r.IntN(len(channels))], topics[r.IntN(len(topics))]
 	rest := ""
-	switch few := (i - 1) / Few; {
+	switch few := (i - 1) / RareSessions; {
 	case i == 0:
 		s.AgentID, rest = "main", "main"
 		direct(&s, channel, i)
@@ -71,7 +71,7 @@ func (g *generator) finish(s *abi.Session, r *rand.Rand, i int) {
 	if s.Label == RareLabel {
 		s.UpdatedAt = now - int64(i)*1000
 	}
-	if i > 5*Few && i%2 == 0 {
+	if i > 5*RareSessions && i%2 == 0 {
 		s.ArchivedAt = s.UpdatedAt + hour/2
 	}
 }

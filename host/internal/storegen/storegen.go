@@ -22,7 +22,7 @@ import (
 
 // Properties of every generated store.
 const (
-	Few           = 5
+	RareSessions  = 5
 	MainKey       = "agent:main:main" // always the first session
 	RareAgent     = "rare"
 	RareLabel     = "release train"
@@ -47,7 +47,7 @@ type Options struct {
 }
 
 // MinSessions is the minimum number of ordinary sessions.
-const MinSessions = 1 + 5*Few + 4
+const MinSessions = 1 + 5*RareSessions + 4
 
 // Summary describes a generated store.
 type Summary struct {

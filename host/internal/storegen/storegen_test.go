@@ -46,8 +46,8 @@ func TestRareProperties(t *testing.T) {
 			for _, archived := range []bool{false, true} {
 				r.IncludeArchived, r.Limit = archived, 100
 				page, err := v.List(context.Background(), &r)
-				if err != nil || len(page.Rows) != storegen.Few {
-					t.Errorf("%d sessions, %s: %d, %v; want %d", n, name, len(page.Rows), err, storegen.Few)
+				if err != nil || len(page.Rows) != storegen.RareSessions {
+					t.Errorf("%d sessions, %s: %d, %v; want %d", n, name, len(page.Rows), err, storegen.RareSessions)
 				}
 			}
 		}

@@ -73,7 +73,7 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 	for i, row := range rows {
 		fitted[i] = make([]string, len(row))
 		for c := range row {
-			fitted[i][c] = Cut(row[c], widths[c])
+			fitted[i][c] = Truncate(row[c], widths[c])
 		}
 	}
 	return fitted
@@ -104,11 +104,11 @@ func (o *Output) Fit(s string, used int) string {
 	if o.width == 0 {
 		return s
 	}
-	return Cut(s, max(o.width-used, 1))
+	return Truncate(s, max(o.width-used, 1))
 }
 
-// Cut truncates safe text to a number of columns; a truncated text ends in "…".
-func Cut(s string, columns int) string {
+// Truncate truncates safe text to a number of columns; a truncated text ends in "…".
+func Truncate(s string, columns int) string {
 	if lipgloss.Width(s) <= columns {
 		return s
 	}

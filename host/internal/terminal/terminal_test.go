@@ -91,7 +91,7 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{{"hello", 5, "hello"}, {"hello!", 5, "hell…"}, {"世界世界", 5, "世界…"}, {"ab", 1, "…"}} {
-		if got := Cut(c.in, c.n); got != c.want {
+		if got := Truncate(c.in, c.n); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}

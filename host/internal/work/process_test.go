@@ -126,7 +126,7 @@ func TestStoppedProcess(t *testing.T) {
 	}
 	finished := make(chan error, 1)
 	tries := 0
-	a, err := work.NewAgenda(&work.AgendaOptions{
+	a, err := work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: s, Kind: store.KindDelivery, Poll: 20 * time.Millisecond,
 		Handle: func(ctx context.Context, id string) error {
 			tries++

@@ -22,10 +22,10 @@ func Backoff(failures int) time.Duration {
 	return min(firstBackoff<<max(failures-1, 0), lastBackoff)
 }
 
-// plan is the schedule of a timer queue: a heap of the pieces of work that wait for
+// schedule is the schedule of a timer queue: a heap of the pieces of work that wait for
 // their due time, and the pieces that are being handled. It is not safe for
 // concurrent use.
-type plan struct {
+type schedule struct {
 	entries map[string]*entry
 	waiting Heap[*entry] // the piece that is due first is on top
 }
@@ -41,7 +41,7 @@ type entry struct {
 	after       time.Time // not handled before this time, whatever at is; zero: no bound
 }
 
-func newPlan() plan { return plan{entries: map[string]*entry{}} }
+func newSchedule() schedule { return schedule{entries: map[string]*entry{}} }
 
 // due returns the time from which the piece may be handled.
 func (e *entry) due() time.Time {
@@ -55,7 +55,7 @@ func (e *entry) due() time.Time {
 func (e *entry) Before(other *entry) bool { return e.due().Before(other.due()) }
 
 // set schedules a piece for the given time.
-func (p *plan) set(id string, at int64) {
+func (p *schedule) set(id string, at int64) {
 	e := p.entries[id]
 	switch {
 	case e == nil:
@@ -72,7 +72,7 @@ func (p *plan) set(id string, at int64) {
 
 // replace sets the schedule to due. The pieces in newer and those being handled keep
 // their state: the handled ones are reloaded next time.
-func (p *plan) replace(due []store.Due, newer map[string]struct{}) {
+func (p *schedule) replace(due []store.Due, newer map[string]struct{}) {
 	kept := make(map[string]*entry, len(due))
 	for id, e := range p.entries {
 		if _, ok := newer[id]; ok || e.handling {
@@ -101,7 +101,7 @@ func (p *plan) replace(due []store.Due, newer map[string]struct{}) {
 }
 
 // first returns the piece that is due first, or nil.
-func (p *plan) first() *entry {
+func (p *schedule) first() *entry {
 	if len(p.waiting) == 0 {
 		return nil
 	}
@@ -109,13 +109,13 @@ func (p *plan) first() *entry {
 }
 
 // begin marks the entry as being handled.
-func (p *plan) begin(e *entry) {
+func (p *schedule) begin(e *entry) {
 	heap.Remove(&p.waiting, e.Index)
 	e.handling, e.rescheduled = true, false
 }
 
 // done ends the handling of an entry. An entry that was scheduled again stays.
-func (p *plan) done(e *entry) {
+func (p *schedule) done(e *entry) {
 	e.handling, e.failures, e.after = false, 0, time.Time{}
 	if e.rescheduled {
 		heap.Push(&p.waiting, e)
@@ -125,7 +125,7 @@ func (p *plan) done(e *entry) {
 }
 
 // failed schedules an entry again after a failure, with a backoff.
-func (p *plan) failed(e *entry, now time.Time) {
+func (p *schedule) failed(e *entry, now time.Time) {
 	e.handling = false
 	e.failures++
 	e.after = now.Add(Backoff(e.failures))

@@ -11,7 +11,7 @@ import (
 )
 
 // drain removes all entries and returns their ids in order.
-func drain(p *plan) []string {
+func drain(p *schedule) []string {
 	var got []string
 	for e := p.first(); e != nil; e = p.first() {
 		p.begin(e)
@@ -29,7 +29,7 @@ func check(t *testing.T, got []string, want ...string) {
 }
 
 func TestScheduleOrder(t *testing.T) {
-	p := newPlan()
+	p := newSchedule()
 	p.set("c", 30)
 	p.set("a", 10)
 	p.set("b", 40)
@@ -41,7 +41,7 @@ func TestScheduleOrder(t *testing.T) {
 }
 
 func TestScheduleWhileHandled(t *testing.T) {
-	p := newPlan()
+	p := newSchedule()
 	p.set("a", 10)
 	e := p.first()
 	p.begin(e)
@@ -54,7 +54,7 @@ func TestScheduleWhileHandled(t *testing.T) {
 }
 
 func TestScheduleBackoff(t *testing.T) {
-	p := newPlan()
+	p := newSchedule()
 	now := time.UnixMilli(1000)
 	p.set("a", 10)
 	for _, want := range []time.Duration{50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
@@ -75,7 +75,7 @@ func TestScheduleBackoff(t *testing.T) {
 }
 
 func TestScheduleReplace(t *testing.T) {
-	p := newPlan()
+	p := newSchedule()
 	for i, id := range []string{"stays", "moves", "goes", "hinted", "handled"} {
 		p.set(id, int64(100+i))
 	}
@@ -93,7 +93,7 @@ func TestScheduleReplace(t *testing.T) {
 
 func TestScheduleRandomOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	p := newPlan()
+	p := newSchedule()
 	want := map[string]int64{}
 	for range 5000 {
 		id, at := fmt.Sprint(rnd.IntN(800)), rnd.Int64N(1000)

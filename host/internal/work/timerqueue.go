@@ -15,8 +15,8 @@ import (
 // changes of a watched row. Polling covers hints and notifications that were lost.
 const DefaultPoll = 10 * time.Second
 
-// AgendaOptions configures a timer queue.
-type AgendaOptions struct {
+// TimerQueueOptions configures a timer queue.
+type TimerQueueOptions struct {
 	Store store.Durable // required
 	Kind  string        // kind of work; required
 	// Handle processes a piece of work that is due, or finds that there is nothing to
@@ -29,15 +29,15 @@ type AgendaOptions struct {
 	Logger *slog.Logger     // nil: slog.Default
 }
 
-// Agenda is a timer queue: it calls a handler for each piece of work of one kind when
+// TimerQueue is a timer queue: it calls a handler for each piece of work of one kind when
 // it is due. It is safe for concurrent use. The caller that starts it must call
 // Close.
 //
 // The store sends a hint after each commit that schedules work. Hints may be lost,
 // and earlier processes may have left work behind, so the queue also loads all
 // scheduled work from the store, at the start and at every Poll.
-type Agenda struct {
-	o           AgendaOptions
+type TimerQueue struct {
+	o           TimerQueueOptions
 	ctx         context.Context // of handlers
 	cancel      context.CancelFunc
 	stop        chan struct{}
@@ -47,13 +47,13 @@ type Agenda struct {
 	unsubscribe func()
 
 	mu     sync.Mutex
-	plan   plan
+	plan   schedule
 	closed bool
 	newer  map[string]struct{} // pieces changed while the store is being read; nil otherwise
 }
 
-// NewAgenda returns a timer queue. It calls no handler before Start.
-func NewAgenda(o *AgendaOptions) (*Agenda, error) {
+// NewTimerQueue returns a timer queue. It calls no handler before Start.
+func NewTimerQueue(o *TimerQueueOptions) (*TimerQueue, error) {
 	switch {
 	case o == nil || o.Store == nil:
 		return nil, errors.New("work: AgendaOptions.Store is missing")
@@ -64,7 +64,7 @@ func NewAgenda(o *AgendaOptions) (*Agenda, error) {
 	case o.Poll < 0:
 		return nil, fmt.Errorf("work: AgendaOptions.Poll is %s; it must not be negative", o.Poll)
 	}
-	a := &Agenda{o: *o, stop: make(chan struct{}), changed: make(chan struct{}, 1), plan: newPlan()}
+	a := &TimerQueue{o: *o, stop: make(chan struct{}), changed: make(chan struct{}, 1), plan: newSchedule()}
 	if a.o.Now == nil {
 		a.o.Now = time.Now
 	}
@@ -80,7 +80,7 @@ func NewAgenda(o *AgendaOptions) (*Agenda, error) {
 
 // Start loads the scheduled work and starts the queue. ctx applies to the loading
 // only. Start may be called once.
-func (a *Agenda) Start(ctx context.Context) error {
+func (a *TimerQueue) Start(ctx context.Context) error {
 	a.mu.Lock()
 	closed := a.closed
 	a.mu.Unlock()
@@ -98,7 +98,7 @@ func (a *Agenda) Start(ctx context.Context) error {
 
 // Close stops the queue and waits for the running handlers. If ctx ends first, Close
 // cancels the handlers' contexts, keeps waiting, and returns ctx's error.
-func (a *Agenda) Close(ctx context.Context) error {
+func (a *TimerQueue) Close(ctx context.Context) error {
 	a.mu.Lock()
 	closed := a.closed
 	a.closed = true
@@ -114,7 +114,7 @@ func (a *Agenda) Close(ctx context.Context) error {
 }
 
 // hint receives the work that a commit has scheduled.
-func (a *Agenda) hint(due []store.Due) {
+func (a *TimerQueue) hint(due []store.Due) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, d := range due {
@@ -129,13 +129,13 @@ func (a *Agenda) hint(due []store.Due) {
 
 // noteChange records that the state of a piece is newer than the store's pending
 // answer.
-func (a *Agenda) noteChange(id string) {
+func (a *TimerQueue) noteChange(id string) {
 	if a.newer != nil {
 		a.newer[id] = struct{}{}
 	}
 }
 
-func (a *Agenda) wake() {
+func (a *TimerQueue) wake() {
 	select {
 	case a.changed <- struct{}{}:
 	default:
@@ -144,7 +144,7 @@ func (a *Agenda) wake() {
 
 // load replaces the schedule with the store's, except for pieces that changed while
 // the store was read.
-func (a *Agenda) load(ctx context.Context) error {
+func (a *TimerQueue) load(ctx context.Context) error {
 	a.mu.Lock()
 	a.newer = map[string]struct{}{}
 	a.mu.Unlock()
@@ -159,7 +159,7 @@ func (a *Agenda) load(ctx context.Context) error {
 	return err
 }
 
-func (a *Agenda) scheduled(ctx context.Context) ([]store.Due, error) {
+func (a *TimerQueue) scheduled(ctx context.Context) ([]store.Due, error) {
 	v, err := a.o.Store.View(ctx)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (a *Agenda) scheduled(ctx context.Context) ([]store.Due, error) {
 }
 
 // run starts handlers for due work until the queue is closed.
-func (a *Agenda) run() {
+func (a *TimerQueue) run() {
 	poll := time.NewTicker(a.o.Poll)
 	defer poll.Stop()
 	next := time.NewTimer(a.o.Poll)
@@ -195,7 +195,7 @@ func (a *Agenda) run() {
 
 // dispatch starts a handler for each piece that is due. It returns the time until the
 // next piece is due, if there is one.
-func (a *Agenda) dispatch() (time.Duration, bool) {
+func (a *TimerQueue) dispatch() (time.Duration, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.o.Now()
@@ -214,7 +214,7 @@ func (a *Agenda) dispatch() (time.Duration, bool) {
 
 // handle runs the handler for one piece, and reinserts the piece if the handler
 // failed or the piece was scheduled again.
-func (a *Agenda) handle(e *entry) {
+func (a *TimerQueue) handle(e *entry) {
 	err := a.o.Handle(a.ctx, e.id)
 	a.mu.Lock()
 	defer a.mu.Unlock()

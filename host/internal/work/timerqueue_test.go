@@ -47,9 +47,9 @@ func (d *callLog) expect(t *testing.T, want string) {
 }
 
 // start returns a started timer queue. It must run in a synctest bubble.
-func start(t *testing.T, s store.Durable, handle func(ctx context.Context, id string) error) *work.Agenda {
+func start(t *testing.T, s store.Durable, handle func(ctx context.Context, id string) error) *work.TimerQueue {
 	t.Helper()
-	a, err := work.NewAgenda(&work.AgendaOptions{Store: s, Kind: store.KindDelivery, Handle: handle, Logger: slog.New(slog.DiscardHandler)})
+	a, err := work.NewTimerQueue(&work.TimerQueueOptions{Store: s, Kind: store.KindDelivery, Handle: handle, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,10 +243,10 @@ func TestTimerQueueThousandItems(t *testing.T) {
 func TestTimerQueueOptions(t *testing.T) {
 	s := open(t)
 	handle := func(context.Context, string) error { return nil }
-	for _, o := range []*work.AgendaOptions{
+	for _, o := range []*work.TimerQueueOptions{
 		nil, {}, {Store: s}, {Store: s, Kind: store.KindRun}, {Store: s, Kind: store.KindRun, Handle: handle, Poll: -1},
 	} {
-		if _, err := work.NewAgenda(o); err == nil {
+		if _, err := work.NewTimerQueue(o); err == nil {
 			t.Errorf("NewAgenda(%+v) did not fail", o)
 		}
 	}

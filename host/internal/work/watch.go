@@ -66,8 +66,8 @@ func (w *Watch) Close() {
 	}
 }
 
-// Tell notifies the waiting goroutines that a row has changed.
-func (w *Watch) Tell(id string) {
+// Notify notifies the waiting goroutines that a row has changed.
+func (w *Watch) Notify(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if row := w.rows[id]; row != nil {

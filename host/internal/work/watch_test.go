@@ -26,13 +26,13 @@ func TestWatch(t *testing.T) {
 		}
 		for _, id := range []string{"a", "unwatched"} {
 			synctest.Wait()
-			w.Tell(id)
+			w.Notify(id)
 		}
 		synctest.Wait()
 		if a.Load() != 2 || b.Load() != 1 {
 			t.Errorf("%d and %d checks, want 2 and 1", a.Load(), b.Load())
 		}
-		w.Tell("a")
+		w.Notify("a")
 		if err := <-done; err != nil || a.Load() != 3 || b.Load() != 1 || time.Now() != began {
 			t.Errorf("%v, %d and %d checks", err, a.Load(), b.Load())
 		}
@@ -50,7 +50,7 @@ func TestWatchNotifiedDuringCheck(t *testing.T) {
 		began, n := time.Now(), 0
 		err := w.Await(t.Context(), "a", func() (bool, error) {
 			n++
-			w.Tell("a")
+			w.Notify("a")
 			return n == 3, nil
 		})
 		if err != nil || time.Now() != began {

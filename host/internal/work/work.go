@@ -2,7 +2,7 @@
 // worker can change each of them.
 //
 // A piece of work is scheduled in the store (store.Tx.Schedule). A timer queue
-// ([Agenda]) learns of it from the store's hint after the commit, or from a poll, and
+// ([TimerQueue]) learns of it from the store's hint after the commit, or from a poll, and
 // calls a handler when the work is due. A [Worker] claims pieces of work. Each claim
 // raises the fencing token of the piece, and every write through the claim checks
 // that token (Claim.Update), so a stale claim cannot write.

@@ -132,8 +132,8 @@ func wantCancelled(t *testing.T, ctx context.Context, subject *Subject, turn *ru
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v; want context.Canceled", out, err)
 	}
-	if subject.Gone != nil {
-		subject.Gone(t)
+	if subject.AssertStopped != nil {
+		subject.AssertStopped(t)
 	}
 }
 

@@ -24,9 +24,9 @@ type Subject struct {
 	Runner runner.Runner
 	// Hanging is closed when a turn has begun to hang. nil: tests need not wait.
 	Hanging <-chan struct{}
-	// Gone fails the test if a cancelled turn left anything running. nil: the runner
+	// AssertStopped fails the test if a cancelled turn left anything running. nil: the runner
 	// runs nothing outside of Run.
-	Gone func(t *testing.T)
+	AssertStopped func(t *testing.T)
 	// Silent is set if the runner appends no messages, because its program calls the
 	// tools without the runner.
 	Silent bool

@@ -64,8 +64,8 @@ func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// InTurn uses each handler for one request, and the last one for all later requests.
-func InTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
+// Sequence uses each handler for one request, and the last one for all later requests.
+func Sequence(handlers ...http.HandlerFunc) http.HandlerFunc {
 	var mu sync.Mutex
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) {

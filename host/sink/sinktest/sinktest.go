@@ -247,7 +247,7 @@ func (s Subject) endlessBody(t *testing.T) {
 }
 
 func (s Subject) key(t *testing.T) {
-	service := Serve(t, InTurn(Answer(500, ""), s.Accept))
+	service := Serve(t, Sequence(Answer(500, ""), s.Accept))
 	sink := s.New(t, service.URL)
 	for _, key := range []string{"one", "one", "two"} {
 		_ = sink.Post(t.Context(), s.Message(key))

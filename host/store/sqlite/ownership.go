@@ -18,7 +18,7 @@ func (o ownership) Beside(suffix string) string { return o.database + suffix }
 
 func (o ownership) file() string { return o.Beside(".lock") }
 
-func (o ownership) Acquire(ctx context.Context) (store.Owned, error) {
+func (o ownership) Acquire(ctx context.Context) (store.HeldLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

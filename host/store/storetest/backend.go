@@ -61,7 +61,7 @@ func (b Backends) at(t *testing.T, location string) store.Backend {
 	return backend
 }
 
-func acquire(t *testing.T, o store.Ownership) store.Owned {
+func acquire(t *testing.T, o store.Ownership) store.HeldLock {
 	t.Helper()
 	owned, err := o.Acquire(context.Background())
 	if err != nil {
@@ -161,7 +161,7 @@ func testOneOwner(t *testing.T, backends Backends, location string) {
 func testAcquireConcurrently(t *testing.T, backends Backends, location string) {
 	o := backends.at(t, location).Ownership()
 	const n = 16
-	var all [n]store.Owned
+	var all [n]store.HeldLock
 	var errs [n]error
 	var group sync.WaitGroup
 	for i := range n {

@@ -259,7 +259,7 @@ func (v *memoryView) messages(key, sessionID string, exclude []string) []abi.Mes
 			continue
 		}
 		m := abi.Message{Seq: e.seq}
-		m.JSON, m.Cut = message.Shorten(e.JSON)
+		m.JSON, m.Truncation = message.Shorten(e.JSON)
 		all = append(all, m)
 	}
 	return all

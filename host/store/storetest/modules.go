@@ -93,7 +93,7 @@ func testStates(t *testing.T, s store.Durable) {
 		}
 		return err
 	})
-	want := []store.States{{Plugin: `p "1"`, Flows: 1}, {Module: "a", Plugin: `p "1"`, StateVersion: 1, Flows: 3}, {Module: "a", Plugin: `p "1"`, StateVersion: 2, Flows: 1}}
+	want := []store.StateCount{{Plugin: `p "1"`, Flows: 1}, {Module: "a", Plugin: `p "1"`, StateVersion: 1, Flows: 3}, {Module: "a", Plugin: `p "1"`, StateVersion: 2, Flows: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

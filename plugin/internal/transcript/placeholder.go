@@ -20,9 +20,9 @@ const maxKept = 128
 // block.
 func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 	size := int64(len(m.JSON))
-	for i := range m.Cut {
-		if m.Cut[i].Path == "" {
-			size = m.Cut[i].Bytes
+	for i := range m.Truncation {
+		if m.Truncation[i].Path == "" {
+			size = m.Truncation[i].Bytes
 		}
 	}
 	role, id, timestamp := `"unknown"`, "", ""

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
-// Facts returns the session context. It fails with abi.InvalidArgs for a session whose
+// Context returns the session context. It fails with abi.InvalidArgs for a session whose
 // key is malformed, and with abi.Internal for a relevant setting with an unknown value.
-func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
+func Context(q *abi.DeriveRequest) (*abi.SessionContext, *abi.Error) {
 	config := view.String(q.Config)
 	s, bad := settings.Parse(config)
 	if bad != nil {
@@ -35,7 +35,7 @@ func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
 		return nil, bad
 	}
 	kind := s.Keys.KindOf(session.Key)
-	f := &abi.Facts{
+	f := &abi.SessionContext{
 		AgentID: agent, Kind: kind, Hidden: s.Keys.Hidden(session.Key), Channel: policy.Channel(session, kind),
 		Receive: send.Receive(s.Keys, session),
 		Caller:  abi.Caller{SessionKey: session.Key, AgentID: agent, Sandboxed: boxed || session.Sandboxed, Depth: policy.Depth(session)},

@@ -31,7 +31,7 @@ func Find(c *guest.Client, v *visibility.View, name, text string) (*abi.Session,
 		return known(c, v, text, v.Self)
 	}
 	key, err := v.Keys.Canonical(text, v.Agent)
-	if sessionkey.Shaped(text) {
+	if sessionkey.HasKeyForm(text) {
 		if err != nil {
 			return nil, invalid(name, text, err)
 		}

@@ -117,7 +117,7 @@ func texts(t *testing.T, s *sinktest.Service) []string {
 
 func TestLongText(t *testing.T) {
 	slow := sinktest.Answer(429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":3}}`)
-	service := sinktest.Serve(t, sinktest.InTurn(accept, slow, accept))
+	service := sinktest.Serve(t, sinktest.Sequence(accept, slow, accept))
 	dest := open(t, service.URL)
 	first, second, third := strings.Repeat("a", 4000), strings.Repeat("😀", 2000), strings.Repeat("c", 300)
 	m := &sink.Message{IdempotencyKey: "d", Target: abi.Target{To: "7"}, Text: first + "\n" + second + " " + third}

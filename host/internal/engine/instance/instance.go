@@ -163,8 +163,8 @@ func (i *Instance) run(ctx context.Context, export string, input []byte, host ex
 	if err != nil {
 		return err
 	}
-	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Slice)))
-	i.timer.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Slice, 0)))
+	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Quantum)))
+	i.timer.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Quantum, 0)))
 	i.timer.set(deadline)
 	if direct {
 		err = i.writeInput(inner, input)

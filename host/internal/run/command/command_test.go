@@ -75,7 +75,7 @@ func TestRunner(t *testing.T) {
 		})}
 		if b.Hang {
 			s.Hanging = hanging
-			s.Gone = func(t *testing.T) {
+			s.AssertStopped = func(t *testing.T) {
 				if _, err := os.Stat("/proc/" + <-pid); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the program is still there: %v", err)
 				}

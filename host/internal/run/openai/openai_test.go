@@ -64,7 +64,7 @@ func TestRunner(t *testing.T) {
 		s := &runnertest.Subject{Runner: a}
 		if b.Hang {
 			s.Hanging = hanging
-			s.Gone = func(*testing.T) { <-gone }
+			s.AssertStopped = func(*testing.T) { <-gone }
 		}
 		return s
 	})

@@ -69,25 +69,25 @@ func decoded[T any](all []string, err error) ([]*T, error) {
 }
 
 // States counts the flows that have not ended, by the module that wrote their state.
-func (s *Snapshot) States(ctx context.Context) ([]store.States, error) {
+func (s *Snapshot) States(ctx context.Context) ([]store.StateCount, error) {
 	all, err := s.states(ctx)
 	return all, s.db.Wrap("count the states of flows", err)
 }
 
-func (s *Snapshot) states(ctx context.Context) ([]store.States, error) {
+func (s *Snapshot) states(ctx context.Context) ([]store.StateCount, error) {
 	rows, err := s.conn.Query(ctx, states)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []store.States
+	var all []store.StateCount
 	for rows.Next() {
 		var of string
 		var n int
 		if err := rows.Scan(&of, &n); err != nil {
 			return nil, err
 		}
-		row := store.States{Flows: n}
+		row := store.StateCount{Flows: n}
 		if err := json.Unmarshal([]byte(of), &[]any{&row.Module, &row.Plugin, &row.StateVersion}); err != nil {
 			return nil, err
 		}
