@@ -23,10 +23,10 @@ type leaks struct {
 // noLeaks is the report of a search that finds no secret.
 func noLeaks(pages uint64) leaks { return leaks{Pages: pages} }
 
-// TestSecretIsolation lets one step hide a secret wherever a plugin can, and a later
+// TestSecret lets one step hide a secret wherever a plugin can, and a later
 // step search for it: in the reset instance, and in the instance that replaces a
 // discarded one.
-func TestSecretIsolation(t *testing.T) {
+func TestSecret(t *testing.T) {
 	t.Parallel()
 	// The input carries the secret with inverted bits, so that the search ignores it.
 	secret := []byte("\xe1\xf2\xe3\xf4\xe5\xf6\xe7\xf8")
@@ -92,7 +92,7 @@ func TestSecretIsolation(t *testing.T) {
 }
 
 // TestSecretDetection checks that the search finds a secret in the same step; otherwise
-// TestSecretIsolation would prove nothing.
+// TestSecret would prove nothing.
 func TestSecretDetection(t *testing.T) {
 	t.Parallel()
 	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
