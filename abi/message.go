@@ -8,15 +8,15 @@ import (
 
 // Message is one transcript message in a reply of a host function.
 type Message struct {
-	Seq        int64  // position in the session's transcript, ascending
-	JSON       []byte // raw message object, truncated as Cut says
-	Truncation []Cut  // strings that the host truncated
+	Seq         int64  // position in the session's transcript, ascending
+	JSON        []byte // raw message object, truncated as Cut says
+	Truncations []Cut  // strings that the host truncated
 }
 
 var messageMembers = jsonobject.New(
 	jsonobject.Required("seq", whole, func(m *Message) any { return &m.Seq }),
 	jsonobject.Required("message", object, func(m *Message) any { return &m.JSON }),
-	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Truncation) }),
+	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Truncations) }),
 )
 
 // ReadJSON reads the JSON that AppendJSON writes. JSON is a slice of the document.

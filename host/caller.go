@@ -16,7 +16,7 @@ func (h *Host) completeCaller(ctx context.Context, c abi.Caller) (_ abi.Caller, 
 	if c.Operator {
 		return c, nil
 	}
-	c.Sandboxed = c.Sandboxed || h.Config().Sandboxes(c.AgentID, c.SessionKey)
+	c.Sandboxed = c.Sandboxed || h.Config().Sandboxed(c.AgentID, c.SessionKey)
 	c.Depth = policy.Depth(&abi.Session{Key: c.SessionKey})
 	snapshot, err := h.options.Store.Snapshot(ctx)
 	if err != nil {

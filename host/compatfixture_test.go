@@ -127,7 +127,7 @@ func (w *compatFixture) rows() *compatRows {
 	r.Deliveries, errs[2] = view.Deliveries(ctx, all)
 	r.Modules, errs[3] = view.Modules(ctx)
 	r.Activations, errs[4] = view.Activations(ctx, 100)
-	r.States, errs[5] = view.States(ctx)
+	r.States, errs[5] = view.StateCounts(ctx)
 	listed, err := view.List(ctx, &abi.ListRequest{IncludeArchived: true, Limit: abi.MaxListLimit})
 	errs = append(errs, err)
 	keys := []string{"global"} // not listed under these settings

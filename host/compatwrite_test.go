@@ -159,7 +159,7 @@ func (w *compatWriter) addParkedFlows() {
 		w.call(id, abi.ToolSend, "agent:main:asks:again", fmt.Sprintf(`{"sessionKey":%q,"message":"hello","timeoutSeconds":0}`, key))
 	}
 	bad := wasmtest.Plugin(wasmtest.Unreachable)
-	bad.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"parley","version":"bad","stateVersion":1,"resumes":[1,1],"capabilities":[],`+
+	bad.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(`{"abi":1,"name":"parley","version":"bad","stateVersion":1,"resumes":[1,1],"capabilities":[],`+
 		`"tools":[{"name":"sessions_send","description":"","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":false,"needs":[]}]}`), wasmtest.I32(0))
 	bad.Funcs[2].Body = wasmtest.Unreachable
 	if _, err := w.host.Swap(w.Context(), &host.PluginFile{Wasm: bad.Encode(), Origin: "bad.wasm"}); err != nil {
@@ -305,7 +305,7 @@ func (w *compatWriter) addSessions() {
 		}
 		rows[1].SessionID = "0b2" // a second transcript
 		_, err := b.PutSession(&rows[1], nil)
-		return errors.Join(err, b.SetMark("test", "17"))
+		return errors.Join(err, b.SetBookmark("test", "17"))
 	})
 	if err != nil {
 		w.Fatal(err)

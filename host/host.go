@@ -131,7 +131,7 @@ func (h *Host) Config() *config.Config { return h.settings.Load().config }
 // Configure replaces the settings for every step that starts from now on.
 func (h *Host) Configure(c *config.Config) {
 	h.settings.Store(&settings{config: c})
-	for _, v := range h.modules.Unadmitted() {
+	for _, v := range h.modules.NotAdmitted() {
 		h.options.Logger.Warn("host: plugins.requireSignature and plugins.keys no longer admit this version; it serves until the next swap or start",
 			"version", v.String(), "active", v == h.modules.Active())
 	}

@@ -98,7 +98,7 @@ func (a *hostileFixture) expectRefused(c *hostiletest.Case) {
 func (a *hostileFixture) attack(c *hostiletest.Case) {
 	before := a.countRows()
 	switch c.At {
-	case hostiletest.Nowhere:
+	case hostiletest.Harmless:
 		a.callHarmless(`{"do":"^"}`)
 		a.callHarmless(`{"do":"^"}`)
 	case hostiletest.Flow:

@@ -188,7 +188,7 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	for until := time.Now().Add(timeout); ; {
 		pause := time.Until(until)
 		if by != "" {
-			deadlock, err := readView(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
+			deadlock, err := readView(ctx, h, func(v store.View) (bool, error) { return v.WouldBlock(ctx, r.SessionKey, by) })
 			if err != nil || deadlock {
 				return r, err
 			}

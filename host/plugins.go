@@ -127,7 +127,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 			}
 			at.Size, at.AddedAt = m.Size, m.AddedAt
 		}
-		states, err := v.States(ctx)
+		states, err := v.StateCounts(ctx)
 		for _, s := range states {
 			if at := find(s.Module); at != nil {
 				at.Flows += s.Flows

@@ -97,9 +97,9 @@ func (a *Agents) IDs() []string {
 	return ids
 }
 
-// Sandboxes reports whether a session of the agent is sandboxed by configuration,
+// Sandboxed reports whether a session of the agent is sandboxed by configuration,
 // regardless of the client that acts as it (S7.3).
-func (c *Config) Sandboxes(agentID, sessionKey string) bool {
+func (c *Config) Sandboxed(agentID, sessionKey string) bool {
 	mode := c.Agents.Sandbox
 	for i := range c.Agents.List {
 		if l := &c.Agents.List[i]; l.ID == agentID && l.Sandbox != "" {

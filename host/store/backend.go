@@ -47,9 +47,9 @@ type Ownership interface {
 	// notice does not prove that the store has an owner. While an owner publishes,
 	// Notice may return an empty or incomplete notice.
 	Notice(ctx context.Context) ([]byte, error)
-	// Beside returns the path that the owner may use for a file next to the store:
+	// CompanionPath returns the path that the owner may use for a file next to the store:
 	// the store's path with this suffix, or "" if the store is not in a folder.
-	Beside(suffix string) string
+	CompanionPath(suffix string) string
 }
 
 // HeldLock is a lock that this process holds. It is safe for concurrent use.

@@ -57,11 +57,11 @@ type View interface {
 	// RunMessages returns the raw messages that a run has stored, including its user
 	// message, oldest first.
 	RunMessages(ctx context.Context, runID string) ([][]byte, error)
-	// Waits is the deadlock check (S4.4): it reports whether an unfinished run of the
+	// WouldBlock is the deadlock check (S4.4): it reports whether an unfinished run of the
 	// session waits for the run, directly or through other runs. A run waits for
 	// another when it has an unanswered call that waits for it, or when it is queued
 	// behind it.
-	Waits(ctx context.Context, sessionKey, runID string) (bool, error)
+	WouldBlock(ctx context.Context, sessionKey, runID string) (bool, error)
 	// ActiveChildren returns the number of children of the session whose first run
 	// has not ended (Run.SpawnedBy).
 	ActiveChildren(ctx context.Context, parent string) (int, error)
@@ -109,9 +109,9 @@ type Tx interface {
 	PutFlow(f *Flow) error
 	PutRun(r *Run) error
 	PutDelivery(d *Delivery) error
-	// Waiting returns the ids of the flows that wait for a run. Parked flows do not
+	// WaitingFlows returns the ids of the flows that wait for a run. Parked flows do not
 	// wait.
-	Waiting(runID string) ([]string, error)
+	WaitingFlows(runID string) ([]string, error)
 	// Waits, ActiveChildren and Busy are the methods of View within this transaction.
 	Waits(sessionKey, runID string) (bool, error)
 	ActiveChildren(parent string) (int, error)

@@ -43,9 +43,9 @@ type ModuleView interface {
 	Modules(ctx context.Context) ([]*Module, error)
 	// Activations lists the newest activations, newest first.
 	Activations(ctx context.Context, limit int) ([]*Activation, error)
-	// States counts the flows that have not ended, by the module that wrote their
+	// StateCounts counts the flows that have not ended, by the module that wrote their
 	// state.
-	States(ctx context.Context) ([]StateCount, error)
+	StateCounts(ctx context.Context) ([]StateCount, error)
 }
 
 // ModuleTx is the part of Tx that writes modules.

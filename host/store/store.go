@@ -53,8 +53,8 @@ type Loader interface {
 	// Load runs fn in one write transaction. If fn returns an error or panics, the
 	// transaction is rolled back.
 	Load(ctx context.Context, fn func(Batch) error) error
-	// Mark returns the bookmark that Batch.SetMark stored under this name, or "".
-	Mark(ctx context.Context, name string) (string, error)
+	// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+	Bookmark(ctx context.Context, name string) (string, error)
 }
 
 // Batch is one write transaction of a Loader.
@@ -67,8 +67,8 @@ type Batch interface {
 	// PutMessage appends a message to the transcript of key, or updates the message
 	// with the same source id. The session must be stored already.
 	PutMessage(key string, m *Message) (Change, error)
-	// SetMark stores a bookmark, such as the offset up to which a file was read.
-	SetMark(name, value string) error
+	// SetBookmark stores a bookmark, such as the offset up to which a file was read.
+	SetBookmark(name, value string) error
 }
 
 // Message is a transcript message to store.

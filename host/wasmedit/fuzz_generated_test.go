@@ -177,7 +177,7 @@ func FuzzInstrument(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := instrumented.Harden()
+		found, err := instrumented.Instrument()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func (w *harness) fuel(m *generated, used, did []usage, longest int64) {
 
 // replay makes the calls again: with exactly the fuel that they need, with less, and in
 // a reset instance.
-func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Hardened, m *generated, first outcome) {
+func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Instrumented, m *generated, first outcome) {
 	g, err := instantiate(w.runtime, compiled)
 	if err != nil {
 		w.t.Fatal(err)

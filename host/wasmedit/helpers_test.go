@@ -162,13 +162,13 @@ func (g *guest) callWithFuel(fuel int64, name string, args ...uint64) (used int6
 }
 
 // load instruments a module and starts an instance of it.
-func load(t *testing.T, s *wasmtest.Sections) (*guest, wasmedit.Hardened) {
+func load(t *testing.T, s *wasmtest.Sections) (*guest, wasmedit.Instrumented) {
 	t.Helper()
 	m, err := wasmedit.Parse(s.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Harden()
+	found, err := m.Instrument()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ const (
 // initialize is the export that hosts of a reactor call first.
 const initialize = "_initialize"
 
-// Hardened describes an instrumented module.
-type Hardened struct {
+// Instrumented describes an instrumented module.
+type Instrumented struct {
 	// Start reports that the host must call ExportStart first.
 	Start bool
 	// Globals reports that the module has mutable globals, and therefore the exports
@@ -29,7 +29,7 @@ type Hardened struct {
 	Volatile bool
 }
 
-// Harden instruments the module, so that a host can bound its running time and reset an
+// Instrument instruments the module, so that a host can bound its running time and reset an
 // instance. The results of the module's computations stay the same.
 //
 //   - Fuel: A unit is an instruction. A call of an imported function costs 64 units. So
@@ -50,22 +50,22 @@ type Hardened struct {
 //     exported _initialize after the module's own start function.
 //   - Custom sections are dropped, except well-formed names.
 //
-// Harden reads every instruction and index, so that none can refer to an addition. It
+// Instrument reads every instruction and index, so that none can refer to an addition. It
 // fails with an *Error on anything outside of WebAssembly 2.0, and on a module that
 // already has one of these exports. After an error the module is unchanged. After
 // success it can be encoded, but must not be instrumented again.
-func (m *Module) Harden() (Hardened, error) {
+func (m *Module) Instrument() (Instrumented, error) {
 	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
-			return Hardened{}, errorAt(0, "the module exports %q itself", name)
+			return Instrumented{}, errorAt(0, "the module exports %q itself", name)
 		}
 	}
 	if init := m.Export(initialize); init != nil && (init.Kind != KindFunc || !init.Type.Equal(FuncType{})) {
-		return Hardened{}, errorAt(0, "the export %s is not a function () -> ()", init)
+		return Instrumented{}, errorAt(0, "the export %s is not a function () -> ()", init)
 	}
 	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
 	if err := ins.rewriteCode(); err != nil {
-		return Hardened{}, err
+		return Instrumented{}, err
 	}
 	m.dropCustoms()
 	ins.addFuel()
@@ -88,7 +88,7 @@ type instrumenter struct {
 	fuel       uint32 // index of the global
 	bulkCharge uint32 // index of the function that charges a bulk operation
 	refill     uint32 // index of the function that moves a quantum from the reserve
-	result     Hardened
+	result     Instrumented
 
 	bodies  [][]byte // function bodies, the rewritten ones first
 	globals []byte   // entries of the global section

@@ -25,7 +25,7 @@ func instrument(wasm []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.Harden(); err != nil {
+	if _, err := m.Instrument(); err != nil {
 		return nil, err
 	}
 	return m.Encode(), nil

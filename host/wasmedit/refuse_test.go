@@ -142,7 +142,7 @@ func TestInstrumentRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = m.Harden()
+			_, err = m.Instrument()
 			var e *wasmedit.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v, want an *Error", err)

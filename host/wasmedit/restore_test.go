@@ -25,35 +25,35 @@ func TestInstrumentResult(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*wasmtest.Sections)
-		want   wasmedit.Hardened
+		want   wasmedit.Instrumented
 	}{
-		{"nothing", func(*wasmtest.Sections) {}, wasmedit.Hardened{}},
-		{"a start function", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(itself) }, wasmedit.Hardened{Start: true}},
-		{"a start function of the host", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(hostNop) }, wasmedit.Hardened{Start: true}},
-		{"_initialize", func(s *wasmtest.Sections) { add(s, "_initialize", wasmtest.Void, nil) }, wasmedit.Hardened{Start: true}},
+		{"nothing", func(*wasmtest.Sections) {}, wasmedit.Instrumented{}},
+		{"a start function", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(itself) }, wasmedit.Instrumented{Start: true}},
+		{"a start function of the host", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(hostNop) }, wasmedit.Instrumented{Start: true}},
+		{"_initialize", func(s *wasmtest.Sections) { add(s, "_initialize", wasmtest.Void, nil) }, wasmedit.Instrumented{Start: true}},
 		{"_initialize of the host", func(s *wasmtest.Sections) {
 			s.Exports = append(s.Exports, wasmtest.ExportEntry("_initialize", wasmedit.KindFunc, hostNop))
-		}, wasmedit.Hardened{Start: true}},
-		{"a global", mutable(i32, 0x41, 0), wasmedit.Hardened{Globals: true}},
-		{"a reference", mutable(externref, 0xd0, externref), wasmedit.Hardened{Globals: true}},
+		}, wasmedit.Instrumented{Start: true}},
+		{"a global", mutable(i32, 0x41, 0), wasmedit.Instrumented{Globals: true}},
+		{"a reference", mutable(externref, 0xd0, externref), wasmedit.Instrumented{Globals: true}},
 		{"a constant", func(s *wasmtest.Sections) {
 			s.Globals = [][]byte{wasmtest.GlobalEntry(wasmedit.Global{Type: i32}, wasmtest.I32(1))}
-		}, wasmedit.Hardened{}},
-		{"a global of the host", code(0x42, 1, 0x24, hostCounter), wasmedit.Hardened{}},
-		{"memory operations", code(three(0, 0, 0), 0xfc, 0x0b, 0, three(0, 0, 0), 0xfc, 0x0a, 0, 0, three(0, 0, 0), 0xfc, 0x08, 0, 0), wasmedit.Hardened{}},
-		{"reading of a table", code(0x41, 0, 0x25, 0, 0x1a, 0xfc, 0x10, 0, 0x1a), wasmedit.Hardened{}},
-		{"data.drop", code(0xfc, 0x09, 0), wasmedit.Hardened{Volatile: true}},
-		{"elem.drop", code(0xfc, 0x0d, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.set", code(0x41, 0, 0xd0, funcref, 0x26, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.init", code(three(0, 0, 0), 0xfc, 0x0c, 0, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.copy", code(three(0, 0, 0), 0xfc, 0x0e, 0, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.fill", code(0x41, 0, 0xd0, funcref, 0x41, 0, 0xfc, 0x11, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.grow", code(0xd0, funcref, 0x41, 0, 0xfc, 0x0f, 0, 0x1a), wasmedit.Hardened{Volatile: true}},
+		}, wasmedit.Instrumented{}},
+		{"a global of the host", code(0x42, 1, 0x24, hostCounter), wasmedit.Instrumented{}},
+		{"memory operations", code(three(0, 0, 0), 0xfc, 0x0b, 0, three(0, 0, 0), 0xfc, 0x0a, 0, 0, three(0, 0, 0), 0xfc, 0x08, 0, 0), wasmedit.Instrumented{}},
+		{"reading of a table", code(0x41, 0, 0x25, 0, 0x1a, 0xfc, 0x10, 0, 0x1a), wasmedit.Instrumented{}},
+		{"data.drop", code(0xfc, 0x09, 0), wasmedit.Instrumented{Volatile: true}},
+		{"elem.drop", code(0xfc, 0x0d, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.set", code(0x41, 0, 0xd0, funcref, 0x26, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.init", code(three(0, 0, 0), 0xfc, 0x0c, 0, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.copy", code(three(0, 0, 0), 0xfc, 0x0e, 0, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.fill", code(0x41, 0, 0xd0, funcref, 0x41, 0, 0xfc, 0x11, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.grow", code(0xd0, funcref, 0x41, 0, 0xfc, 0x0f, 0, 0x1a), wasmedit.Instrumented{Volatile: true}},
 		{"all", func(s *wasmtest.Sections) {
 			s.Start = wasmtest.Index(itself)
 			mutable(i32, 0x41, 0)(s)
 			code(0xfc, 0x09, 0)(s)
-		}, wasmedit.Hardened{Start: true, Globals: true, Volatile: true}},
+		}, wasmedit.Instrumented{Start: true, Globals: true, Volatile: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := metered{}.module()

@@ -25,7 +25,7 @@ func shorten(m abi.Message) abi.Message {
 		if err != nil {
 			panic("refhost: a stored message is no JSON: " + err.Error())
 		}
-		v, m.Truncation = cutStrings(v, limit, "", nil)
+		v, m.Truncations = cutStrings(v, limit, "", nil)
 		m.JSON = jsonvalue.Compact(v)
 		if len(m.AppendJSON(nil)) <= abi.MaxMessage {
 			return m
@@ -38,7 +38,7 @@ func shorten(m abi.Message) abi.Message {
 			rest[name] = member
 		}
 	}
-	m.JSON, m.Truncation = jsonvalue.Compact(rest), []abi.Cut{{Path: "", Bytes: int64(len(raw))}}
+	m.JSON, m.Truncations = jsonvalue.Compact(rest), []abi.Cut{{Path: "", Bytes: int64(len(raw))}}
 	return m
 }
 

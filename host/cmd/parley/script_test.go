@@ -90,13 +90,13 @@ func badModules(dir string) error {
 	errs := []error{os.Mkdir(dir, 0o700)}
 	for name, change := range map[string]func(m *wasmtest.Module){
 		"abi": func(m *wasmtest.Module) {
-			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":7,"name":"test","version":"0","tools":[]}`), wasmtest.I32(0))
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(`{"abi":7,"name":"test","version":"0","tools":[]}`), wasmtest.I32(0))
 		},
 		"exports": func(m *wasmtest.Module) { m.Funcs = m.Funcs[:2] },
 		"wasi":    func(m *wasmtest.Module) { m.Imports[0].Module = "wasi_snapshot_preview1" },
 		"tools":   func(*wasmtest.Module) {},
 		"other": func(m *wasmtest.Module) {
-			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
 				`"tools":[{"name":"weather","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true}]}`), wasmtest.I32(0))
 		},
 	} {

@@ -67,7 +67,7 @@ func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.
 	if err := o.publish(&o.info); err != nil {
 		return err
 	}
-	beside := ownership.Beside(".sock")
+	beside := ownership.CompanionPath(".sock")
 	removeStale(o.info.Database, beside, &previous)
 	socket, clean, err := listen(o.info.Database, beside)
 	if err != nil {

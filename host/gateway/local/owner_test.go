@@ -352,7 +352,7 @@ func TestCopiedLockFile(t *testing.T) {
 // noFolder is the Ownership of a store that is not in a folder.
 type noFolder struct{ store.Ownership }
 
-func (noFolder) Beside(string) string { return "" }
+func (noFolder) CompanionPath(string) string { return "" }
 
 func TestStoreWithoutFolder(t *testing.T) {
 	runtime := t.TempDir()

@@ -22,7 +22,7 @@ import (
 func TestOtherCompiler(t *testing.T) {
 	t.Parallel()
 	module := compileWithGo(t)
-	for name, options := range map[string]engine.Options{"direct memory": {}, "kernel calls": {EnvironmentOnly: true}} {
+	for name, options := range map[string]engine.Options{"direct memory": {}, "kernel calls": {KernelCallsOnly: true}} {
 		t.Run(name, func(t *testing.T) {
 			options.Logger = slog.New(slog.DiscardHandler)
 			if _, err := loadIn(t, &options, module); !errors.Is(err, engine.BadImport) {

@@ -98,7 +98,7 @@ func prepare(b *testing.B, w workload, transport string) (call func()) {
 		b.Fatal(err)
 	}
 	if transport == "fuel" {
-		if _, err := m.Harden(); err != nil {
+		if _, err := m.Instrument(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -33,7 +33,7 @@ func eachTransport(t *testing.T, test func(t *testing.T, kernelCalls bool)) {
 // same plugin and another one still answer before and after it.
 func TestHostile(t *testing.T) {
 	eachTransport(t, func(t *testing.T, kernelCalls bool) {
-		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler)})
+		e := newEngine(t, &engine.Options{Limits: hostileLimits, KernelCallsOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler)})
 		bystander, err := e.Load(t.Context(), hostiletest.Wasm(t, hostile, "loop"))
 		if err != nil {
 			t.Fatal(err)

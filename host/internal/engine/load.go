@@ -33,7 +33,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	instrumented, err := m.Harden()
+	instrumented, err := m.Instrument()
 	if err != nil {
 		return nil, editError("load", "the module cannot be instrumented: ", err)
 	}
@@ -42,7 +42,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		return nil, err
 	}
 	config := e.config(compiled, instrumented)
-	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
+	config.Direct = !e.options.KernelCallsOnly && m.Export(abi.ExportInput) != nil
 	p := &Plugin{engine: e, pool: instance.NewPool(config), derives: m.Export(abi.ExportDerive) != nil}
 	// Close has no running calls to wait for, so it needs no cancellation.
 	closing := context.WithoutCancel(ctx)
@@ -75,7 +75,7 @@ func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.Compile
 	return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
 }
 
-func (e *Engine) config(module wazero.CompiledModule, instrumented wasmedit.Hardened) instance.Config {
+func (e *Engine) config(module wazero.CompiledModule, instrumented wasmedit.Instrumented) instance.Config {
 	l := &e.options.Limits
 	return instance.Config{
 		Runtime: e.runtime, Module: module, Instrumented: instrumented,

@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 		return m.Encode()
 	}
 	describe := func(text string) []byte {
-		return change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(text), wasmtest.I32(0)) })
+		return change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(text), wasmtest.I32(0)) })
 	}
 	start := func(body []byte) []byte {
 		return change(func(m *wasmtest.Module) {

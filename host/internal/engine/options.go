@@ -20,9 +20,9 @@ type Options struct {
 	CacheDir string
 	// Limits bound the resources of a plugin.
 	Limits Limits
-	// EnvironmentOnly moves all bytes through Extism kernel calls, as other hosts do,
+	// KernelCallsOnly moves all bytes through Extism kernel calls, as other hosts do,
 	// even if the plugin supports direct memory.
-	EnvironmentOnly bool
+	KernelCallsOnly bool
 	// Logger receives log lines of plugins and panics of host functions; nil:
 	// slog.Default().
 	Logger *slog.Logger

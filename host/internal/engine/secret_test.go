@@ -52,7 +52,7 @@ func TestSecret(t *testing.T) {
 			eachTransport(t, func(t *testing.T, kernelCalls bool) {
 				p, err := newEngine(t, &engine.Options{
 					Limits:          engine.Limits{Fuel: 100_000_000, StepTimeout: time.Minute, MemoryMiB: 8, GrowthMiB: 4, IdleInstances: 1},
-					EnvironmentOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler),
+					KernelCallsOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler),
 				}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 				if err != nil {
 					t.Fatal(err)
@@ -97,7 +97,7 @@ func TestSecretDetection(t *testing.T) {
 	t.Parallel()
 	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
 	eachTransport(t, func(t *testing.T, kernelCalls bool) {
-		p, err := newEngine(t, &engine.Options{EnvironmentOnly: kernelCalls}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
+		p, err := newEngine(t, &engine.Options{KernelCallsOnly: kernelCalls}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func (im *importer) bookmark(ctx context.Context, e *entry) (mark, error) {
 	if stored == nil || stored.SessionID != e.Session.SessionID {
 		return mark{}, nil
 	}
-	text, err := im.into.Mark(ctx, markName(e))
+	text, err := im.into.Bookmark(ctx, markName(e))
 	if err != nil {
 		return mark{}, fmt.Errorf("importer: look up the bookmark of session %q: %w", e.Session.Key, err)
 	}

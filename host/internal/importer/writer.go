@@ -50,7 +50,7 @@ func (w *writer) message(key string, m store.Message) {
 
 // mark leaves a bookmark with everything put before it, or later.
 func (w *writer) mark(name, value string) {
-	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetMark(name, value) })
+	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetBookmark(name, value) })
 }
 
 func (w *writer) add(size int, p put) {

@@ -186,7 +186,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 		checkEmptied(t, doc, short, truncated)
 		return
 	}
-	m := abi.Message{JSON: short, Truncation: truncated}
+	m := abi.Message{JSON: short, Truncations: truncated}
 	bare := abi.Message{JSON: []byte{}}
 	if n := len(m.AppendJSON(nil)) - len(bare.AppendJSON(nil)); n > b.message {
 		t.Fatalf("%s became %s with %d truncations, %d bytes", doc, short, len(truncated), n)

@@ -23,8 +23,8 @@ import (
 func build(version string, state, oldest int) []byte { return buildWith(version, state, oldest, nil) }
 
 func buildWith(version string, state, oldest int, call []byte) []byte {
-	m := wasmtest.Plugin(wasmtest.Code(call, wasmtest.Say(version), wasmtest.I32(0)))
-	m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(fmt.Sprintf(`{"abi":1,"name":"p","version":%q,"stateVersion":%d,"resumes":[%d,%d],"capabilities":[],`+
+	m := wasmtest.Plugin(wasmtest.Code(call, wasmtest.SetOutput(version), wasmtest.I32(0)))
+	m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(fmt.Sprintf(`{"abi":1,"name":"p","version":%q,"stateVersion":%d,"resumes":[%d,%d],"capabilities":[],`+
 		`"tools":[{"name":"t","description":"","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true,"needs":[]}]}`, version, state, oldest, state)), wasmtest.I32(0))
 	return m.Encode()
 }

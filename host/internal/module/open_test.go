@@ -101,7 +101,7 @@ func TestSwapToBuiltIn(t *testing.T) {
 	if got := w.history(); got != "1 built in, mine /mine.wasm" {
 		t.Errorf("the history is %s", got)
 	}
-	if bad := w.Unadmitted(); slices.Contains(bad, c.After) {
+	if bad := w.NotAdmitted(); slices.Contains(bad, c.After) {
 		t.Errorf("not admitted: %s", bad)
 	}
 	w.builtIn = build("2", 1, 1)

@@ -59,9 +59,9 @@ func (p *Policy) admitStored(m *store.Module) error {
 	return abi.NewError(abi.Forbidden, fmt.Sprintf("module: %.12s is not signed by a key in plugins.keys, and plugins.requireSignature is set", m.Digest))
 }
 
-// Unadmitted returns the loaded versions that the current policy would reject; it may
+// NotAdmitted returns the loaded versions that the current policy would reject; it may
 // be stricter than the policy that admitted them.
-func (r *Registry) Unadmitted() []*Version {
+func (r *Registry) NotAdmitted() []*Version {
 	p := r.options.Policy()
 	return slices.DeleteFunc(r.Loaded(), func(v *Version) bool {
 		return p.admitStored(&store.Module{Digest: v.digest, Signer: v.Signer()}) == nil

@@ -37,7 +37,7 @@ func TestSignatures(t *testing.T) {
 	if v := w.Active(); v.About.Version != "2" || !strings.HasPrefix(v.Signer(), "release ") {
 		t.Errorf("after a restart %s is active, signed by %q", v, v.Signer())
 	}
-	if bad := w.Unadmitted(); len(bad) > 0 {
+	if bad := w.NotAdmitted(); len(bad) > 0 {
 		t.Errorf("not admitted: %s", bad)
 	}
 	// Another key with the same name does not match the signature.
@@ -46,7 +46,7 @@ func TestSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.policy.Keys = []module.Key{{Name: "release", Public: other}}
-	if bad := w.Unadmitted(); len(bad) != 1 || bad[0].About.Version != "2" {
+	if bad := w.NotAdmitted(); len(bad) != 1 || bad[0].About.Version != "2" {
 		t.Errorf("not admitted: %s, want the version whose key was replaced", bad)
 	}
 	w.open(one, store.OriginBuiltIn)

@@ -233,7 +233,7 @@ func (r *Registry) states(ctx context.Context) ([]store.StateCount, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}
-	return query(ctx, r.options.Store, store.View.States)
+	return query(ctx, r.options.Store, store.View.StateCounts)
 }
 
 func query[T any](ctx context.Context, db store.Durable, ask func(store.View, context.Context) (T, error)) (result T, err error) {

@@ -42,7 +42,7 @@ func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 	return abi.Caller{
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
-		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
+		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxed(r.AgentID, r.SessionKey),
 		Depth:     policy.Depth(s), Hops: r.Hops, RunID: r.ID,
 	}
 }

@@ -88,7 +88,7 @@ func roleAndTime(doc []byte) string {
 // set.
 func (m *ownMessages) take(found *abi.Message) bool {
 	by, key := m.whole, string(found.JSON)
-	if len(found.Truncation) > 0 {
+	if len(found.Truncations) > 0 {
 		by, key = m.truncated, roleAndTime(found.JSON)
 	}
 	if m.left == 0 || by[key] == 0 {

@@ -183,7 +183,7 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
 		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}), nil
 	}
-	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
+	waits, err := f.work.WouldBlock(ctx, key, f.flow.Caller.RunID)
 	if err == nil && !waits {
 		f.checks = append(f.checks, &deadlockCheck{key, f.flow.Caller.RunID})
 	}
@@ -194,8 +194,8 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 // never enters the guest.
 func shorten(ms []abi.Message) {
 	for i := range ms {
-		if m := &ms[i]; len(m.Truncation) == 0 && len(m.JSON) > abi.MaxString {
-			m.JSON, m.Truncation = message.Shorten(m.JSON)
+		if m := &ms[i]; len(m.Truncations) == 0 && len(m.JSON) > abi.MaxString {
+			m.JSON, m.Truncations = message.Shorten(m.JSON)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func QueueDelivery(tx store.Tx, d *store.Delivery) error {
 
 // WakeFlows schedules the flows that wait for r, a run that has just ended.
 func WakeFlows(tx store.Tx, r *store.Run) error {
-	ids, err := tx.Waiting(r.ID)
+	ids, err := tx.WaitingFlows(r.ID)
 	if err != nil {
 		return err
 	}

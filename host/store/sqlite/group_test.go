@@ -334,7 +334,7 @@ func TestLoadAmongUpdates(t *testing.T) {
 			go func() {
 				var err error
 				if strings.HasPrefix(name, "load") {
-					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetMark(name, "x") })
+					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetBookmark(name, "x") })
 				} else {
 					err = db.Update(context.Background(), func(tx store.Tx) error { order = append(order, name); return schedules(name)(tx) })
 				}

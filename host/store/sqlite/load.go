@@ -25,8 +25,8 @@ func (db *DB) Load(ctx context.Context, fn func(store.Batch) error) error {
 	return db.shared.Wrap("load", err)
 }
 
-// Mark returns the bookmark that Batch.SetMark stored under this name, or "".
-func (db *DB) Mark(ctx context.Context, name string) (string, error) {
+// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+func (db *DB) Bookmark(ctx context.Context, name string) (string, error) {
 	c, err := db.readers.get(ctx)
 	if err != nil {
 		return "", err

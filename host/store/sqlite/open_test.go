@@ -220,7 +220,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	_, err = db.Snapshot(ctx)
-	_, err2 := db.Mark(ctx, "a")
+	_, err2 := db.Bookmark(ctx, "a")
 	err3 := db.Load(ctx, func(store.Batch) error { return nil })
 	for _, err := range []error{err, err2, err3} {
 		if err == nil || !strings.Contains(err.Error(), "closed") {

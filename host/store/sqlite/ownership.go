@@ -14,9 +14,9 @@ import (
 // ownership is the lock file next to a database.
 type ownership struct{ database string }
 
-func (o ownership) Beside(suffix string) string { return o.database + suffix }
+func (o ownership) CompanionPath(suffix string) string { return o.database + suffix }
 
-func (o ownership) file() string { return o.Beside(".lock") }
+func (o ownership) file() string { return o.CompanionPath(".lock") }
 
 func (o ownership) Acquire(ctx context.Context) (store.HeldLock, error) {
 	if err := ctx.Err(); err != nil {

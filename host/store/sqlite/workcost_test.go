@@ -36,11 +36,11 @@ var workQueries = []query{
 	workQuery("runs of a session", 20, runsLike(store.Filter{SessionKey: "agent:main:busy", Limit: 20})),
 	workQuery("runs since", 1, runsLike(store.Filter{Since: 1 << 40})),
 	workQuery("deadlock check, blocked", 1, func(ctx context.Context, v store.View) (int, error) {
-		waits, err := v.Waits(ctx, "agent:main:busy", "open")
+		waits, err := v.WouldBlock(ctx, "agent:main:busy", "open")
 		return one(waits), err
 	}),
 	workQuery("deadlock check, not blocked", 0, func(ctx context.Context, v store.View) (int, error) {
-		waits, err := v.Waits(ctx, "agent:main:busy", "absent")
+		waits, err := v.WouldBlock(ctx, "agent:main:busy", "absent")
 		return one(waits), err
 	}),
 	workQuery("due work", 1, func(ctx context.Context, v store.View) (int, error) {

@@ -246,14 +246,14 @@ func testNotices(t *testing.T, backends Backends, location string) {
 
 func testFilesBeside(t *testing.T, backends Backends, location string) {
 	b := backends.at(t, location)
-	one := b.Ownership().Beside(".sock")
+	one := b.Ownership().CompanionPath(".sock")
 	if one == "" {
 		return
 	}
-	if again := backends.at(t, location).Ownership().Beside(".sock"); again != one {
+	if again := backends.at(t, location).Ownership().CompanionPath(".sock"); again != one {
 		t.Errorf("the file is %s, and %s for another backend", one, again)
 	}
-	other, elsewhere := b.Ownership().Beside(".other"), backends.at(t, backends.New(t)).Ownership().Beside(".sock")
+	other, elsewhere := b.Ownership().CompanionPath(".other"), backends.at(t, backends.New(t)).Ownership().CompanionPath(".sock")
 	if one == other || one == elsewhere || one == b.Location() {
 		t.Errorf("the file is %s; with another suffix it is %s, for another store %s", one, other, elsewhere)
 	}

@@ -19,7 +19,7 @@ func testFlowsWaiting(t *testing.T, s store.Durable) {
 		flow("e", store.FlowParked, "r"), flow("f", store.FlowDone, "r"), flow("g", store.FlowDropped, "r"))
 	check := func(run, want string) {
 		t.Helper()
-		got := inUpdate(t, s, func(tx store.Tx) ([]string, error) { return tx.Waiting(run) })
+		got := inUpdate(t, s, func(tx store.Tx) ([]string, error) { return tx.WaitingFlows(run) })
 		if slices.Sort(got); strings.Join(got, " ") != want {
 			t.Errorf("the flows %q wait for %s; want %q", got, run, want)
 		}
@@ -68,7 +68,9 @@ func testDeadlockCheck(t *testing.T, s store.Durable) {
 		for pairs, want := range map[string]bool{c.want: true, c.not: false} {
 			for _, pair := range strings.Fields(pairs) {
 				session, run, _ := strings.Cut(pair, ">")
-				got := inView(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Waits(ctx, prefix+session, prefix+run) })
+				got := inView(t, s, func(ctx context.Context, v store.View) (bool, error) {
+					return v.WouldBlock(ctx, prefix+session, prefix+run)
+				})
 				if got != want {
 					t.Errorf("%s (%s): %s is %v", c.name, c.graph, pair, got)
 				}

@@ -172,7 +172,7 @@ func testLongMessages(t *testing.T, s store.Loader) {
 				len(got.Messages), len(abi.AppendReply(nil, got)), len(want.Messages), len(abi.AppendReply(nil, want)))
 		}
 	}
-	if cut := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 1, Before: 5}).Messages[0].Truncation; len(cut) != 1 || cut[0].Path != "" {
+	if cut := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 1, Before: 5}).Messages[0].Truncations; len(cut) != 1 || cut[0].Path != "" {
 		t.Errorf("a message that cannot be shortened: truncated at %v; want the whole message", cut)
 	}
 	load(t, s, func(b store.Batch) error {

@@ -60,8 +60,8 @@ func (m *Memory) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return &memoryView{m.current()}, ctx.Err()
 }
 
-// Mark returns a bookmark.
-func (m *Memory) Mark(ctx context.Context, name string) (string, error) {
+// Bookmark returns a bookmark.
+func (m *Memory) Bookmark(ctx context.Context, name string) (string, error) {
 	return m.current().bookmarks[name], ctx.Err()
 }
 
@@ -97,7 +97,7 @@ func (b *memoryBatch) usable() error {
 	return b.ctx.Err()
 }
 
-func (b *memoryBatch) SetMark(name, value string) error {
+func (b *memoryBatch) SetBookmark(name, value string) error {
 	b.state.bookmarks[name] = value
 	return b.usable()
 }
@@ -259,7 +259,7 @@ func (v *memoryView) messages(key, sessionID string, exclude []string) []abi.Mes
 			continue
 		}
 		m := abi.Message{Seq: e.seq}
-		m.JSON, m.Truncation = message.Shorten(e.JSON)
+		m.JSON, m.Truncations = message.Shorten(e.JSON)
 		all = append(all, m)
 	}
 	return all

@@ -82,7 +82,7 @@ func testStates(t *testing.T, s store.Durable) {
 	put("5", "b", 1, 7)
 	put("6", "b", 1, 0)
 	put("6", "a", 1, 0) // another step
-	got, err := workView(t, s).States(context.Background())
+	got, err := workView(t, s).StateCounts(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -228,14 +228,14 @@ func testResolve(t *testing.T, s store.Loader) {
 func testBookmarks(t *testing.T, s store.Loader) {
 	ctx := context.Background()
 	load(t, s, func(b store.Batch) error {
-		return errors.Join(b.SetMark("a", "1"), b.SetMark("b", "ü\x00"), b.SetMark("a", "2"), b.SetMark("c", ""))
+		return errors.Join(b.SetBookmark("a", "1"), b.SetBookmark("b", "ü\x00"), b.SetBookmark("a", "2"), b.SetBookmark("c", ""))
 	})
 	failed := errors.New("failed")
-	if err := s.Load(ctx, func(b store.Batch) error { return errors.Join(b.SetMark("a", "3"), failed) }); !errors.Is(err, failed) {
+	if err := s.Load(ctx, func(b store.Batch) error { return errors.Join(b.SetBookmark("a", "3"), failed) }); !errors.Is(err, failed) {
 		t.Errorf("load: %v", err)
 	}
 	for name, want := range map[string]string{"a": "2", "b": "ü\x00", "c": "", "absent": ""} {
-		if got, err := s.Mark(ctx, name); got != want || err != nil {
+		if got, err := s.Bookmark(ctx, name); got != want || err != nil {
 			t.Errorf("bookmark %s: %q, %v; want %q", name, got, err, want)
 		}
 	}

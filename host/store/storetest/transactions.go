@@ -68,7 +68,7 @@ func testRollback(t *testing.T, s store.Loader) {
 				return err
 			}
 		}
-		return b.SetMark("lost", "1")
+		return b.SetBookmark("lost", "1")
 	}
 	check := func(after string) {
 		t.Helper()
@@ -79,7 +79,7 @@ func testRollback(t *testing.T, s store.Loader) {
 		if m := history(t, s, &abi.HistoryRequest{SessionKey: kept, Limit: 5}).Messages; len(m) != 0 {
 			t.Errorf("after %s: messages %q are stored", after, texts(m))
 		}
-		if bookmark, err := s.Mark(context.Background(), "lost"); bookmark != "" || err != nil {
+		if bookmark, err := s.Bookmark(context.Background(), "lost"); bookmark != "" || err != nil {
 			t.Errorf("after %s: bookmark %q, %v", after, bookmark, err)
 		}
 	}
@@ -121,7 +121,7 @@ func testBatchEnds(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error { late = b; return nil })
 	_, err := late.PutSession(&abi.Session{Key: "agent:main:x"}, nil)
 	_, err2 := late.PutMessage("agent:main:x", &store.Message{Role: "user", JSON: []byte("{}")})
-	if err == nil || err2 == nil || late.SetMark("a", "b") == nil {
+	if err == nil || err2 == nil || late.SetBookmark("a", "b") == nil {
 		t.Errorf("a batch was used after its load: %v, %v", err, err2)
 	}
 	if got := list(t, s, Request()); len(got.Rows) != 0 {
@@ -145,7 +145,7 @@ func testCancel(t *testing.T, s store.Loader) {
 			return err
 		},
 		"load":     func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
-		"bookmark": func() error { _, err := s.Mark(ctx, "a"); return err },
+		"bookmark": func() error { _, err := s.Bookmark(ctx, "a"); return err },
 	} {
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v; want canceled", name, err)

@@ -183,7 +183,7 @@ func testTxEnds(t *testing.T, s store.Durable) {
 	update(t, s, func(tx store.Tx) error { late = tx; return nil })
 	_, err := late.Run("x")
 	_, err2 := late.Claim(store.KindRun, "x", "w", 0)
-	_, err3 := late.Waiting("x")
+	_, err3 := late.WaitingFlows("x")
 	for _, err := range []error{err, err2, err3, late.PutFlow(&store.Flow{ID: "late"}), late.Schedule(store.KindFlow, "late", 0), late.PutSession(&abi.Session{Key: "agent:main:late"})} {
 		if err == nil {
 			t.Error("a transaction was used after its update")

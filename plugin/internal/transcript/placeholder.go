@@ -20,9 +20,9 @@ const maxKept = 128
 // block.
 func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 	size := int64(len(m.JSON))
-	for i := range m.Truncation {
-		if m.Truncation[i].Path == "" {
-			size = m.Truncation[i].Bytes
+	for i := range m.Truncations {
+		if m.Truncations[i].Path == "" {
+			size = m.Truncations[i].Bytes
 		}
 	}
 	role, id, timestamp := `"unknown"`, "", ""

@@ -74,8 +74,8 @@ func New(show func(key string) string) *Sanitizer { return &Sanitizer{show: show
 // Append appends the message as one JSON object. A placeholder replaces a message that is
 // not an object in strict JSON, or that the host truncated as a whole.
 func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
-	for i := range m.Truncation {
-		if m.Truncation[i].Path == "" {
+	for i := range m.Truncations {
+		if m.Truncations[i].Path == "" {
 			return AppendPlaceholder(dst, m), Flags{Truncated: true}
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 		return AppendPlaceholder(dst, m), Flags{Truncated: true}
 	}
 	s.dst, s.flags = dst, Flags{}
-	s.truncations, s.path, s.left = m.Truncation, s.path[:0], len(m.Truncation)
+	s.truncations, s.path, s.left = m.Truncations, s.path[:0], len(m.Truncations)
 	s.object(v, messageMember, label{}, 1)
 	out := s.dst
 	s.dst = nil

@@ -133,7 +133,7 @@ func TestAppendTruncated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run("S3.4 "+tt.name, func(t *testing.T) {
-			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncation: tt.cut})
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.cut})
 			if string(got) != tt.want || flags != tt.flags {
 				t.Errorf("\n got %.300s %+v\nwant %.300s %+v", got, flags, tt.want, tt.flags)
 			}
@@ -188,7 +188,7 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc, path string) {
 		m := &abi.Message{JSON: []byte(doc)}
 		if path != "" {
-			m.Truncation = []abi.Cut{{Path: path, Bytes: 1 << 20}}
+			m.Truncations = []abi.Cut{{Path: path, Bytes: 1 << 20}}
 		}
 		got, _ := New(show).Append(nil, m)
 		if jsonstrict.Check(m.JSON) != nil {

@@ -20,7 +20,7 @@ const (
 	Call     = "call"     // the attack fails in the engine
 	Step     = "step"     // the host rejects the step result
 	Flow     = "flow"     // a later step fails
-	Nowhere  = ""         // the attack has no effect
+	Harmless = ""         // the attack has no effect
 )
 
 // Outcome is the expected outcome of an attack.

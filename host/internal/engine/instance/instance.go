@@ -26,7 +26,7 @@ import (
 type Config struct {
 	Runtime      wazero.Runtime
 	Module       wazero.CompiledModule
-	Instrumented wasmedit.Hardened
+	Instrumented wasmedit.Instrumented
 	Direct       bool // use direct memory; the module must have abi.ExportInput
 	Env          extismenv.Options
 	Fuel         int64         // units of a call, and of the start function

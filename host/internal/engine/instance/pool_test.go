@@ -31,7 +31,7 @@ func newPool(t *testing.T, maxIdle int) *instance.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	instrumented, err := m.Harden()
+	instrumented, err := m.Instrument()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func Plugin(call []byte) *Module {
 			Env("var_set", two, nil), Env("var_get", one, one), Env("input_load_u8", one, []wasmedit.ValueType{wasmedit.I32}),
 		},
 		Funcs: []Func{
-			{Export: abi.ExportDescribe, Type: Export, Locals: 2, Body: Code(Say(Description), I32(0))},
+			{Export: abi.ExportDescribe, Type: Export, Locals: 2, Body: Code(SetOutput(Description), I32(0))},
 			{Export: abi.ExportCall, Type: Export, Locals: 2, Body: call},
 			{Export: abi.ExportResume, Type: Export, Locals: 2, Body: I32(0)},
 		},
@@ -63,8 +63,8 @@ func Block(text string) []byte {
 	return code
 }
 
-// Say sets a text as the output. It uses local 0.
-func Say(text string) []byte {
+// SetOutput sets a text as the output. It uses local 0.
+func SetOutput(text string) []byte {
 	return Code(Block(text), Get(0), I64(int64(len(text))), Call(OutputSet))
 }
 

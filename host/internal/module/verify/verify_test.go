@@ -60,7 +60,7 @@ func load(t *testing.T, wasm []byte) *engine.Plugin {
 // TestKernelCalls runs all vectors with Extism kernel calls, which hosts in other
 // languages use. All other tests use direct memory.
 func TestKernelCalls(t *testing.T) {
-	e, err := engine.New(t.Context(), &engine.Options{EnvironmentOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	e, err := engine.New(t.Context(), &engine.Options{KernelCallsOnly: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ func Bookmark(ctx context.Context, c Conn, name string) (value string, err error
 	return value, err
 }
 
-// SetMark stores a bookmark.
-func (b *Batch) SetMark(name, value string) error {
+// SetBookmark stores a bookmark.
+func (b *Batch) SetBookmark(name, value string) error {
 	if b.failed != nil {
 		return b.failed
 	}

@@ -19,7 +19,7 @@ func decodeSession(data string) abi.Session {
 func decodeMessage(id int64, body, truncations string) abi.Message {
 	m := abi.Message{Seq: seqOf(id), JSON: []byte(body)}
 	if truncations != "" {
-		jsonobject.Items(&m.Truncation).ReadJSON(gjson.Parse(truncations), jsonobject.Tolerant)
+		jsonobject.Items(&m.Truncations).ReadJSON(gjson.Parse(truncations), jsonobject.Tolerant)
 	}
 	return m
 }

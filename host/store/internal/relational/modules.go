@@ -68,8 +68,8 @@ func decoded[T any](all []string, err error) ([]*T, error) {
 	return rows, nil
 }
 
-// States counts the flows that have not ended, by the module that wrote their state.
-func (s *Snapshot) States(ctx context.Context) ([]store.StateCount, error) {
+// StateCounts counts the flows that have not ended, by the module that wrote their state.
+func (s *Snapshot) StateCounts(ctx context.Context) ([]store.StateCount, error) {
 	all, err := s.states(ctx)
 	return all, s.db.Wrap("count the states of flows", err)
 }

@@ -124,8 +124,8 @@ func (t *Tx) Delivery(id string) (*store.Delivery, error) {
 
 const waiting = Fixed("SELECT id FROM flows WHERE wait_run = $1 ORDER BY seq")
 
-// Waiting returns the ids of the flows that wait for a run, oldest first.
-func (t *Tx) Waiting(runID string) ([]string, error) {
+// WaitingFlows returns the ids of the flows that wait for a run, oldest first.
+func (t *Tx) WaitingFlows(runID string) ([]string, error) {
 	ids, err := get(t, "find the flows that wait for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
 		ids, err := texts(ctx, c, waiting, runID)
 		return &ids, err

@@ -81,9 +81,9 @@ func (s *Snapshot) RunMessages(ctx context.Context, runID string) ([][]byte, err
 	return messages, s.db.Wrap("read the messages of run "+runID, err)
 }
 
-// Waits reports whether a new run of the session would wait for the run, directly or
+// WouldBlock reports whether a new run of the session would wait for the run, directly or
 // through other runs (S4.4).
-func (s *Snapshot) Waits(ctx context.Context, sessionKey, runID string) (bool, error) {
+func (s *Snapshot) WouldBlock(ctx context.Context, sessionKey, runID string) (bool, error) {
 	rows, err := s.conn.Query(ctx, blockingRuns, sessionKey, runID) // the cost depends on the queued runs
 	if err != nil {
 		return false, s.db.Wrap("check for a deadlock", err)
