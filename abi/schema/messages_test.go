@@ -98,7 +98,7 @@ func encoded(t *testing.T) (all []message) {
 		ChatType: "direct", Channel: "telegram", DeliveryContext: target, LastChannel: "telegram", LastTo: "7", LastAccountID: "work", LastThreadID: "3",
 		Model: "m", ModelOverride: "m", ContextTokens: &n, TotalTokens: &n, ThinkingLevel: "high", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &yes,
 		SendPolicy: "allow", SpawnedBy: "agent:main:x", Sandboxed: true, Status: "done", ArchivedAt: 1, TranscriptPath: "/x"}
-	texts := []abi.Message{{Seq: 1, JSON: []byte(`{"role":"user"}`), Truncations: []abi.Cut{{Path: "/content", Bytes: 70000}}}}
+	texts := []abi.Message{{Seq: 1, JSON: []byte(`{"role":"user"}`), Truncations: []abi.Truncation{{Path: "/content", Bytes: 70000}}}}
 	caller := abi.Caller{SessionKey: session.Key, AgentID: "main", Channel: "telegram", To: "7", AccountID: "work", ThreadID: "3", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r"}
 	config, state := []byte(`{"session":{"mainKey":"work"}}`), []byte(`{"x":[1]}`)
 	scope := &abi.Scope{Agents: []string{"*"}, Keys: []string{session.Key}, SpawnedBy: session.Key}

@@ -23,7 +23,7 @@ var (
 	}
 	cost     = 0.25
 	endedRun = abi.Run{ID: "r", Status: abi.RunDone, Reply: "yes\n", Error: "e", Model: "m", Usage: &abi.Usage{Input: &seven, Output: &zero, Total: &seven, Cost: &cost}, StartedAt: 1, EndedAt: 2}
-	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Truncations: []abi.Cut{{Path: "/content", Bytes: 70000}}}
+	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Truncations: []abi.Truncation{{Path: "/content", Bytes: 70000}}}
 )
 
 // The client reads every field that the ABI's encoders write.

@@ -58,7 +58,7 @@ func nested(n int) string {
 
 // TestDeepestMessageFits checks that the deepest message fits into the deepest replies.
 func TestDeepestMessageFits(t *testing.T) {
-	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Truncations: []abi.Cut{{}}}
+	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Truncations: []abi.Truncation{{}}}
 	list := abi.ListPage{Rows: []abi.ListRow{{Messages: []abi.Message{m}}}}
 	history := abi.HistoryPage{Messages: []abi.Message{m}}
 	for _, reply := range [][]byte{abi.AppendReply(nil, &list), abi.AppendReply(nil, &history)} {

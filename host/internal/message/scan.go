@@ -19,7 +19,7 @@ type scan struct {
 
 	out         []byte // the shortened form of doc[:copied]
 	copied      int
-	truncations []abi.Cut
+	truncations []abi.Truncation
 	listLength  int // JSON length of the truncations
 
 	stack [abi.MaxDepth]container
@@ -84,7 +84,7 @@ func (s *scan) run() bool {
 func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listLength }
 
 // result returns the shortened document after a successful run.
-func (s *scan) result() ([]byte, []abi.Cut) {
+func (s *scan) result() ([]byte, []abi.Truncation) {
 	if s.truncations == nil {
 		return s.doc, nil
 	}
@@ -106,7 +106,7 @@ func (s *scan) truncateString(start, end int) {
 	}
 	s.out = append(s.out, s.doc[s.copied:start+keep]...)
 	s.copied = end
-	truncation := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
+	truncation := abi.Truncation{Path: s.pointer(), Bytes: int64(size)}
 	s.truncations = append(s.truncations, truncation)
 	s.listLength += len(jsonappend.String(nil, truncation.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
 	if len(s.truncations) == 1 {

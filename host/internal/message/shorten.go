@@ -34,9 +34,9 @@ var guest = bounds{
 //
 // It takes time linear in doc's length and memory bounded by abi.MaxMessage, except
 // for a longer role or timestamp. If nothing is truncated, short is doc itself.
-func Shorten(doc []byte) (short []byte, truncated []abi.Cut) { return guest.shorten(doc) }
+func Shorten(doc []byte) (short []byte, truncated []abi.Truncation) { return guest.shorten(doc) }
 
-func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
+func (b *bounds) shorten(doc []byte) ([]byte, []abi.Truncation) {
 	if len(doc) <= b.whole {
 		return doc, nil
 	}
@@ -46,7 +46,7 @@ func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
 			return s.result()
 		}
 	}
-	return strip(doc), []abi.Cut{{Bytes: int64(len(doc))}}
+	return strip(doc), []abi.Truncation{{Bytes: int64(len(doc))}}
 }
 
 // maxStripped bounds a role or timestamp that strip keeps, in bytes.

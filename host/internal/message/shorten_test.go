@@ -22,36 +22,36 @@ func TestShorten(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	for _, c := range []struct {
 		name, doc, want string
-		truncated       []abi.Cut
+		truncated       []abi.Truncation
 	}{
 		{"small", `{"role":"user"}`, `{"role":"user"}`, nil},
 		{"at the bound, not scanned", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
 		{"string of 64 KiB", `{"a":"` + text(64*kib) + `"}`, `{"a":"` + text(64*kib) + `"}`, nil},
-		{"one byte more", `{"a":"` + text(64*kib+1) + `"}`, `{"a":"` + text(64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"rune across the limit", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 2}}},
-		{"rune up to the limit", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair across the limit", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair up to the limit", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"one byte more", `{"a":"` + text(64*kib+1) + `"}`, `{"a":"` + text(64*kib) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"rune across the limit", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 2}}},
+		{"rune up to the limit", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair across the limit", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair up to the limit", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes that decode to 64 KiB", `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, nil},
-		{"escapes", `{"a":"` + strings.Repeat(`\"`, 64*kib) + `\\"}`, `{"a":"` + strings.Repeat(`\"`, 64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"escapes", `{"a":"` + strings.Repeat(`\"`, 64*kib) + `\\"}`, `{"a":"` + strings.Repeat(`\"`, 64*kib) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes of one, two and three bytes", `{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 12*kib) + `"}`,
-			`{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 64*kib/6) + `\u0001\u07ff"}`, []abi.Cut{{Path: "/a", Bytes: 72 * kib}}},
+			`{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 64*kib/6) + `\u0001\u07ff"}`, []abi.Truncation{{Path: "/a", Bytes: 72 * kib}}},
 		{"paths", `{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(65*kib) + `",2]}],"z":"` + text(66*kib) + `"}`,
 			`{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(64*kib) + `",2]}],"z":"` + text(64*kib) + `"}`,
-			[]abi.Cut{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
+			[]abi.Truncation{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
 		{"twenty strings", `{"a":[` + strings.Repeat(`"`+text(70*kib)+`",`, 20) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(16*kib)+`",`, 20) + `""]}`,
 			expectedCuts("/a/", 20, 70*kib)},
 		{"a hundred strings", `{"a":[` + strings.Repeat(`"`+text(17*kib)+`",`, 100) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(4*kib)+`",`, 100) + `""]}`,
 			expectedCuts("/a/", 100, 17*kib)},
 		{"many values", `{"role":"tool","a":[` + strings.Repeat(`12345678,`, 200*kib) + `0],"timestamp":1767225600000}`,
-			`{"role":"tool","timestamp":1767225600000}`, []abi.Cut{{Bytes: 200*kib*9 + 49}}},
+			`{"role":"tool","timestamp":1767225600000}`, []abi.Truncation{{Bytes: 200*kib*9 + 49}}},
 		{"long name", `{"` + text(2048*kib) + `":"","timestamp":"2026-01-01T00:00:00Z"}`,
-			`{"timestamp":"2026-01-01T00:00:00Z"}`, []abi.Cut{{Bytes: 2048*kib + 42}}},
+			`{"timestamp":"2026-01-01T00:00:00Z"}`, []abi.Truncation{{Bytes: 2048*kib + 42}}},
 		{"long role", `{"role":"` + text(200) + `","timestamp":{},"a":[` + strings.Repeat(`0,`, 1024*kib) + `0]}`,
-			`{}`, []abi.Cut{{Bytes: 2048*kib + 234}}},
+			`{}`, []abi.Truncation{{Bytes: 2048*kib + 234}}},
 		// The paths of the truncations count too: here they would take 250 times 8 KiB.
 		{"long paths", `{"` + text(8*kib) + `":[` + strings.Repeat(`"`+text(70*kib)+`",`, 250) + `0]}`,
-			`{}`, []abi.Cut{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
+			`{}`, []abi.Truncation{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			short, truncated := Shorten([]byte(c.doc))
@@ -65,10 +65,10 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func expectedCuts(prefix string, n int, size int64) []abi.Cut {
-	var list []abi.Cut
+func expectedCuts(prefix string, n int, size int64) []abi.Truncation {
+	var list []abi.Truncation
 	for i := range n {
-		list = append(list, abi.Cut{Path: prefix + strconv.Itoa(i), Bytes: size})
+		list = append(list, abi.Truncation{Path: prefix + strconv.Itoa(i), Bytes: size})
 	}
 	return list
 }
@@ -214,7 +214,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 	}
 }
 
-func checkEmptied(t fataler, doc, short []byte, truncated []abi.Cut) {
+func checkEmptied(t fataler, doc, short []byte, truncated []abi.Truncation) {
 	if len(truncated) != 1 || truncated[0].Bytes != int64(len(doc)) {
 		t.Fatalf("%s: %+v", doc, truncated)
 	}

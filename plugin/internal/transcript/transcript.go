@@ -62,7 +62,7 @@ type Sanitizer struct {
 	out []byte // buffer for a masked text
 
 	// Only for messages that the host truncated.
-	truncations []abi.Cut
+	truncations []abi.Truncation
 	path        []byte // of the current value
 	left        int    // number of truncations whose values are part of the output
 }

@@ -116,19 +116,19 @@ func TestAppendTruncated(t *testing.T) {
 	long := strings.Repeat("x", 3999)
 	tests := []struct {
 		name, in string
-		cut      []abi.Cut
+		cut      []abi.Truncation
 		want     string
 		flags    Flags
 	}{
-		{"image", `{"content":[{"type":"text","text":"x"},{"type":"image","data":"QUJD"}]}`, []abi.Cut{{Path: "/content/1/data", Bytes: 90000}},
+		{"image", `{"content":[{"type":"text","text":"x"},{"type":"image","data":"QUJD"}]}`, []abi.Truncation{{Path: "/content/1/data", Bytes: 90000}},
 			`{"content":[{"type":"text","text":"x"},{"type":"image","omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
-		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Cut{{Path: "/content/0/source/data", Bytes: 90000}},
+		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Truncation{{Path: "/content/0/source/data", Bytes: 90000}},
 			`{"content":[{"type":"image","source":{},"omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
-		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Cut{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
-		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Cut{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
-		{"name with the same prefix", `{"details":1,"detailsOf":"x"}`, []abi.Cut{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
-		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Cut{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
-		{"emptied by the host", `{"role":"toolResult","timestamp":7}`, []abi.Cut{{Path: "", Bytes: 9000000}},
+		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Truncation{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
+		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Truncation{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
+		{"name with the same prefix", `{"details":1,"detailsOf":"x"}`, []abi.Truncation{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
+		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Truncation{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
+		{"emptied by the host", `{"role":"toolResult","timestamp":7}`, []abi.Truncation{{Path: "", Bytes: 9000000}},
 			`{"role":"toolResult","timestamp":7,"content":[{"type":"text","text":"[message of 9000000 bytes left out: too large to show]"}],"omitted":true,"bytes":9000000}`, Flags{Truncated: true}},
 	}
 	for _, tt := range tests {
@@ -188,7 +188,7 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc, path string) {
 		m := &abi.Message{JSON: []byte(doc)}
 		if path != "" {
-			m.Truncations = []abi.Cut{{Path: path, Bytes: 1 << 20}}
+			m.Truncations = []abi.Truncation{{Path: path, Bytes: 1 << 20}}
 		}
 		got, _ := New(show).Append(nil, m)
 		if jsonstrict.Check(m.JSON) != nil {

@@ -53,7 +53,7 @@ type messageRow struct {
 	*store.Message
 	raw         string
 	body        string
-	truncations []abi.Cut
+	truncations []abi.Truncation
 }
 
 func newMessageRow(m *store.Message) *messageRow {
