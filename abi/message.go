@@ -9,7 +9,7 @@ import (
 // Message is one transcript message in a reply of a host function.
 type Message struct {
 	Seq         int64        // position in the session's transcript, ascending
-	JSON        []byte       // raw message object, truncated as Cut says
+	JSON        []byte       // raw message object, truncated as Truncations say
 	Truncations []Truncation // strings that the host truncated
 }
 
@@ -27,7 +27,7 @@ func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the message's JSON.
 func (m *Message) AppendJSON(b []byte) []byte { return messageMembers.Append(b, m) }
 
-// Truncation describes a truncation: the JSON string at Path was longer than MaxString, and
+// Truncation records that the JSON string at Path was longer than MaxString, and
 // the message holds only its beginning. A message that is still longer than MaxMessage
 // is reduced to its role and timestamp, with the Path "", the whole document.
 type Truncation struct {
