@@ -11,8 +11,9 @@ usage: ./build.sh VERB
   demo     import the sample OpenClaw directory and demonstrate the tools
   test     all tests except the one of the MCP clients; tests that need another toolchain skip and give the reason
            (CI=true: they fail instead)
-  check    format, vet, staticcheck, tidy, dead code, vet for other platforms, tests with the race detector
-           (CI=true: a skipped test is a failure), each benchmark once, a clean tree
+  lint     format, tidy, vet, staticcheck, dead code; fetches the linters at its first use
+  check    lint, vet for other platforms, tests with the race detector (CI=true: a skipped test is a failure),
+           each benchmark once; fails if any of them changed the tree
   wasm     compile plugin/ with TinyGo to plugin/wasm/parley.wasm and write its lock file
   repro    compile twice in different directories and compare with the committed module
   conform  check that the module behaves the same in every host language: all recordings, a small host, failures and
@@ -191,8 +192,8 @@ format() {
 # linter prints the path of a linter, and compiles it if necessary.
 linter() { go -C plugin/toolchain/lint tool -n "$1"; }
 
-# lint checks one Go module of this repository.
-lint() {
+# lint_module checks one Go module of this repository.
+lint_module() {
   local staticcheck
   staticcheck=$(linter staticcheck)
   (cd "$1" && go mod tidy -diff && go vet ./... && "$staticcheck" ./...)
@@ -204,6 +205,13 @@ dead_code() {
   deadcode=$(linter deadcode)
   found=$("$deadcode" -test ./...)
   [ -z "$found" ] || { echo "$found"; return 1; }
+}
+
+lint() {
+  part "format" format
+  part "tidy, vet, staticcheck" lint_module .
+  part "tidy, vet, staticcheck of host/internal/bench/step" lint_module host/internal/bench/step
+  part "dead code" dead_code
 }
 
 # platform compiles the program for another platform and vets all packages for it, tests
@@ -247,10 +255,7 @@ benchmarks() {
 check() {
   local before
   before=$(git status --porcelain)
-  part "format" format
-  part "tidy, vet, staticcheck" lint .
-  part "tidy, vet, staticcheck of host/internal/bench/step" lint host/internal/bench/step
-  part "dead code" dead_code
+  lint
   part "darwin/arm64" platform darwin/arm64
   part "darwin/amd64" platform darwin/amd64
   part "linux/arm64" platform linux/arm64
@@ -267,7 +272,7 @@ check() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 case $verb in
-demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | long | check) "$verb" "$@" ;;
+demo | wasm | repro | conform | bench | crash | swaps | soak | fuzz | long | lint | check) "$verb" "$@" ;;
 test) test_ "$@" ;;
 help | -h | --help) help ;;
 *)

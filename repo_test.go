@@ -290,6 +290,24 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestRationale checks that each entry of the rationale has an anchor and a link in its
+// index.
+func TestRationale(t *testing.T) {
+	text, err := os.ReadFile("RATIONALE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := regexp.MustCompile(`(?m)^(?:<a id="([^"]+)"></a>\n)?### (.*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(entries) == 0 {
+		t.Fatal("RATIONALE.md has no entries")
+	}
+	for _, e := range entries {
+		if link := fmt.Sprintf("[%s](#%s)", strings.TrimSuffix(e[2], "?"), e[1]); e[1] == "" || !strings.Contains(string(text), link) {
+			t.Errorf("RATIONALE.md: %q needs an anchor on the line before, and the link %s in the index", e[2], link)
+		}
+	}
+}
+
 // anchors returns the anchors of a document: those of its headings, as GitHub makes
 // them, and explicit ones.
 func anchors(text string) (all []string) {
@@ -628,7 +646,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestBuildVerbs runs build.sh with help and with an unknown verb.
 func TestBuildVerbs(t *testing.T) {
 	help := execute(t, ".", nil, "./build.sh", "help")
-	for _, verb := range []string{"demo", "test", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "long", "help"} {
+	for _, verb := range []string{"demo", "test", "lint", "check", "wasm", "repro", "conform", "bench", "crash", "swaps", "soak", "fuzz", "long", "help"} {
 		if !strings.Contains(help, "\n  "+verb+" ") {
 			t.Errorf("build.sh help does not explain %s", verb)
 		}

@@ -94,8 +94,8 @@ const (
 // Limits of version 1, in bytes unless said otherwise.
 const (
 	MaxState        = 64 << 10 // opaque state of a wait
-	MaxString       = 64 << 10 // a longer JSON string of a message is truncated by the host (see Cut)
-	MaxMessage      = 1 << 20  // a longer message is truncated further, or emptied (see Cut)
+	MaxString       = 64 << 10 // a longer JSON string of a message is truncated by the host (see Truncation)
+	MaxMessage      = 1 << 20  // a longer message is truncated further, or emptied (see Truncation)
 	DefaultMaxBytes = 1 << 20  // largest reply of list and history when maxBytes is absent
 	MaxDepth        = 64       // levels of nesting in any JSON document
 	MaxSafeInteger  = 1 << 53  // largest magnitude of a number

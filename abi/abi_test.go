@@ -43,7 +43,7 @@ func TestEncoders(t *testing.T) {
 			`{"ok":{"session":{"key":"k","agentId":"a","kind":"other","sessionId":"s","updatedAt":1,"label":"l","displayName":"d","subject":"u","chatType":"direct","channel":"c","deliveryContext":{"channel":"c","to":"t","accountId":"x","threadId":"1"},"lastChannel":"c","lastTo":"t","lastAccountId":"x","lastThreadId":"1","model":"m","modelOverride":"o","contextTokens":0,"totalTokens":0,"thinkingLevel":"high","verboseLevel":"on","systemSent":true,"abortedLastRun":true,"sendPolicy":"deny","spawnedBy":"p","sandboxed":true,"status":"done","archivedAt":2,"transcriptPath":"/t"}}}`},
 		{"list page", abi.AppendReply(nil, &abi.ListPage{Rows: []abi.ListRow{{Session: abi.Session{Key: "k"}}, {Messages: []abi.Message{}}}, More: true}),
 			`{"ok":{"rows":[{"session":{"key":"k","agentId":"","kind":"","sessionId":"","updatedAt":0}},{"session":{"key":"","agentId":"","kind":"","sessionId":"","updatedAt":0},"messages":[]}],"more":true}}`},
-		{"history page", abi.AppendReply(nil, &abi.HistoryPage{Messages: []abi.Message{{Seq: 2, JSON: []byte(`{}`), Cut: []abi.Cut{{Path: "/a", Bytes: 9}, {Path: "/b", Bytes: 8}}}, {Seq: 1, JSON: []byte(`{}`)}}}),
+		{"history page", abi.AppendReply(nil, &abi.HistoryPage{Messages: []abi.Message{{Seq: 2, JSON: []byte(`{}`), Truncations: []abi.Truncation{{Path: "/a", Bytes: 9}, {Path: "/b", Bytes: 8}}}, {Seq: 1, JSON: []byte(`{}`)}}}),
 			`{"ok":{"messages":[{"seq":2,"message":{},"cut":[{"path":"/a","bytes":9},{"path":"/b","bytes":8}]},{"seq":1,"message":{}}],"more":false}}`},
 		{"no run", abi.AppendReply(nil, &abi.StatusReply{}), `{"ok":{"run":null}}`},
 		{"run", abi.AppendReply(nil, &abi.StatusReply{Run: &abi.Run{ID: "r", Status: "done", Reply: "hi", Error: "e", Model: "m", StartedAt: 1, EndedAt: 2}}),

@@ -7,20 +7,20 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Question is the derive request, the input of the export "derive": a session and the
+// DeriveRequest is the derive request, the input of the export "derive": a session and the
 // settings, for which the plugin returns the session context. AppendJSON sends only the
 // session members of version 1, as README.md, section 2, requires of every host.
-type Question struct {
+type DeriveRequest struct {
 	Session Session
 	Target  *Target // destination to check instead of the session's own; nil: the session's
 	Config  []byte  // JSON object with all settings that the host has
 }
 
 var questionMembers = jsonobject.New(
-	jsonobject.Required("abi", anything, func(*Question) any { return version{} }),
-	jsonobject.Required("session", object, func(q *Question) any { return (*sessionV1)(&q.Session) }),
-	jsonobject.Optional("target", object, func(q *Question) any { return jsonobject.Maybe(&q.Target) }),
-	jsonobject.Optional("config", anything, func(q *Question) any { return &q.Config }),
+	jsonobject.Required("abi", anything, func(*DeriveRequest) any { return version{} }),
+	jsonobject.Required("session", object, func(q *DeriveRequest) any { return (*sessionV1)(&q.Session) }),
+	jsonobject.Optional("target", object, func(q *DeriveRequest) any { return jsonobject.Maybe(&q.Target) }),
+	jsonobject.Optional("config", anything, func(q *DeriveRequest) any { return &q.Config }),
 )
 
 // sessionV1 is the session of a derive request. Members that stored sessions get after
@@ -36,16 +36,16 @@ func (s *sessionV1) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.P
 func (s *sessionV1) AppendJSON(b []byte) []byte { return sessionV1Members.Append(b, (*Session)(s)) }
 
 // ReadJSON reads the JSON that AppendJSON writes. Config is a slice of the document.
-func (q *Question) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+func (q *DeriveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return questionMembers.Read(v, q, mode)
 }
 
 // AppendJSON appends the input's JSON.
-func (q *Question) AppendJSON(b []byte) []byte { return questionMembers.Append(b, q) }
+func (q *DeriveRequest) AppendJSON(b []byte) []byte { return questionMembers.Append(b, q) }
 
-// Facts is the session context: everything that the plugin derives from a session and
+// SessionContext is the session context: everything that the plugin derives from a session and
 // the settings. It is the result of the export "derive".
-type Facts struct {
+type SessionContext struct {
 	AgentID string
 	Kind    string // one of the six kinds, main included (S1.6)
 	Hidden  bool   // never listed or found (S1.2, S1.3)
@@ -57,7 +57,7 @@ type Facts struct {
 }
 
 // AppendResult appends {"result": context}, the output of derive.
-func (f *Facts) AppendResult(b []byte) []byte {
+func (f *SessionContext) AppendResult(b []byte) []byte {
 	o := jsonappend.Open(b)
 	r := jsonappend.Open(o.Key("result"))
 	r.String("agentId", f.AgentID)

@@ -8,15 +8,15 @@ import (
 
 // Message is one transcript message in a reply of a host function.
 type Message struct {
-	Seq  int64  // position in the session's transcript, ascending
-	JSON []byte // raw message object, truncated as Cut says
-	Cut  []Cut  // strings that the host truncated
+	Seq         int64        // position in the session's transcript, ascending
+	JSON        []byte       // raw message object, truncated as Truncations say
+	Truncations []Truncation // strings that the host truncated
 }
 
 var messageMembers = jsonobject.New(
 	jsonobject.Required("seq", whole, func(m *Message) any { return &m.Seq }),
 	jsonobject.Required("message", object, func(m *Message) any { return &m.JSON }),
-	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Cut) }),
+	jsonobject.Optional("cut", list, func(m *Message) any { return jsonobject.Items(&m.Truncations) }),
 )
 
 // ReadJSON reads the JSON that AppendJSON writes. JSON is a slice of the document.
@@ -27,23 +27,23 @@ func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the message's JSON.
 func (m *Message) AppendJSON(b []byte) []byte { return messageMembers.Append(b, m) }
 
-// Cut describes a truncation: the JSON string at Path was longer than MaxString, and
+// Truncation records that the JSON string at Path was longer than MaxString, and
 // the message holds only its beginning. A message that is still longer than MaxMessage
 // is reduced to its role and timestamp, with the Path "", the whole document.
-type Cut struct {
+type Truncation struct {
 	Path  string // JSON Pointer (RFC 6901) into the message
 	Bytes int64  // original length of the decoded string, or of the message
 }
 
 var cutMembers = jsonobject.New(
-	jsonobject.Required("path", text, func(c *Cut) any { return &c.Path }),
-	jsonobject.Required("bytes", whole, func(c *Cut) any { return &c.Bytes }),
+	jsonobject.Required("path", text, func(c *Truncation) any { return &c.Path }),
+	jsonobject.Required("bytes", whole, func(c *Truncation) any { return &c.Bytes }),
 )
 
 // ReadJSON reads the JSON that AppendJSON writes.
-func (c *Cut) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+func (c *Truncation) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
 	return cutMembers.Read(v, c, mode)
 }
 
 // AppendJSON appends the truncation's JSON.
-func (c *Cut) AppendJSON(b []byte) []byte { return cutMembers.Append(b, c) }
+func (c *Truncation) AppendJSON(b []byte) []byte { return cutMembers.Append(b, c) }

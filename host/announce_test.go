@@ -16,88 +16,88 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// The channel refuses an announce for good. The flow says so, and when the channel
-// takes it, it can be sent again (S10.3).
-func TestAnnounceThatIsRefused(t *testing.T) {
+// The channel refuses an announce permanently. The flow's status shows that, and the
+// operator can resend the delivery later (S10.3).
+func TestRefusedAnnounce(t *testing.T) {
 	t.Parallel()
-	db, w := stocked(t, file(t)), &wall{refuse: "chat not found"}
-	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.posting)
+	db, w := openTestDB(t, dbPath(t)), &captureSink{refuse: "chat not found"}
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := startHost(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) { return "it is done", nil }, w.install)
 	s := spawn(t, h, session("agent:main:p"), `{"task":"do it"}`)
 	const child = "kept 60 min; announce queued: "
-	if got := standing(t, h, s.flow); got != child+"failed: chat not found" {
-		t.Errorf("the flow stands: %s", got)
+	if got := awaitStatus(t, h, s.flow); got != child+"failed: chat not found" {
+		t.Errorf("the flow's status text is %q", got)
 	}
 	failed, err := h.Deliveries(t.Context(), &store.Filter{FlowID: s.flow})
 	if err != nil || len(failed) != 1 || failed[0].Status != store.DeliveryFailed || failed[0].Attempts != 1 {
 		t.Fatalf("%+v, %v", failed, err)
 	}
-	w.say("")
+	w.setRefusal("")
 	if err := h.ResendDelivery(t.Context(), failed[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := standing(t, h, s.flow); got != child+"delivered" {
-		t.Errorf("then the flow stands: %s", got)
+	if got := awaitStatus(t, h, s.flow); got != child+"delivered" {
+		t.Errorf("then the flow's status text is %q", got)
 	}
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "it is done" {
 		t.Errorf("announced %+v", got)
 	}
 	if err := h.ResendDelivery(t.Context(), failed[0].ID); !errors.Is(err, abi.Conflict) {
-		t.Errorf("sent again when it was delivered: %v", err)
+		t.Errorf("resent after it was delivered: %v", err)
 	}
 }
 
-// The parent is archived while its child is at work: there is nobody to tell. The
-// result is stored, that is recorded, and the child is kept although it was to be
-// deleted (S5.6).
-func TestParentArchivedMeanwhile(t *testing.T) {
+// The parent is archived while its child runs, so the child cannot report. The result
+// is stored, the flow records that, and the child is kept although it was to be deleted
+// (S5.6).
+func TestParentArchivedDuringRun(t *testing.T) {
 	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
 		t.Run(announce, func(t *testing.T) {
-			db, w, let := stocked(t, file(t)), &wall{}, make(chan struct{})
-			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
-				<-let
+			db, w, release := openTestDB(t, dbPath(t)), &captureSink{}, make(chan struct{})
+			putSessions(t, db, telegramSession("agent:main:p"))
+			h := startHost(t, db, `{}`, func(context.Context, *runner.Turn) (string, error) {
+				<-release
 				return "too late", nil
-			}, w.posting)
+			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), fmt.Sprintf(`{"task":"do it","announce":%q,"cleanup":"delete"}`, announce))
 			archived := true
 			if _, err := h.PatchSession(t.Context(), &chat.Patch{Key: "agent:main:p", Archived: &archived}); err != nil {
 				t.Fatal(err)
 			}
-			close(let)
-			if got := standing(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
-				t.Errorf("the flow stands: %s", got)
+			close(release)
+			if got := awaitStatus(t, h, s.flow); got != "kept 60 min; stored only (the requester session is archived), and therefore kept" {
+				t.Errorf("the flow's status text is %q", got)
 			}
 			if posts := w.take(); len(posts) > 0 {
 				t.Errorf("posted: %q", posts)
 			}
-			if child := row(t, db, s.child); child == nil || child.Status != abi.RunDone || child.ArchivedAt != 0 {
+			if child := getSession(t, db, s.child); child == nil || child.Status != abi.RunDone || child.ArchivedAt != 0 {
 				t.Fatalf("the child is %+v", child)
 			}
 			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolHistory, Caller: operator, Args: fmt.Appendf(nil, `{"sessionKey":%q}`, s.child)})
 			if err != nil || !strings.Contains(string(answer.Result), "too late") {
 				t.Errorf("its transcript is %+v, %v", answer, err)
 			}
-			if n := count(t, h, s.child) + count(t, h, "agent:main:p"); n != 1 {
+			if n := countRuns(t, h, s.child) + countRuns(t, h, "agent:main:p"); n != 1 {
 				t.Errorf("%d runs, want the child's own", n)
 			}
 		})
 	}
 }
 
-// An agent spawns again each time a child reports to it. The chain of reports ends
-// where one is as long as it may be: the spawn is forbidden, the agent is told, and
-// everything comes to rest (S5.6).
-func TestChainOfReportsEnds(t *testing.T) {
+// An agent spawns a child in response to each report. At the maximum length of the
+// chain, the spawn is forbidden with a text for the agent, and all flows become idle
+// (S5.6).
+func TestReportChainLimit(t *testing.T) {
 	t.Parallel()
 	const longest = 8
 	answers := make(chan string, 2*longest)
-	h := alive(t, stocked(t, file(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, openTestDB(t, dbPath(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey != "agent:main:a" {
 			return "what the child says", nil
 		}
-		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"go on","announce":"parent"}`))
+		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"continue","announce":"parent"}`))
 		if err != nil {
 			answers <- err.Error()
 			return "", err
@@ -105,22 +105,22 @@ func TestChainOfReportsEnds(t *testing.T) {
 		answers <- string(answer.Result)
 		return gjson.GetBytes(answer.Result, "status").Str, nil
 	})
-	reply(t, h, begin(t, h, "agent:main:a", "begin"))
+	awaitReply(t, h, startRun(t, h, "agent:main:a", "begin"))
 	for i := range longest {
 		if got := gjson.Get(<-answers, "status").Str; got != "accepted" {
 			t.Fatalf("spawn %d is %s", i+1, got)
 		}
 	}
 	if got := <-answers; gjson.Get(got, "status").Str != "forbidden" || !strings.Contains(got, "a chain of 8 sends and spawns") {
-		t.Errorf("the spawn after that is answered %s", got)
+		t.Errorf("the spawn beyond the limit is answered %s", got)
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
 	if err != nil || len(flows) != longest {
 		t.Fatalf("%d flows, %v; want %d", len(flows), err, longest)
 	}
 	for i, f := range flows { // newest first
-		if got := standing(t, h, f.ID); !strings.HasSuffix(got, "reported; the requester answered, and has no channel") {
-			t.Errorf("flow %d stands: %s", i, got)
+		if got := awaitStatus(t, h, f.ID); !strings.HasSuffix(got, "reported; the requester answered, and has no channel") {
+			t.Errorf("flow %d: the status text is %q", i, got)
 		}
 	}
 	runs, err := h.Runs(t.Context(), &store.Filter{Limit: 1000})
@@ -141,31 +141,31 @@ func TestChainOfReportsEnds(t *testing.T) {
 	}
 }
 
-// A task as long as one may be reaches the child whole (S5.1).
+// A task of the maximum length reaches the child completely (S5.1).
 func TestLongestTask(t *testing.T) {
 	t.Parallel()
-	db, w, tasks := stocked(t, file(t)), &wall{}, make(chan string, 1)
-	enter(t, db, linked("agent:main:p"))
-	h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
-		if announces(turn) {
+	db, w, tasks := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 1)
+	putSessions(t, db, telegramSession("agent:main:p"))
+	h := startHost(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
+		if isAnnounceTurn(turn) {
 			return "Result: read it", nil
 		}
 		tasks <- turn.Message
 		return "read it", nil
-	}, w.posting)
+	}, w.install)
 	task := strings.Repeat("é", abi.MaxText/2-1) + "ok"
 	s := spawn(t, h, session("agent:main:p"), `{"task":"`+task+`"}`)
 	if got := <-tasks; got != task {
 		t.Errorf("the task is %d bytes, %.20q …; want %d", len(got), got, len(task))
 	}
-	standing(t, h, s.flow)
-	if got := w.only(t, "agent:main:p"); got.status != "success" || got.result != "read it" {
+	awaitStatus(t, h, s.flow)
+	if got := w.onlyReport(t, "agent:main:p"); got.status != "success" || got.result != "read it" {
 		t.Errorf("announced %.300v", got)
 	}
 }
 
-// An answer as long as one may be is announced up to where there is room, with a
-// mark where it was cut, whoever says it: the child's own run, or its announce.
+// An answer of the maximum length, from the child's own run or its announce run, is
+// announced truncated and with a note that it is.
 func TestLongestAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcdeé", abi.MaxText/17) // 17 bytes
@@ -173,37 +173,37 @@ func TestLongestAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, own, announce string }{
 		{"the child's own", long, ""},
 		{"its announce", "short", "Result: " + long[len("Result: "):]},
-		{"more than a sandbox holds", strings.Repeat("0123456789\nabcde", 1<<20), ""},
+		{"more than the guest's memory", strings.Repeat("0123456789\nabcde", 1<<20), ""},
 		{"quotes, which take twice as much in JSON", strings.Repeat(`"`, abi.MaxText), ""},
 		{"control characters, which take six times as much", strings.Repeat("\x01", abi.MaxText/4), ""},
-		{"lines of nothing else", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
+		{"only short lines", "short", "x" + strings.Repeat("\na", abi.MaxText/2-1)},
 		{"lines with a colon", "short", "x" + strings.Repeat("\na:", abi.MaxText/3-1)},
 		{"lines that begin with a word of status", "short", "Result: x" + strings.Repeat("\nstatus: a", abi.MaxText/10-1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			db, w := stocked(t, file(t)), &wall{}
-			enter(t, db, linked("agent:main:p"))
-			h := alive(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
-				if announces(turn) {
+			db, w := openTestDB(t, dbPath(t)), &captureSink{}
+			putSessions(t, db, telegramSession("agent:main:p"))
+			h := startHost(t, db, `{}`, func(_ context.Context, turn *runner.Turn) (string, error) {
+				if isAnnounceTurn(turn) {
 					return tt.announce, nil
 				}
 				return tt.own, nil
-			}, w.posting)
+			}, w.install)
 			s := spawn(t, h, session("agent:main:p"), `{"task":"write"}`)
-			if got := standing(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
-				t.Errorf("the flow stands: %s", got)
+			if got := awaitStatus(t, h, s.flow); !strings.HasSuffix(got, "announce queued: delivered") {
+				t.Errorf("the flow's status text is %q", got)
 			}
-			got := w.only(t, "agent:main:p")
-			text, cut := strings.CutSuffix(got.result, "\n…(truncated)…")
+			got := w.onlyReport(t, "agent:main:p")
+			text, truncated := strings.CutSuffix(got.result, "\n…(truncated)…")
 			whole := strings.TrimPrefix(tt.announce, "Result: ")
 			if whole == "" {
 				whole = tt.own
 			}
-			if !strings.HasPrefix(whole, text) || cut != (len(text) < len(whole)) || cut && len(text) < abi.MaxText-65<<10 {
-				t.Errorf("announced %d bytes of %d, cut %t, … %q", len(text), len(whole), cut, got.result[len(got.result)-20:])
+			if !strings.HasPrefix(whole, text) || truncated != (len(text) < len(whole)) || truncated && len(text) < abi.MaxText-65<<10 {
+				t.Errorf("announced %d bytes of %d, truncated %t, … %q", len(text), len(whole), truncated, got.result[len(got.result)-20:])
 			}
 			if r, err := h.Run(t.Context(), s.run); err != nil || r.Reply != tt.own {
-				t.Errorf("the run has kept %d bytes of %d, %v", len(r.Reply), len(tt.own), err)
+				t.Errorf("the run has stored %d bytes of %d, %v", len(r.Reply), len(tt.own), err)
 			}
 		})
 	}

@@ -18,41 +18,41 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// An attempt whose run another worker has claimed, while a tool of it was in its
-// first step, changes nothing (S10.2).
-func TestLostAttemptCallsNothing(t *testing.T) {
+// An attempt whose run another worker claims during the first step of a tool call
+// changes nothing (S10.2).
+func TestLostAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	var once sync.Once
 	answered := make(chan string, 2)
-	h := alive(t, db, everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+	h := startHost(t, db, openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.Attempt > 1 {
 			return "again", nil
 		}
-		status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
+		status, _, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":0,"announce":"none"}`)
 		answered <- fmt.Sprint(status, err)
 		return status, err
 	}, func(o *host.Options) {
-		o.Observe = func(*step.Record) { once.Do(func() { steal(t, db) }) }
+		o.Observe = func(*step.Record) { once.Do(func() { claimRun(t, db) }) }
 	})
-	begin(t, h, "agent:main:a", "send")
+	startRun(t, h, "agent:main:a", "send")
 	if got := <-answered; !strings.Contains(got, "another attempt") {
 		t.Errorf("the call of a lost attempt was answered %s", got)
 	}
 	flows, err := h.Flows(t.Context(), &store.Filter{})
 	if err != nil || len(flows) != 0 {
-		t.Errorf("it left %d flows, %v", len(flows), err)
+		t.Errorf("the attempt left %d flows, %v", len(flows), err)
 	}
 }
 
-// steal takes over the only run, as another worker does.
-func steal(t *testing.T, db store.Durable) {
+// claimRun claims the only run for another worker.
+func claimRun(t *testing.T, db store.Durable) {
 	err := db.Update(t.Context(), func(tx store.Tx) error {
 		now := time.Now().UnixMilli()
-		if _, err := tx.Lease("thief", now+60_000); err != nil {
+		if _, err := tx.Lease("other", now+60_000); err != nil {
 			return err
 		}
-		if err := tx.TakeOver("thief"); err != nil {
+		if err := tx.TakeOver("other"); err != nil {
 			return err
 		}
 		view, err := db.View(t.Context())
@@ -64,7 +64,7 @@ func steal(t *testing.T, db store.Durable) {
 		if err != nil {
 			return err
 		}
-		fence, err := tx.Claim(store.KindRun, due[0].ID, "thief", now)
+		fence, err := tx.Claim(store.KindRun, due[0].ID, "other", now)
 		if err == nil && fence == 0 {
 			err = errors.New("the run cannot be claimed")
 		}
@@ -75,17 +75,17 @@ func steal(t *testing.T, db store.Durable) {
 	}
 }
 
-// The end of the host is no answer to an agent that waits in a tool: the next host
-// tries its run again, and that attempt gets the answer (S4.8).
-func TestStopWhileAnAgentWaits(t *testing.T) {
+// Closing the host does not answer an agent that waits in a tool call: the next host
+// retries the run, and that attempt gets the answer (S4.8).
+func TestCloseWhileAgentWaits(t *testing.T) {
 	t.Parallel()
-	waits, heard := make(chan struct{}), make(chan struct{})
+	waiting, release := make(chan struct{}), make(chan struct{})
 	act := func(ctx context.Context, turn *runner.Turn) (string, error) {
 		switch turn.Message {
 		case "hello":
-			waits <- struct{}{}
+			waiting <- struct{}{}
 			select {
-			case <-heard:
+			case <-release:
 				return "the answer", nil
 			case <-ctx.Done():
 				return "", ctx.Err()
@@ -99,22 +99,22 @@ func TestStopWhileAnAgentWaits(t *testing.T) {
 		}
 		return "REPLY_SKIP", nil
 	}
-	db := stocked(t, file(t))
-	first := alive(t, db, everybody, act)
-	id := begin(t, first, "agent:main:a", "send")
-	<-waits
+	db := openTestDB(t, dbPath(t))
+	first := startHost(t, db, openSettings, act)
+	id := startRun(t, first, "agent:main:a", "send")
+	<-waiting
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := first.Close(now); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	close(heard)
-	next := alive(t, db, everybody, act)
-	<-waits
-	if got := reply(t, next, id); got != "the answer" {
+	close(release)
+	next := startHost(t, db, openSettings, act)
+	<-waiting
+	if got := awaitReply(t, next, id); got != "the answer" {
 		t.Errorf("the next attempt answered %q", got)
 	}
-	if n := count(t, next, "agent:main:b"); n != 1 {
+	if n := countRuns(t, next, "agent:main:b"); n != 1 {
 		t.Errorf("%d messages were sent, want one", n)
 	}
 }

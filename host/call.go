@@ -23,36 +23,37 @@ type Call struct {
 	Tool   string
 	Args   []byte     // a JSON object; empty means {}
 	Caller abi.Caller // a session, or the operator; AgentID follows from the key when empty
-	ID     string     // the caller's name for this call (S4.4), see CheckCallID; empty: the host makes one
-	Wait   Wait       // nil: nothing is held for the call
+	ID     string     // chosen by the caller (S4.4), see CheckCallID; empty: the host generates one
+	Wait   Wait       // nil: the call holds no resource
 }
 
-// Wait is what is held for a call while it works and not while it waits for others.
-// The host calls Suspend when the call begins to wait, and Resume when that is over.
+// Wait is a resource, such as an admission slot, that a call holds while it works but
+// not while it waits for others. The host calls Suspend when the wait begins and
+// Resume when it ends.
 type Wait interface {
 	Suspend()
 	Resume()
 }
 
-// Answer is what a tool answered. Its Result is a JSON object, and carries the
-// tool's own failures too (S0.1); Code is empty unless it is one.
+// Answer is a tool's answer. Result is a JSON object and also describes the tool's
+// own failures (S0.1); Code is empty unless the tool failed.
 type Answer struct {
 	CallID string
-	FlowID string // of a call that was accepted and changed something
+	FlowID string // set if the call was accepted and wrote something
 	Result []byte
 	Code   abi.Code
 }
 
-// Call runs one tool call and returns its answer. Failures of the tool are
-// answers, and so is that the caller may not use it (S5.4). An error is an
-// *abi.Error and means that there is no answer: InvalidArgs (the arguments are no
-// strict JSON, the caller is nobody, or the call's id is none or came with other
-// arguments before), NotFound (no such tool), Unsupported, Limit (the step went over a limit),
-// Conflict, Internal.
+// Call runs one tool call and returns its answer. Failures of the tool are answers,
+// and so is the refusal of a tool that the caller may not use (S5.4). An error is an
+// *abi.Error and means that there is no answer: InvalidArgs (the arguments are not
+// strict JSON, the caller is missing or inconsistent, or the call id is invalid or
+// was used before with other arguments), NotFound (no such tool), Unsupported, Limit
+// (the step exceeded a limit), Conflict, Internal.
 //
-// A tool that writes may wait for others, and what it has accepted is worked on
-// from Start on. When ctx ends, the waiting does, and nothing else: a call with the
-// same id gets the answer.
+// A tool that writes may wait for others. The host works on an accepted call once it
+// is started. The end of ctx ends only the wait: a later call with the same id gets
+// the answer.
 func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	v := h.modules.Use()
 	release := sync.OnceFunc(v.Release)
@@ -61,11 +62,11 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if caller, err = h.complete(ctx, caller); err != nil {
+	if caller, err = h.completeCaller(ctx, caller); err != nil {
 		return nil, h.protocolError(ctx, c, err)
 	}
-	// Who speaks as a child over a connection of its own hears from the tool what it
-	// may not do, after what is wrong with the arguments (S5.2).
+	// Only calls of runs are checked here. If a child session calls over a connection
+	// of its own, the tool itself refuses, after argument errors (S5.2).
 	if refusal := h.Config().Tools.Subagents.Check(&caller, tool.Name); refusal != nil && caller.RunID != "" {
 		return h.refuse(c, refusal), nil
 	}
@@ -73,7 +74,7 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if tool.ReadOnly {
 		answer, err = h.read(ctx, v, c, caller)
 	} else {
-		release() // its flow uses what is active, and may wait for long
+		release() // the flow acquires versions itself, and may wait for hours
 		answer, err = h.write(ctx, c, caller)
 	}
 	if err != nil {
@@ -82,26 +83,26 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	return answer, nil
 }
 
-// refuse answers a call that the settings forbid: as the tool would (S0.1), but the
-// plugin is not asked, nothing is stored, and the call's id stays free.
+// refuse answers a call that the settings forbid, in the form of a tool's answer
+// (S0.1). The plugin does not run, nothing is stored, and the call id stays free.
 func (h *Host) refuse(c *Call, refusal error) *Answer {
 	o := jsonappend.Open(nil)
 	o.String("status", "forbidden")
 	o.String("error", refusal.Error())
-	return &Answer{CallID: h.idOf(c), Result: o.Close(), Code: abi.Forbidden}
+	return &Answer{CallID: h.callID(c), Result: o.Close(), Code: abi.Forbidden}
 }
 
-// idOf returns the call's id, a new one if it has none.
-func (h *Host) idOf(c *Call) string {
+// callID returns the call's id, or a new one if it has none.
+func (h *Host) callID(c *Call) string {
 	if c.ID != "" {
 		return c.ID
 	}
 	return h.options.NewID()
 }
 
-// read runs a read-only tool: one step, and no flow.
+// read runs a read-only tool: one step without a flow.
 func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.Caller) (*Answer, error) {
-	id := h.idOf(c)
+	id := h.callID(c)
 	now := h.options.Now().UnixMilli()
 	in := &abi.CallInput{
 		FlowID: id, Step: 1, CallID: id, Now: now, AcceptedAt: now,
@@ -115,11 +116,11 @@ func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.
 	return &Answer{CallID: id, Result: result.Result, Code: result.Code}, nil
 }
 
-// write runs a tool that writes: a flow. A run that waits in it gives its slot
-// back meanwhile.
+// write runs a tool that writes, as a flow. A run that waits for the flow releases its
+// slot until the wait ends.
 func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
 	if h.services == nil {
-		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" changes something; it needs a store.Durable")
+		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" writes to the store, which must be a store.Durable")
 	}
 	call := &flow.Call{
 		Key: store.CallKey{Scope: store.ScopeOf(&caller), ID: c.ID}, Tool: c.Tool, Args: c.Args,
@@ -128,7 +129,7 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	if caller.RunID != "" {
 		own := h.services.runs.ToolCall(&caller, c.Tool, call.Digest)
 		if own == nil {
-			return nil, over(caller.RunID)
+			return nil, errAttemptEnded(caller.RunID)
 		}
 		call.Check = own.Check
 		if call.Key.ID == "" {
@@ -144,27 +145,27 @@ func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, 
 	}
 	switch {
 	case errors.Is(err, work.ErrLost), errors.Is(err, work.ErrEnded):
-		return nil, over(caller.RunID)
+		return nil, errAttemptEnded(caller.RunID)
 	case err != nil:
 		return nil, err
 	}
 	return &Answer{CallID: call.Key.ID, FlowID: answer.FlowID, Result: answer.Result, Code: answer.Code}, nil
 }
 
-// over is what a call of an attempt gets that has ended.
-func over(runID string) error {
-	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; its calls have ended too")
+// errAttemptEnded is the error for a call by an attempt that has ended.
+func errAttemptEnded(runID string) error {
+	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; this attempt can call no more tools")
 }
 
-// errNotBegun is among the causes of an error of OnWait. The caller reads why: what was
-// accepted is stored, and the same call gets its answer when the cause is gone.
-var errNotBegun = errors.New("the call was accepted, and the work on it could not begin")
+// errNotStarted wraps an error of OnWait. Its text is shown to the caller: the accepted
+// call is stored, and repeating it returns the answer once the cause is fixed.
+var errNotStarted = errors.New("the call was accepted, but its work could not start")
 
-// await waits for the answer of a call's flow. The run that makes the call, if one
-// does, gives its slot back meanwhile.
+// await waits for the answer of a call's flow. If a run makes the call, it releases
+// its slot until the wait ends.
 func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
 	if err := h.options.OnWait(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotBegun, err)
+		return nil, fmt.Errorf("%w: %w", errNotStarted, err)
 	}
 	if c.Wait != nil {
 		c.Wait.Suspend()
@@ -176,12 +177,12 @@ func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.
 	return h.services.flows.Await(ctx, flowID)
 }
 
-// maxCallID is the length of the longest call id, in bytes.
+// maxCallID bounds a call id, in bytes.
 const maxCallID = 256
 
-// CheckCallID refuses ids of calls and messages (S4.4) that are not visible ASCII of
-// at most 256 bytes, with abi.InvalidArgs and a text that begins with name, the place
-// where the caller gave the id. An empty id is valid.
+// CheckCallID checks the id of a call or message (S4.4): visible ASCII, at most 256
+// bytes; an empty id is valid. It fails with abi.InvalidArgs and a text that begins
+// with name, the parameter in which the caller passed the id.
 func CheckCallID(name, id string) error {
 	if len(id) > maxCallID {
 		return abi.NewError(abi.InvalidArgs, fmt.Sprintf("%s is longer than %d bytes", name, maxCallID))
@@ -194,8 +195,8 @@ func CheckCallID(name, id string) error {
 	return nil
 }
 
-// check finds the tool, and refuses arguments that are no strict JSON, a call id that
-// is none, and a caller that is nobody.
+// check finds the tool. It refuses arguments that are not strict JSON, an invalid call
+// id, and a missing or inconsistent caller.
 func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, error) {
 	tool := about.Tool(c.Tool)
 	switch {
@@ -215,8 +216,8 @@ func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, er
 	return tool, caller, err
 }
 
-// checkCaller refuses a caller that is nobody, or two at once. The mistake is
-// the embedder's, but a wrong caller must never reach the plugin.
+// checkCaller requires that the caller is either a session or the operator. Violations
+// are mistakes of the embedder, but a wrong caller must never reach the plugin.
 func checkCaller(c abi.Caller, keys sessionkey.Settings) (abi.Caller, error) {
 	if c.Operator {
 		if c.SessionKey != "" {
@@ -226,7 +227,7 @@ func checkCaller(c abi.Caller, keys sessionkey.Settings) (abi.Caller, error) {
 	}
 	if keys.GlobalScope && c.SessionKey == sessionkey.Global {
 		if id, err := sessionkey.AgentID(c.AgentID); err != nil || id != c.AgentID {
-			return c, badCaller("the caller's session is global and its agent id %q is none", clip(c.AgentID))
+			return c, badCaller("the caller's session is global and its agent id %q is invalid", clip(c.AgentID))
 		}
 		return c, nil
 	}
@@ -247,16 +248,16 @@ func badCaller(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, "host: "+fmt.Sprintf(format, args...))
 }
 
-// protocolError keeps details in the log and gives the caller the code.
+// protocolError logs the details of an error and returns its code for the caller.
 func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, work.ErrClosing) {
-		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the call goes on with the next one, and the same call id gets its answer", Cause: err}
+		return &abi.Error{Code: abi.Conflict, Message: "the gateway is closing; the next gateway resumes the call: repeat it with the same call id to get its answer", Cause: err}
 	}
 	var e *abi.Error
-	if err = noRoom(err); errors.As(err, &e) && e.Code != abi.Internal {
+	if err = diskFull(err); errors.As(err, &e) && e.Code != abi.Internal {
 		return e
 	}
 	code := abi.Internal
@@ -267,18 +268,18 @@ func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	}
 	h.options.Logger.Error("host: call failed", "tool", c.Tool, "session", c.Caller.SessionKey, "error", err)
 	message := "the call failed; the host's log has the details"
-	if code != abi.Internal || errors.Is(err, errNotBegun) {
+	if code != abi.Internal || errors.Is(err, errNotStarted) {
 		message = err.Error()
 	}
 	return &abi.Error{Code: code, Message: message, Cause: err}
 }
 
-// noRoom says of an error that the store is full what that means for who asked.
-func noRoom(err error) error {
+// diskFull translates store.ErrFull into an error for the caller.
+func diskFull(err error) error {
 	if !errors.Is(err, store.ErrFull) {
 		return err
 	}
-	return &abi.Error{Code: abi.Limit, Message: "the database cannot grow, the disk is full: nothing was accepted; make room, and send it again", Cause: err}
+	return &abi.Error{Code: abi.Limit, Message: "the disk is full and the database cannot grow: nothing was accepted; free disk space, then send the request again", Cause: err}
 }
 
 func clip(s string) string {

@@ -8,15 +8,15 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// complete adds to a caller what its session says of it: whether it is held to the
-// sandbox, whether it is a child, and where what it is told goes (S9). It is the
-// same for every way in: a child that speaks over HTTP is the child that an agent
-// speaks for.
-func (h *Host) complete(ctx context.Context, c abi.Caller) (_ abi.Caller, err error) {
+// completeCaller adds the properties of the caller's session: whether it is sandboxed,
+// whether it is a child, and the destination of its deliveries (S9). They do not
+// depend on the transport: a child that calls over HTTP has the same properties as
+// the child's agent.
+func (h *Host) completeCaller(ctx context.Context, c abi.Caller) (_ abi.Caller, err error) {
 	if c.Operator {
 		return c, nil
 	}
-	c.Sandboxed = c.Sandboxed || h.Config().Sandboxes(c.AgentID, c.SessionKey)
+	c.Sandboxed = c.Sandboxed || h.Config().Sandboxed(c.AgentID, c.SessionKey)
 	c.Depth = policy.Depth(&abi.Session{Key: c.SessionKey})
 	snapshot, err := h.options.Store.Snapshot(ctx)
 	if err != nil {

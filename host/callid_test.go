@@ -20,9 +20,9 @@ func TestCheckCallID(t *testing.T) {
 	}
 }
 
-// Every way in is held to the rule, an embedder's too.
+// The rule applies to every entry point, also to an embedder's calls.
 func TestCallIDsAreBounded(t *testing.T) {
-	h := alive(t, stocked(t, file(t)), everybody, nil)
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, nil)
 	long := strings.Repeat("x", 257)
 	for name, call := range map[string]func() error{
 		"a tool that reads": func() error {

@@ -13,59 +13,59 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// busy is an agent that works until it may answer, but in session b, where it
-// answers at once.
-func busy(let chan string) acting {
+// blockingAgent returns an agent that answers at once in session b and elsewhere only
+// when it receives from release.
+func blockingAgent(release chan string) agentFunc {
 	return func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey == "agent:main:b" {
 			return "quick", nil
 		}
 		select {
-		case text := <-let:
+		case text := <-release:
 			if text != "send" {
 				return text, nil
 			}
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":60,"announce":"none"}`)
+		status, _, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:b","message":"hello","timeoutSeconds":60,"announce":"none"}`)
 		return status, err
 	}
 }
 
-// An agent at work while the host drains gets its answers: what it waits for
-// begins, and nothing else does.
+// While the host drains, a running agent still gets its answers: runs that it waits for
+// begin, and no others.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		let := make(chan string)
-		h := alive(t, stocked(t, file(t)), everybody, busy(let))
-		id := begin(t, h, "agent:main:a", "go")
+		release := make(chan string)
+		h := startHost(t, openTestDB(t, dbPath(t)), openSettings, blockingAgent(release))
+		id := startRun(t, h, "agent:main:a", "go")
 		synctest.Wait()
 		drained := make(chan error)
 		go func() { drained <- h.Drain(t.Context()) }()
 		synctest.Wait()
-		other := begin(t, h, "agent:main:c", "later")
+		other := startRun(t, h, "agent:main:c", "later")
 		synctest.Wait()
-		let <- "send"
+		release <- "send"
 		if err := <-drained; err != nil {
 			t.Error(err)
 		}
-		if got := reply(t, h, id); got != "ok" {
+		if got := awaitReply(t, h, id); got != "ok" {
 			t.Errorf("a send while the host drains: %q", got)
 		}
 		if r, err := h.WaitRun(t.Context(), operator, other, 0); err != nil || r.Status != abi.RunQueued {
-			t.Errorf("a run from outside: %+v, %v", r, err)
+			t.Errorf("an inbound run: %+v, %v", r, err)
 		}
 	})
 }
 
-// A Close that may not wait cuts a Drain off that does, and ends every wait.
-func TestCloseCutsOff(t *testing.T) {
+// Close with an ended context interrupts a waiting Drain and ends every wait.
+func TestCloseAbortsDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := alive(t, stocked(t, file(t)), everybody, busy(nil))
-		id := begin(t, h, "agent:main:a", "go")
+		h := startHost(t, openTestDB(t, dbPath(t)), openSettings, blockingAgent(nil))
+		id := startRun(t, h, "agent:main:a", "go")
 		synctest.Wait()
 		drained, waited, began := make(chan error, 1), make(chan error, 1), time.Now()
 		go func() { drained <- h.Drain(context.Background()) }()
@@ -88,12 +88,12 @@ func TestCloseCutsOff(t *testing.T) {
 	})
 }
 
-// A host that is closed begins nothing any more.
+// A drained host begins no runs, even if it is started afterwards.
 func TestStartAfterDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		db := stocked(t, file(t))
-		h := idle(t, db, everybody, busy(nil))
+		db := openTestDB(t, dbPath(t))
+		h := newHost(t, db, openSettings, blockingAgent(nil))
 		accepted, err := h.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: "agent:main:b", Message: "hello"})
 		if err != nil {
 			t.Fatal(err)
@@ -108,17 +108,17 @@ func TestStartAfterDrain(t *testing.T) {
 	})
 }
 
-// A run that waits for another stops when that comes to wait for it (S4.4): its
-// wait is no row that a send could see.
-func TestCircleThroughWaitRun(t *testing.T) {
+// A run in WaitRun stops waiting when the other run comes to wait for it (S4.4): its
+// own wait is not stored, so the other run's send cannot detect it.
+func TestDeadlockThroughWaitRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var h *host.Host
 		began := time.Now()
-		h = alive(t, stocked(t, file(t)), everybody, func(ctx context.Context, turn *runner.Turn) (string, error) {
+		h = startHost(t, openTestDB(t, dbPath(t)), openSettings, func(ctx context.Context, turn *runner.Turn) (string, error) {
 			switch turn.Message {
 			case "go":
-				_, id, err := send(ctx, turn, `{"sessionKey":"agent:main:b","message":"hi","timeoutSeconds":0,"announce":"none"}`)
+				_, id, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:b","message":"hi","timeoutSeconds":0,"announce":"none"}`)
 				if err != nil {
 					return "", err
 				}
@@ -129,14 +129,14 @@ func TestCircleThroughWaitRun(t *testing.T) {
 				return r.Status, nil
 			case "hi":
 				time.Sleep(time.Minute)
-				status, _, err := send(ctx, turn, `{"sessionKey":"agent:main:a","message":"back","timeoutSeconds":600,"announce":"none"}`)
+				status, _, err := sendFromTurn(ctx, turn, `{"sessionKey":"agent:main:a","message":"back","timeoutSeconds":600,"announce":"none"}`)
 				return status, err
 			}
 			return "REPLY_SKIP", nil
 		})
-		id := begin(t, h, "agent:main:a", "go")
+		id := startRun(t, h, "agent:main:a", "go")
 		time.Sleep(2 * time.Minute)
-		if got := reply(t, h, id); got != abi.RunRunning {
+		if got := awaitReply(t, h, id); got != abi.RunRunning {
 			t.Errorf("the run that waited saw %q after %s", got, time.Since(began))
 		}
 	})

@@ -9,11 +9,10 @@
 //		Caller: abi.Caller{SessionKey: "agent:main:main"},
 //	})
 //
-// Who calls is the embedder's word alone: nothing in the arguments of a tool
-// changes the caller.
+// The embedder alone decides the caller: a tool's arguments cannot change it.
 //
-// With a store.Durable, and after Start, it also works off what tools and
-// messages from outside have set going: flows, the runs of agents, deliveries.
+// With a store.Durable, and after Start, the host also executes the work that tool
+// calls and inbound messages create: flows, agent runs and deliveries.
 package host
 
 import (
@@ -31,13 +30,15 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// MaxArgs bounds the arguments of a call, MaxModule a module by default, in bytes.
+// Limits in bytes: MaxArgs for the arguments of a call, MaxModule (the default) for a
+// module.
 const (
 	MaxArgs   = 2 << 20
 	MaxModule = 32 << 20
 )
 
-// Host answers tool calls. It is safe for concurrent use; who made it closes it.
+// Host answers tool calls. It is safe for concurrent use. The caller of New must call
+// Close.
 type Host struct {
 	options  Options
 	engine   *engine.Engine
@@ -47,9 +48,9 @@ type Host struct {
 	services *services // nil without a store.Durable
 }
 
-// New loads the plugin, checks it, and makes a Host with it. With a store.Durable,
-// the plugin that was active when the store was last used may serve instead: see
-// module.Open.
+// New loads and checks the plugin and returns a Host that serves it. With a
+// store.Durable, the version that was active when the store was last used may serve
+// instead: see module.Open.
 func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -69,11 +70,11 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	h.settings.Store(&settings{config: options.Config})
 	durable, _ := options.Store.(store.Durable)
 	if durable != nil {
-		if h.services, err = h.assemble(durable); err != nil {
+		if h.services, err = h.newServices(durable); err != nil {
 			return nil, fmt.Errorf("host: %w", errors.Join(err, h.engine.Close(ctx)))
 		}
 	}
-	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.Candidate{Wasm: wasm, Origin: options.Origin, Signature: options.Signature})
+	h.modules, err = module.Open(ctx, h.moduleOptions(durable), &module.File{Wasm: wasm, Origin: options.Origin, Signature: options.Signature})
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", errors.Join(err, h.close(ctx)))
 	}
@@ -81,10 +82,10 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	return h, nil
 }
 
-// Close begins nothing more and waits for the runs under way, then ends the
-// waiting of callers, and waits for the posts and steps under way. When ctx ends
-// before that, all of them are cut off, and the next Host on this store goes on
-// with them. At last it releases the sandbox. The store stays open.
+// Close starts no further work. It waits for the runs in progress, releases waiting
+// callers, then waits for the posts and steps in progress. If ctx ends first, Close
+// interrupts all of them, and the next Host on this store resumes them. Close then
+// releases the sandbox. The store stays open.
 func (h *Host) Close(ctx context.Context) error {
 	return h.close(ctx)
 }
@@ -101,37 +102,37 @@ func (h *Host) close(ctx context.Context) error {
 	return errors.Join(err, h.engine.Close(ctx))
 }
 
-// About returns the active plugin's description of itself. It must not be changed.
+// About returns the active plugin's description. The caller must not change it.
 func (h *Host) About() *abi.Description { return h.modules.Active().About }
 
-// Tools returns the active plugin's tools. The slice must not be changed.
+// Tools returns the active plugin's tools. The caller must not change the slice.
 func (h *Host) Tools() []abi.Tool { return h.About().Tools }
 
-// ToolsFor returns those of the tools that the caller may use under the settings in
-// force; all of them, unless it is a child session or a run of one (S5.4).
+// ToolsFor returns the tools that the caller may use under the current settings: all
+// of them, unless the caller is a child session or a run of one (S5.4).
 func (h *Host) ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error) {
-	c, err := h.complete(ctx, c)
+	c, err := h.completeCaller(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return h.offered(c), nil
+	return h.allowedTools(c), nil
 }
 
-func (h *Host) offered(c abi.Caller) []abi.Tool {
+func (h *Host) allowedTools(c abi.Caller) []abi.Tool {
 	settings := h.Config()
 	return slices.DeleteFunc(slices.Clone(h.Tools()), func(t abi.Tool) bool {
 		return settings.Tools.Subagents.Check(&c, t.Name) != nil
 	})
 }
 
-// Config returns the settings in force.
+// Config returns the current settings.
 func (h *Host) Config() *config.Config { return h.settings.Load().config }
 
-// Configure puts other settings in force, for every step that starts from now.
+// Configure replaces the settings for every step that starts from now on.
 func (h *Host) Configure(c *config.Config) {
 	h.settings.Store(&settings{config: c})
-	for _, v := range h.modules.Unadmitted() {
-		h.options.Logger.Warn("host: plugins.requireSignature and plugins.keys would not let this version in any more; it serves until another one is swapped to, or the next start",
+	for _, v := range h.modules.NotAdmitted() {
+		h.options.Logger.Warn("host: plugins.requireSignature and plugins.keys no longer admit this version; it serves until the next swap or start",
 			"version", v.String(), "active", v == h.modules.Active())
 	}
 	if h.services != nil {

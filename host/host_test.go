@@ -25,8 +25,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// sample is a host over a small generated store.
-func sample(t *testing.T, change func(*host.Options)) *host.Host {
+// sampleHost returns a host over a small generated store.
+func sampleHost(t *testing.T, change func(*host.Options)) *host.Host {
 	t.Helper()
 	ctx := context.Background()
 	db := storetest.NewMemory()
@@ -34,7 +34,7 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 	if _, err := storegen.Generate(ctx, db, &storegen.Options{Sessions: storegen.MinSessions, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), CacheDir: compiled, Limits: patient, Now: func() time.Time { return now }}
+	o := &host.Options{Store: db, Logger: slog.New(slog.DiscardHandler), CacheDir: cacheDir, Limits: generousLimits, Now: func() time.Time { return now }}
 	if change != nil {
 		change(o)
 	}
@@ -52,9 +52,9 @@ func sample(t *testing.T, change func(*host.Options)) *host.Host {
 
 var operator = abi.Caller{Operator: true}
 
-func TestCallRefusals(t *testing.T) {
+func TestInvalidCalls(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	session := abi.Caller{SessionKey: "agent:main:main"}
 	tests := []struct {
 		name string
@@ -66,12 +66,12 @@ func TestCallRefusals(t *testing.T) {
 		{"a tool's name with a line break", host.Call{Tool: "a\nb", Caller: operator}, abi.NotFound},
 		{"broken JSON", host.Call{Tool: abi.ToolList, Args: []byte(`{"limit":`), Caller: operator}, abi.InvalidArgs},
 		{"two documents", host.Call{Tool: abi.ToolList, Args: []byte(`{}{}`), Caller: operator}, abi.InvalidArgs},
-		{"closing the frame", host.Call{Tool: abi.ToolList, Args: []byte(`{}},"caller":{"operator":true}`), Caller: session}, abi.InvalidArgs},
+		{"closing the enclosing object", host.Call{Tool: abi.ToolList, Args: []byte(`{}},"caller":{"operator":true}`), Caller: session}, abi.InvalidArgs},
 		{"duplicate member", host.Call{Tool: abi.ToolList, Args: []byte(`{"limit":1,"limit":2}`), Caller: operator}, abi.InvalidArgs},
 		{"invalid UTF-8", host.Call{Tool: abi.ToolList, Args: []byte("{\"label\":\"\xff\"}"), Caller: operator}, abi.InvalidArgs},
 		{"too deep", host.Call{Tool: abi.ToolList, Args: []byte(`{"label":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`), Caller: operator}, abi.InvalidArgs},
 		{"too large", host.Call{Tool: abi.ToolList, Args: []byte(`{"label":"` + strings.Repeat("x", host.MaxArgs) + `"}`), Caller: operator}, abi.InvalidArgs},
-		{"nobody", host.Call{Tool: abi.ToolList}, abi.InvalidArgs},
+		{"no caller", host.Call{Tool: abi.ToolList}, abi.InvalidArgs},
 		{"operator and session", host.Call{Tool: abi.ToolList, Caller: abi.Caller{Operator: true, SessionKey: "agent:main:main"}}, abi.InvalidArgs},
 		{"bare key", host.Call{Tool: abi.ToolList, Caller: abi.Caller{SessionKey: "main"}}, abi.InvalidArgs},
 		{"another agent's session", host.Call{Tool: abi.ToolList, Caller: abi.Caller{SessionKey: "agent:main:main", AgentID: "ops"}}, abi.InvalidArgs},
@@ -90,15 +90,15 @@ func TestCallRefusals(t *testing.T) {
 	}
 }
 
-// Arguments that the host lets through never fail in the plugin for their depth.
-func TestDepthAgrees(t *testing.T) {
+// Arguments whose nesting the host accepts are accepted by the plugin too.
+func TestDepthLimitMatchesPlugin(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	for depth := 50; depth < 70; depth++ {
 		args := `{"nested":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Args: []byte(args), Caller: operator})
 		switch {
-		case err == nil && answer.Code == abi.InvalidArgs: // an unknown parameter: the tool has read it
+		case err == nil && answer.Code == abi.InvalidArgs: // the tool has parsed it and refuses the unknown parameter
 		case errors.Is(err, abi.InvalidArgs) && strings.Contains(err.Error(), "the arguments are not strict JSON"):
 		default:
 			t.Errorf("depth %d: %+v, %v", depth+1, answer, err)
@@ -109,7 +109,7 @@ func TestDepthAgrees(t *testing.T) {
 func TestCallIDs(t *testing.T) {
 	t.Parallel()
 	n := 0
-	h := sample(t, func(o *host.Options) { o.NewID = func() string { n++; return fmt.Sprint("made-", n) } })
+	h := sampleHost(t, func(o *host.Options) { o.NewID = func() string { n++; return fmt.Sprint("made-", n) } })
 	for _, tt := range []struct{ given, want string }{{"", "made-1"}, {"mine", "mine"}, {"", "made-2"}} {
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolAgents, Caller: operator, ID: tt.given})
 		if err != nil || answer.CallID != tt.want {
@@ -120,7 +120,7 @@ func TestCallIDs(t *testing.T) {
 
 func TestConfigureTakesEffect(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	count := func() int64 {
 		t.Helper()
 		answer, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Args: []byte(`{"limit":200}`), Caller: abi.Caller{SessionKey: storegen.MainKey}})
@@ -136,11 +136,11 @@ func TestConfigureTakesEffect(t *testing.T) {
 	}
 	h.Configure(c)
 	if self := count(); tree < 2 || self != 1 {
-		t.Fatalf("%d rows under tree and %d under self", tree, self)
+		t.Fatalf("%d rows with visibility tree and %d with self", tree, self)
 	}
 }
 
-// brokenStore fails, slowly if asked to.
+// brokenStore fails; if wait is set, only when the context ends.
 type brokenStore struct{ wait chan struct{} }
 
 func (s brokenStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
@@ -154,19 +154,19 @@ func (s brokenStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 
 func TestStoreFailureIsInternal(t *testing.T) {
 	t.Parallel()
-	h := sample(t, func(o *host.Options) { o.Store = brokenStore{} })
+	h := sampleHost(t, func(o *host.Options) { o.Store = brokenStore{} })
 	_, err := h.Call(context.Background(), &host.Call{Tool: abi.ToolList, Caller: operator})
 	if !errors.Is(err, abi.Internal) || strings.Contains(err.Error(), "secret") {
-		t.Fatalf("got %v; want internal without the store's words", err)
+		t.Fatalf("got %v; want internal without the store's error text", err)
 	}
 }
 
-// TestFailureOfOnWait asserts that the caller of a call that was accepted reads why the
-// work on it could not begin, with the code of the cause.
+// TestFailureOfOnWait checks that the caller of an accepted call gets the reason why its
+// work could not start, with the code of the cause.
 func TestFailureOfOnWait(t *testing.T) {
 	t.Parallel()
 	var cause error
-	h := idle(t, stocked(t, file(t)), everybody, nil, func(o *host.Options) { o.OnWait = func() error { return cause } })
+	h := newHost(t, openTestDB(t, dbPath(t)), openSettings, nil, func(o *host.Options) { o.OnWait = func() error { return cause } })
 	for _, c := range []struct {
 		cause error
 		code  abi.Code
@@ -185,7 +185,7 @@ func TestFailureOfOnWait(t *testing.T) {
 func TestCancelledCall(t *testing.T) {
 	t.Parallel()
 	wait := make(chan struct{})
-	h := sample(t, func(o *host.Options) { o.Store = brokenStore{wait} })
+	h := sampleHost(t, func(o *host.Options) { o.Store = brokenStore{wait} })
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-wait; cancel() }()
 	if _, err := h.Call(ctx, &host.Call{Tool: abi.ToolList, Caller: operator}); !errors.Is(err, context.Canceled) {
@@ -196,10 +196,10 @@ func TestCancelledCall(t *testing.T) {
 	}
 }
 
-// Callers at the same time get their own answers.
+// Concurrent callers get their own answers.
 func TestConcurrentCallers(t *testing.T) {
 	t.Parallel()
-	h := sample(t, nil)
+	h := sampleHost(t, nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
@@ -218,14 +218,14 @@ func TestConcurrentCallers(t *testing.T) {
 	wg.Wait()
 }
 
-func TestNewRefusals(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := storetest.NewMemory()
 	if _, err := host.New(ctx, wasm.Parley, nil); err == nil {
-		t.Error("a host without a store was made")
+		t.Error("New without a store succeeded")
 	}
-	if _, err := host.New(ctx, []byte("no module"), &host.Options{Store: db}); !errors.Is(err, engine.NotAModule) {
+	if _, err := host.New(ctx, []byte("not a module"), &host.Options{Store: db}); !errors.Is(err, engine.NotAModule) {
 		t.Errorf("got %v; want %v", err, engine.NotAModule)
 	}
 }

@@ -2,11 +2,14 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -14,15 +17,17 @@ import (
 	"github.com/parley-wasm/parley/host"
 	"github.com/parley-wasm/parley/host/internal/engine"
 	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
+	"github.com/parley-wasm/parley/host/runner"
 	"github.com/parley-wasm/parley/host/store"
+	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/host/store/storetest"
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
 const hostile = "../testdata/hostile"
 
-// causes is the text of an error and of all that it wraps.
-func causes(err error) string {
+// errorChain returns the texts of an error and of all errors that it wraps.
+func errorChain(err error) string {
 	var text strings.Builder
 	for ; err != nil; err = errors.Unwrap(err) {
 		fmt.Fprintln(&text, err)
@@ -30,46 +35,46 @@ func causes(err error) string {
 	return text.String()
 }
 
-// TestHostile swaps each hostile plugin into a host, and attacks. The attack ends as
-// the corpus says and leaves nothing; calls of before, of other tools and of other
-// hosts in the process notice nothing.
+// TestHostile swaps each hostile plugin into a host and calls it. The attack must fail
+// as the corpus expects and must not change the store. Calls in progress, other tools
+// and other hosts in the process must not be affected.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	n := newNeighbours(t)
-	a := newAttacked(t, trusting)
-	longest := a.send("agent:ops:main", "under way all the time")
+	n := newBackgroundLoad(t)
+	a := newHostileFixture(t, withoutRollback)
+	longest := a.send("agent:ops:main", "in progress during all attacks")
 	for _, c := range hostiletest.Read(t, hostile) {
 		t.Run(c.Name, func(t *testing.T) {
 			a.T = t
 			finish := a.send("agent:main:d", c.Name)
-			n.meanwhile(func() {
+			n.during(func() {
 				switch c.At {
 				case hostiletest.Load, hostiletest.Start, hostiletest.Describe, hostiletest.Module:
-					a.refused(c)
+					a.expectRefused(c)
 				default:
 					a.swap(c.Wasm)
 					a.attack(c)
 				}
 			})
-			if a.About().Version == "666" { // it would go on with flows of Parley's, too
+			if a.About().Version == "666" { // it would also resume Parley's flows
 				a.swap(wasm.Parley)
 			}
 			if err := finish(); err != nil {
-				t.Errorf("the call that was under way: %v", err)
+				t.Errorf("the call in progress: %v", err)
 			}
 			a.swap(wasm.Parley)
-			if err := expect(a.Host, abi.ToolList, `{"limit":100}`, "count", "5"); err != nil {
-				t.Errorf("Parley afterwards: %v", err)
+			if err := expectMember(a.Host, abi.ToolList, `{"limit":100}`, "count", "5"); err != nil {
+				t.Errorf("after the swap back to Parley: %v", err)
 			}
 		})
 	}
 	if err := longest(); err != nil {
-		t.Errorf("the call that was under way all the time: %v", err)
+		t.Errorf("the call in progress during all attacks: %v", err)
 	}
 }
 
-// refused checks that a host neither begins with the module nor swaps to it.
-func (a *attacked) refused(c *hostiletest.Case) {
+// expectRefused checks that a host can neither start with the module nor swap to it.
+func (a *hostileFixture) expectRefused(c *hostiletest.Case) {
 	check := func(what string, err error) {
 		a.Helper()
 		kind := error(engine.Kind(c.Error))
@@ -80,70 +85,70 @@ func (a *attacked) refused(c *hostiletest.Case) {
 			a.Errorf("%s: got %v, want %s with %q", what, err, c.Error, c.Says)
 		}
 	}
-	_, err := host.New(a.Context(), c.Wasm, &host.Options{Store: storetest.NewMemory(), Logger: slog.New(slog.DiscardHandler), Limits: tight})
-	check("a host of it", err)
-	check("a swap to it", a.load(c.Wasm))
+	_, err := host.New(a.Context(), c.Wasm, &host.Options{Store: storetest.NewMemory(), Logger: slog.New(slog.DiscardHandler), Limits: tightLimits})
+	check("New", err)
+	check("Swap", a.load(c.Wasm))
 	if name := a.About().Name; name != "parley" {
 		a.Errorf("%s serves", name)
 	}
 }
 
-// attack attacks in the first step of a flow and in a later one, and is peaceful in
-// between.
-func (a *attacked) attack(c *hostiletest.Case) {
-	before := a.rows()
+// attack attacks in the first step of a flow and in a later one, with a harmless call
+// in between.
+func (a *hostileFixture) attack(c *hostiletest.Case) {
+	before := a.countRows()
 	switch c.At {
-	case hostiletest.Nowhere:
-		a.peaceful(`{"do":"^"}`)
-		a.peaceful(`{"do":"^"}`)
+	case hostiletest.Harmless:
+		a.callHarmless(`{"do":"^"}`)
+		a.callHarmless(`{"do":"^"}`)
 	case hostiletest.Flow:
-		a.parks(c, `{"do":"^"}`)
+		a.expectParked(c, `{"do":"^"}`)
 		before.flows++
 	default:
-		answer, err := a.attempt(`{"do":"^"}`)
+		answer, err := a.call(`{"do":"^"}`)
 		want := error(engine.Kind(c.Error))
 		if c.At == hostiletest.Step {
 			want = abi.Code(c.Error)
 		}
-		if !errors.Is(err, want) || !strings.Contains(causes(err), c.Says) {
-			a.Errorf("the attack ended with %+v, %v; want %s with %q", answer, causes(err), c.Error, c.Says)
+		if !errors.Is(err, want) || !strings.Contains(errorChain(err), c.Says) {
+			a.Errorf("the attack returned %+v, %v; want %s with %q", answer, errorChain(err), c.Error, c.Says)
 		}
 	}
-	if after := a.rows(); after != before {
+	if after := a.countRows(); after != before {
 		a.Errorf("the attack changed %+v to %+v", before, after)
 	}
 	if c.Any {
 		return
 	}
-	a.peaceful(`{"do":"something good"}`)
+	a.callHarmless(`{"do":"something good"}`)
 	if c.At == hostiletest.Call || c.At == hostiletest.Step {
-		a.parks(c, `{"do":"~"}`)
+		a.expectParked(c, `{"do":"~"}`)
 		before.flows++
 	}
-	if after := a.rows(); after != before {
+	if after := a.countRows(); after != before {
 		a.Errorf("the attack changed %+v to %+v", before, after)
 	}
 }
 
-func (a *attacked) peaceful(args string) {
+func (a *hostileFixture) callHarmless(args string) {
 	a.Helper()
-	answer, err := a.attempt(args)
+	answer, err := a.call(args)
 	if err != nil || string(answer.Result) != `{"status":"ok"}` || answer.Code != "" || answer.FlowID != "" {
-		a.Errorf("a peaceful call: %+v, %v", answer, err)
+		a.Errorf("a harmless call: %+v, %v", answer, err)
 	}
 }
 
-// parks checks that a call is accepted and its flow parked, in which a later step is
-// an attack; and that nothing is left of it that would go on.
-func (a *attacked) parks(c *hostiletest.Case, args string) {
+// expectParked makes a call whose later step is an attack. It checks that the call is
+// accepted, its flow parked, and no work left to resume.
+func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 	a.Helper()
-	answer, err := a.attempt(args)
+	answer, err := a.call(args)
 	flows, err2 := a.Flows(a.Context(), &store.Filter{Limit: 1})
 	if err2 != nil || len(flows) == 0 {
-		a.Fatalf("there is no flow: %v; the call ended with %+v, %v", err2, answer, err)
+		a.Fatalf("no flow: %v; the call returned %+v, %v", err2, answer, err)
 	}
 	f := flows[0]
-	for f.Status == store.FlowWaiting { // its caller may have been answered before
+	for f.Status == store.FlowWaiting { // the answer may precede the parking
 		if f, err2 = a.Flow(a.Context(), f.ID); err2 != nil {
 			a.Fatal(err2)
 		}
@@ -155,7 +160,7 @@ func (a *attacked) parks(c *hostiletest.Case, args string) {
 		a.Errorf("the flow is parked at step %d after %d failures", f.Step, f.Failures)
 	}
 	if !f.Answered() && (!errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), f.ID) || !strings.Contains(err.Error(), c.Says)) {
-		a.Errorf("the caller is answered %+v, %v", answer, err)
+		a.Errorf("the call returned %+v, %v", answer, err)
 	}
 	if due, err := a.StepDue(a.Context()); due || err != nil {
 		a.Errorf("a step is due: %v, %v", due, err)
@@ -165,11 +170,12 @@ func (a *attacked) parks(c *hostiletest.Case, args string) {
 	}
 }
 
-// TestImpostor: a plugin that says it is Parley gets flows of Parley's, and crashes in
-// them. They are parked, and go on with Parley itself.
-func TestImpostor(t *testing.T) {
+// TestHostileResumesParleyFlows swaps to a plugin that claims to be Parley, resumes
+// Parley's flows and crashes. The flows are parked, and Parley resumes them after the
+// swap back.
+func TestHostileResumesParleyFlows(t *testing.T) {
 	t.Parallel()
-	a := newAttacked(t, trusting)
+	a := newHostileFixture(t, withoutRollback)
 	finish := a.send("agent:main:d", "^")
 	a.swap(hostiletest.Wasm(t, hostile, "impostor"))
 	if err := finish(); !errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), "is parked: step: engine: resume: trap: unreachable") {
@@ -183,45 +189,223 @@ func TestImpostor(t *testing.T) {
 	if err != nil || gjson.GetBytes(answer.Result, "reply").Str != "^" {
 		t.Errorf("answered %+v, %v", answer, err)
 	}
-	if n := count(t, a.Host, "agent:main:d"); n != 1 {
+	if n := countRuns(t, a.Host, "agent:main:d"); n != 1 {
 		t.Errorf("%d runs", n)
 	}
 }
 
-// TestHostileIsTakenBack: under the settings that a gateway has by itself, a plugin
-// that fails again and again soon no longer serves.
-func TestHostileIsTakenBack(t *testing.T) {
+// TestHostileRollback checks that the host rolls back a plugin that fails repeatedly
+// under the default settings.
+func TestHostileRollback(t *testing.T) {
 	t.Parallel()
-	a := newAttacked(t, wary)
+	a := newHostileFixture(t, withRollback)
 	a.swap(hostiletest.Wasm(t, hostile, "loop"))
 	bad := a.ActivePlugin().Digest
 	for range 3 {
-		if _, err := a.attempt(`{"do":"^"}`); !errors.Is(err, engine.Fuel) {
+		if _, err := a.call(`{"do":"^"}`); !errors.Is(err, engine.Fuel) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	if _, err := a.AwaitPlugin(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
-	if err := expect(a.Host, abi.ToolList, `{"limit":100}`, "count", "5"); err != nil || a.About().Name != "parley" {
+	if err := expectMember(a.Host, abi.ToolList, `{"limit":100}`, "count", "5"); err != nil || a.About().Name != "parley" {
 		t.Errorf("%s serves: %v", a.About().Name, err)
 	}
 }
 
-// TestLogOfHostile: neither log lines nor errors of a plugin fill the log.
-func TestLogOfHostile(t *testing.T) {
+// TestHostileLogIsBounded checks that a plugin's log lines and errors are bounded.
+func TestHostileLogIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"logs", "huge-error", "huge-member"} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			a := newAttacked(t, trusting, func(o *host.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			a := newHostileFixture(t, withoutRollback, func(o *host.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 			a.swap(hostiletest.Wasm(t, hostile, name))
-			if _, err := a.attempt(`{"do":"^"}`); err == nil || len(err.Error()) > 5000 {
-				t.Errorf("the attack ended with %.200v", err)
+			if _, err := a.call(`{"do":"^"}`); err == nil || len(err.Error()) > 5000 {
+				t.Errorf("the attack returned %.200v", err)
 			}
 			if n := log.Len(); n > 16<<10 {
 				t.Errorf("the log has %d bytes", n)
 			}
 		})
+	}
+}
+
+// tightLimits keep attacks short; Parley needs less.
+var tightLimits = engine.Limits{Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 16, HostCalls: 50, InMiB: 2, OutMiB: 1, LogLines: 20}
+
+// Settings without verification, with and without automatic rollback.
+var (
+	withoutRollback = strings.Replace(openSettings, "{", `{ plugins: { verify: "none", rollback: { failures: 0 } },`, 1)
+	withRollback    = strings.Replace(openSettings, "{", `{ plugins: { verify: "none" },`, 1)
+)
+
+// hostileFixture is a host into which tests swap hostile plugins while calls to Parley
+// are in progress.
+type hostileFixture struct {
+	*testing.T
+	*host.Host
+	db    *sqlite.DB
+	gates sync.Map // by message: closed when its agent may answer
+}
+
+func newHostileFixture(t *testing.T, settings string, change ...func(*host.Options)) *hostileFixture {
+	t.Helper()
+	a := &hostileFixture{T: t, db: openTestDB(t, dbPath(t))}
+	hold := func(ctx context.Context, turn *runner.Turn) (string, error) {
+		gate, _ := a.gates.Load(turn.Message)
+		select {
+		case <-gate.(chan struct{}):
+			return turn.Message, nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	a.Host = startHost(t, a.db, settings, hold, append(change, func(o *host.Options) { o.Limits = tightLimits })...)
+	return a
+}
+
+// waitSignal is closed when a call begins to wait.
+type waitSignal chan struct{}
+
+func (s waitSignal) Suspend() { close(s) }
+func (s waitSignal) Resume()  {}
+
+// send starts a call that waits for an agent. finish lets the agent answer with the
+// message and returns the call's error.
+func (a *hostileFixture) send(key, message string) (finish func() error) {
+	a.Helper()
+	gate, waits, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	a.gates.Store(message, gate)
+	go func() {
+		answer, err := a.Call(context.Background(), &host.Call{
+			Tool: abi.ToolSend, ID: strings.ReplaceAll(message, " ", "-"), Caller: operator,
+			Args: fmt.Appendf(nil, `{"sessionKey":%q,"message":%q,"timeoutSeconds":600,"announce":"none"}`, key, message),
+			Wait: waitSignal(waits),
+		})
+		if err == nil && gjson.GetBytes(answer.Result, "reply").Str != message {
+			err = fmt.Errorf("answered %s", answer.Result)
+		}
+		ended <- err
+	}()
+	select {
+	case <-waits:
+	case err := <-ended:
+		a.Fatalf("the call did not wait: %v", err)
+	}
+	return sync.OnceValue(func() error {
+		close(gate)
+		return <-ended
+	})
+}
+
+func (a *hostileFixture) load(wasm []byte) error {
+	_, err := a.Swap(a.Context(), &host.PluginFile{Wasm: wasm, Origin: "test"})
+	return err
+}
+
+func (a *hostileFixture) swap(wasm []byte) {
+	a.Helper()
+	if err := a.load(wasm); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// call calls the active plugin's first tool.
+func (a *hostileFixture) call(args string) (*host.Answer, error) {
+	return a.Call(a.Context(), &host.Call{Tool: a.Tools()[0].Name, Args: []byte(args), Caller: abi.Caller{SessionKey: "agent:main:a"}})
+}
+
+// rowCounts are the numbers of stored rows.
+type rowCounts struct{ flows, runs, deliveries, sessions int }
+
+func (a *hostileFixture) countRows() rowCounts {
+	a.Helper()
+	everything := &store.Filter{Limit: 1000}
+	flows, err := a.Flows(a.Context(), everything)
+	runs, err2 := a.Runs(a.Context(), everything)
+	deliveries, err3 := a.Deliveries(a.Context(), everything)
+	snapshot, err4 := a.db.Snapshot(a.Context())
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		a.Fatal(err)
+	}
+	sessions, err := snapshot.List(a.Context(), &abi.ListRequest{Limit: 1000, IncludeArchived: true})
+	if err := errors.Join(err, snapshot.Close()); err != nil {
+		a.Fatal(err)
+	}
+	return rowCounts{len(flows), len(runs), len(deliveries), len(sessions.Rows)}
+}
+
+// backgroundLoad is a second host in the same process with callers that continuously
+// list, read and send, and check every answer.
+type backgroundLoad struct {
+	mu     sync.Mutex
+	rounds [3]int // completed calls of each caller
+	more   *sync.Cond
+}
+
+// newBackgroundLoad starts callers that run until the test ends.
+func newBackgroundLoad(t *testing.T) *backgroundLoad {
+	t.Helper()
+	n := &backgroundLoad{}
+	n.more = sync.NewCond(&n.mu)
+	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, func(_ context.Context, turn *runner.Turn) (string, error) { return "re: " + turn.Message, nil })
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for i, round := range []func(n int) error{
+		func(int) error { return expectMember(h, abi.ToolList, `{"limit":100}`, "count", "5") },
+		func(int) error {
+			return expectMember(h, abi.ToolHistory, `{"sessionKey":"agent:main:a"}`, "sessionKey", "agent:main:a")
+		},
+		func(n int) error {
+			return expectMember(h, abi.ToolSend, fmt.Sprintf(`{"sessionKey":"agent:main:c","message":"%d","timeoutSeconds":600,"announce":"none"}`, n), "reply", fmt.Sprintf("re: %d", n))
+		},
+	} {
+		all.Go(func() {
+			for n1 := 0; ctx.Err() == nil; n1++ {
+				if err := round(n1); err != nil {
+					t.Errorf("a background caller: %v", err)
+					return
+				}
+				n.mu.Lock()
+				n.rounds[i]++
+				n.mu.Unlock()
+				n.more.Broadcast()
+			}
+		})
+	}
+	t.Cleanup(func() {
+		cancel()
+		all.Wait()
+	})
+	return n
+}
+
+// expectMember makes a call as the operator and compares one member of the answer.
+func expectMember(h *host.Host, tool, args, member, want string) error {
+	answer, err := h.Call(context.Background(), &host.Call{Tool: tool, Args: []byte(args), Caller: operator})
+	if err != nil {
+		return fmt.Errorf("%s: %w", tool, err)
+	}
+	if got := gjson.GetBytes(answer.Result, member).String(); got != want || answer.Code != "" {
+		return fmt.Errorf("%s: %s is %q, want %q: %s", tool, member, got, want, answer.Result)
+	}
+	return nil
+}
+
+// during calls do and then waits until each caller has completed a call that it began
+// after do was called.
+func (n *backgroundLoad) during(do func()) {
+	n.mu.Lock()
+	before := n.rounds
+	n.mu.Unlock()
+	do()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range n.rounds {
+		for n.rounds[i] < before[i]+2 {
+			n.more.Wait()
+		}
 	}
 }

@@ -16,39 +16,38 @@ import (
 	"github.com/parley-wasm/parley/host/internal/run/command"
 )
 
-// compiled is where the compiled plugin is kept for all hosts of a test run.
-var compiled string
+// cacheDir holds the compiled plugin for all hosts of a test run.
+var cacheDir string
 
-// patient keeps the deadline of steps out of the way of tests, however busy the
-// machine is.
-var patient = engine.Limits{StepTimeout: time.Minute}
+// generousLimits set a step deadline that is not reached even on a busy machine.
+var generousLimits = engine.Limits{StepTimeout: time.Minute}
 
-// TestMain lets this executable be the supervisor of command agents, and the
-// program of one.
+// TestMain makes this executable also usable as the supervisor and as the program of
+// command runners.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "runner-exec":
 			os.Exit(command.Supervise(os.Args[2:]))
-		case "stubborn":
-			os.Exit(stubborn(os.Args[2]))
-		case "clinging":
-			os.Exit(cling(os.Args[2]))
+		case "never-end":
+			os.Exit(neverEnd(os.Args[2]))
+		case "ignore-signals":
+			os.Exit(ignoreSignals(os.Args[2]))
 		}
 	}
 	var err error
-	if compiled, err = os.MkdirTemp("", "parley"); err != nil {
+	if cacheDir, err = os.MkdirTemp("", "parley"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(compiled)
+	_ = os.RemoveAll(cacheDir)
 	os.Exit(code)
 }
 
-// stubborn is the program of an agent that never ends by itself, and neither does a
-// process that it starts. Asked for an announce, it says at once what came of it.
-func stubborn(address string) int {
+// neverEnd is the program of an agent that never ends by itself and starts a process
+// that does not end either. It answers an announce prompt at once.
+func neverEnd(address string) int {
 	prompt, err := io.ReadAll(os.Stdin)
 	switch {
 	case err != nil:
@@ -59,20 +58,20 @@ func stubborn(address string) int {
 		return 0
 	}
 	fmt.Println("an answer that does not count")
-	if err := exec.Command(os.Args[0], "clinging", address).Start(); err != nil {
+	if err := exec.Command(os.Args[0], "ignore-signals", address).Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return cling(address)
+	return ignoreSignals(address)
 }
 
-// cling is a process that ignores every request to end. It holds a connection, which
-// ends when the process does.
-func cling(address string) int {
+// ignoreSignals ignores termination signals. It keeps a connection open until the
+// process ends.
+func ignoreSignals(address string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	conn, err := net.Dial("tcp", address)
 	if err == nil {
-		_, err = io.Copy(io.Discard, conn) // nothing comes
+		_, err = io.Copy(io.Discard, conn) // the test sends nothing
 	}
 	fmt.Fprintln(os.Stderr, "the connection has ended", err)
 	return 1

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// moduleOptions are how versions of the plugin are kept; db may be nil.
+// moduleOptions returns the options of the module registry; db may be nil.
 func (h *Host) moduleOptions(db store.Durable) *module.Options {
 	o := &module.Options{
 		Engine: h.engine, Store: db, Policy: h.modulePolicy, Verify: h.verify, BuiltIn: h.options.BuiltIn, Allows: h.allows, Changed: h.changed, Logger: h.options.Logger, Now: h.options.Now,
@@ -20,7 +20,7 @@ func (h *Host) moduleOptions(db store.Durable) *module.Options {
 	return o
 }
 
-// allows says whether the settings let plugins use an operation of host functions.
+// allows reports whether the settings let plugins use a host-function operation.
 func (h *Host) allows(capability string) bool { return h.Config().Plugins.Allows(capability) }
 
 func (h *Host) modulePolicy() *module.Policy {
@@ -35,33 +35,33 @@ func (h *Host) modulePolicy() *module.Policy {
 	}
 }
 
-// changed is called when another version is active. What the one before could not
-// go on with is tried again: that may have been why it was swapped.
+// changed is called after another version became active. It retries parked flows,
+// because the swap may have been made to fix them.
 func (h *Host) changed(_ *module.Version, rolledBack bool) {
 	if h.services != nil && !rolledBack {
 		if err := h.services.flows.RetryParked(context.Background()); err != nil {
-			h.options.Logger.Error("host: try parked flows again after a swap", "error", err)
+			h.options.Logger.Error("host: cannot retry parked flows after a swap", "error", err)
 		}
 	}
 }
 
-// ParseTools reads the member "tools" of a JSON object, as plugins describe them
-// and as Description.Tools are written.
+// ParseTools reads the member "tools" of a JSON object, in the form in which plugins
+// describe tools and in which Description.Tools is encoded.
 func ParseTools(doc []byte) ([]abi.Tool, error) { return module.ParseTools(doc) }
 
-// versions are the plugin's for flows.
-type versions struct{ h *Host }
+// moduleVersions adapts the module registry to flow.Versions.
+type moduleVersions struct{ h *Host }
 
-var _ flow.Versions = versions{}
+var _ flow.Versions = moduleVersions{}
 
 // Use implements flow.Versions.
-func (v versions) Use() flow.Version { return v.h.modules.Use() }
+func (v moduleVersions) Use() flow.Version { return v.h.modules.Use() }
 
 // Distrusted implements flow.Versions.
-func (v versions) Distrusted(digest string) string { return v.h.modules.Distrusted(digest) }
+func (v moduleVersions) Distrusted(digest string) string { return v.h.modules.Distrusted(digest) }
 
 // UseFor implements flow.Versions.
-func (v versions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
+func (v moduleVersions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
 	version, err := v.h.modules.UseFor(ctx, f)
 	if err != nil {
 		return nil, err // a nil *Version would be a Version

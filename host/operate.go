@@ -13,16 +13,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// durable returns the services, or abi.Unsupported where there are none.
+// durable returns the services, or abi.Unsupported if the store is not durable.
 func (h *Host) durable() (*services, error) {
 	if h.services == nil {
-		return nil, abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
+		return nil, abi.NewError(abi.Unsupported, "host: the store cannot keep flows and runs; it must be a store.Durable")
 	}
 	return h.services, nil
 }
 
-// look asks a view of the store.
-func look[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) (answer T, err error) {
+// readView calls ask with a view of the store.
+func readView[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) (answer T, err error) {
 	s, err := h.durable()
 	if err != nil {
 		return answer, err
@@ -37,57 +37,57 @@ func look[T any](ctx context.Context, h *Host, ask func(store.View) (T, error)) 
 
 // Flows lists flows, newest first.
 func (h *Host) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Flow, error) { return v.Flows(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Flow, error) { return v.Flows(ctx, f) })
 }
 
 // Runs lists runs, newest first.
 func (h *Host) Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Run, error) { return v.Runs(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Run, error) { return v.Runs(ctx, f) })
 }
 
 // Deliveries lists deliveries, newest first.
 func (h *Host) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Delivery, error) {
-	return look(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
+	return readView(ctx, h, func(v store.View) ([]*store.Delivery, error) { return v.Deliveries(ctx, f) })
 }
 
 // Run returns a run, or abi.NotFound.
 func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
-	r, err := look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+	r, err := readView(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
 	if err == nil && r == nil {
 		err = abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q", clip(id)))
 	}
 	return r, err
 }
 
-// KillRun ends a run as killed, for a reason that whoever waits for it reads
-// (empty: a standing one), and returns it as it has ended: abi.NotFound;
-// abi.InvalidArgs; abi.Conflict when it had ended before. A queued run never
-// begins. An agent that is executing it is ended, its processes included, and what
-// it answers does not count. What waits for the run goes on.
+// AbortRun aborts a run: it ends with the status "killed". reason is shown to callers that
+// wait for the run (empty: a default reason). AbortRun returns the ended run. It fails
+// with abi.NotFound, abi.InvalidArgs, or abi.Conflict if the run had already ended. A
+// queued run never begins. The agent that executes the run is stopped with its
+// processes, and its answer is discarded. Waiters for the run continue.
 //
-// On a host that is not started it is all that is done: what another process left
-// of the run is taken over, unless Options.Shared is set, and ended.
-func (h *Host) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+// A host that is not started can abort runs as well: unless Options.Shared is set, it
+// takes over and ends a run that another process has left behind.
+func (h *Host) AbortRun(ctx context.Context, id, reason string) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err
 	}
-	why = strings.TrimSpace(why)
-	if len(why) > maxWhy || !utf8.ValidString(why) {
-		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxWhy))
+	reason = strings.TrimSpace(reason)
+	if len(reason) > maxReason || !utf8.ValidString(reason) {
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the reason must be a text of at most %d bytes", maxReason))
 	}
-	if err := s.own(ctx); err != nil {
+	if err := s.takeOver(ctx); err != nil {
 		return nil, err
 	}
-	return s.runs.Abort(ctx, id, why)
+	return s.runs.Abort(ctx, id, reason)
 }
 
-// maxWhy bounds the reason for which a run is killed, in bytes.
-const maxWhy = 1000
+// maxReason bounds the reason for aborting a run, in bytes.
+const maxReason = 1000
 
-// StepDue reports whether a step of a flow is due: what it waited for has come.
+// StepDue reports whether a flow's next step is due because its wait is over.
 func (h *Host) StepDue(ctx context.Context) (bool, error) {
-	return look(ctx, h, func(v store.View) (bool, error) {
+	return readView(ctx, h, func(v store.View) (bool, error) {
 		due, err := v.Due(ctx, store.KindFlow)
 		return len(due) > 0 && due[0].At <= h.options.Now().UnixMilli(), err
 	})
@@ -102,7 +102,7 @@ func (h *Host) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	return s.flows.Get(ctx, id)
 }
 
-// RetryFlow lets a parked flow go on; abi.NotFound, abi.Conflict.
+// RetryFlow resumes a parked flow. It fails with abi.NotFound or abi.Conflict.
 func (h *Host) RetryFlow(ctx context.Context, id string) error {
 	s, err := h.durable()
 	if err != nil {
@@ -111,7 +111,8 @@ func (h *Host) RetryFlow(ctx context.Context, id string) error {
 	return s.flows.Retry(ctx, id)
 }
 
-// DropFlow ends a flow; abi.NotFound, abi.Conflict. What it has queued stays.
+// DropFlow ends a flow. The runs and deliveries that it has queued stay. It fails with
+// abi.NotFound or abi.Conflict.
 func (h *Host) DropFlow(ctx context.Context, id string) error {
 	s, err := h.durable()
 	if err != nil {
@@ -120,8 +121,8 @@ func (h *Host) DropFlow(ctx context.Context, id string) error {
 	return s.flows.Drop(ctx, id)
 }
 
-// ResendDelivery tries a failed or skipped delivery again, under its key;
-// abi.NotFound, abi.Conflict.
+// ResendDelivery retries a failed or skipped delivery with the same idempotency key.
+// It fails with abi.NotFound or abi.Conflict.
 func (h *Host) ResendDelivery(ctx context.Context, id string) error {
 	s, err := h.durable()
 	if err != nil {
@@ -130,8 +131,9 @@ func (h *Host) ResendDelivery(ctx context.Context, id string) error {
 	return s.outbox.Resend(ctx, id)
 }
 
-// WaitFlow returns a flow when it and its deliveries have ended, or it is parked.
-// One that rests is not waited for, but for its deliveries (store.Flow.Resting).
+// WaitFlow waits until a flow and its deliveries have ended, or the flow is parked, and
+// returns the flow. For an idle flow (store.Flow.Resting) it waits only for the
+// deliveries.
 func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -153,18 +155,18 @@ func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return f, err
 }
 
-// WaitRun waits until a run has ended, or for a time, and returns it as it then
-// stands. Only the caller that started it, or the operator, may: anybody else
-// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that
-// waits so gives its slot back meanwhile, and does not wait for what waits for it
-// (S4.5). The end of the host ends the wait too.
+// WaitRun waits until a run has ended or the timeout has passed, and returns the run.
+// Only the caller that started the run and the operator may wait; any other caller
+// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that calls
+// WaitRun releases its slot until the wait ends, and stops waiting if the other run
+// comes to wait for it (S4.5). Closing the host also ends the wait.
 func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
 		return nil, err
 	}
 	find := func() (*store.Run, error) {
-		return look(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+		return readView(ctx, h, func(v store.View) (*store.Run, error) { return v.Run(ctx, id) })
 	}
 	r, err := find()
 	by := caller.RunID
@@ -186,11 +188,11 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	for until := time.Now().Add(timeout); ; {
 		pause := time.Until(until)
 		if by != "" {
-			circle, err := look(ctx, h, func(v store.View) (bool, error) { return v.Waits(ctx, r.SessionKey, by) })
-			if err != nil || circle {
+			deadlock, err := readView(ctx, h, func(v store.View) (bool, error) { return v.WouldBlock(ctx, r.SessionKey, by) })
+			if err != nil || deadlock {
 				return r, err
 			}
-			pause = min(pause, circlesEvery)
+			pause = min(pause, deadlockCheckInterval)
 		}
 		waiting, cancel := context.WithTimeout(ctx, pause)
 		ended, err := s.runs.Wait(waiting, id)
@@ -209,12 +211,13 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	}
 }
 
-// circlesEvery is how often a run that waits for another looks whether that has
-// come to wait for it. Its own wait is no row that others could see.
-const circlesEvery = time.Second
+// deadlockCheckInterval is how often a run in WaitRun checks whether the other run has
+// come to wait for it. A wait in WaitRun is not stored, so the other run's own
+// deadlock check cannot see it.
+const deadlockCheckInterval = time.Second
 
-// Send takes a message from a chat channel: the session's agent answers it, and
-// the answer is delivered (chat.Service.Send).
+// Send accepts a message from a chat channel: the session's agent answers it, and the
+// answer is delivered (chat.Service.Send).
 func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -224,7 +227,7 @@ func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 		return nil, err
 	}
 	accepted, err := s.chat.Send(ctx, m)
-	return accepted, noRoom(err)
+	return accepted, diskFull(err)
 }
 
 // StartAgent starts one run of a session's agent (chat.Service.StartAgent).
@@ -237,7 +240,7 @@ func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, erro
 		return nil, err
 	}
 	accepted, err := s.chat.StartAgent(ctx, r)
-	return accepted, noRoom(err)
+	return accepted, diskFull(err)
 }
 
 // PatchSession changes a session's settings (chat.Service.Patch).
@@ -247,10 +250,10 @@ func (h *Host) PatchSession(ctx context.Context, p *SessionPatch) (*abi.Session,
 		return nil, err
 	}
 	session, err := s.chat.Patch(ctx, p)
-	return session, noRoom(err)
+	return session, diskFull(err)
 }
 
-// Identify returns whom a run's token stands for, while its attempt lives.
+// Identify returns the caller that a run's token identifies, while its attempt is active.
 func (h *Host) Identify(token string) (abi.Caller, bool) {
 	if h.services == nil {
 		return abi.Caller{}, false

@@ -13,57 +13,56 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options say what a Host works with. Only Store is required; the zero value of
+// Options configure a Host. Only Store is required; the zero value of
 // every other field is its default. New copies the struct at once.
 type Options struct {
-	// Store holds the sessions. Tools that write need a store.Durable. Whoever
-	// opened it closes it, after the Host.
+	// Store holds the sessions. Tools that write need a store.Durable. The embedder
+	// must close it, after the Host.
 	Store store.Store
-	// Runners returns what executes the runs of an agent; its error is the run's. nil: the runners
-	// of the configuration.
+	// Runners returns the runner that executes an agent's runs; its error becomes the
+	// run's. nil: the configured runners.
 	Runners func(agentID string) (runner.Runner, error)
-	// Sinks posts to a channel; its error is the delivery's. nil: the sinks of the
-	// configuration.
+	// Sinks returns the sink for a channel; its error becomes the delivery's. nil: the
+	// configured sinks.
 	Sinks func(channel string) (sink.Sink, error)
-	// Supervisor is the command that agents of the kind "command" are started
-	// through: the program that calls command.Supervise.
+	// Supervisor is the command that starts the programs of runners of kind "command":
+	// the program that calls command.Supervise.
 	Supervisor []string
-	// URL returns the address under which agents that are programs of their own
-	// reach the tools; nil, or an empty answer: nowhere.
+	// URL returns the address at which agents in other processes reach the tools. nil,
+	// or an empty result: they cannot reach them.
 	URL func() string
-	// OnWait is called before a call waits for an answer, WaitFlow for a flow or WaitRun
-	// for a run; its error is that of the call. A program that starts the host only when there is work
-	// calls Start here. nil: nothing is called.
+	// OnWait is called before a call waits for an answer, WaitFlow for a flow, or
+	// WaitRun for a run; its error fails the call. A program that starts the host only
+	// when there is work calls Start here. May be nil.
 	OnWait func() error
-	// Shared says that other processes use the same store. Then their claims end
-	// with their leases, and not at Start.
+	// Shared is set if other processes use the same store. Their claims then end when
+	// their leases expire, not at Start.
 	Shared bool
-	// BuiltIn is the plugin that came with the program, if New is given another one.
+	// BuiltIn is the plugin built into the program, if New gets another one.
 	BuiltIn []byte
-	// Origin says where the plugin given to New came from; empty: it is built into the
-	// program, which is of consequence (module.Open).
+	// Origin describes where the plugin given to New came from. Empty: it is built into
+	// the program, which module.Open treats differently.
 	Origin string
-	// Signature is that of the plugin given to New; nil: it has none.
+	// Signature is the signature of the plugin given to New; nil: it is unsigned.
 	Signature []byte
-	// Config are the settings in force at first; nil: the defaults. See
-	// Host.Configure.
+	// Config holds the initial settings; nil: the defaults. See Host.Configure.
 	Config *config.Config
-	// CacheDir keeps compiled modules, so that a start takes milliseconds; empty:
-	// each start compiles anew.
+	// CacheDir is the folder of compiled modules, with which a start takes
+	// milliseconds. Empty: each start compiles again.
 	CacheDir string
-	// Limits bound what a step may use; zero fields have defaults.
+	// Limits bound the resources of a step; zero fields have defaults.
 	Limits Limits
-	// Effects bound what a step may set going; zero fields have defaults.
+	// Effects bound the work that a step may queue; zero fields have defaults.
 	Effects EffectLimits
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// NewID makes the ids of calls whose caller gave none, of flows, and of runs and
-	// sessions that messages from outside begin; nil: random ones.
+	// NewID generates the ids of calls whose caller gave none, of flows, and of runs and
+	// sessions that inbound messages create; nil: random ids.
 	NewID func() string
-	// Observe is called with the conversation of every step, for recording; it
-	// must be safe for concurrent use. nil: nothing is recorded.
+	// Observe is called with the recording of every step. It must be safe for
+	// concurrent use. nil: nothing is recorded.
 	Observe func(*StepRecord)
 }
 

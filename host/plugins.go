@@ -11,31 +11,31 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Plugin is a version of the plugin.
+// Plugin describes an installed version of the plugin.
 type Plugin struct {
 	Digest       string   `json:"digest"` // SHA-256 of the module, hexadecimal
 	Name         string   `json:"name"`
 	Version      string   `json:"version"`
 	Status       string   `json:"status"`           // one of the Plugin constants
-	Signer       string   `json:"signer,omitempty"` // name of the key and the beginning of its SHA-256, or "built in"
-	StateVersion int      `json:"stateVersion"`     // that it writes
-	Resumes      [2]int   `json:"resumes"`          // oldest and newest that it reads
+	Signer       string   `json:"signer,omitempty"` // the key's name and the first digits of its SHA-256, or "built in"
+	StateVersion int      `json:"stateVersion"`     // the state version that it writes
+	Resumes      [2]int   `json:"resumes"`          // oldest and newest state version that it reads
 	Tools        []string `json:"tools"`
-	Withheld     []string `json:"withheld,omitempty"` // operations that it asks for and plugins.allow leaves out
+	Denied       []string `json:"withheld,omitempty"` // requested operations that plugins.allow denies
 	Size         int      `json:"size,omitempty"`     // bytes
 	AddedAt      int64    `json:"addedAt,omitempty"`  // milliseconds
-	Flows        int      `json:"flows"`              // that have not ended and whose states it wrote
+	Flows        int      `json:"flows"`              // flows that have not ended and whose state it wrote
 }
 
-// Status of a version of the plugin.
+// Status values of a plugin version.
 const (
-	PluginActive = "active" // it serves new calls
-	PluginLoaded = "loaded" // it goes on with flows, or may take over again
-	PluginStored = "stored" // it can be gone back to
+	PluginActive = "active" // serves new calls
+	PluginLoaded = "loaded" // resumes its flows, or may become active again
+	PluginStored = "stored" // stored, available for a swap
 )
 
-// Plugins are the versions of the plugin, the active one first, then those that are
-// loaded, then the newest; and which served when, newest first.
+// Plugins lists the plugin versions (the active one first, then the loaded ones, then
+// the others, newest first) and the activation history, newest first.
 type Plugins struct {
 	Versions []*Plugin           `json:"versions"`
 	History  []*store.Activation `json:"history"`
@@ -44,32 +44,32 @@ type Plugins struct {
 // maxHistory bounds Plugins.History.
 const maxHistory = 100
 
-// Swapped is what a swap did.
-type Swapped struct {
+// SwapResult is the result of a swap.
+type SwapResult struct {
 	Before string  `json:"before"` // digest
 	Active *Plugin `json:"active"`
-	Same   bool    `json:"same"`   // it was active already, and nothing was done
-	Pinned int     `json:"pinned"` // flows that stay with other versions
-	// Verified is what was tried before; nil: nothing was to be (plugins.verify, or it
-	// is active already).
+	Same   bool    `json:"same"`   // the version was already active; nothing changed
+	Pinned int     `json:"pinned"` // flows pinned to other versions
+	// Verified is the result of verification; nil: the version was not verified
+	// (plugins.verify is off, or the version was already active).
 	Verified *Verified `json:"verified,omitempty"`
 }
 
-// Swap makes a module the active version of the plugin, while calls are served, and
-// keeps it so for the next start (module.Registry.Swap). On an error, an
-// *abi.Error, the version that served goes on.
-func (h *Host) Swap(ctx context.Context, c *Candidate) (*Swapped, error) {
+// Swap makes a module the active version of the plugin while calls are served, also
+// for later starts (module.Registry.Swap). On an error, which is an *abi.Error, the
+// previous version stays active.
+func (h *Host) Swap(ctx context.Context, c *PluginFile) (*SwapResult, error) {
 	change, err := h.modules.Swap(ctx, c)
 	if err != nil {
 		return nil, refusal(ctx, err)
 	}
-	return &Swapped{
+	return &SwapResult{
 		Before: change.Before.Digest(), Active: h.about(change.After, PluginActive), Same: change.Same, Pinned: change.Pinned, Verified: change.Verified,
 	}, nil
 }
 
-// refusal is why a module cannot serve, as an *abi.Error with all that is known: who
-// swaps may read it.
+// refusal returns the reason why a module cannot serve as an *abi.Error with all
+// details: the caller of a swap may see them.
 func refusal(ctx context.Context, err error) error {
 	var e *abi.Error
 	if ctx.Err() != nil || errors.As(err, &e) {
@@ -78,7 +78,7 @@ func refusal(ctx context.Context, err error) error {
 	if errors.Is(err, abi.Unsupported) {
 		return &abi.Error{Code: abi.Unsupported, Message: err.Error(), Cause: err}
 	}
-	// What it does when it is loaded is what it is.
+	// A failure during loading is the module's fault.
 	if _, ok := errors.AsType[*engine.Error](err); ok {
 		return &abi.Error{Code: abi.InvalidArgs, Message: err.Error(), Cause: err}
 	}
@@ -88,8 +88,8 @@ func refusal(ctx context.Context, err error) error {
 // ActivePlugin returns the active version of the plugin.
 func (h *Host) ActivePlugin() *Plugin { return h.about(h.modules.Active(), PluginActive) }
 
-// AwaitPlugin returns the active version of the plugin when it is another one than
-// that with this digest, at once if it is.
+// AwaitPlugin waits until the active version has a digest other than the given one,
+// and returns it.
 func (h *Host) AwaitPlugin(ctx context.Context, digest string) (*Plugin, error) {
 	v, err := h.modules.Await(ctx, digest)
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 	if h.services == nil {
 		return p, nil
 	}
-	_, err := look(ctx, h, func(v store.View) (any, error) {
+	_, err := readView(ctx, h, func(v store.View) (any, error) {
 		all, err := v.Modules(ctx)
 		if err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func (h *Host) Plugins(ctx context.Context) (*Plugins, error) {
 			}
 			at.Size, at.AddedAt = m.Size, m.AddedAt
 		}
-		states, err := v.States(ctx)
+		states, err := v.StateCounts(ctx)
 		for _, s := range states {
 			if at := find(s.Module); at != nil {
 				at.Flows += s.Flows
@@ -148,7 +148,7 @@ func (h *Host) about(v *module.Version, status string) *Plugin {
 func (h *Host) stored(m *store.Module) *Plugin {
 	d, err := module.ParseDescription(m.Description)
 	if err != nil {
-		d = &abi.Description{Name: m.Name, Version: m.Version} // of a host that took other descriptions
+		d = &abi.Description{Name: m.Name, Version: m.Version} // stored by a host that accepted other descriptions
 	}
 	return h.describe(d, m.Digest, m.Signer, PluginStored)
 }
@@ -157,7 +157,7 @@ func (h *Host) describe(d *abi.Description, digest, signer, status string) *Plug
 	p := &Plugin{
 		Digest: digest, Name: d.Name, Version: d.Version, Status: status, Signer: signer,
 		StateVersion: d.StateVersion, Resumes: d.Resumes, Tools: []string{},
-		Withheld: slices.DeleteFunc(slices.Clone(d.Capabilities), h.allows),
+		Denied: slices.DeleteFunc(slices.Clone(d.Capabilities), h.allows),
 	}
 	for i := range d.Tools {
 		p.Tools = append(p.Tools, d.Tools[i].Name)

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	keepWork   = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
-	pruneEvery = time.Hour
-	pruneBatch = 500 // rows of a kind that one commit removes
+	retention     = 7 * 24 * time.Hour // how long ended flows, runs and deliveries are kept
+	pruneInterval = time.Hour
+	pruneBatch    = 500 // rows of each kind that one commit removes
 )
 
-// pruner removes what ended long ago, a little at a time, and what no flow needs any
-// more.
+// pruner removes work that ended long ago, in small batches, and plugin versions that
+// no flow needs.
 type pruner struct {
 	store store.Durable
-	tidy  func(context.Context) error // of the versions of the plugin
+	tidy  func(context.Context) error // removes unneeded plugin versions
 	now   func() time.Time
 	log   *slog.Logger
 	stop  context.CancelFunc
@@ -33,8 +33,7 @@ func startPruner(db store.Durable, tidy func(context.Context) error, now func() 
 	return p
 }
 
-// close returns when nothing is written any more. Of a pruner that was never
-// started there is nothing to wait for.
+// close stops the pruner and waits for its last write. A nil pruner was never started.
 func (p *pruner) close() {
 	if p != nil {
 		p.stop()
@@ -44,11 +43,11 @@ func (p *pruner) close() {
 
 func (p *pruner) run(ctx context.Context) {
 	defer close(p.done)
-	tick := time.NewTicker(pruneEvery)
+	tick := time.NewTicker(pruneInterval)
 	defer tick.Stop()
 	for {
 		if err := p.prune(ctx); err != nil && ctx.Err() == nil {
-			p.log.Warn("host: old work could not be removed", "error", err)
+			p.log.Warn("host: cannot remove old flows, runs and deliveries", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -61,7 +60,7 @@ func (p *pruner) run(ctx context.Context) {
 func (p *pruner) prune(ctx context.Context) error {
 	for more := true; more; {
 		err := p.store.Update(ctx, func(tx store.Tx) (err error) {
-			more, err = tx.Prune(p.now().Add(-keepWork).UnixMilli(), pruneBatch)
+			more, err = tx.Prune(p.now().Add(-retention).UnixMilli(), pruneBatch)
 			return err
 		})
 		if err != nil {

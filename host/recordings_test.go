@@ -16,20 +16,20 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-var update = flag.Bool("update", false, "record testdata/recordings anew")
+var update = flag.Bool("update", false, "rewrite testdata/recordings")
 
 const (
 	recordingsDir = "../testdata/recordings"
-	maxRecording  = 64 << 10 // a longer conversation is not recorded
+	maxRecording  = 64 << 10 // longer recordings are not stored
 )
 
-// recordings compares the conversations of the vectors with the committed
-// recordings, or writes them. Both maps of recordings are by id.
+// recordings compares the vectors' recordings with the committed ones, or writes them.
+// All maps are by the vector's id.
 type recordings struct {
 	committed map[string]*recordingtest.Recording
 	found     map[string]*recordingtest.Recording // in this run
-	index     map[string]string                   // as committed: "" or why there is none
-	reasons   map[string]string                   // as found in this run
+	index     map[string]string                   // as committed: "", or why there is no recording
+	reasons   map[string]string                   // the same for this run
 }
 
 func newRecordings(t *testing.T) *recordings {
@@ -51,28 +51,28 @@ func newRecordings(t *testing.T) *recordings {
 	return r
 }
 
-func (r *recordings) without(id, reason string) { r.reasons[id] = reason }
+func (r *recordings) skip(id, reason string) { r.reasons[id] = reason }
 
-// check keeps one vector's conversation, and compares it unless it is to be written.
+// check adds one vector's recording and compares it, unless -update is set.
 func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 	found := &recordingtest.Recording{ID: id}
 	for _, record := range records {
 		if record.Err != nil {
-			r.without(id, "the step fails in the engine")
+			r.skip(id, "the step fails in the engine")
 			return
 		}
 		x := recordingtest.Exchange{Export: record.Export, Input: record.Input, Calls: []recordingtest.HostCall{}, Output: record.Output}
 		for _, c := range record.Calls {
-			x.Calls = append(x.Calls, recordingtest.HostCall{Family: c.Family, Request: c.Request, Reply: c.Reply})
+			x.Calls = append(x.Calls, recordingtest.HostCall{Family: c.Namespace, Request: c.Request, Reply: c.Reply})
 		}
 		found.Exchanges = append(found.Exchanges, x)
 	}
 	switch {
 	case len(records) == 0:
-		r.without(id, "the host refuses the call before the plugin sees it")
+		r.skip(id, "the host refuses the call before the plugin sees it")
 		return
 	case found.Size() > maxRecording:
-		r.without(id, fmt.Sprintf("longer than %d bytes", maxRecording))
+		r.skip(id, fmt.Sprintf("longer than %d bytes", maxRecording))
 		return
 	}
 	r.reasons[id], r.found[id] = "", found
@@ -100,8 +100,8 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 	}
 }
 
-// save writes what was recorded, and keeps what this run was not about. Unless it
-// is complete, the vectors that did not run keep what they have, and so does the index.
+// save writes the recordings. If not all vectors ran, it keeps the recordings of the
+// others and the index.
 func (r *recordings) save(t *testing.T, complete bool) {
 	all := slices.Collect(maps.Values(r.found))
 	for id, old := range r.committed {
@@ -133,12 +133,12 @@ func (r *recordings) compareIndex(t *testing.T) {
 	}
 	for id := range r.committed {
 		if r.found[id] == nil && !recordingtest.Derives(id) {
-			t.Errorf("recordings: %s is of no vector; record with -update", id)
+			t.Errorf("recordings: %s belongs to no vector; record with -update", id)
 		}
 	}
 }
 
-// TestRecordings replays the committed recordings on the module alone, as a
+// TestRecordings replays the committed recordings on the module without a host, as a
 // host in another language does.
 func TestRecordings(t *testing.T) {
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// TestReferenceStoreAgrees asks the reference store that vectors run on natively
-// and the host functions over SQLite the same questions about the contents of
+// TestReferenceStoreAgrees compares the reference store, on which vectors run natively,
+// with the host functions over SQLite: both must answer the same requests equally, for
 // every vector that stores more than one session.
 func TestReferenceStoreAgrees(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestReferenceStoreAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	w := &readFixture{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
 	for _, v := range all {
 		if len(v.Store.Sessions) < 2 || w.stores[v.Store] != nil {
 			continue
@@ -45,14 +45,14 @@ func TestReferenceStoreAgrees(t *testing.T) {
 func compareStores(t *testing.T, v *vector.Vector, db *sqlite.DB) {
 	reference := refhost.NewStore(v.Store)
 	runner := step.Runner{Store: db, Logger: slog.New(slog.DiscardHandler)}
-	plugin := asking(func(ctx context.Context, h engine.HostFunctions) {
-		for _, request := range questions(v.Store) {
+	plugin := requestPlugin(func(ctx context.Context, h engine.HostFunctions) {
+		for _, request := range storeRequests(v.Store) {
 			got, err := h.Call(ctx, abi.ImportStore, []byte(request))
 			if err != nil {
 				t.Errorf("%s: %v", request, err)
 			}
 			want := reference.Call(abi.ImportStore, []byte(request))
-			for _, line := range vector.Diff(essence(t, got), essence(t, want)) {
+			for _, line := range vector.Diff(comparable(t, got), comparable(t, want)) {
 				t.Errorf("%s: %s: %s", v.ID, request, line)
 			}
 		}
@@ -62,24 +62,24 @@ func compareStores(t *testing.T, v *vector.Vector, db *sqlite.DB) {
 	}
 }
 
-// asking is a plugin that asks questions and answers nothing.
-type asking func(context.Context, engine.HostFunctions)
+// requestPlugin is a plugin that only makes host calls.
+type requestPlugin func(context.Context, engine.HostFunctions)
 
 // Name implements step.Plugin.
-func (asking) Name() string { return "asking 1" }
+func (requestPlugin) Name() string { return "asking 1" }
 
 // Digest implements step.Plugin.
-func (asking) Digest() string { return "asking" }
+func (requestPlugin) Digest() string { return "asking" }
 
-func (asking) Grants(string) error { return nil }
+func (requestPlugin) Grants(string) error { return nil }
 
 // Run implements step.Plugin.
-func (ask asking) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
+func (ask requestPlugin) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
 	ask(ctx, h)
 	return []byte(`{"result":{}}`), nil
 }
 
-func questions(c *vector.Contents) []string {
+func storeRequests(c *vector.Contents) []string {
 	q := []string{
 		`{"op":"list","limit":0}`, `{"op":"list"}`, `{"op":"list","limit":5,"kinds":["x"]}`, `{"op":"list","limit":5,"more":1}`,
 		`{"op":"history","limit":5}`, `{"op":"get"}`, `{"op":"nothing"}`, `{"op":"patch"}`, `{}`, `[]`, `{"op":"list","limit":5,"limit":5}`,
@@ -123,9 +123,9 @@ func questions(c *vector.Contents) []string {
 	return append(q, `{"op":"get","sessionKey":"agent:none:none"}`, `{"op":"resolve","sessionId":"none"}`, `{"op":"history","sessionKey":"agent:none:none","limit":1}`)
 }
 
-// essence parses a reply and takes away what implementations may differ in:
-// the positions of messages, and the texts of refusals.
-func essence(t *testing.T, reply []byte) any {
+// comparable parses a reply and removes the parts in which implementations may differ:
+// the positions of messages and the texts of errors.
+func comparable(t *testing.T, reply []byte) any {
 	t.Helper()
 	var v any
 	d := json.NewDecoder(bytes.NewReader(reply))
@@ -133,14 +133,14 @@ func essence(t *testing.T, reply []byte) any {
 	if err := d.Decode(&v); err != nil {
 		t.Fatalf("%v in %.200s", err, reply)
 	}
-	return without(v)
+	return dropVariable(v)
 }
 
-func without(v any) any {
+func dropVariable(v any) any {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			v[i] = without(v[i])
+			v[i] = dropVariable(v[i])
 		}
 	case map[string]any:
 		if _, message := v["seq"]; message {
@@ -151,7 +151,7 @@ func without(v any) any {
 			return fmt.Sprint("error ", e["code"])
 		}
 		for name := range v {
-			v[name] = without(v[name])
+			v[name] = dropVariable(v[name])
 		}
 	}
 	return v

@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// services are what works on a durable store: flows, runs, deliveries, messages
-// from outside.
+// services are the components that work on a durable store: flows, runs, deliveries
+// and inbound messages.
 type services struct {
 	store  store.Durable
 	worker *work.Worker
@@ -31,14 +31,14 @@ type services struct {
 	shared bool
 	pruner *pruner
 
-	owning sync.Mutex
-	owned  bool // guarded by owning
+	takeOverMu sync.Mutex
+	tookOver   bool // guarded by takeOverMu
 
-	runners *run.Runners    // nil when the embedder supplies agents
-	sinks   *delivery.Sinks // nil when the embedder supplies sinks
+	runners *run.Runners    // nil if the embedder supplies runners
+	sinks   *delivery.Sinks // nil if the embedder supplies sinks
 }
 
-func (h *Host) assemble(db store.Durable) (*services, error) {
+func (h *Host) newServices(db store.Durable) (*services, error) {
 	o := &h.options
 	s := &services{store: db, shared: o.Shared}
 	runners, post := o.Runners, o.Sinks
@@ -55,12 +55,12 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	s.worker, err = work.NewWorker(&work.WorkerOptions{Store: db, Now: o.Now, Logger: o.Logger})
 	keep()
 	s.flows, err = flow.New(&flow.Options{
-		Store: db, Steps: h.steps, Settings: h.stepSettings, Versions: versions{h},
+		Store: db, Steps: h.steps, Settings: h.stepSettings, Versions: moduleVersions{h},
 		NewID: o.NewID, Now: o.Now, Logger: o.Logger,
 	})
 	keep()
 	s.runs, err = run.New(&run.Options{
-		Store: db, Worker: s.worker, Runners: runners, Tools: h.offered, Call: h.callAs,
+		Store: db, Worker: s.worker, Runners: runners, Tools: h.allowedTools, Call: h.callAs,
 		URL: o.URL, Config: h.Config, Logger: o.Logger, Now: o.Now,
 	})
 	keep()
@@ -79,7 +79,7 @@ func (h *Host) assemble(db store.Durable) (*services, error) {
 	return s, errs
 }
 
-// stepSettings are what a step of a tool that writes works under.
+// stepSettings returns the settings for a step of a tool that writes.
 func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 	s := h.settings.Load()
 	return &flow.Settings{
@@ -98,7 +98,7 @@ func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 	}
 }
 
-// callAs is how an agent calls a tool.
+// callAs calls a tool for an agent.
 func (h *Host) callAs(ctx context.Context, caller abi.Caller, tool string, args []byte) (*runner.Answer, error) {
 	answer, err := h.Call(ctx, &Call{Tool: tool, Args: args, Caller: caller})
 	if err != nil {
@@ -116,39 +116,40 @@ func (s *services) configure(c *config.Config) {
 	}
 }
 
-// Start begins the work that the store holds and that calls and messages add:
-// steps of flows, runs of agents, deliveries. It needs a store.Durable, and is
-// called once. Unless Options.Shared is set, the store must be this process's
-// alone: whatever another one was doing there is taken over at once.
+// Start starts the work in the store and the work that calls and messages add: flow
+// steps, agent runs and deliveries. It needs a store.Durable and must be called once.
+// Unless Options.Shared is set, no other process may use the store: Start takes over
+// the work of previous processes at once.
 func (h *Host) Start(ctx context.Context) error {
 	s, o := h.services, &h.options
 	if s == nil {
-		return abi.NewError(abi.Unsupported, "host: the store keeps no work; it is no store.Durable")
+		return abi.NewError(abi.Unsupported, "host: the store cannot keep flows and runs; it must be a store.Durable")
 	}
-	if err := s.own(ctx); err != nil {
+	if err := s.takeOver(ctx); err != nil {
 		return err
 	}
 	s.pruner = startPruner(s.store, h.modules.Tidy, o.Now, o.Logger)
 	return errors.Join(s.flows.Start(ctx), s.runs.Start(ctx), s.outbox.Start(ctx))
 }
 
-// own takes over, once, what another process was doing with a store that is this
-// process's alone.
-func (s *services) own(ctx context.Context) error {
-	s.owning.Lock()
-	defer s.owning.Unlock()
-	if s.shared || s.owned {
+// takeOver takes over the work of previous processes, once, unless the store is
+// shared.
+func (s *services) takeOver(ctx context.Context) error {
+	s.takeOverMu.Lock()
+	defer s.takeOverMu.Unlock()
+	if s.shared || s.tookOver {
 		return nil
 	}
 	err := s.worker.TakeOver(ctx)
-	s.owned = err == nil
+	s.tookOver = err == nil
 	return err
 }
 
-// Drain lets the attempts at runs under way end and begins no further ones but those
-// that they wait for; when ctx ends first they are cut off, and it returns ctx's
-// error. Everything else goes on: those who wait for these runs get their answers,
-// and what the agents ask of tools is answered. A gateway drains before it stops serving; Close drains too.
+// Drain waits until the run attempts in progress have ended. Only runs that they wait
+// for may still begin. If ctx ends first, Drain interrupts the attempts and returns
+// ctx's error. Everything else continues: callers that wait for these runs and tool
+// calls of their agents get their answers. A gateway drains before it stops serving;
+// Close drains too.
 func (h *Host) Drain(ctx context.Context) error {
 	if h.services == nil {
 		return nil
@@ -156,8 +157,8 @@ func (h *Host) Drain(ctx context.Context) error {
 	return h.services.runs.Close(ctx)
 }
 
-// close ends the runs first: an agent that waits in a tool must not take the end
-// of the wait for its answer.
+// close ends the runs first: an agent that waits in a tool call must not mistake the
+// end of the wait for the call's answer.
 func (s *services) close(ctx context.Context) error {
 	s.pruner.close()
 	return errors.Join(s.runs.Close(ctx), s.flows.Close(ctx), s.outbox.Close(ctx), s.worker.Close(context.WithoutCancel(ctx)))

@@ -9,14 +9,13 @@ import (
 	"github.com/parley-wasm/parley/host/internal/module"
 )
 
-// settings are a configuration in force, and what tools get of it.
+// settings are the current settings and the parts of them that tools get.
 type settings struct {
 	config *config.Config
-	inputs sync.Map // by the names of the members, with commas: []byte
+	inputs sync.Map // []byte by the comma-separated member names
 }
 
-// input returns the config object that a tool's input carries: the members that it
-// needs.
+// input returns the config object of a tool's input: the members that the tool needs.
 func (s *settings) input(v *module.Version, tool string) []byte {
 	needs := v.Needs(tool)
 	key := strings.Join(needs, ",")

@@ -12,37 +12,37 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TreeQuery asks for sessions and what they have spawned.
+// TreeQuery selects sessions and their descendants.
 type TreeQuery struct {
 	// Key names one session: main, a session key in any form (S1), or a sessionId.
-	// Empty: every session that has spawned one, that of the newest child first.
+	// Empty: every session with children, ordered by its newest child, newest first.
 	Key string
-	// Limit is how many trees there are at most, and how many children of a session,
-	// the newest; from 1 to abi.MaxListLimit, 0: 50.
+	// Limit is the maximum number of trees, and of children of each session (the
+	// newest ones); from 1 to abi.MaxListLimit, 0: 50.
 	Limit int
 }
 
-// Tree are sessions with what they have spawned.
+// Tree holds sessions with their descendants.
 type Tree struct {
 	Roots []*TreeNode `json:"roots"`
 	More  bool        `json:"more,omitempty"` // there are more roots than the limit
 }
 
-// TreeNode is one session of a Tree. Of a session that is not stored, because it
-// was deleted or never imported, there are the key and what it has spawned.
+// TreeNode is one session of a Tree. A session that is not stored, because it was
+// deleted or never imported, has only a key and children.
 type TreeNode struct {
 	Key         string `json:"key"`
-	Missing     bool   `json:"missing,omitempty"` // it is not stored
+	Missing     bool   `json:"missing,omitempty"` // not stored
 	SessionID   string `json:"sessionId,omitempty"`
 	Label       string `json:"label,omitempty"`
 	Status      string `json:"status,omitempty"` // queued, or the session's: running, done, failed, killed, timeout
 	UpdatedAt   int64  `json:"updatedAt,omitempty"`
 	ArchivedAt  int64  `json:"archivedAt,omitempty"`
-	Model       string `json:"model,omitempty"` // that last really ran
+	Model       string `json:"model,omitempty"` // the one that ran last
 	TotalTokens *int64 `json:"totalTokens,omitempty"`
 
-	// Of a session that was spawned by a call that is still recorded: its run, the
-	// flow, how that stands and how the report to the parent does, in its own words.
+	// Set if the call that spawned the session is still stored: the session's run, the
+	// call's flow and its status, and the flow's own text on the report to the parent.
 	RunID      string `json:"runId,omitempty"`
 	FlowID     string `json:"flowId,omitempty"`
 	FlowStatus string `json:"flowStatus,omitempty"`
@@ -54,45 +54,45 @@ type TreeNode struct {
 
 const defaultTreeLimit = 50
 
-// Tree shows sessions and what they have spawned: abi.InvalidArgs; abi.NotFound
-// when the query's key names nothing that is stored or has children. No session is
-// in it twice, whatever the store says of who has spawned whom: imported data may
-// have children of children, and circles.
+// Tree returns sessions and their descendants. It fails with abi.InvalidArgs, or with
+// abi.NotFound if the query's key names a session that is neither stored nor has
+// children. Each session occurs once, even if imported data contains grandchildren
+// or cycles.
 func (h *Host) Tree(ctx context.Context, q *TreeQuery) (*Tree, error) {
 	limit := cmp.Or(q.Limit, defaultTreeLimit)
 	if limit < 1 || limit > abi.MaxListLimit {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("the limit of a tree is %d; it must be from 1 to %d", q.Limit, abi.MaxListLimit))
 	}
-	return look(ctx, h, func(v store.View) (*Tree, error) {
-		t := &grower{ctx: ctx, view: v, keys: h.Config().Keys(), limit: limit, shown: map[string]bool{}}
+	return readView(ctx, h, func(v store.View) (*Tree, error) {
+		t := &treeBuilder{ctx: ctx, view: v, keys: h.Config().Keys(), limit: limit, included: map[string]bool{}}
 		if q.Key != "" {
-			return t.of(q.Key)
+			return t.forKey(q.Key)
 		}
-		return t.all()
+		return t.newest()
 	})
 }
 
-// grower makes a Tree of what a view shows.
-type grower struct {
-	ctx   context.Context
-	view  store.View
-	keys  sessionkey.Settings
-	limit int
-	shown map[string]bool // sessions that are in the tree
+// treeBuilder builds a Tree from a view.
+type treeBuilder struct {
+	ctx      context.Context
+	view     store.View
+	keys     sessionkey.Settings
+	limit    int
+	included map[string]bool // sessions already in the tree
 }
 
-// all makes the trees in which there are the parents of the newest children.
-func (t *grower) all() (*Tree, error) {
+// newest builds the trees that contain the parents of the newest children.
+func (t *treeBuilder) newest() (*Tree, error) {
 	parents, err := t.view.Parents(t.ctx, t.limit+1)
 	if err != nil {
 		return nil, err
 	}
 	tree := &Tree{Roots: []*TreeNode{}, More: len(parents) > t.limit}
 	for _, key := range parents[:min(len(parents), t.limit)] {
-		if key, err = t.top(key); err != nil {
+		if key, err = t.topAncestor(key); err != nil {
 			return nil, err
 		}
-		if t.shown[key] {
+		if t.included[key] {
 			continue
 		}
 		root, err := t.root(key)
@@ -104,8 +104,8 @@ func (t *grower) all() (*Tree, error) {
 	return tree, nil
 }
 
-// top returns the topmost ancestor of a session; in a circle, the session itself.
-func (t *grower) top(key string) (string, error) {
+// topAncestor returns the topmost ancestor of a session; in a cycle, the session itself.
+func (t *treeBuilder) topAncestor(key string) (string, error) {
 	begin, seen := key, map[string]bool{}
 	for {
 		if seen[key] {
@@ -120,8 +120,8 @@ func (t *grower) top(key string) (string, error) {
 	}
 }
 
-// of makes the tree of one session.
-func (t *grower) of(text string) (*Tree, error) {
+// forKey builds the tree of one session.
+func (t *treeBuilder) forKey(text string) (*Tree, error) {
 	key, err := t.resolve(text)
 	if err != nil {
 		return nil, err
@@ -136,11 +136,11 @@ func (t *grower) of(text string) (*Tree, error) {
 	return &Tree{Roots: []*TreeNode{root}}, nil
 }
 
-// resolve returns the canonical key of what text names for the operator (S1.5). A
-// key that is not stored is one too: what it has spawned may be.
-func (t *grower) resolve(text string) (string, error) {
+// resolve returns the canonical key of the session that text names for the operator
+// (S1.5). The session need not be stored: its children may be.
+func (t *treeBuilder) resolve(text string) (string, error) {
 	key, bad := t.keys.Canonical(text, t.keys.Agent())
-	if sessionkey.Shaped(text) {
+	if sessionkey.HasKeyForm(text) {
 		if bad != nil {
 			return "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("%q %v", clip(text), bad))
 		}
@@ -167,53 +167,53 @@ func errNoSession(text string) error {
 	return abi.NewError(abi.NotFound, fmt.Sprintf("there is no session with the key or sessionId %q", clip(text)))
 }
 
-// global is the agent to whom the session "global" belongs, if there is one.
-func (t *grower) global() string {
+// global returns the agent that owns the session "global", or "" without global scope.
+func (t *treeBuilder) global() string {
 	if t.keys.GlobalScope {
 		return t.keys.Agent()
 	}
 	return ""
 }
 
-// root makes the tree below a session.
-func (t *grower) root(key string) (*TreeNode, error) {
+// root builds the tree of a session.
+func (t *treeBuilder) root(key string) (*TreeNode, error) {
 	s, err := t.view.Get(t.ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		t.shown[key] = true
-		n := &TreeNode{Key: shown(key), Missing: true}
-		return n, t.grow(n, key)
+		t.included[key] = true
+		n := &TreeNode{Key: displayKey(key), Missing: true}
+		return n, t.addChildren(n, key)
 	}
 	return t.node(s)
 }
 
-// shown returns a key as it is shown: that of the one session of the global scope is
-// a reserved word (S1.3).
-func shown(key string) string {
+// displayKey returns the key to display. The key of the global scope's one session is
+// a reserved word (S1.3) and is displayed as "main".
+func displayKey(key string) string {
 	if key == sessionkey.Global {
 		return sessionkey.Main
 	}
 	return key
 }
 
-func (t *grower) node(s *abi.Session) (*TreeNode, error) {
-	t.shown[s.Key] = true
+func (t *treeBuilder) node(s *abi.Session) (*TreeNode, error) {
+	t.included[s.Key] = true
 	n := &TreeNode{
-		Key: shown(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
+		Key: displayKey(s.Key), SessionID: s.SessionID, Label: s.Label, Status: s.Status,
 		UpdatedAt: s.UpdatedAt, ArchivedAt: s.ArchivedAt, Model: s.Model, TotalTokens: s.TotalTokens,
 	}
 	if policy.Depth(s) > 0 {
-		if err := t.report(n, s.Key); err != nil {
+		if err := t.addRunAndFlow(n, s.Key); err != nil {
 			return nil, err
 		}
 	}
-	return n, t.grow(n, s.Key)
+	return n, t.addChildren(n, s.Key)
 }
 
-// grow adds what a session has spawned.
-func (t *grower) grow(n *TreeNode, key string) error {
+// addChildren adds a session's children to its node.
+func (t *treeBuilder) addChildren(n *TreeNode, key string) error {
 	r := &abi.ListRequest{
 		Scope: &abi.Scope{SpawnedBy: key}, IncludeArchived: true, MainKey: t.keys.MainKey, Global: t.global(),
 	}
@@ -226,7 +226,7 @@ func (t *grower) grow(n *TreeNode, key string) error {
 		for i := range page.Rows {
 			s := &page.Rows[i].Session
 			r.After = &abi.Position{UpdatedAt: s.UpdatedAt, Key: s.Key}
-			if t.shown[s.Key] {
+			if t.included[s.Key] {
 				continue
 			}
 			child, err := t.node(s)
@@ -241,9 +241,9 @@ func (t *grower) grow(n *TreeNode, key string) error {
 	}
 }
 
-// report says how the run of a spawned session stands, and the flow that spawned it.
-func (t *grower) report(n *TreeNode, key string) error {
-	r, err := t.spawn(key)
+// addRunAndFlow adds a spawned session's run and the flow that spawned it.
+func (t *treeBuilder) addRunAndFlow(n *TreeNode, key string) error {
+	r, err := t.spawnRun(key)
 	if err != nil || r == nil {
 		return err
 	}
@@ -257,20 +257,19 @@ func (t *grower) report(n *TreeNode, key string) error {
 	if err != nil || f == nil {
 		return err
 	}
-	n.FlowID, n.FlowStatus, n.Report = f.ID, f.Status, cmp.Or(f.Error, f.Standing())
+	n.FlowID, n.FlowStatus, n.Report = f.ID, f.Status, cmp.Or(f.Error, f.StatusText())
 	return nil
 }
 
-// Among how many of the newest runs of a session that of its spawning is looked
-// for: nearly always it is the first or second, and what people have sent to the
-// session later comes before it.
+// spawnRun searches this many of a session's newest runs. The spawn run is nearly
+// always the first or second one; only messages sent to the session later precede it.
 const (
 	fewRuns  = 8
 	manyRuns = 500
 )
 
-// spawn returns the run for which a session was spawned, or nil.
-func (t *grower) spawn(key string) (*store.Run, error) {
+// spawnRun returns the run for which a session was spawned, or nil.
+func (t *treeBuilder) spawnRun(key string) (*store.Run, error) {
 	for _, limit := range []int{fewRuns, manyRuns} {
 		runs, err := t.view.Runs(t.ctx, &store.Filter{SessionKey: key, Limit: limit})
 		if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// planted is a host over sessions, each "key parent updatedAt", with - for no
-// parent, and more rows.
-func planted(t *testing.T, settings string, sessions string, more func(store.Tx) error) *host.Host {
+// hostWithSessions returns a host over sessions, each "key parent updatedAt" with "-"
+// for no parent, and the rows that more adds.
+func hostWithSessions(t *testing.T, settings string, sessions string, more func(store.Tx) error) *host.Host {
 	t.Helper()
-	db := stocked(t, file(t))
+	db := openTestDB(t, dbPath(t))
 	err := db.Update(t.Context(), func(tx store.Tx) error {
 		for line := range strings.Lines(sessions) {
 			s := &abi.Session{}
@@ -39,11 +39,11 @@ func planted(t *testing.T, settings string, sessions string, more func(store.Tx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return idle(t, db, settings, nil)
+	return newHost(t, db, settings, nil)
 }
 
-// drawn is a tree as text: a session a line, indented below its parent.
-func drawn(tree *host.Tree) string {
+// formatTree formats a tree as text: one line per session, indented below its parent.
+func formatTree(tree *host.Tree) string {
 	var b strings.Builder
 	var draw func(nodes []*host.TreeNode, indent string)
 	draw = func(nodes []*host.TreeNode, indent string) {
@@ -66,7 +66,7 @@ func drawn(tree *host.Tree) string {
 	return b.String()
 }
 
-const family = `agent:main:main - 100
+const treeSessions = `agent:main:main - 100
 agent:main:subagent:1 agent:main:main 10
 agent:ops:subagent:2 agent:main:main 30
 agent:ops:subagent:3 agent:main:gone 40
@@ -79,7 +79,7 @@ agent:main:self agent:main:self 5`
 
 func TestTree(t *testing.T) {
 	t.Parallel()
-	h := planted(t, everybody, family, nil)
+	h := hostWithSessions(t, openSettings, treeSessions, nil)
 	const gone = "agent:main:gone missing\n  agent:ops:subagent:3\n"
 	const mains = "agent:main:main\n  agent:ops:subagent:2\n    agent:ops:subagent:4\n  agent:main:subagent:1\n"
 	const circle = "agent:main:x\n  agent:main:z\n    agent:main:y\n"
@@ -107,7 +107,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("%+v: %v", tt.q, err)
 			continue
 		}
-		if d := cmp.Diff(tt.want, drawn(tree)); d != "" {
+		if d := cmp.Diff(tt.want, formatTree(tree)); d != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt.q, d)
 		}
 	}
@@ -125,28 +125,28 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Under the global scope the one session is everybody's parent.
-func TestTreeOfGlobal(t *testing.T) {
+// With global scope, the one session is the parent of all children.
+func TestTreeGlobalScope(t *testing.T) {
 	t.Parallel()
-	h := planted(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)
+	h := hostWithSessions(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)
 	for _, key := range []string{"main", "agent:main:main"} {
 		tree, err := h.Tree(t.Context(), &host.TreeQuery{Key: key})
-		if err != nil || drawn(tree) != "main\n  agent:main:subagent:1\n" {
+		if err != nil || formatTree(tree) != "main\n  agent:main:subagent:1\n" {
 			t.Errorf("%s: %v, %v", key, tree, err)
 		}
 	}
 }
 
-// What is told of a child comes from its session, from the run for which it was
-// spawned, and from the flow that spawned it.
-func TestTreeTells(t *testing.T) {
+// A child's node combines its session, the run for which it was spawned, and the flow
+// that spawned it.
+func TestTreeNodeFields(t *testing.T) {
 	t.Parallel()
 	tokens := int64(1200)
 	const child, waits, bare = "agent:main:subagent:1", "agent:main:subagent:2", "agent:main:subagent:3"
 	run := func(id, key, group, status, flow string, at int64) *store.Run {
 		return &store.Run{ID: id, SessionKey: key, Group: group, Status: status, FlowID: flow, QueuedAt: at}
 	}
-	h := planted(t, everybody, "agent:main:main - 9", func(tx store.Tx) error {
+	h := hostWithSessions(t, openSettings, "agent:main:main - 9", func(tx store.Tx) error {
 		errs := []error{
 			tx.PutSession(&abi.Session{Key: child, SessionID: "s1", SpawnedBy: "agent:main:main", UpdatedAt: 8, Status: "done", Label: "look", Model: "small", TotalTokens: &tokens, ArchivedAt: 9}),
 			tx.PutSession(&abi.Session{Key: waits, SpawnedBy: "agent:main:main", UpdatedAt: 7}),
@@ -158,7 +158,7 @@ func TestTreeTells(t *testing.T) {
 			tx.PutRun(run("r2", waits, abi.GroupSubagent, abi.RunQueued, "f2", 1)),
 			tx.PutRun(run("r3", bare, abi.GroupNested, abi.RunQueued, "other", 1)),
 		}
-		for i := range int64(20) { // what people have sent to the child since
+		for i := range int64(20) { // messages sent to the child later
 			errs = append(errs, tx.PutRun(run(fmt.Sprint("later", i), child, abi.GroupNested, abi.RunQueued, "other", 2+i)))
 		}
 		return errors.Join(errs...)
@@ -176,8 +176,8 @@ func TestTreeTells(t *testing.T) {
 	if d := cmp.Diff(want, tree.Roots[0].Children); d != "" {
 		t.Error(d)
 	}
-	empty, err := idle(t, stocked(t, file(t)), everybody, nil).Tree(t.Context(), &host.TreeQuery{})
+	empty, err := newHost(t, openTestDB(t, dbPath(t)), openSettings, nil).Tree(t.Context(), &host.TreeQuery{})
 	if doc, _ := json.Marshal(empty); err != nil || string(doc) != `{"roots":[]}` {
-		t.Errorf("a tree of nothing: %s, %v", doc, err)
+		t.Errorf("an empty tree: %s, %v", doc, err)
 	}
 }

@@ -9,21 +9,21 @@ import (
 
 // The types below belong to internal packages and are part of this package's API.
 type (
-	// Candidate is a module that is to become the active version.
-	Candidate = module.Candidate
-	// Verified says how a module was verified before it became active.
+	// PluginFile is a module to be installed as the active version.
+	PluginFile = module.File
+	// Verified describes how a module was verified before it became active.
 	Verified = module.Verified
-	// Limits bound what one step of a plugin may use.
+	// Limits bound the resources of one plugin step.
 	Limits = engine.Limits
 	// EffectLimits bound how many runs and deliveries one step may queue.
 	EffectLimits = step.Limits
 	// StepRecord is the recording of one step: its input, host calls and output.
 	StepRecord = step.Record
-	// Message is a message that Send puts into a session.
+	// Message is an inbound message for Send.
 	Message = chat.Message
 	// AgentRequest asks StartAgent for one run of a session's agent.
 	AgentRequest = chat.AgentRequest
-	// Accepted says which run answers a message or a request.
+	// Accepted identifies the run that answers a message or request.
 	Accepted = chat.Accepted
 	// SessionPatch changes settings of a session.
 	SessionPatch = chat.Patch

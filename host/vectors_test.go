@@ -17,24 +17,26 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 	"github.com/parley-wasm/parley/host/internal/message"
 	"github.com/parley-wasm/parley/host/internal/step"
+	"github.com/parley-wasm/parley/host/runner"
+	"github.com/parley-wasm/parley/host/sink"
 	"github.com/parley-wasm/parley/host/store"
 	"github.com/parley-wasm/parley/host/store/sqlite"
 	"github.com/parley-wasm/parley/plugin/wasm"
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// TestVectors runs the conformance vectors through the whole path: the compiled
-// plugin in the engine, the host functions, the SQLite store. What host and
-// plugin say to each other is compared with testdata/recordings.
+// TestVectors runs the conformance vectors end to end: the compiled plugin in the
+// engine, the host functions and the SQLite store. It compares the exchange between
+// host and plugin with testdata/recordings.
 func TestVectors(t *testing.T) {
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorded := newRecordings(t)
-	var mu sync.Mutex // of recorded
-	w := newWorlds(t)
-	// Vectors that write have a host each, and run at the same time when all others have run.
+	var mu sync.Mutex // guards recorded
+	w := newReadFixture(t)
+	// Each vector that writes has its own host; they run in parallel after all others.
 	t.Cleanup(func() { recorded.finish(t, all) })
 	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
 		c, err := config.Parse(v.ID, v.Config)
@@ -45,24 +47,24 @@ func TestVectors(t *testing.T) {
 		}
 		switch {
 		case err != nil:
-			recorded.without(v.ID, "the configuration is refused")
+			recorded.skip(v.ID, "the configuration is refused")
 			play(nil, err)
 		case v.Writes():
-			if v.SameAs == "" { // else the test goes on with the vector that it is the same as
+			if v.SameAs == "" { // otherwise the test then plays the SameAs vector
 				t.Parallel()
 			}
-			check(playInBubble(t, v, c, play))
+			check(playWriting(t, v, c, play))
 		default:
-			call, records := w.enter(t, v, c)
+			call, records := w.prepare(t, v, c)
 			play(call, nil)
 			check(*records)
 		}
 	})
 }
 
-// worlds is one host that is given another store, clock and configuration for
-// each vector. It is for one goroutine.
-type worlds struct {
+// readFixture runs the vectors that only read, on one host whose store, clock and
+// configuration it replaces for each vector. It is not safe for concurrent use.
+type readFixture struct {
 	host    *host.Host
 	stores  map[*vector.Contents]*sqlite.DB
 	dir     string
@@ -71,12 +73,12 @@ type worlds struct {
 	records *[]*step.Record // of the current vector
 }
 
-func newWorlds(t *testing.T) *worlds {
+func newReadFixture(t *testing.T) *readFixture {
 	ctx := context.Background()
-	w := &worlds{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
+	w := &readFixture{stores: map[*vector.Contents]*sqlite.DB{}, dir: t.TempDir()}
 	var err error
 	w.host, err = host.New(ctx, wasm.Parley, &host.Options{
-		Store: w, CacheDir: compiled, Limits: patient,
+		Store: w, CacheDir: cacheDir, Limits: generousLimits,
 		Logger:  slog.New(slog.DiscardHandler),
 		Now:     func() time.Time { return time.UnixMilli(w.now) },
 		Observe: func(r *step.Record) { *w.records = append(*w.records, r) },
@@ -96,16 +98,16 @@ func newWorlds(t *testing.T) *worlds {
 	return w
 }
 
-var _ store.Store = (*worlds)(nil)
+var _ store.Store = (*readFixture)(nil)
 
-// Snapshot reads from the store of the current vector.
-func (w *worlds) Snapshot(ctx context.Context) (store.Snapshot, error) {
+// Snapshot returns a snapshot of the current vector's store.
+func (w *readFixture) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return w.current.Snapshot(ctx)
 }
 
-// enter returns how to call tools in the vector's world, and where the
-// conversation is recorded.
-func (w *worlds) enter(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
+// prepare returns a function that calls tools for the vector, and the records of its
+// steps.
+func (w *readFixture) prepare(t *testing.T, v *vector.Vector, c *config.Config) (vector.CallFunc, *[]*step.Record) {
 	db := w.stores[v.Store]
 	if db == nil {
 		db = w.fill(t, v.Store)
@@ -124,13 +126,13 @@ func (w *worlds) enter(t *testing.T, v *vector.Vector, c *config.Config) (vector
 		if err == nil {
 			a.Result, a.Code = answer.Result, answer.Code
 		}
-		a.HostCalls, a.ReplyBytes = asked((*records)[seen:])
+		a.HostCalls, a.ReplyBytes = countHostCalls((*records)[seen:])
 		return a
 	}, records
 }
 
-// asked counts the host calls of some steps, and the bytes of their replies.
-func asked(records []*step.Record) (calls, bytes int) {
+// countHostCalls counts the host calls of recorded steps and the bytes of their replies.
+func countHostCalls(records []*step.Record) (calls, bytes int) {
 	for _, r := range records {
 		calls += len(r.Calls)
 		for _, c := range r.Calls {
@@ -140,8 +142,8 @@ func asked(records []*step.Record) (calls, bytes int) {
 	return calls, bytes
 }
 
-// fill makes a database with a vector's contents, as an importer would.
-func (w *worlds) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
+// fill creates a database with a vector's contents, as an importer does.
+func (w *readFixture) fill(t *testing.T, contents *vector.Contents) *sqlite.DB {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, filepath.Join(w.dir, fmt.Sprintf("%d.db", len(w.stores))), nil)
@@ -183,23 +185,103 @@ func put(b store.Batch, stored *vector.StoredSession) error {
 	return nil
 }
 
-// TestVectorCallersAreAccepted makes sure that no vector passes only because the
-// host refuses its caller.
+// TestVectorCallersAreAccepted checks that no vector passes only because the host
+// refuses its caller.
 func TestVectorCallersAreAccepted(t *testing.T) {
 	t.Parallel()
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, empty := newWorlds(t), &vector.Contents{}
+	w, empty := newReadFixture(t), &vector.Contents{}
 	for _, v := range all {
 		c, err := config.Parse(v.ID, v.Config)
 		if err != nil {
-			continue // the vector is about the refusal
+			continue // the vector tests the refusal
 		}
-		call, _ := w.enter(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
+		call, _ := w.prepare(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
 		if a := call(abi.ToolAgents, nil); a.Err != nil {
 			t.Errorf("%s: %v", v.ID, a.Err)
 		}
 	}
 }
+
+// vectorAgent runs the turns of all sessions as the vector specifies them.
+type vectorAgent struct{ b *writeFixture }
+
+func (a vectorAgent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	a.b.mu.Lock()
+	turn, err := a.b.agents.Turn(t.SessionKey, t.RunID)
+	a.b.mu.Unlock()
+	if err != nil {
+		a.b.fail(err.Error())
+		return nil, err
+	}
+	for i := range turn.Calls {
+		if err := a.call(ctx, t, &turn.Calls[i]); err != nil {
+			return nil, err
+		}
+	}
+	over := time.After(time.Duration(turn.TakesMs) * time.Millisecond)
+	if turn.Status == abi.RunTimeout {
+		over = nil
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if message := turn.ToolResultMessage(a.b.now().UnixMilli()); message != nil {
+		if err := t.Transcript.Append(ctx, message); err != nil {
+			return nil, err
+		}
+	}
+	switch turn.Status {
+	case abi.RunFailed:
+		return nil, errors.New(turn.Error)
+	case abi.RunKilled:
+		return nil, errors.Join(a.b.abort(t.RunID), errors.New("aborted"))
+	}
+	return &runner.Outcome{Text: turn.Reply, Model: turn.Model, Usage: turn.Usage}, nil
+}
+
+func (a vectorAgent) call(ctx context.Context, t *runner.Turn, c *vector.AgentCall) error {
+	if t.Tools == nil {
+		err := abi.NewError(abi.Forbidden, fmt.Sprintf("the agent of %s is to call %s, but has no tools", t.SessionKey, c.Tool))
+		if c.Expect == nil {
+			a.b.fail(err.Error())
+			return err
+		}
+		a.b.fail(c.Check(vector.Answer{Err: err})...)
+		return nil
+	}
+	got, err := t.Tools.Call(ctx, c.Tool, c.Args)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	answer := vector.Answer{Err: err}
+	if err == nil {
+		answer.Result, answer.Code = got.Result, got.Code
+	}
+	a.b.fail(c.Check(answer)...)
+	return nil
+}
+
+// abort stores that the operator aborted a run, and makes the run due.
+func (b *writeFixture) abort(runID string) error {
+	return b.store.Update(b.ctx, func(tx store.Tx) error {
+		r, err := tx.Run(runID)
+		if err != nil || r.Ended() {
+			return err
+		}
+		r.Abort = vector.Killed
+		return errors.Join(tx.PutRun(r), tx.Schedule(store.KindRun, runID, b.now().UnixMilli()))
+	})
+}
+
+// discardSink is a sink that accepts and discards everything.
+type discardSink struct{}
+
+var _ sink.Sink = discardSink{}
+
+func (discardSink) Post(context.Context, *sink.Message) error { return nil }

@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// TestPluginIsVerified begins with a module that answers differently than the vectors
-// want, under each of the settings.
+// TestPluginIsVerified starts a host with a module that violates the vectors, under
+// each verification setting.
 func TestPluginIsVerified(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -44,7 +44,7 @@ func TestPluginIsVerified(t *testing.T) {
 	}
 	for _, level := range []string{config.VerifyQuick, config.VerifyAll} {
 		err := open(wrong, "wrong.wasm", level)
-		if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/") || !strings.Contains(err.Error(), "not played any more") {
+		if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/") || !strings.Contains(err.Error(), "were not run") {
 			t.Errorf("%s: %v", level, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestPluginIsVerified(t *testing.T) {
 	if err := open(wrong, "wrong.wasm", config.VerifyNone); err != nil {
 		t.Error(err)
 	}
-	// It was active when the store was last used, and is not tried again.
+	// It was active when the store was last used, so it is not verified again.
 	if err := open(wrong, "wrong.wasm", config.VerifyAll); err != nil {
 		t.Error(err)
 	}

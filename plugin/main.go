@@ -1,7 +1,7 @@
 //go:build tinygo || wasm
 
-// Command plugin is Parley's tools as one Wasm module. What they do is in package
-// tool, and how bytes come and go in package wire.
+// Command plugin is the WebAssembly module that provides Parley's tools. Package tool
+// implements them; package wire moves their input and output across the boundary.
 package main
 
 import (

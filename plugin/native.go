@@ -1,8 +1,8 @@
 //go:build !tinygo && !wasm
 
-// Command plugin is Parley's tools as one Wasm module; main.go has its exports.
-// Built for anything else it only says so, which keeps the folder within reach of
-// the Go tools.
+// Command plugin is the WebAssembly module that provides Parley's tools; its exports
+// are in main.go. Built for any other target, it only prints that it must be built as
+// a module. This file lets the Go tools load the package.
 package main
 
 import "os"

@@ -8,12 +8,12 @@ import (
 
 // Report counts the repairs of Normalize.
 type Report struct {
-	UTF8       int // bytes that were not valid UTF-8, each now U+FFFD
-	Surrogates int // lone surrogate escapes, each now U+FFFD
-	Controls   int // raw control characters in strings, now escaped
-	Numbers    int // numbers beyond ±2^53, now strings with the original text
-	Duplicates int // members removed because a later one has the same name
-	Marks      int // byte order marks removed
+	UTF8           int // bytes that were not valid UTF-8, each now U+FFFD
+	Surrogates     int // lone surrogate escapes, each now U+FFFD
+	Controls       int // raw control characters in strings, now escaped
+	Numbers        int // numbers beyond ±2^53, now strings with the original text
+	Duplicates     int // members removed because a later one has the same name
+	ByteOrderMarks int // byte order marks removed
 }
 
 // IsZero reports whether nothing was repaired.
@@ -26,7 +26,7 @@ func (r *Report) Add(o Report) {
 	r.Controls += o.Controls
 	r.Numbers += o.Numbers
 	r.Duplicates += o.Duplicates
-	r.Marks += o.Marks
+	r.ByteOrderMarks += o.ByteOrderMarks
 }
 
 // String lists the repairs for people, such as "2 duplicate members, 1 lone surrogate".
@@ -42,7 +42,7 @@ func (r Report) String() string {
 		{r.Controls, "raw control character", "raw control characters"},
 		{r.Numbers, "number beyond ±2^53", "numbers beyond ±2^53"},
 		{r.Duplicates, "duplicate member", "duplicate members"},
-		{r.Marks, "byte order mark", "byte order marks"},
+		{r.ByteOrderMarks, "byte order mark", "byte order marks"},
 	} {
 		if kind.n == 0 {
 			continue

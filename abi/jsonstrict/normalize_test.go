@@ -47,7 +47,7 @@ func TestNormalizeCounts(t *testing.T) {
 	if want := "{\"a\ufffd\ufffd\":\"\\ud800\\udc00\ufffd\\u0000\\n\ufffd\",\"o\":{\"p\":2},\"n\":\"1e99\"}"; string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	want := jsonstrict.Report{UTF8: 2, Surrogates: 2, Controls: 2, Numbers: 3, Duplicates: 3, Marks: 1}
+	want := jsonstrict.Report{UTF8: 2, Surrogates: 2, Controls: 2, Numbers: 3, Duplicates: 3, ByteOrderMarks: 1}
 	if report != want {
 		t.Errorf("got %+v, want %+v", report, want)
 	}
@@ -56,7 +56,7 @@ func TestNormalizeCounts(t *testing.T) {
 		t.Errorf("got %s", report)
 	}
 	report.Add(report)
-	if want := (jsonstrict.Report{UTF8: 4, Surrogates: 4, Controls: 4, Numbers: 6, Duplicates: 6, Marks: 2}); report != want {
+	if want := (jsonstrict.Report{UTF8: 4, Surrogates: 4, Controls: 4, Numbers: 6, Duplicates: 6, ByteOrderMarks: 2}); report != want {
 		t.Errorf("Add: %+v, want %+v", report, want)
 	}
 	if (jsonstrict.Report{}).String() != "none" {

@@ -112,7 +112,7 @@ func (w *walker) byteOrderMark() *Error {
 	if w.fix == nil {
 		return &Error{Offset: 0, Reason: "byte order mark; JSON starts without one"}
 	}
-	w.fix.Marks++
+	w.fix.ByteOrderMarks++
 	w.fix.copied = 3
 	w.i = 3
 	return nil

@@ -98,7 +98,7 @@ func encoded(t *testing.T) (all []message) {
 		ChatType: "direct", Channel: "telegram", DeliveryContext: target, LastChannel: "telegram", LastTo: "7", LastAccountID: "work", LastThreadID: "3",
 		Model: "m", ModelOverride: "m", ContextTokens: &n, TotalTokens: &n, ThinkingLevel: "high", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &yes,
 		SendPolicy: "allow", SpawnedBy: "agent:main:x", Sandboxed: true, Status: "done", ArchivedAt: 1, TranscriptPath: "/x"}
-	texts := []abi.Message{{Seq: 1, JSON: []byte(`{"role":"user"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}}
+	texts := []abi.Message{{Seq: 1, JSON: []byte(`{"role":"user"}`), Truncations: []abi.Truncation{{Path: "/content", Bytes: 70000}}}}
 	caller := abi.Caller{SessionKey: session.Key, AgentID: "main", Channel: "telegram", To: "7", AccountID: "work", ThreadID: "3", Sandboxed: true, Depth: 1, Hops: 2, RunID: "r"}
 	config, state := []byte(`{"session":{"mainKey":"work"}}`), []byte(`{"x":[1]}`)
 	scope := &abi.Scope{Agents: []string{"*"}, Keys: []string{session.Key}, SpawnedBy: session.Key}
@@ -117,7 +117,7 @@ func encoded(t *testing.T) (all []message) {
 		"call":        &abi.CallInput{FlowID: "f", Step: 1, CallID: "c", Now: 2, AcceptedAt: 1, Tool: "t", Args: []byte(`[1]`), Caller: caller, Config: config},
 		"resume": &abi.ResumeInput{FlowID: "f", Step: 2, Now: 2, AcceptedAt: 1, State: state, StateVersion: 1, Caller: caller, Config: config,
 			Event: &abi.Event{Type: abi.EventRun, At: 1, Run: &run}},
-		"derive":                &abi.Question{Session: session, Target: &target, Config: config},
+		"derive":                &abi.DeriveRequest{Session: session, Target: &target, Config: config},
 		"step":                  &abi.StepResult{Result: failure, Code: abi.NotFound, Note: "x", Wait: &abi.Wait{Run: "r", Until: 1, State: state, StateVersion: 1}},
 		"event":                 &abi.Event{Type: abi.EventRun, At: 1, Run: &run},
 		"store.get.request":     &abi.GetRequest{SessionKey: session.Key},
@@ -153,7 +153,7 @@ func encoded(t *testing.T) (all []message) {
 	add("store.list.reply", list, abi.AppendReply(nil, list))
 	history := &abi.HistoryPage{Messages: texts, More: true}
 	add("store.history.reply", history, abi.AppendReply(nil, history))
-	facts := &abi.Facts{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
+	facts := &abi.SessionContext{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
 	add("facts", facts, facts.AppendResult(nil))
 	return all
 }

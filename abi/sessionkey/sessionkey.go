@@ -162,9 +162,9 @@ func (s Settings) Canonical(text, agentID string) (string, error) {
 	return key, nil
 }
 
-// Shaped reports whether a reference has the form of a key. Such a reference is never
+// HasKeyForm reports whether a reference has the form of a key. Such a reference is never
 // looked up as a sessionId (S1.5).
-func Shaped(text string) bool {
+func HasKeyForm(text string) bool {
 	if text == Main || text == Current {
 		return true
 	}

@@ -180,7 +180,7 @@ func TestShaped(t *testing.T) {
 		"subagent:1": true, "discord:group:1": true, "slack:channel:1": true,
 		"mainly": false, "cron": false, "550e8400-e29b-41d4-a716-446655440000": false, "group:1": false,
 	} {
-		if got := Shaped(text); got != want {
+		if got := HasKeyForm(text); got != want {
 			t.Errorf("S1.5 Shaped(%q) = %v; want %v", text, got, want)
 		}
 	}

@@ -9,22 +9,22 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Agents are the configured agents. With an empty List there is one, "main".
+// Agents are the configured agents. An empty List means one agent, "main".
 type Agents struct {
-	Sandbox           string    `config:"defaults.sandbox.mode" oneOf:"off non-main all"` // SandboxOff …, for agents that have none of their own
+	Sandbox           string    `config:"defaults.sandbox.mode" oneOf:"off non-main all"` // a policy.Sandbox constant, for agents without their own
 	SandboxVisibility string    `config:"defaults.sandbox.sessionToolsVisibility" oneOf:"spawned all" guest:"always"`
-	Model             string    `config:"defaults.model" guest:"set"` // for agents that have none of their own
-	Runner            *Runner   `config:"defaults.runner"`            // for agents that have none of their own; nil: there is none
+	Model             string    `config:"defaults.model" guest:"set"` // for agents without their own
+	Runner            *Runner   `config:"defaults.runner"`            // for agents without their own; nil: none
 	Subagents         Subagents `config:"defaults.subagents" guest:"always"`
 	List              []Agent   `config:"list" guest:"always"`
 }
 
-// Subagents bound the spawned children (S5.2, S5.3, S5.7).
+// Subagents are the settings and limits of spawned children (S5.2, S5.3, S5.7).
 type Subagents struct {
-	AllowAgents         []string `config:"allowAgents" format:"agentOrAll"`                       // for agents that have none of their own
+	AllowAgents         []string `config:"allowAgents" format:"agentOrAll"`                       // for agents without their own
 	Model               string   `config:"model" guest:"set"`                                     // empty: the target agent's
-	ArchiveAfterMinutes int      `config:"archiveAfterMinutes" range:"0 52704000" guest:"always"` // after a child's run has ended; 0 = never
-	MaxConcurrent       int      `config:"maxConcurrent" range:"1 1000"`                          // children that run at once
+	ArchiveAfterMinutes int      `config:"archiveAfterMinutes" range:"0 52704000" guest:"always"` // from the end of the child's run; 0 = never
+	MaxConcurrent       int      `config:"maxConcurrent" range:"1 1000"`                          // children that execute at the same time
 	MaxChildrenPerAgent int      `config:"maxChildrenPerAgent" range:"1 1000" guest:"always"`     // active children of one session
 }
 
@@ -36,15 +36,15 @@ type Agent struct {
 	Model   string  `config:"model" guest:"set"`                     // empty: Agents.Model
 	Sandbox string  `config:"sandbox.mode" oneOf:"off non-main all"` // empty: Agents.Sandbox
 	Runner  *Runner `config:"runner"`                                // nil: Agents.Runner
-	// AllowAgents are the agents that it may spawn children under: ids, or "*"
-	// for every configured one (S5.2, S6). nil: Subagents.AllowAgents.
+	// AllowAgents are the agents under which this agent may spawn children: ids, or
+	// "*" for every configured agent (S5.2, S6). nil: Subagents.AllowAgents.
 	AllowAgents []string `config:"subagents.allowAgents" format:"agentOrAll" guest:"always"`
-	// SubagentModel is for children under this agent; empty: Subagents.Model.
+	// SubagentModel is the model of children under this agent; empty: Subagents.Model.
 	SubagentModel string `config:"subagents.model" guest:"set"`
 }
 
-// read refuses an id, or being the default, that is taken, and permissions for agents
-// that are not configured: they could only be mistakes.
+// read reports duplicate ids, a second default agent, and permissions for agents that
+// are not configured, which can only be mistakes.
 func (a *Agents) read(r *reader, v value) {
 	r.object(v, a)
 	allow := []value{v.get("defaults", "subagents", "allowAgents")}
@@ -68,15 +68,16 @@ func (a *Agents) read(r *reader, v value) {
 	}
 }
 
-// add appends the agent unless its id, or being the default, is taken.
+// add appends the agent unless its id is a duplicate. A second default is reported and
+// ignored.
 func (a *Agents) add(r *reader, v value, agent Agent, paths []string) bool {
 	for i, other := range a.List {
 		if other.ID == agent.ID {
-			r.problem(v, "has the id %q, which %s has already", agent.ID, paths[i])
+			r.problem(v, "has the id %q, which %s already uses", agent.ID, paths[i])
 			return false
 		}
 		if other.Default && agent.Default {
-			r.problem(v, "is a second default; %s is one already", paths[i])
+			r.problem(v, "is a second default agent; %s is already the default", paths[i])
 			agent.Default = false
 		}
 	}
@@ -96,9 +97,9 @@ func (a *Agents) IDs() []string {
 	return ids
 }
 
-// Sandboxes reports whether a session of the agent is sandboxed, whoever speaks as
-// it (S7.3).
-func (c *Config) Sandboxes(agentID, sessionKey string) bool {
+// Sandboxed reports whether a session of the agent is sandboxed by configuration,
+// regardless of the client that acts as it (S7.3).
+func (c *Config) Sandboxed(agentID, sessionKey string) bool {
 	mode := c.Agents.Sandbox
 	for i := range c.Agents.List {
 		if l := &c.Agents.List[i]; l.ID == agentID && l.Sandbox != "" {
@@ -108,8 +109,8 @@ func (c *Config) Sandboxes(agentID, sessionKey string) bool {
 	return policy.Sandboxed(mode, c.Keys(), agentID, sessionKey)
 }
 
-// ModelOf returns the model that an agent uses: its own, its runner's, or that of
-// all agents; "" leaves it to the runner.
+// ModelOf returns the model that an agent uses: its own, its runner's, or the default
+// of all agents. "" means that the runner chooses.
 func (a *Agents) ModelOf(id string) string {
 	var own, runner string
 	for i := range a.List {
@@ -123,7 +124,7 @@ func (a *Agents) ModelOf(id string) string {
 	return cmp.Or(own, runner, a.Model)
 }
 
-// RunnerOf returns what executes the runs of an agent, or nil.
+// RunnerOf returns the runner of an agent, or nil if none is configured.
 func (a *Agents) RunnerOf(id string) *Runner {
 	for i := range a.List {
 		if l := &a.List[i]; l.ID == id && l.Runner != nil {

@@ -1,5 +1,5 @@
-// Package config holds the settings of a gateway: one JSON5 file in OpenClaw's
-// terms, plus Parley's own.
+// Package config reads the configuration of a gateway: one JSON5 file with OpenClaw's
+// settings and Parley's own.
 //
 //	{
 //	  session: {
@@ -76,18 +76,18 @@
 //	  },
 //	}
 //
-// A file is accepted whole or refused whole: every unknown name, repeated name
-// and bad value is one Problem with its path and place, and all of them are
-// reported at once. A secret whose environment variable is not set is none: it
-// is missed by whoever needs it (the Unset fields).
+// A file is accepted or refused as a whole: every unknown name, duplicate name and
+// invalid value is one Problem with its path and position, and all of them are
+// reported at once. A secret whose environment variable is not set is not a Problem:
+// the value stays empty, and an Unset field names the variable.
 //
-// What tools.subagents.tools allows and denies are names of tools, in which * stands
-// for any run of characters, such as "sessions_*". Spawned children have every tool
-// but the session tools (S5.4): allow gives these back, all but sessions_spawn; deny
-// takes away any tool, and wins.
+// tools.subagents.tools.allow and .deny list names of tools, in which * matches any
+// run of characters, such as "sessions_*". Spawned children have every tool except the
+// session tools (S5.4): allow returns session tools, but never sessions_spawn; deny
+// removes any tool and takes precedence.
 //
-// The settings are those that the contract (S0 to S10) names, and Parley's own.
-// Anything else is an unknown name.
+// The known settings are those of the specification (S0 to S10) and Parley's own. Any
+// other name is a Problem.
 package config
 
 import (
@@ -123,15 +123,15 @@ const (
 	LocalePortuguese = "pt"
 )
 
-// MaxPingPongTurns bounds session.agentToAgent.maxPingPongTurns, and is its
-// default (S4.6).
+// MaxPingPongTurns is the maximum and the default of
+// session.agentToAgent.maxPingPongTurns (S4.6).
 const MaxPingPongTurns = 5
 
-// DefaultListen is where the gateway listens unless told otherwise.
+// DefaultListen is the default of gateway.listen.
 const DefaultListen = "127.0.0.1:8484"
 
-// Config are the settings. Parse, Load and Default fill in every default. It is
-// safe for concurrent use as long as nobody changes it.
+// Config holds all settings. Parse, Load and Default fill in every default. It is safe
+// for concurrent use as long as no caller modifies it.
 //
 // The tags of the fields describe the file; see shape.
 type Config struct {
@@ -153,55 +153,55 @@ type Session struct {
 	// MaxPingPongTurns is 0 to MaxPingPongTurns (S4.6).
 	MaxPingPongTurns int    `config:"agentToAgent.maxPingPongTurns" range:"0 2147483647" guest:"always"`
 	AnnounceLocale   string `config:"announce.locale" oneOf:"en pt" guest:"always"` // LocaleEnglish or LocalePortuguese (S5.5)
-	// Owners are the senders, as <channel>:<senderId>, whose /send counts (S8.2).
+	// Owners are the senders, as <channel>:<senderId>, that may use /send (S8.2).
 	Owners     []string    `config:"owners" format:"owner"`
 	SendPolicy policy.Send `config:"sendPolicy"`
 }
 
-// Tools says what the session tools may see.
+// Tools are the settings of the session tools: which sessions and tools are available.
 type Tools struct {
 	Visibility   string       `config:"sessions.visibility" oneOf:"self tree agent all" guest:"always"` // one of the Visibility constants
 	AgentToAgent AgentToAgent `config:"agentToAgent" guest:"always"`
 	Subagents    policy.Tools `config:"subagents.tools" guest:"always"` // of spawned children (S5.4)
 }
 
-// Models are the models that may run. A nil Allow is all of them (S5.2).
+// Models are the models that runs may use. A nil Allow permits all (S5.2).
 type Models struct {
 	Allow   []string         `config:"allow" guest:"set"`
 	Pricing map[string]Price `config:"pricing"` // by model
 }
 
-// Price is what a model costs, in dollars for a million tokens.
+// Price is the price of a model in dollars per million tokens.
 type Price struct {
 	InputPerMTok  float64 `config:"inputPerMTok" missing:"has no inputPerMTok"`
 	OutputPerMTok float64 `config:"outputPerMTok" missing:"has no outputPerMTok"`
 }
 
-// AgentToAgent opens the sessions of other agents (S7.2).
+// AgentToAgent gives access to the sessions of other agents (S7.2).
 type AgentToAgent struct {
 	Enabled bool     `config:"enabled" guest:"always"`
 	Allow   []string `config:"allow" format:"agentPattern" guest:"always"` // patterns of agent ids, with *; empty = all
 }
 
-// Gateway is how clients reach the gateway.
+// Gateway holds the listening address and the tokens of clients.
 type Gateway struct {
 	Listen string  `config:"listen" format:"address"` // host:port
 	Tokens []Token `config:"tokens"`
 }
 
-// Store is where sessions are kept.
+// Store is the location of the database.
 type Store struct {
-	Path string `config:"path"` // empty: the program's own choice
+	Path string `config:"path"` // empty: the program chooses
 }
 
-// Runs bound the runs of agents.
+// Runs are the limits of agents' runs.
 type Runs struct {
-	MaxAttempts    int `config:"maxAttempts" range:"1 10"`       // of one run, the first included (S10.2)
-	TimeoutSeconds int `config:"timeoutSeconds" range:"1 86400"` // of a run from its start, unless it has its own
-	MainSlots      int `config:"groups.main" range:"1 1000"`     // how many runs of messages from outside are executed at once
+	MaxAttempts    int `config:"maxAttempts" range:"1 10"`       // per run, including the first (S10.2)
+	TimeoutSeconds int `config:"timeoutSeconds" range:"1 86400"` // of a run without its own timeout, from its start
+	MainSlots      int `config:"groups.main" range:"1 1000"`     // runs for messages from outside that execute at the same time
 }
 
-// Default returns the settings of an empty file.
+// Default returns the settings for an empty file.
 func Default() *Config {
 	return &Config{
 		Session: Session{
@@ -222,7 +222,7 @@ func Default() *Config {
 	}
 }
 
-// Keys returns what the grammar of session keys depends on.
+// Keys returns the settings on which the grammar of session keys depends.
 func (c *Config) Keys() sessionkey.Settings {
 	return sessionkey.Settings{
 		MainKey:      c.Session.MainKey,
@@ -245,8 +245,8 @@ func (c *Config) DefaultAgent() string {
 	return sessionkey.DefaultAgent
 }
 
-// read reads the whole file. What depends on other settings is checked last: the
-// sessions that tokens stand for.
+// read reads the whole file. The sessions of tokens depend on other settings and are
+// checked last.
 func (c *Config) read(r *reader, root value) {
 	r.object(root, c)
 	c.Session.MaxPingPongTurns = min(c.Session.MaxPingPongTurns, MaxPingPongTurns) // clamped (S4.6)

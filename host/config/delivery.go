@@ -2,9 +2,9 @@ package config
 
 import "time"
 
-// Delivery is how texts reach chat channels.
+// Delivery holds the sinks of chat channels and the age limit of deliveries.
 type Delivery struct {
-	MaxAge   time.Duration      `config:"maxAge"`                   // from when on a delivery that fails is given up (S10.3)
+	MaxAge   time.Duration      `config:"maxAge"`                   // a failing delivery is given up after this time (S10.3)
 	Channels map[string]Channel `config:"channels" names:"channel"` // by channel
 }
 
@@ -17,13 +17,13 @@ const (
 	SinkDiscord  = "discord"
 )
 
-// Channel is the sink of one chat channel. Which fields count depends on Sink.
+// Channel configures the sink of one chat channel. Sink determines which fields apply.
 type Channel struct {
 	Sink   string `config:"sink" oneOf:"log webhook telegram slack discord" missing:"has no sink; it is one of log, webhook, telegram, slack, discord"`
 	URL    string `config:"url" needed:"webhook" format:"url"`
-	Secret Secret `config:"secret" for:"webhook" unset:"TokenUnset"` // of the signature; empty: none
+	Secret Secret `config:"secret" for:"webhook" unset:"TokenUnset"` // signs the requests; empty: no signature
 	Token  Secret `config:"token" needed:"telegram slack discord" format:"credential" unset:"TokenUnset"`
 	// TokenUnset is the environment variable that should hold the token or secret, if it is not set.
 	TokenUnset string
-	BaseURL    string `config:"baseUrl" for:"telegram slack discord" format:"service"` // empty: the service's own
+	BaseURL    string `config:"baseUrl" for:"telegram slack discord" format:"service"` // empty: the service's public URL
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// formats are what a text may have to be, by the names in the tags. Each returns the
-// text as it is kept, or the problem with it.
+// formats maps the names used in tags to the functions that check a text. Each returns
+// the normalized text, or a description of the problem.
 var formats = map[string]func(string) (text, problem string){
 	"address":      address,
 	"agent":        agentID,
@@ -35,8 +35,8 @@ func quoted(s, problem string) (text, quoted string) {
 	return "", fmt.Sprintf("%q %s", clip(s), problem)
 }
 
-// mainKey refuses a key under which a main session would read as a session of another
-// kind, or as none.
+// mainKey refuses a key with which a main session's key would be invalid or would parse
+// as the key of another kind of session.
 func mainKey(s string) (text, problem string) {
 	if err := sessionkey.Check(sessionkey.Join(strings.Repeat("a", 64), s)); err != nil {
 		return quoted(s, err.Error())
@@ -47,18 +47,18 @@ func mainKey(s string) (text, problem string) {
 	case sessionkey.Current, sessionkey.Global, sessionkey.Unknown:
 		return quoted(s, "is a reserved word")
 	}
-	if sessionkey.Shaped(s) {
-		return quoted(s, `reads as a key of another kind; write a plain word such as "main"`)
+	if sessionkey.HasKeyForm(s) {
+		return quoted(s, `is the key of another kind of session; write a plain word such as "main"`)
 	}
 	return s, ""
 }
 
-// owner is a sender as <channel>:<senderId>.
+// owner accepts a sender, written as <channel>:<senderId>.
 func owner(s string) (text, problem string) {
 	channel, sender, _ := strings.Cut(s, ":")
 	channel, sender = strings.ToLower(strings.TrimSpace(channel)), strings.TrimSpace(sender)
 	if channel == "" || sender == "" {
-		return quoted(s, `names no sender; write <channel>:<senderId>, such as "telegram:123"`)
+		return quoted(s, `does not name a sender; write <channel>:<senderId>, such as "telegram:123"`)
 	}
 	return channel + ":" + sender, ""
 }
@@ -78,7 +78,7 @@ func agentOrAll(s string) (text, problem string) {
 	return agentID(s)
 }
 
-// agentPattern is an agent id in which * may stand for any run of characters.
+// agentPattern accepts an agent id in which * matches any run of characters.
 func agentPattern(s string) (text, problem string) {
 	s = strings.ToLower(s)
 	plain := "a" + strings.ReplaceAll(s, "*", "")
@@ -88,9 +88,9 @@ func agentPattern(s string) (text, problem string) {
 	return s, ""
 }
 
-// toolPattern is the name of a tool, in which * may stand for any run of characters.
-// Which tools there are depends on the plugin; what could name none of them is a problem,
-// because a tool that is denied under a wrong name is not denied.
+// toolPattern accepts the name of a tool, in which * matches any run of characters. The
+// set of tools depends on the plugin, but a text that cannot match any name is refused:
+// a tool that is denied under a wrong name would not be denied.
 func toolPattern(s string) (text, problem string) {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-*") != "" {
 		return quoted(s, "is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them")
@@ -106,16 +106,16 @@ func address(s string) (text, problem string) {
 	return s, ""
 }
 
-// httpURL is the address of an HTTP server. The text stays out of the problem: an
-// address may hold a password.
+// httpURL accepts an HTTP URL. The problem does not quote it: a URL may contain a
+// password.
 func httpURL(s string) (text, problem string) {
 	if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return "", "is not an address such as http://127.0.0.1:9000/path"
+		return "", "is not a URL such as http://127.0.0.1:9000/path"
 	}
 	return s, ""
 }
 
-// service is the beginning of a service's addresses.
+// service accepts the base URL of a service.
 func service(s string) (text, problem string) {
 	if s, problem = httpURL(s); strings.ContainsAny(s, "?#") {
 		return "", "has a query or fragment; the service's paths are appended to it"
@@ -123,7 +123,7 @@ func service(s string) (text, problem string) {
 	return s, problem
 }
 
-// credential is a secret that is sent in a header or an address.
+// credential accepts a secret that can be sent in a header or a URL.
 func credential(s string) (text, problem string) {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c > '~' {
@@ -135,34 +135,34 @@ func credential(s string) (text, problem string) {
 
 func channel(s string) (text, problem string) {
 	if s = strings.ToLower(s); s == policy.ChannelInternal || s == policy.ChannelUnknown {
-		return "", "is no chat channel; nothing is ever delivered to it"
+		return "", "is not a chat channel; nothing is delivered to it"
 	}
 	return s, ""
 }
 
-// variable is the name of an environment variable.
+// variable accepts the name of an environment variable that Parley does not set itself.
 func variable(s string) (text, problem string) {
 	for i, c := range []byte(s) {
 		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
-			return "", "is no name of an environment variable; one is letters, digits and _, and does not start with a digit"
+			return "", "is not a valid name of an environment variable; use letters, digits and _, and do not start with a digit"
 		}
 	}
 	if strings.HasPrefix(s, "PARLEY_") {
-		return "", "is set by Parley itself; names with PARLEY_ are its own"
+		return "", "is reserved; choose a name that does not begin with PARLEY_"
 	}
 	return s, ""
 }
 
-// capability is the name of a host function, or of a namespace with all that it has.
+// capability accepts the name of a host operation, or a namespace followed by ".*".
 func capability(s string) (text, problem string) {
 	if len(capabilities(s)) == 0 {
-		return quoted(s, "is no host function; there are "+strings.Join(abi.Capabilities, ", "))
+		return quoted(s, "is not a host function; known: "+strings.Join(abi.Capabilities, ", "))
 	}
 	return s, ""
 }
 
-// capabilities are the host functions that are meant by a name.
+// capabilities returns the host operations that match a name or a namespace.
 func capabilities(s string) (names []string) {
 	namespace, all := strings.CutSuffix(s, ".*")
 	for _, name := range abi.Capabilities {

@@ -7,10 +7,10 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// Member returns the JSON of the named member that a guest may see, "session",
-// "tools", "agents" or "models", in the shape of the file with all defaults filled in;
-// nil for any other name. It has the fields that a tag opens to guests, so nothing else
-// of the settings reaches one: no secret, no address, no path.
+// Member returns the guest-visible part of a top-level member as JSON: "session",
+// "tools", "agents" or "models", structured as in the file, with all defaults filled in.
+// It returns nil for any other name. Only fields whose tag exposes them to guests are
+// included, so a guest never receives a secret, an address or a path.
 func (c *Config) Member(name string) []byte {
 	shown := *c
 	shown.Agents = c.Agents.inherited()
@@ -22,8 +22,8 @@ func (c *Config) Member(name string) []byte {
 	return appendValue(nil, s.Field(m.field))
 }
 
-// inherited gives each agent the models and the agents to spawn under that it gets from
-// agents.defaults, so that a guest has one place to look.
+// inherited returns a copy in which each agent has its effective model and AllowAgents,
+// so that a guest need not apply agents.defaults.
 func (a *Agents) inherited() Agents {
 	out := *a
 	out.Model = a.ModelOf("")
@@ -75,5 +75,5 @@ func appendValue(b []byte, v reflect.Value) []byte {
 		}
 		return append(b, ']')
 	}
-	panic("config: a guest cannot get a " + v.Type().String())
+	panic("config: unsupported type of a guest-visible field: " + v.Type().String())
 }

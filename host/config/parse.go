@@ -11,15 +11,15 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// Load reads the file at path; see Parse. Relative paths in it, store.path and a
-// runner's dir, count from the file's directory.
+// Load reads the file at path; see Parse. Relative paths in it (store.path,
+// plugins.watch and a runner's dir) are relative to the file's directory.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	defer f.Close()
-	// One byte more than is read, so that a longer file is told so.
+	// One byte above the limit, so that Parse can detect a longer file.
 	text, err := io.ReadAll(io.LimitReader(f, document.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -28,12 +28,12 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.locate(filepath.Dir(path))
+	c.resolvePaths(filepath.Dir(path))
 	return c, nil
 }
 
-// locate makes the relative paths of a file in dir count from there.
-func (c *Config) locate(dir string) {
+// resolvePaths makes relative paths in the settings relative to dir.
+func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.Store.Path, &c.Plugins.Watch}
 	if c.Agents.Runner != nil {
 		paths = append(paths, &c.Agents.Runner.Dir)
@@ -50,9 +50,9 @@ func (c *Config) locate(dir string) {
 	}
 }
 
-// Parse reads settings from JSON5. name is the file's name, for the problems.
-// It fails with Errors, which hold everything that is wrong. Secrets that are
-// given as {env: NAME} are taken from the environment.
+// Parse reads settings from JSON5. name is the file name that problems quote. Parse fails
+// with Errors, which list all problems of the file. Secrets given as {env: NAME} are read
+// from the environment.
 func Parse(name string, text []byte) (*Config, error) {
 	doc, err := document.Parse(text)
 	if err != nil {
@@ -67,13 +67,13 @@ func Parse(name string, text []byte) (*Config, error) {
 	c := Default()
 	c.read(r, value{node: doc.Root})
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, inOrder)
+		slices.SortStableFunc(r.problems, byPosition)
 		return nil, r.problems
 	}
 	return c, nil
 }
 
-func inOrder(a, b *Problem) int {
+func byPosition(a, b *Problem) int {
 	if a.Line != b.Line {
 		return a.Line - b.Line
 	}

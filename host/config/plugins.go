@@ -10,49 +10,51 @@ import (
 	"strings"
 )
 
-// Plugins say which versions of the plugin may serve, and what they may use.
+// Plugins are the settings of plugin versions: trust, capabilities, verification,
+// rollback and limits.
 type Plugins struct {
 	RequireSignature bool       `config:"requireSignature"`
-	Keys             PluginKeys `config:"keys"` // whose signatures are trusted
-	// Allow are the host functions that plugins may use if they ask for them, such as
+	Keys             PluginKeys `config:"keys"` // trusted signing keys
+	// Allow lists the host functions that plugins may use if they request them, such as
 	// "store.list"; nil: all.
 	Allow []string `config:"allow" format:"capability"`
-	// Verify says which vectors a version must pass before it serves: one of the
-	// Verify constants.
+	// Verify selects the conformance vectors that a version must pass before it serves:
+	// one of the Verify constants.
 	Verify string `config:"verify" oneOf:"all quick none"`
 	// A version that fails in RollbackFailures of its first RollbackSteps steps is
-	// taken back; 0 failures: never.
+	// rolled back; 0 failures: never.
 	RollbackFailures int          `config:"rollback.failures" range:"0 1000"`
 	RollbackSteps    int          `config:"rollback.steps" range:"1 1000000"`
-	MaxPinned        int          `config:"maxPinned" range:"0 1000"` // versions that are kept for flows which the active one cannot go on with
-	Watch            string       `config:"watch"`                    // a file whose content is to be active; empty: none
+	MaxPinned        int          `config:"maxPinned" range:"0 1000"` // old versions kept for flows that the active version cannot resume
+	Watch            string       `config:"watch"`                    // a module file that becomes active when it changes; empty: none
 	Limits           PluginLimits `config:"limits"`
 }
 
-// Allows reports whether plugins may use a host function that they ask for.
+// Allows reports whether plugins may use a host function that they request.
 func (p *Plugins) Allows(capability string) bool {
 	return p.Allow == nil || slices.Contains(p.Allow, capability)
 }
 
-// Which vectors a version must pass.
+// Values of plugins.verify: the vectors that a version must pass.
 const (
 	VerifyAll   = "all"
-	VerifyQuick = "quick" // some of each tool's
+	VerifyQuick = "quick" // some vectors of each tool
 	VerifyNone  = "none"
 )
 
-// PluginKey is a public key.
+// PluginKey is a public key for signatures of modules, with its name in the file.
 type PluginKey struct {
 	Name   string
 	Public ed25519.PublicKey
 }
 
-// PluginKeys are public keys in the order of the file, in which they are the members of
-// an object.
+// PluginKeys are public keys, in the file the members of an object, in their order
+// there.
 type PluginKeys []PluginKey
 
-// PluginLimits bound a step of a plugin (engine.Limits and step.Limits say how). Zero
-// means the default there. The greatest fuel is a whole number in every JSON reader.
+// PluginLimits bound a step of a plugin; see engine.Limits and step.Limits, which also
+// define the defaults that zero selects. The maximum of Fuel is the largest integer that
+// every JSON reader represents exactly.
 type PluginLimits struct {
 	Fuel          int `config:"fuel" range:"1 9007199254740992"`
 	MemoryMiB     int `config:"memoryMiB" range:"1 4095"`
@@ -70,7 +72,7 @@ func (p *Plugins) read(r *reader, v value) {
 	if p.RequireSignature && len(p.Keys) == 0 {
 		r.problem(v, "requireSignature is true, but there are no keys to check signatures with; add keys")
 	}
-	allow := p.Allow[:0:0] // nil if all are allowed
+	allow := p.Allow[:0:0] // stays nil if all are allowed
 	for _, name := range p.Allow {
 		for _, c := range capabilities(name) {
 			if !slices.Contains(allow, c) {
@@ -94,8 +96,8 @@ func (p *PluginKeys) read(r *reader, v value) {
 	})
 }
 
-// parseKey reads an ed25519 public key: PEM, or the base64 of its 32 bytes or of
-// what PEM holds.
+// parseKey reads an ed25519 public key: PEM, or the base64 of its 32 bytes or of its DER
+// encoding.
 func parseKey(text string) (ed25519.PublicKey, error) {
 	der, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if block, _ := pem.Decode([]byte(text)); block != nil {
@@ -109,11 +111,11 @@ func parseKey(text string) (ed25519.PublicKey, error) {
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return nil, errors.New("is no public key")
+		return nil, errors.New("is not a public key")
 	}
 	public, ok := key.(ed25519.PublicKey)
 	if !ok {
-		return nil, errors.New("is of another kind")
+		return nil, errors.New("is a key of another type")
 	}
 	return public, nil
 }

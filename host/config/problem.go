@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a file.
+// Problem is one error in a file.
 type Problem struct {
 	File         string
-	Line, Column int    // from 1; 0 when it is the lack of something
-	Path         string // such as agents.list[1].id; empty for the text as a whole
-	Message      string // what is wrong and what to write instead
+	Line, Column int    // from 1; 0 if unknown
+	Path         string // such as agents.list[1].id; empty for the whole file
+	Message      string // the error, and the expected value
 }
 
 func (p *Problem) Error() string {
@@ -27,10 +27,10 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// Errors are all problems of a file, in the order of the text.
+// Errors are all problems of a file, ordered by position.
 type Errors []*Problem
 
-// Error gives one line for each problem.
+// Error returns one line for each problem.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, p := range e {
@@ -39,7 +39,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each *Problem to errors.As.
+// Unwrap returns the problems for errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	list := make([]error, len(e))
 	for i, p := range e {

@@ -9,16 +9,16 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// reader reads the file into structs, as their shapes say, and collects the problems.
-// With a problem the settings are refused, so it does not matter what they are then.
+// reader reads the file into structs according to their shapes, and collects problems.
+// After a problem the contents of the structs do not matter: the file is refused.
 type reader struct {
 	file     string
 	doc      *document.Document
 	problems Errors
 }
 
-// custom is implemented by settings that need more than their tags say. Their read
-// usually begins with reader.object.
+// custom is implemented by settings with rules that tags cannot express. Their read
+// methods usually begin with reader.object.
 type custom interface{ read(r *reader, v value) }
 
 // value is a node with its path.
@@ -38,8 +38,8 @@ func (v value) item(i int) value {
 	return value{fmt.Sprintf("%s[%d]", v.path, i), v.node.Items[i]}
 }
 
-// get returns what the file has at a path of members; its node is empty if there is
-// nothing.
+// get returns the value at a path of members. Its node is empty if the file has no such
+// member.
 func (v value) get(names ...string) value {
 	for _, name := range names {
 		n := &document.Node{}
@@ -53,8 +53,8 @@ func (v value) get(names ...string) value {
 
 func (v value) given() bool { return v.node.Kind != "" }
 
-// object reads the members of an object into the struct that to points to. Others,
-// repeated and missing ones are problems. It reports whether v is an object.
+// object reads the members of an object into the struct that to points to. Unknown,
+// duplicate and missing members are problems. It reports whether v is an object.
 func (r *reader) object(v value, to any) bool {
 	s := reflect.ValueOf(to).Elem()
 	return r.members(v, shapeOf(s.Type()), s)
@@ -74,12 +74,12 @@ func (r *reader) members(v value, s shape, to reflect.Value) bool {
 			r.unknown(v, m, s)
 			continue
 		case first != nil:
-			r.twice(m.Offset, at, first.Offset)
+			r.duplicate(m.Offset, at, first.Offset)
 			continue
 		case known.inner != nil:
 			r.members(at, known.inner, to)
 		case kind != "" && len(known.kinds) > 0 && !slices.Contains(known.kinds, kind):
-			r.problem(at, "is for %s %s", s[0].name, strings.Join(known.kinds, ", "))
+			r.problem(at, "applies only to %s %s", s[0].name, strings.Join(known.kinds, ", "))
 		default:
 			r.value(at, known, to.Field(known.field), to)
 		}
@@ -97,11 +97,11 @@ func (r *reader) members(v value, s shape, to reflect.Value) bool {
 	return true
 }
 
-// kind returns the kind of an object, wherever in it the kind is given, or "" if there
-// is no usable one.
+// kind returns the object's kind, which the shape's first member names at any position,
+// or "" if it is missing or invalid.
 func (s shape) kind(v value) string {
 	for _, m := range v.node.Members {
-		if kind := strings.TrimSpace(m.Value.String); m.Name == s[0].name && slices.Contains(s[0].words(), kind) {
+		if kind := strings.TrimSpace(m.Value.String); m.Name == s[0].name && slices.Contains(s[0].oneOf(), kind) {
 			return kind
 		}
 	}
@@ -121,12 +121,12 @@ func (r *reader) unknown(v value, m document.Member, s shape) {
 	r.problemAt(m.Offset, at, "is an unknown name, or a setting that this version does not know; known here: %s", strings.Join(names, ", "))
 }
 
-func (r *reader) twice(offset int, v value, first int) {
+func (r *reader) duplicate(offset int, v value, first int) {
 	line, _ := r.doc.Position(first)
 	r.problemAt(offset, v.path, "is given twice; the first is on line %d", line)
 }
 
-// wants reports whether v is of the kind, and a problem if not.
+// wants reports whether v has the kind, and records a problem if not.
 func (r *reader) wants(v value, kind document.Kind) bool {
 	if v.node.Kind == kind {
 		return true
@@ -145,14 +145,14 @@ func (r *reader) problemAt(offset int, path, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// sound reports whether there is no problem in v.
-func (r *reader) sound(v value) bool {
+// valid reports whether v has no problem so far.
+func (r *reader) valid(v value) bool {
 	return !slices.ContainsFunc(r.problems, func(p *Problem) bool {
 		return p.Path == v.path || strings.HasPrefix(p.Path, v.path+".")
 	})
 }
 
-// clip keeps texts from the file short in messages.
+// clip shortens texts of the file for messages.
 func clip(s string) string {
 	const most = 60
 	for i := range s {

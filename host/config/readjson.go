@@ -8,7 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// json appends a value of the file as JSON. What JSON cannot say is a problem.
+// json appends a value of the file as JSON. Numbers that JSON cannot represent are
+// problems.
 func (r *reader) json(b []byte, v value) []byte {
 	switch n := v.node; n.Kind {
 	case document.Bool:

@@ -23,47 +23,47 @@ const (
 	DefaultHistoryBytes    = 256 << 10
 )
 
-// Runner is what executes an agent's runs. Which fields count depends on Kind.
+// Runner configures the execution of an agent's runs. Kind determines which fields apply.
 type Runner struct {
 	Kind string `config:"kind" oneOf:"openai command script" missing:"has no kind; it is one of openai, command, script"`
 
 	// RunnerOpenAI: an OpenAI-compatible endpoint.
 	BaseURL     string `config:"baseUrl" needed:"openai" format:"service"` // such as http://127.0.0.1:11434/v1
 	APIKey      Secret `config:"apiKey" for:"openai" format:"credential" unset:"APIKeyUnset"`
-	APIKeyUnset string // the environment variable that should hold it, if it is not set
-	Model       string `config:"model" for:"openai"` // empty: the agent's
+	APIKeyUnset string // the environment variable of APIKey, if it is not set
+	Model       string `config:"model" for:"openai"` // empty: the agent's model
 
 	// RunnerCommand: a program that reads the prompt from standard input.
-	Argv           []string          `config:"argv" needed:"command" format:"exact" empty:"names no program; write one such as [\"claude\", \"-p\"]"`
+	Argv           []string          `config:"argv" needed:"command" format:"exact" empty:"has no program; write one such as [\"claude\", \"-p\"]"`
 	Dir            string            `config:"dir" for:"command"`                                                  // working directory; empty: the gateway's
-	Env            map[string]Secret `config:"env" for:"command" names:"variable" format:"exact" unset:"EnvUnset"` // added to a small environment
-	EnvUnset       []string          // the environment variables that Env should have come from and that are not set, sorted
+	Env            map[string]Secret `config:"env" for:"command" names:"variable" format:"exact" unset:"EnvUnset"` // added to a minimal environment
+	EnvUnset       []string          // environment variables that Env refers to and that are not set, sorted
 	MaxOutputBytes int               `config:"maxOutputBytes" for:"command" range:"1 1073741824"` // of standard output
 
-	// Both: how much of the transcript a prompt carries.
+	// RunnerOpenAI and RunnerCommand: limits of the transcript in a prompt.
 	HistoryMessages int `config:"historyMessages" for:"openai command" range:"0 1000"`
 	HistoryBytes    int `config:"historyBytes" for:"openai command" range:"0 1073741824"`
 
-	// RunnerScript: what to answer, turn by turn of a session; the last one again
-	// when they are used up.
+	// RunnerScript: the answers to the successive turns of a session. The last one
+	// repeats.
 	Replies []Reply `config:"replies" needed:"script" empty:"is empty; give it at least one reply"`
 }
 
-// Reply is one scripted answer. Written as a plain text, it is Text alone.
+// Reply is one scripted answer. In the file, a string is a reply with only Text.
 type Reply struct {
 	Text  string        `config:"text" format:"exact"`
-	After time.Duration `config:"afterMs" range:"0 86400000"` // how long the answer takes
-	Error string        `config:"error"`                      // the run fails with this
-	Tool  string        `config:"tool"`                       // a tool to call first …
-	Args  []byte        `config:"args"`                       // … with these arguments; {{result}} in Text stands for its result
-	Usage *abi.Usage    `config:"usage"`                      // input and output tokens that the answer is said to have taken; nil: not known
+	After time.Duration `config:"afterMs" range:"0 86400000"` // delay before the answer
+	Error string        `config:"error"`                      // the run fails with this error
+	Tool  string        `config:"tool"`                       // a tool to call before the answer
+	Args  []byte        `config:"args"`                       // the tool's arguments; {{result}} in Text is replaced with its result
+	Usage *abi.Usage    `config:"usage"`                      // input and output tokens to report for the answer; nil: unknown
 }
 
 func (n *Runner) read(r *reader, v value) {
 	n.MaxOutputBytes, n.HistoryMessages, n.HistoryBytes = DefaultMaxOutputBytes, DefaultHistoryMessages, DefaultHistoryBytes
 	r.object(v, n)
 	if len(n.Argv) > 0 && strings.TrimSpace(n.Argv[0]) == "" {
-		r.problem(v.get("argv").item(0), "names no program")
+		r.problem(v.get("argv").item(0), "is blank; it must name a program")
 	}
 	slices.Sort(n.EnvUnset)
 	n.EnvUnset = slices.Compact(n.EnvUnset)
@@ -91,10 +91,10 @@ func (reply *Reply) read(r *reader, v value) {
 		r.problem(usage, "is empty; give it input, output or both")
 	}
 	if failure.given() && v.get("text").given() {
-		r.problem(failure, "is given beside a text; a reply is one or the other")
+		r.problem(failure, "is given together with text; a reply has one or the other")
 	}
 	if failure.given() && usage.given() {
-		r.problem(usage, "is given beside an error; only an answer has one")
+		r.problem(usage, "is given together with error; only an answer has usage")
 	}
 	if args.given() && reply.Tool == "" {
 		r.problem(args, "is given without a tool")

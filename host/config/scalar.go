@@ -12,13 +12,13 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// text reads a string that is not blank, trimmed and in the member's format. In the
-// format exact it is taken as it is: blanks count.
+// text reads a string that is not blank, trims it and checks the member's format. The
+// format exact keeps the string unchanged, including blanks.
 func (r *reader) text(v value, m *member) (string, bool) {
 	if !r.wants(v, document.String) {
 		return "", false
 	}
-	s, words, format := strings.TrimSpace(v.node.String), m.words(), m.tag.Get("format")
+	s, words, format := strings.TrimSpace(v.node.String), m.oneOf(), m.tag.Get("format")
 	switch {
 	case format == "exact" && strings.ContainsRune(v.node.String, 0):
 		r.problem(v, "contains a NUL character")
@@ -46,8 +46,9 @@ func (r *reader) formatted(v value, format, s string) (string, bool) {
 	return s, problem == ""
 }
 
-// secret reads a secret, given as text or as {env: NAME}. A variable that is not set is
-// no problem of the file: the member's field unset names it, for those who need the secret.
+// secret reads a secret, given as a string or as {env: NAME}. A variable that is not set
+// is not a problem of the file: its name is stored in the field that the member's tag
+// unset names.
 func (r *reader) secret(v value, m *member, owner reflect.Value) (string, bool) {
 	if v.node.Kind == document.String {
 		return r.text(v, m)
@@ -57,7 +58,7 @@ func (r *reader) secret(v value, m *member, owner reflect.Value) (string, bool) 
 		return "", false
 	}
 	var from struct {
-		Name string `config:"env" missing:"names no environment variable; write {env: NAME}"`
+		Name string `config:"env" missing:"has no env; write {env: NAME} with the name of an environment variable"`
 	}
 	r.object(v, &from)
 	s := strings.TrimSpace(os.Getenv(from.Name))
@@ -85,13 +86,13 @@ func (r *reader) duration(v value, m *member) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		r.problem(v, `%q is not a time such as "90s", "15m" or "24h"`, clip(s))
+		r.problem(v, `%q is not a duration such as "90s", "15m" or "24h"`, clip(s))
 		return 0, false
 	}
 	return d, true
 }
 
-// whole reads a whole number within the member's range.
+// whole reads an integer within the member's range.
 func (r *reader) whole(v value, m *member) (int64, bool) {
 	if !r.wants(v, document.Number) {
 		return 0, false

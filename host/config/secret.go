@@ -1,6 +1,6 @@
 package config
 
-// Secret is a text that is never printed.
+// Secret is a string that formatting, encoding and logging do not reveal.
 type Secret string
 
 // String hides the secret from %v and %s.
@@ -12,5 +12,5 @@ func (s Secret) GoString() string { return "[secret]" }
 // MarshalText hides the secret from encoders and loggers.
 func (s Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
-// Reveal returns the text itself.
+// Reveal returns the secret in plain text.
 func (s Secret) Reveal() string { return string(s) }

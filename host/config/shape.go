@@ -12,19 +12,19 @@ import (
 )
 
 // shape lists the members that an object of the file may have, in the order in which
-// problems name them. It follows from the struct's fields and their tags:
+// problems list them. It is derived from the struct's fields and their tags:
 //
-//	config   the member's name; with dots, the path of a member of objects within the object
-//	oneOf    the words that a text may be
-//	range    the lowest and the highest whole number; a duration with a range is a number of milliseconds
-//	format   the name of the texts' format, see formats
+//	config   the member's name; with dots, a path through nested objects
+//	oneOf    the permitted values of a string
+//	range    the minimum and maximum of an integer; a duration with a range is given in milliseconds
+//	format   the format of the string or strings, see formats
 //	names    the format of the names in a map
-//	missing  the problem with an object that lacks the member; of a path, its first member
-//	empty    the problem with an empty array
-//	for      the kinds of object that may have the member; the first member says the object's kind
-//	needed   the same, and objects of these kinds must have it
-//	unset    the field for the name of an environment variable that should hold the secret, if it is not set
-//	guest    that a guest may see the member: always, or only if it is set (see Config.Member)
+//	missing  the problem of an object that lacks the member; for a path, of its first member
+//	empty    the problem of an empty array
+//	for      the kinds of object that may have the member; the first member gives the object's kind
+//	needed   like for, and objects of these kinds must have the member
+//	unset    the field that receives the name of the secret's environment variable if that is not set
+//	guest    whether a guest sees the member: always, or only if it is set (see Config.Member)
 type shape []*member
 
 type member struct {
@@ -36,8 +36,8 @@ type member struct {
 	missing string
 }
 
-// described are structs with the fields of structs of other packages, and tags.
-var described = map[reflect.Type]reflect.Type{
+// tagged maps structs of other packages to structs with the same fields and tags.
+var tagged = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[policy.Send](): reflect.TypeFor[struct {
 		Rules   []policy.Rule `config:"rules"`
 		Default string        `config:"default" oneOf:"allow deny"`
@@ -55,22 +55,22 @@ var described = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[abi.Usage](): reflect.TypeFor[struct {
 		Input  *int64   `config:"input" range:"0 1000000000"`
 		Output *int64   `config:"output" range:"0 1000000000"`
-		Total  *int64   // what is not known is not given
-		Cost   *float64 // follows from the prices
+		Total  *int64   // not a setting: unknown
+		Cost   *float64 // not a setting: computed from the prices
 	}](),
 }
 
 var shapes sync.Map // by reflect.Type
 
-// shapeOf returns the shape of the objects that are read into a struct.
+// shapeOf returns the shape of objects that are read into a struct type.
 func shapeOf(t reflect.Type) shape {
 	if s, ok := shapes.Load(t); ok {
 		return s.(shape)
 	}
 	from := t
-	if d, ok := described[t]; ok {
+	if d, ok := tagged[t]; ok {
 		if !d.ConvertibleTo(t) {
-			panic("config: " + t.String() + " has other fields")
+			panic("config: " + t.String() + " has other fields than its tagged copy")
 		}
 		from = d
 	}
@@ -84,7 +84,7 @@ func shapeOf(t reflect.Type) shape {
 	return s
 }
 
-// add adds a member at a path.
+// add inserts a member at a path.
 func (s *shape) add(path, missing string, m *member) {
 	name, rest, inner := strings.Cut(path, ".")
 	if !inner {
@@ -107,13 +107,13 @@ func (s shape) find(name string) *member {
 	return nil
 }
 
-// words are those that a text may be; none: any.
-func (m *member) words() []string { return strings.Fields(m.tag.Get("oneOf")) }
+// oneOf returns the permitted values of a string; none: any value.
+func (m *member) oneOf() []string { return strings.Fields(m.tag.Get("oneOf")) }
 
-// limits are the lowest and the highest whole number.
+// limits returns the minimum and maximum of an integer.
 func (m *member) limits() (low, high int64) {
 	if _, err := fmt.Sscan(m.tag.Get("range"), &low, &high); err != nil {
-		panic("config: the range of " + m.name + ": " + err.Error())
+		panic("config: invalid range of " + m.name + ": " + err.Error())
 	}
 	return low, high
 }

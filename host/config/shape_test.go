@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTags holds the tags to what reading takes for granted.
+// TestTags checks the tags of all settings: known formats, valid ranges, and secrets that
+// guests cannot see.
 func TestTags(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	secrets := 0
@@ -20,24 +21,24 @@ func TestTags(t *testing.T) {
 			field := of.Field(m.field).Type
 			for _, format := range []string{m.tag.Get("format"), m.tag.Get("names")} {
 				if formats[format] == nil && format != "" && format != "exact" {
-					t.Errorf("%s.%s: there is no format %s", of, m.name, format)
+					t.Errorf("%s.%s: unknown format %s", of, m.name, format)
 				}
 			}
 			if m.tag.Get("range") != "" || field.Kind() == reflect.Int {
 				if low, high := m.limits(); low >= high {
-					t.Errorf("%s.%s: no number is from %d to %d", of, m.name, low, high)
+					t.Errorf("%s.%s: empty range from %d to %d", of, m.name, low, high)
 				}
 			}
 			if guest := m.tag.Get("guest"); guest != "" && guest != "always" && guest != "set" {
-				t.Errorf("%s.%s: a guest may see it %s", of, m.name, guest)
+				t.Errorf("%s.%s: invalid guest tag %s", of, m.name, guest)
 			}
 			if field == reflect.TypeFor[Secret]() || field == reflect.TypeFor[map[string]Secret]() {
 				secrets++
 				if _, ok := of.FieldByName(m.tag.Get("unset")); !ok {
-					t.Errorf("%s.%s: no field names the variable that is not set", of, m.name)
+					t.Errorf("%s.%s: no field for the name of an unset variable", of, m.name)
 				}
 				if m.tag.Get("guest") != "" {
-					t.Errorf("%s.%s is a secret that guests may see", of, m.name)
+					t.Errorf("%s.%s is a secret with a guest tag", of, m.name)
 				}
 			}
 			object(field)
@@ -54,6 +55,6 @@ func TestTags(t *testing.T) {
 	}
 	object(reflect.TypeFor[Config]())
 	if secrets != 5 || len(seen) < 20 {
-		t.Errorf("%d secrets in %d structs", secrets, len(seen))
+		t.Errorf("found only %d secrets in %d structs", secrets, len(seen))
 	}
 }

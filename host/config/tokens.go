@@ -6,18 +6,18 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Token is a bearer token and whom it stands for: the operator or a session.
+// Token is a bearer token and the identity that it grants: the operator or a session.
 type Token struct {
 	Secret Secret `config:"token" format:"credential" unset:"Unset" missing:"has no token; give it as text or as {env: NAME}"`
 	// Unset is the environment variable that should hold the secret, if it is not set.
 	Unset    string
 	Operator bool   `config:"operator"`
-	Caller   Caller `config:"caller"` // unless Operator
+	Caller   Caller `config:"caller"` // not with Operator
 }
 
-// Caller is the session that a token stands for.
+// Caller is the session as which the holder of a token calls.
 type Caller struct {
-	SessionKey string `config:"sessionKey" missing:"has no sessionKey; name the session that the token stands for"` // canonical
+	SessionKey string `config:"sessionKey" missing:"has no sessionKey; name the session of the token"` // canonical
 	AgentID    string `config:"agentId" format:"agent"`
 	Channel    string `config:"channel"`
 	To         string `config:"to"`
@@ -28,12 +28,11 @@ type Caller struct {
 
 func (t *Token) read(r *reader, v value) {
 	if r.object(v, t) && v.get("caller").given() == t.Operator {
-		r.problem(v, "stands for nobody, or for two; give it either operator: true or a caller")
+		r.problem(v, "must have either operator: true or a caller, and not both")
 	}
 }
 
-// checkTokens makes the session keys of tokens canonical and refuses a token given
-// twice.
+// checkTokens makes the session keys of tokens canonical and reports duplicate tokens.
 func (c *Config) checkTokens(r *reader, list value) {
 	keys := c.Keys()
 	seen := map[Secret]string{}
@@ -46,7 +45,7 @@ func (c *Config) checkTokens(r *reader, list value) {
 		if t.Secret != "" {
 			seen[t.Secret] = at.path
 		}
-		if r.sound(at) && !t.Operator {
+		if r.valid(at) && !t.Operator {
 			t.Caller.resolve(r, at.get("caller", "sessionKey"), keys)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// value reads what a field holds, or an item of it, by the field's type and tags. It
-// reports whether there is something to keep; of an array all objects are kept, so that
-// the indexes remain. The owner is the struct that has the field.
+// value reads a field, or an item of it, according to the field's type and tags. It
+// reports whether to keep the result: objects in an array are always kept, so that their
+// indexes match the file. owner is the struct that has the field.
 func (r *reader) value(v value, m *member, to, owner reflect.Value) bool {
 	switch p := to.Addr().Interface().(type) {
 	case custom:
@@ -59,15 +59,15 @@ func (r *reader) value(v value, m *member, to, owner reflect.Value) bool {
 	case reflect.Slice:
 		r.list(v, m, to, owner)
 	case reflect.Map:
-		r.named(v, m, to, owner)
+		r.mapping(v, m, to, owner)
 	default:
-		panic("config: nothing of the file can be a " + to.Type().String())
+		panic("config: unsupported type of a setting: " + to.Type().String())
 	}
 	return true
 }
 
-// list reads an array. Texts that are a problem are left out. Of texts, an empty array
-// differs from none.
+// list reads an array. Invalid strings are left out. An empty array of strings is stored
+// as an empty slice, which differs from nil.
 func (r *reader) list(v value, m *member, to, owner reflect.Value) {
 	if !r.wants(v, document.Array) {
 		return
@@ -86,8 +86,8 @@ func (r *reader) list(v value, m *member, to, owner reflect.Value) {
 	}
 }
 
-// named reads an object whose names are the file's own.
-func (r *reader) named(v value, m *member, to, owner reflect.Value) {
+// mapping reads an object with arbitrary member names into a map.
+func (r *reader) mapping(v value, m *member, to, owner reflect.Value) {
 	to.Set(reflect.MakeMap(to.Type()))
 	r.each(v, func(name string, v value) {
 		name, ok := r.formatted(v, m.tag.Get("names"), name)
@@ -96,7 +96,7 @@ func (r *reader) named(v value, m *member, to, owner reflect.Value) {
 		}
 		key := reflect.ValueOf(name)
 		if to.MapIndex(key).IsValid() {
-			r.problem(v, "is given twice; names of %s are the same in upper and lower case", m.name)
+			r.problem(v, "is given twice; names of %s are case-insensitive", m.name)
 			return
 		}
 		if item := reflect.New(to.Type().Elem()).Elem(); r.value(v, m, item, owner) {
@@ -105,8 +105,8 @@ func (r *reader) named(v value, m *member, to, owner reflect.Value) {
 	})
 }
 
-// each calls read for the members of an object whose names are the file's own. Blank
-// and repeated names are problems.
+// each calls read for the members of an object with arbitrary member names. Blank and
+// duplicate names are problems.
 func (r *reader) each(v value, read func(name string, v value)) {
 	if !r.wants(v, document.Object) {
 		return
@@ -116,7 +116,7 @@ func (r *reader) each(v value, read func(name string, v value)) {
 		name := strings.TrimSpace(m.Name)
 		at := v.member(clip(name), m.Value)
 		if first, ok := seen[name]; ok {
-			r.twice(m.Offset, at, first)
+			r.duplicate(m.Offset, at, first)
 		} else if seen[name] = m.Offset; name == "" {
 			r.problemAt(m.Offset, v.path, "has a member with a blank name")
 		} else {

@@ -10,24 +10,24 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
-// acquire takes the database. It waits for an owner that was told to end, and for a
-// command such as a call, which ends by itself: one that waited for an answer when the
-// last gateway died has become the owner.
+// acquire makes this process the owner of the database. It waits for an owner that is
+// shutting down, and for a short command, which ends by itself: a call that was waiting
+// for its answer when the last gateway died has become the owner.
 func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
-	start, said := time.Now(), false
+	start, noted := time.Now(), false
 	for {
 		owner, err := local.Acquire(ctx, o.Store.Location(), o.Store.Ownership(), o.local())
 		var owned *local.Error
 		if !errors.As(err, &owned) {
 			return owner, err
 		}
-		ending, waited := owned.Owner.Ending || gone(owned.Owner.PID), time.Since(start)
+		ending, waited := owned.Owner.Ending || exited(owned.Owner.PID), time.Since(start)
 		switch {
-		case stays(&owned.Owner) && !ending, ending && waited > o.patience():
+		case longRunning(&owned.Owner) && !ending, ending && waited > o.shutdownTimeout():
 			return nil, err
-		case !said && waited > Notice:
-			said = true
-			o.Note(fmt.Sprintf("waiting until %s has ended; interrupt that one to let it hand over", &owned.Owner))
+		case !noted && waited > NoticeDelay:
+			noted = true
+			o.Note(fmt.Sprintf("waiting for %s to exit; interrupt that process to take over the database", &owned.Owner))
 		}
 		select {
 		case <-ctx.Done():
@@ -37,10 +37,10 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 	}
 }
 
-// stays reports whether an owner runs until it is told to end. One with another API may
-// write a notice without that member: then it must be assumed.
-func stays(i *local.Info) bool { return i.Stays || i.PID != 0 && i.API != local.API }
+// longRunning reports whether an owner runs until it is stopped. It assumes so for an
+// owner with another API version, whose notice may lack this member.
+func longRunning(i *local.Info) bool { return i.LongRunning || i.PID != 0 && i.API != local.API }
 
-// gone reports whether a process has ended. One that was killed may have left a child
-// that is not a program of its own yet, and holds the lock until it is.
-func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// exited reports whether a process has ended. A forked child of a killed process holds
+// the lock until its exec.
+func exited(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -16,20 +16,20 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// waited is a context that tells when somebody begins to wait.
-type waited struct {
+// waitContext calls onWait when its Done channel is requested.
+type waitContext struct {
 	context.Context
-	begins func()
+	onWait func()
 }
 
-func (w waited) Done() <-chan struct{} {
-	w.begins()
+func (w waitContext) Done() <-chan struct{} {
+	w.onWait()
 	return w.Context.Done()
 }
 
-// A killed gateway may leave a child behind that holds its lock for a moment, until
-// it is a program of its own: serve waits for that.
-func TestServeAfterAKill(t *testing.T) {
+// A forked child of a killed gateway may hold its lock until the child's exec: acquire
+// waits for that.
+func TestAcquireAfterKill(t *testing.T) {
 	dead := exec.Command(os.Args[0], "-test.run=^$")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
@@ -39,13 +39,13 @@ func TestServeAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "serve", Stays: true})
+	child, err := local.Acquire(t.Context(), b.Location(), b.Ownership(), &local.Options{Command: "serve", LongRunning: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Options{Store: b, Command: "serve", Stays: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	o := &Options{Store: b, Command: "serve", LongRunning: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
 	if owner, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
-		t.Fatalf("beside a gateway that lives: %v, %v", owner, err)
+		t.Fatalf("with a live gateway: %v, %v", owner, err)
 	}
 	text, err := os.ReadFile(db + ".lock")
 	if err != nil {
@@ -53,19 +53,19 @@ func TestServeAfterAKill(t *testing.T) {
 	}
 	former := strings.NewReplacer(fmt.Sprintf(`"api":%d`, local.API), `"api":1`, `,"stays":true`, "").Replace(string(text))
 	if former == string(text) {
-		t.Fatalf("the notice has neither API nor stays: %s", text)
+		t.Fatalf("the notice lacks both api and stays: %s", text)
 	}
 	if err := os.WriteFile(db+".lock", []byte(former), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if owner, err := acquire(t.Context(), o); err == nil || !strings.Contains(err.Error(), "stop it first") {
-		t.Fatalf("beside a gateway of a former version: %v, %v", owner, err)
+		t.Fatalf("with a gateway of an older version: %v, %v", owner, err)
 	}
 	killed := strings.Replace(string(text), fmt.Sprint(os.Getpid()), fmt.Sprint(dead.Process.Pid), 1)
 	if err := os.WriteFile(db+".lock", []byte(killed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx := waited{t.Context(), sync.OnceFunc(func() {
+	ctx := waitContext{t.Context(), sync.OnceFunc(func() {
 		if err := child.Close(); err != nil {
 			t.Error(err)
 		}

@@ -14,41 +14,41 @@ import (
 
 // Failures of an Admission. Their texts are for the client.
 var (
-	ErrBusy    = errors.New("too many calls are under way; try again in a second")
-	ErrClosing = errors.New("the gateway is stopping and waits no longer; what was accepted goes on: call again with the same call id to get the answer")
+	ErrBusy    = errors.New("too many calls in progress; try again in a second")
+	ErrClosing = errors.New("the gateway is stopping; accepted work continues: repeat the call with the same call id to get its answer")
 )
 
-// errGone is among the causes of the error of a request whose client has gone.
-var errGone = errors.New("the client has gone")
+// errGone is wrapped by the error of a request whose client has disconnected.
+var errGone = errors.New("client disconnected")
 
-// AdmissionOptions say whom an Admission lets in. With the zero value Identify refuses
-// every request.
+// AdmissionOptions configures an Admission. With the zero value Identify refuses every
+// request.
 type AdmissionOptions struct {
-	// Tokens are the credentials of clients; nil: there are none.
+	// Tokens are the credentials of clients; nil: no client is accepted.
 	Tokens *Tokens
 	// Trusted makes every client the operator, without credentials: for a front end that
 	// only the user's own processes can reach.
 	Trusted bool
-	// Keys gives the settings of session keys in force; required for As.
+	// Keys returns the current settings of session keys; required for As.
 	Keys func() sessionkey.Settings
-	// Bound is how many requests may be under way at once, but for those that wait;
-	// 0: any number.
+	// Bound is the maximum number of concurrent requests, waiting ones excluded; 0: no
+	// limit.
 	Bound int
 }
 
-// Admission lets the requests of one front end in. For each one the front end asks
-// Identify and As who calls, enters it, makes its calls with Request.Call, and calls
-// Request.Done at its end; the class of an error is Classify's.
+// Admission admits the requests of one front end. For each request the front end
+// identifies the caller with Identify and As, calls Enter, makes its calls with
+// Request.Call, and finally calls Request.Done. Classify returns the class of an error.
 //
-// A request may wait for an hour, for an agent's answer, and what it waits for goes on
-// without it. So a request that waits takes no slot among those under way, and Close
-// cuts it off, while every other request may end. A request is
+// A request may wait for an agent's answer for an hour, and the awaited work continues
+// without the request. So a waiting request holds no slot, and Close cancels it; every
+// other request may finish. A request is
 //
-//	working  from Enter on: it has a slot and ends by itself
-//	waiting  between Suspend and Resume: Close ends its context, with ErrClosing as the
-//	         cause. Its slot is given back for good when it waits for the first time.
+//	working  from Enter on: it holds a slot and ends by itself
+//	waiting  between Suspend and Resume: Close cancels its context with the cause
+//	         ErrClosing. The first wait releases its slot for good.
 //
-// An Admission is safe for concurrent use. The front end that makes one closes it.
+// An Admission is safe for concurrent use. The front end must call Close.
 type Admission struct {
 	tools   Tools
 	options AdmissionOptions
@@ -57,7 +57,7 @@ type Admission struct {
 	close   context.CancelFunc
 }
 
-// NewAdmission returns the admission of a front end to the tools.
+// NewAdmission returns an Admission for a front end that calls tools.
 func NewAdmission(tools Tools, o *AdmissionOptions) *Admission {
 	a := &Admission{tools: tools}
 	if o != nil {
@@ -73,10 +73,11 @@ func NewAdmission(tools Tools, o *AdmissionOptions) *Admission {
 	return a
 }
 
-// Close cuts off the requests that wait, and every later wait at once.
+// Close cancels all waiting requests, and every later wait immediately.
 func (a *Admission) Close() { a.close() }
 
-// Identify returns who sends an HTTP request. It fails with ErrMissing or ErrWrong.
+// Identify returns the identity of an HTTP request's client. It fails with ErrMissing or
+// ErrWrong.
 func (a *Admission) Identify(r *http.Request) (*Identity, error) {
 	if a.options.Trusted {
 		return OperatorIdentity(), nil
@@ -85,11 +86,11 @@ func (a *Admission) Identify(r *http.Request) (*Identity, error) {
 }
 
 // As returns the caller of a request that names a session (Identity.As).
-func (a *Admission) As(who *Identity, session string) (abi.Caller, error) {
-	return who.As(session, a.options.Keys())
+func (a *Admission) As(identity *Identity, session string) (abi.Caller, error) {
+	return identity.As(session, a.options.Keys())
 }
 
-// Enter lets a request in, or fails with ErrBusy. The caller must call Done.
+// Enter admits a request, or fails with ErrBusy. The caller must call Done.
 func (a *Admission) Enter(ctx context.Context) (*Request, error) {
 	r := &Request{admission: a}
 	if a.slots != nil {
@@ -104,7 +105,7 @@ func (a *Admission) Enter(ctx context.Context) (*Request, error) {
 	return r, nil
 }
 
-// Request is a request that was let in.
+// Request is an admitted request.
 type Request struct {
 	admission *Admission
 	ctx       context.Context
@@ -112,33 +113,36 @@ type Request struct {
 
 	mu   sync.Mutex
 	slot bool
-	stop func() bool // of the cut-off; nil while the request works
+	stop func() bool // unregisters the cancellation by Close; nil while the request works
 }
 
 var _ host.Wait = (*Request)(nil)
 
-// Context returns the request's context: that of Enter, until Done or the cut-off.
+// Context returns the request's context, derived from Enter's. Done cancels it, and so
+// does Admission.Close while the request waits.
 func (r *Request) Context() context.Context { return r.ctx }
 
-// Call makes a tool call. Its errors are those of Tools, and as of Ended.
+// Call makes a tool call. It returns the errors of Tools, translated by Cause.
 func (r *Request) Call(c *host.Call) (*host.Answer, error) {
 	call := *c
 	call.Wait = r
 	answer, err := r.admission.tools.Call(r.ctx, &call)
-	return answer, r.Ended(err)
+	return answer, r.Cause(err)
 }
 
-// Await lets a request wait for what wait returns. Its errors are as of Ended.
+// Await calls wait while the request counts as waiting. It returns wait's errors,
+// translated by Cause.
 func Await[T any](r *Request, wait func(ctx context.Context) (T, error)) (T, error) {
 	r.Suspend()
 	defer r.Resume()
 	answer, err := wait(r.ctx)
-	return answer, r.Ended(err)
+	return answer, r.Cause(err)
 }
 
-// Ended returns why a request failed with err: ErrClosing when it was cut off, an
-// error of class Gone with the context's error as its cause when its client has gone.
-func (r *Request) Ended(err error) error {
+// Cause returns the reason why a request failed with err: ErrClosing after Admission.Close
+// cancelled it; an error of class Gone that wraps the context's error after its client
+// disconnected; otherwise err.
+func (r *Request) Cause(err error) error {
 	switch {
 	case err == nil || r.ctx.Err() == nil:
 		return err
@@ -148,7 +152,7 @@ func (r *Request) Ended(err error) error {
 	return fmt.Errorf("%w: %w", errGone, r.ctx.Err())
 }
 
-// Suspend says that the request begins to wait.
+// Suspend marks the request as waiting.
 func (r *Request) Suspend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +162,7 @@ func (r *Request) Suspend() {
 	}
 }
 
-// Resume says that the request waits no longer.
+// Resume marks the request as working again.
 func (r *Request) Resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,7 +181,7 @@ func (r *Request) Done() {
 	r.cancel(context.Canceled)
 }
 
-// leave gives the slot back. mu is held.
+// leave releases the slot. The caller must hold mu.
 func (r *Request) leave() {
 	if r.slot {
 		<-r.admission.slots

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// enter lets a request in, until the test's end.
+// enter admits a request until the end of the test.
 func enter(t *testing.T, a *Admission, ctx context.Context) *Request {
 	t.Helper()
 	r, err := a.Enter(ctx)
@@ -24,38 +24,38 @@ func enter(t *testing.T, a *Admission, ctx context.Context) *Request {
 	return r
 }
 
-func cutOff(r *Request) bool { return context.Cause(r.Context()) == ErrClosing }
+func cancelledByClose(r *Request) bool { return context.Cause(r.Context()) == ErrClosing }
 
-func TestCloseEndsWaitsAlone(t *testing.T) {
+func TestCloseCancelsOnlyWaitingRequests(t *testing.T) {
 	a := NewAdmission(nil, &AdmissionOptions{Bound: 3})
-	working, waits, over := enter(t, a, t.Context()), enter(t, a, t.Context()), enter(t, a, t.Context())
-	waits.Suspend()
-	waits.Suspend()
+	working, waiting, resumed := enter(t, a, t.Context()), enter(t, a, t.Context()), enter(t, a, t.Context())
+	waiting.Suspend()
+	waiting.Suspend()
 	if len(a.slots) != 2 {
-		t.Errorf("%d slots are taken beside a request that waits", len(a.slots))
+		t.Errorf("%d slots are taken with one waiting request", len(a.slots))
 	}
-	over.Suspend()
-	over.Resume()
+	resumed.Suspend()
+	resumed.Resume()
 	if len(a.slots) != 1 {
-		t.Errorf("%d slots are taken beside a request that waits and one that has waited", len(a.slots))
+		t.Errorf("%d slots are taken with one waiting and one resumed request", len(a.slots))
 	}
 
 	a.Close()
-	<-waits.Context().Done()
-	if !cutOff(waits) || waits.Ended(context.Canceled) != ErrClosing || waits.Ended(nil) != nil {
-		t.Errorf("the wait ended with %v", context.Cause(waits.Context()))
+	<-waiting.Context().Done()
+	if !cancelledByClose(waiting) || waiting.Cause(context.Canceled) != ErrClosing || waiting.Cause(nil) != nil {
+		t.Errorf("the wait ended with %v", context.Cause(waiting.Context()))
 	}
-	for name, r := range map[string]*Request{"working": working, "no longer waiting": over} {
+	for name, r := range map[string]*Request{"working": working, "resumed": resumed} {
 		if r.Context().Err() != nil {
 			t.Errorf("%s: %v", name, context.Cause(r.Context()))
 		}
 	}
 	working.Suspend()
 	<-working.Context().Done()
-	if !cutOff(working) {
-		t.Errorf("a wait that begins after the end: %v", context.Cause(working.Context()))
+	if !cancelledByClose(working) {
+		t.Errorf("a wait after Close: %v", context.Cause(working.Context()))
 	}
-	for _, r := range []*Request{working, waits, over} {
+	for _, r := range []*Request{working, waiting, resumed} {
 		r.Done()
 		r.Done()
 	}
@@ -64,7 +64,7 @@ func TestCloseEndsWaitsAlone(t *testing.T) {
 	}
 }
 
-func TestCallerGoes(t *testing.T) {
+func TestClientDisconnects(t *testing.T) {
 	a := NewAdmission(nil, nil)
 	defer a.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,21 +72,21 @@ func TestCallerGoes(t *testing.T) {
 	r.Suspend()
 	cancel()
 	<-r.Context().Done()
-	err := r.Ended(errors.New("cut"))
-	if class, _ := Classify(err); cutOff(r) || class != Gone || !errors.Is(err, context.Canceled) {
-		t.Errorf("the end of the client is %v, class %d", err, class)
+	err := r.Cause(errors.New("cancelled"))
+	if class, _ := Classify(err); cancelledByClose(r) || class != Gone || !errors.Is(err, context.Canceled) {
+		t.Errorf("after a disconnect: %v, class %d", err, class)
 	}
 }
 
-// A deadline of the gateway's own is not the client's going away: the client gets an
-// answer, and the operator reads of it.
-func TestDeadlineOfTheGateway(t *testing.T) {
+// A deadline of the gateway itself does not count as a disconnected client: the client
+// receives an answer, and the error is logged for the operator.
+func TestGatewayDeadline(t *testing.T) {
 	a := NewAdmission(nil, nil)
 	defer a.Close()
 	r := enter(t, a, t.Context())
 	for _, err := range []error{context.DeadlineExceeded, context.Canceled} {
-		if class, _ := Classify(r.Ended(fmt.Errorf("store: %w", err))); class != Internal {
-			t.Errorf("%v while the client waits is of class %d", err, class)
+		if class, _ := Classify(r.Cause(fmt.Errorf("store: %w", err))); class != Internal {
+			t.Errorf("%v with a connected client has class %d", err, class)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestDone(t *testing.T) {
 	r.Suspend()
 	r.Done()
 	a.Close()
-	if r.Context().Err() == nil || cutOff(r) {
+	if r.Context().Err() == nil || cancelledByClose(r) {
 		t.Errorf("after Done: %v", context.Cause(r.Context()))
 	}
 }
@@ -106,42 +106,42 @@ func TestBound(t *testing.T) {
 	a := NewAdmission(nil, &AdmissionOptions{Bound: 1})
 	first := enter(t, a, t.Context())
 	if _, err := a.Enter(t.Context()); err != ErrBusy {
-		t.Errorf("beside a request that works: %v", err)
+		t.Errorf("with one working request: %v", err)
 	}
 	first.Suspend()
 	second := enter(t, a, t.Context())
 	first.Resume()
 	first.Done()
 	if _, err := a.Enter(t.Context()); err != ErrBusy {
-		t.Errorf("beside the second request: %v", err)
+		t.Errorf("with the second request: %v", err)
 	}
 	second.Done()
 	enter(t, a, t.Context())
 }
 
-type noTools = Tools // a field of the name Tools would hide the method
+type nilTools = Tools // an embedded field named Tools would hide the method
 
-// waiter is tools whose one call waits until it is cut off.
-type waiter struct {
-	noTools
-	waits chan struct{}
+// waitingTools is Tools whose only call waits until it is cancelled.
+type waitingTools struct {
+	nilTools
+	waiting chan struct{}
 }
 
-func (w *waiter) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
+func (w *waitingTools) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 	c.Wait.Suspend()
 	defer c.Wait.Resume()
-	close(w.waits)
+	close(w.waiting)
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// A call is cut off as every other wait, and the caller's own record stays as it was.
-func TestCallsAreCutOff(t *testing.T) {
-	w := &waiter{waits: make(chan struct{})}
+// Close cancels waiting calls like every other wait. Call does not change its argument.
+func TestCloseCancelsWaitingCalls(t *testing.T) {
+	w := &waitingTools{waiting: make(chan struct{})}
 	a := NewAdmission(w, nil)
 	r := enter(t, a, t.Context())
 	go func() {
-		<-w.waits
+		<-w.waiting
 		a.Close()
 	}()
 	call := &host.Call{}
@@ -181,20 +181,21 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestTrust checks that an Admission whose options name no clients refuses every request.
-func TestTrust(t *testing.T) {
+// TestIdentifyWithoutTokens checks that an Admission without tokens refuses every request,
+// and a trusted one accepts it.
+func TestIdentifyWithoutTokens(t *testing.T) {
 	plain, bearer := httptest.NewRequest("GET", "/", nil), httptest.NewRequest("GET", "/", nil)
 	bearer.Header.Set("Authorization", "Bearer x")
 	for _, o := range []*AdmissionOptions{nil, {}, {Bound: 1}, {Tokens: &Tokens{}}} {
 		a := NewAdmission(nil, o)
-		if who, err := a.Identify(plain); who != nil || err != ErrMissing {
-			t.Errorf("%+v: without a token: %v, %v", o, who, err)
+		if i, err := a.Identify(plain); i != nil || err != ErrMissing {
+			t.Errorf("%+v: without a token: %v, %v", o, i, err)
 		}
-		if who, err := a.Identify(bearer); who != nil || err != ErrWrong {
-			t.Errorf("%+v: with a token: %v, %v", o, who, err)
+		if i, err := a.Identify(bearer); i != nil || err != ErrWrong {
+			t.Errorf("%+v: with a token: %v, %v", o, i, err)
 		}
 	}
-	if who, err := NewAdmission(nil, &AdmissionOptions{Trusted: true}).Identify(plain); err != nil || !who.Caller.Operator {
-		t.Errorf("trusted: %v, %v", who, err)
+	if i, err := NewAdmission(nil, &AdmissionOptions{Trusted: true}).Identify(plain); err != nil || !i.Caller.Operator {
+		t.Errorf("trusted: %v, %v", i, err)
 	}
 }

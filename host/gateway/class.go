@@ -8,25 +8,25 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Class is what an error means for a client. Each front end has its own words for it.
+// Class classifies an error for a client. Each front end maps it to its own protocol.
 type Class int
 
-// Classes. The text of an Internal error is for the log alone.
+// Classes. The text of an Internal error is for the log only.
 const (
 	Internal    Class = iota
-	Invalid           // the request is wrong
-	Forbidden         // the client may not do that
-	NotFound          // there is no such thing, or nothing that can be done with it
-	Conflict          // it cannot be done any more, or not now
-	Limit             // it went over a limit
+	Invalid           // malformed request
+	Forbidden         // the client lacks the permission
+	NotFound          // the object does not exist, or does not support the operation
+	Conflict          // not possible in the current state
+	Limit             // a limit was exceeded
 	Full              // the disk is full, and nothing was accepted
-	Busy              // too many requests are under way
-	Unavailable       // the gateway is stopping: the next one goes on
-	Gone              // the client has gone, and needs no answer
+	Busy              // too many requests in progress
+	Unavailable       // the gateway is stopping: the next one resumes the work
+	Gone              // the client has disconnected and receives no answer
 )
 
 // Classify returns the class of an error and its text for the client. The text is empty
-// for Internal, Full and Gone. Only Request.Ended makes errors of class Gone: any other
+// for Internal, Full and Gone. Only Request.Cause makes errors of class Gone: any other
 // context error comes from a deadline or cancellation of the gateway itself, and is
 // Internal, so that a connected client receives an answer.
 func Classify(err error) (Class, string) {
@@ -64,8 +64,8 @@ func classOf(code abi.Code) Class {
 	return Internal
 }
 
-// Level is how a failed request is logged: an error is what the operator can change
-// and no client can.
+// Level returns the log level for a failed request: LevelError for failures that only
+// the operator can fix.
 func (c Class) Level() slog.Level {
 	if c == Internal || c == Full {
 		return slog.LevelError

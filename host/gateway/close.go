@@ -12,10 +12,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Close gives up the database. Runs that this process has let begin may take their
-// time, and others are served meanwhile: a run that is cut off has used up one of
-// its attempts, and it may be anybody's. Then it retires; when ctx has ended,
-// at once.
+// Close releases the database. It first waits for the runs and due steps, and serves
+// other processes meanwhile: an interrupted run has used up one of its attempts, and
+// another process may have requested it. Then it shuts down; when ctx ends, at once.
 func (g *Gateway) Close(ctx context.Context) error {
 	err := errors.Join(g.finish(ctx), g.retire(ctx))
 	ctx, cancel := withGrace(ctx)
@@ -23,18 +22,18 @@ func (g *Gateway) Close(ctx context.Context) error {
 	return errors.Join(err, g.end(ctx, g.Host.Close), g.store.Close(), g.owner.Close())
 }
 
-// stepPause is how often an owner that ends looks whether a step has been run that
-// is due, and which may start a run.
+// stepPause is the interval at which a closing owner checks whether the due steps, which
+// may start runs, have been executed.
 const stepPause = 20 * time.Millisecond
 
-// finish waits until there is nothing more to do for agents, or ctx ends: neither
-// runs nor steps that may start some.
+// finish waits until no run is queued or running and no step, which may start a run, is
+// due, or until ctx ends.
 func (g *Gateway) finish(ctx context.Context) error {
 	if !g.working.Load() {
 		return nil
 	}
-	notice := time.AfterFunc(Notice, func() {
-		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", g.underWay(ctx)))
+	notice := time.AfterFunc(NoticeDelay, func() {
+		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", g.activeWork(ctx)))
 	})
 	defer notice.Stop()
 	for ctx.Err() == nil {
@@ -42,20 +41,20 @@ func (g *Gateway) finish(ctx context.Context) error {
 		if err == nil && len(runs) > 0 {
 			_, err = g.WaitRun(ctx, abi.Caller{Operator: true}, runs[0].ID, time.Hour)
 		}
-		going := len(runs) > 0
-		if err == nil && !going {
-			if going, err = g.StepDue(ctx); going {
+		pending := len(runs) > 0
+		if err == nil && !pending {
+			if pending, err = g.StepDue(ctx); pending {
 				pause(ctx, stepPause)
 			}
 		}
-		if ctx.Err() == nil && (err != nil || !going) {
+		if ctx.Err() == nil && (err != nil || !pending) {
 			return err
 		}
 	}
 	return nil
 }
 
-// pause returns after a time, or when ctx ends.
+// pause sleeps for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -65,27 +64,28 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// retire sends other processes that wait for something to the next owner, and
-// lets every other request of theirs and the agents at work end.
+// retire cancels the waiting requests of other processes, which then join the next
+// owner. It waits for all other requests and for the active runs.
 func (g *Gateway) retire(ctx context.Context) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	drained := make(chan error, 1)
 	go func() { drained <- g.end(ctx, g.Drain) }()
 	g.owner.OnShutdown(g.front.Close)
-	notice := time.AfterFunc(Notice, func() {
-		g.options.Note("waiting for the requests of other processes; interrupt to cut them off")
+	notice := time.AfterFunc(NoticeDelay, func() {
+		g.options.Note("waiting for requests from other processes; interrupt to cancel them")
 	})
 	err := g.owner.Shutdown(ctx)
 	notice.Stop()
-	if ended(err) {
-		g.options.Note("requests of other processes were cut off")
+	if interrupted(err) {
+		g.options.Note("requests from other processes were cancelled")
 		err = nil
 	}
 	return errors.Join(err, <-drained)
 }
 
-// withGrace returns ctx, or, when it has ended already, one for what is left to do.
+// withGrace returns ctx, or, if ctx has ended already, a context with a timeout of
+// closeGrace.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return context.WithCancel(ctx)
@@ -93,29 +93,30 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 }
 
-// end lets work end, until ctx does, and tells what it waits for.
+// end calls work, which must return when ctx ends. It notes the pending work if this
+// takes long, and any work that was interrupted.
 func (g *Gateway) end(ctx context.Context, work func(context.Context) error) error {
 	if !g.working.Load() {
 		return work(ctx)
 	}
-	what := g.underWay(ctx)
-	notice := time.AfterFunc(Notice, func() {
+	what := g.activeWork(ctx)
+	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", what))
 	})
 	err := work(ctx)
 	notice.Stop()
-	if ended(err) {
-		g.options.Note(fmt.Sprintf("%s was cut off; the next owner of the database goes on with it, such as parley serve", what))
+	if interrupted(err) {
+		g.options.Note(fmt.Sprintf("%s was interrupted; the next owner of the database, such as parley serve, resumes it", what))
 		return nil
 	}
 	return err
 }
 
-// underWay names what agents are doing.
-func (g *Gateway) underWay(ctx context.Context) string {
+// activeWork describes the running work of agents.
+func (g *Gateway) activeWork(ctx context.Context) string {
 	runs, err := g.Runs(context.WithoutCancel(ctx), &store.Filter{Statuses: []string{abi.RunRunning}})
 	if err != nil || len(runs) == 0 {
-		return "what is under way"
+		return "work in progress"
 	}
 	var sessions []string
 	for _, r := range runs {
@@ -130,7 +131,7 @@ func (g *Gateway) underWay(ctx context.Context) string {
 	return "the work of agents in " + strings.Join(sessions, ", ")
 }
 
-// ended reports whether something was cut off by the end of its context.
-func ended(err error) bool {
+// interrupted reports whether err results from the end of a context.
+func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
-// backend answers for a database: this process (*Gateway), or the one that owns it
-// (*local.Client).
+// backend serves the requests for a database: in this process (*Gateway), or through the
+// owner (*local.Client).
 type backend interface {
 	Operator
 	Close(ctx context.Context) error
@@ -26,20 +26,20 @@ var (
 	_ backend = (*Database)(nil)
 )
 
-// Database answers tool calls, in whichever process owns it. When that
-// process ends, the next call joins again, and may make this one the owner. It
-// is safe for concurrent use.
+// Database serves requests for a database through its owner, which may be this process.
+// After that process ends, the next request joins the database again, and may make this
+// process the owner. It is safe for concurrent use; the caller of Join must call Close.
 type Database struct {
 	options Options
 
 	mu       sync.Mutex
 	backend  backend
-	replaced chan struct{} // closed when the backend is another one
-	leaves   bool          // see Leave
-	works    bool          // whether this process does the database's work as soon as it owns it
+	replaced chan struct{} // closed when the backend is replaced
+	leave    bool          // see Leave
+	work     bool          // execute the database's work while this process owns it
 }
 
-// Join joins a database: as its owner, or as a client of the owner.
+// Join joins a database, as its owner or as a client of the owner.
 func Join(ctx context.Context, o *Options) (*Database, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -52,9 +52,9 @@ func Join(ctx context.Context, o *Options) (*Database, error) {
 	return d, nil
 }
 
-// join looks again when an owner, such as another call, ends before it has said
-// under what it answers. local.Join waits for whoever is slow; short commands may
-// be owners one after the other.
+// join retries when an owner, such as another call, ends before it has answered with its
+// status: short commands may own the database one after the other. local.Join itself
+// waits for a slow owner.
 func (d *Database) join(ctx context.Context) (b backend, err error) {
 	for range attempts {
 		if b, err = d.joinOnce(ctx); !errors.Is(err, local.ErrFree) || ctx.Err() != nil {
@@ -70,7 +70,7 @@ func (d *Database) joinOnce(ctx context.Context) (backend, error) {
 		return nil, err
 	}
 	if owner != nil {
-		return d.possess(ctx, owner)
+		return d.open(ctx, owner)
 	}
 	c, err := local.NewClient(ctx, peer)
 	if err != nil {
@@ -83,12 +83,12 @@ func (d *Database) joinOnce(ctx context.Context) (backend, error) {
 	return c, nil
 }
 
-func (d *Database) possess(ctx context.Context, owner *local.Owner) (backend, error) {
-	g, err := possess(ctx, owner, &d.options)
+func (d *Database) open(ctx context.Context, owner *local.Owner) (backend, error) {
+	g, err := open(ctx, owner, &d.options)
 	if err != nil {
 		return nil, err
 	}
-	if d.works {
+	if d.work {
 		if err := g.Work(); err != nil {
 			return nil, errors.Join(err, g.Close(ctx))
 		}
@@ -96,20 +96,20 @@ func (d *Database) possess(ctx context.Context, owner *local.Owner) (backend, er
 	return g, nil
 }
 
-// Work lets this process do the work that the database holds, now or as soon as
-// it owns it.
+// Work makes this process execute the database's work (flows, runs, deliveries) as soon
+// as it is the owner.
 func (d *Database) Work() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.works = true
+	d.work = true
 	if g, ok := d.backend.(*Gateway); ok {
 		return g.Work()
 	}
 	return nil
 }
 
-// current returns the backend, after joining again if the one that failed is
-// still in place.
+// current returns the backend. It joins the database again if failed is still the
+// current backend.
 func (d *Database) current(ctx context.Context, failed backend) (backend, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,12 +126,12 @@ func (d *Database) current(ctx context.Context, failed backend) (backend, error)
 	return d.backend, nil
 }
 
-// attempts is how often an owner may end that was just found, before or while it
-// answers: short commands own the database one after the other.
+// attempts bounds how many owners may end during one request: short commands own the
+// database one after the other.
 const attempts = 500
 
-// Call runs a tool call. An owner that ends under it is replaced: the call's id
-// keeps it from being done twice (S4.4).
+// Call makes a tool call. If the owner ends during the call, Call repeats it with the
+// next owner: the call's id prevents a second execution (S4.4).
 func (d *Database) Call(ctx context.Context, c *host.Call) (answer *host.Answer, err error) {
 	call := *c
 	if call.ID == "" {
@@ -144,8 +144,8 @@ func (d *Database) Call(ctx context.Context, c *host.Call) (answer *host.Answer,
 	return answer, err
 }
 
-// Import imports an OpenClaw directory. progress may be nil. If the owner ends
-// under it, it goes on where it was.
+// Import imports an OpenClaw directory. progress may be nil. If the owner ends during
+// the import, Import continues it with the next owner.
 func (d *Database) Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (report *local.ImportReport, err error) {
 	err = d.try(ctx, func(b backend) error {
 		report, err = b.Import(ctx, dir, progress)
@@ -154,8 +154,8 @@ func (d *Database) Import(ctx context.Context, dir string, progress func(local.I
 	return report, err
 }
 
-// try runs fn with the backend, and again with another one while one owner after
-// the other ends.
+// try calls fn with the backend. After an owner has ended it repeats fn with the next
+// one.
 func (d *Database) try(ctx context.Context, fn func(backend) error) error {
 	b, err := d.current(ctx, nil)
 	for range attempts {
@@ -170,10 +170,10 @@ func (d *Database) try(ctx context.Context, fn func(backend) error) error {
 	return fmt.Errorf("%s: its owner changed %d times during one request: try again", d.Location(), attempts)
 }
 
-// Tools returns the tools of the plugin in force.
+// Tools returns the tools of the active plugin.
 func (d *Database) Tools() []abi.Tool { return d.now().Tools() }
 
-// ToolsFor returns those of the tools that the caller may use.
+// ToolsFor returns the tools that the caller may use.
 func (d *Database) ToolsFor(ctx context.Context, c abi.Caller) (tools []abi.Tool, err error) {
 	err = d.try(ctx, func(b backend) error {
 		tools, err = b.ToolsFor(ctx, c)
@@ -182,22 +182,22 @@ func (d *Database) ToolsFor(ctx context.Context, c abi.Caller) (tools []abi.Tool
 	return tools, err
 }
 
-// Keys returns the settings in force that keys depend on.
+// Keys returns the current settings for session keys.
 func (d *Database) Keys() sessionkey.Settings { return d.now().Keys() }
 
-// Status says under what calls are answered.
+// Status describes the process, configuration and plugin that answer calls.
 func (d *Database) Status() *local.Status { return d.now().Status() }
 
 // Location names the database for users (store.Backend).
 func (d *Database) Location() string { return d.options.Store.Location() }
 
-// Leave lets Close end as after an interrupt: what is under way has closeGrace, and
-// the next owner goes on with the rest.
-func (d *Database) Leave() { d.leaves = true }
+// Leave makes Close behave as after an interrupt: work in progress has closeGrace to
+// end, and the next owner resumes the rest.
+func (d *Database) Leave() { d.leave = true }
 
-// Close gives up the database. An owner stays until the agents at work have ended.
+// Close releases the database. An owner first waits for active runs.
 func (d *Database) Close(ctx context.Context) error {
-	if d.leaves {
+	if d.leave {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		cancel()

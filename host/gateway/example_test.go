@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// hello is tools of which one greets its caller.
+// hello implements gateway.Tools with one tool, which greets its caller.
 type hello struct{}
 
 func (hello) Tools() []abi.Tool { return []abi.Tool{{Name: "hello", ReadOnly: true}} }
@@ -25,8 +25,8 @@ func (hello) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
 	return &host.Answer{Result: []byte(`{"hello":"` + c.Caller.SessionKey + `"}`)}, nil
 }
 
-// A front end asks an Admission who calls, enters the request, makes the call, and
-// words what Classify says of an error. This one reads lines: a session and a tool.
+// A front end identifies the caller, enters the request, makes the call, and reports
+// errors by their class. This one reads lines of a session and a tool.
 func ExampleAdmission() {
 	a := gateway.NewAdmission(hello{}, &gateway.AdmissionOptions{
 		Keys: func() sessionkey.Settings { return sessionkey.Settings{} }, Bound: 16,

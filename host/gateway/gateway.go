@@ -1,17 +1,19 @@
-// Package gateway is the core of a gateway: what it owns, and how it lets requests
-// in. Front ends (packages httpapi and mcp) are adapters to it.
+// Package gateway is the core of a gateway: the owned database and the admission of
+// requests. Front ends (packages httpapi and mcp) are adapters to it.
 //
 //   - A Gateway is a database that this process owns: the lock, the store, the host
 //     with the plugin, and the service to other processes.
-//   - A Database is a database in whichever process owns it: this one (a Gateway) or
-//     another one (a local.Client). It survives the end of an owner.
-//   - An Admission lets the requests of one front end in: credentials to identity to
-//     caller, a bound of the requests under way, the tracked wait, the cut-off when
-//     the front end closes. Classify gives the class of an error.
+//   - A Database is a database owned by this process (through a Gateway) or by another
+//     one (through a local.Client). It survives the end of an owner.
+//   - An Admission admits the requests of one front end: it maps credentials to an
+//     identity and a caller, bounds the concurrent requests, tracks which of them wait,
+//     and cancels those when the front end closes. Classify returns the class of an
+//     error.
 //
-// Package local, which this one is built on, has the socket between the processes of one
-// user and its client. What is served on the socket is a front end too: the process that
-// makes a Gateway supplies it (Options.Local), and this package imports none.
+// Package local, on which this package builds, implements the socket between the
+// processes of one user, and its client. The API on that socket is a front end too: the
+// process that makes a Gateway supplies it (Options.Local), and this package imports no
+// front end.
 package gateway
 
 import (
@@ -32,19 +34,20 @@ import (
 // Gateway is a database that this process owns. It is safe for concurrent use; the
 // caller of Own must call Close.
 //
-//	idle     tools that read are answered; nothing else is done
-//	working  from Work on: tools that write, flows, runs and deliveries too
-//	closing  nobody is served and nothing begun; what is under way may end
+//	idle     it serves read-only tools and nothing else
+//	working  from Work on: it also serves tools that write, and executes flows, runs
+//	         and deliveries
+//	closing  it serves no new request and starts no work; active work may end
 //
-// Work begins when the process calls Work (serve, mcp), or with the first request, of
-// this process or another, that waits for it.
+// It starts working when the process calls Work (serve, mcp), or with the first request,
+// of this process or another, that waits for work.
 type Gateway struct {
 	*host.Host
 	options Options
 	owner   *local.Owner
 	store   store.Database
-	front   Front
-	url     atomic.Pointer[string] // where HTTP is served; nil = nowhere
+	front   FrontEnd
+	url     atomic.Pointer[string] // base URL of the HTTP API; nil = not served
 	begin   func() error           // Host.Start, once
 	working atomic.Bool
 }
@@ -55,8 +58,8 @@ var _ interface {
 } = (*Gateway)(nil)
 
 // Own makes this process the owner of a database. It waits for an owner that is
-// ending, or that ends by itself; beside one that stays it fails with a *local.Error
-// of kind store.ErrOwned.
+// shutting down, or that ends by itself; if the owner is long-running, it fails with a
+// *local.Error of kind store.ErrOwned.
 func Own(ctx context.Context, o *Options) (*Gateway, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -66,12 +69,12 @@ func Own(ctx context.Context, o *Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return possess(ctx, owner, o)
+	return open(ctx, owner, o)
 }
 
-// possess opens the store and starts to serve other processes. It closes the owner if
-// it fails.
-func possess(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err error) {
+// open opens the store and starts to serve other processes. It closes the owner if it
+// fails.
+func open(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, owner.Close())
@@ -83,7 +86,7 @@ func possess(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, e
 	}
 	g := &Gateway{options: *o, owner: owner, store: db}
 	g.begin = sync.OnceValue(func() error {
-		err := g.Start(context.Background()) // not the end of the request that happens to be first
+		err := g.Start(context.Background()) // must outlive the request that happens to be first
 		g.working.Store(err == nil)
 		return err
 	})
@@ -95,8 +98,8 @@ func possess(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, e
 	return g, nil
 }
 
-// load makes the host, with the plugin of the options, or the one to be watched, or
-// the one that is built in.
+// load makes the host with the plugin of the options, else with the module in the
+// watched file, else with the version that was active or the built-in one.
 func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 	o := &g.options
 	limits, effects := Limits(o.Config)
@@ -104,7 +107,7 @@ func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 		Store: g.store, Config: o.Config, CacheDir: o.CacheDir, Limits: limits, Effects: effects, Logger: o.Logger,
 		Supervisor: o.Supervisor, URL: g.address, OnWait: g.begin,
 	}
-	with := func(c *host.Candidate) (*host.Host, error) {
+	with := func(c *host.PluginFile) (*host.Host, error) {
 		given := options
 		given.Origin, given.Signature, given.BuiltIn = c.Origin, c.Signature, o.BuiltIn
 		h, err := host.New(ctx, c.Wasm, &given)
@@ -121,15 +124,15 @@ func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 		if err == nil {
 			return h, nil
 		}
-		o.Logger.Error("the plugin to be watched cannot serve; the one that was active does, or the one built in", "error", err)
+		o.Logger.Error("plugins.watch: cannot load the plugin; serving the last active version or the built-in one", "error", err)
 	}
-	return with(&host.Candidate{Wasm: o.BuiltIn})
+	return with(&host.PluginFile{Wasm: o.BuiltIn})
 }
 
-// Work begins the work that the database holds, once.
+// Work starts the execution of flows, runs and deliveries. Later calls do nothing.
 func (g *Gateway) Work() error { return g.begin() }
 
-// SetURL says where agents that are programs of their own reach the tools.
+// SetURL sets the URL at which agents that run as separate programs reach the tools.
 func (g *Gateway) SetURL(url string) { g.url.Store(&url) }
 
 func (g *Gateway) address() string {
@@ -139,7 +142,7 @@ func (g *Gateway) address() string {
 	return ""
 }
 
-// Status says under what this process answers.
+// Status describes this process, its configuration and its plugin.
 func (g *Gateway) Status() *local.Status {
 	active := g.ActivePlugin()
 	return &local.Status{
@@ -148,18 +151,18 @@ func (g *Gateway) Status() *local.Status {
 	}
 }
 
-// Keys returns the settings in force that keys depend on.
+// Keys returns the current settings for session keys.
 func (g *Gateway) Keys() sessionkey.Settings { return g.Config().Keys() }
 
-// Import imports an OpenClaw directory. Keys are made canonical under the settings in
-// force, because the tools will ask for them so.
+// Import imports an OpenClaw directory. It makes keys canonical under the current
+// settings, because the tools look sessions up by canonical keys.
 func (g *Gateway) Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (*local.ImportReport, error) {
 	keys := g.Keys()
 	return importer.Import(ctx, dir, g.store, &importer.Options{Keys: &keys, Progress: progress, Logger: g.options.Logger})
 }
 
-// Reconfigure puts other settings in force. It reports whether some of what changed
-// takes effect at the next start alone: gateway, store, plugins.limits, plugins.watch.
+// Reconfigure applies new settings. It reports whether a changed setting takes effect
+// only at the next start: gateway, store, plugins.limits, plugins.watch.
 func (g *Gateway) Reconfigure(c *config.Config) (later bool) {
 	old := g.Config()
 	g.Configure(c)
@@ -167,15 +170,16 @@ func (g *Gateway) Reconfigure(c *config.Config) (later bool) {
 		old.Plugins.Limits != c.Plugins.Limits || old.Plugins.Watch != c.Plugins.Watch
 }
 
-// Serve lets a front end serve until ctx ends. Then it retires before it ends the
-// context of serve: an agent that is a program has its tools until it has ended.
+// Serve runs a front end until ctx ends. It cancels the context of serve only after the
+// requests and runs have ended, so that agents that run as separate programs keep their
+// tools until they exit.
 func (g *Gateway) Serve(ctx context.Context, serve func(context.Context) error) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		defer stop()
 		if err := g.retire(ctx); err != nil {
-			g.options.Logger.Error("serve: what was under way did not end as it should", "error", err)
+			g.options.Logger.Error("serve: requests or runs did not end cleanly", "error", err)
 		}
 	})()
 	return serve(serving)

@@ -7,29 +7,29 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Identity is the client that a request's credentials stand for: the operator, one
-// session or one run of an agent. The operator may speak as any session by naming its
-// key; the holder of a session's token is always that session, and an agent with its
-// run's token always that run. Nothing else in a request, tool arguments least of all,
-// says who calls.
+// Identity is the authenticated client of a request: the operator, one session or one
+// run of an agent. The operator may act as any session by naming its key; the holder of
+// a session's token is always that session, and an agent with its run's token is always
+// that run. Nothing else in a request, tool arguments in particular, determines the
+// caller.
 type Identity struct {
 	// Caller is the operator, or the token's session or run.
 	Caller abi.Caller
-	// ID is unique among the tokens and says nothing of the secret. What one
-	// identity opened, such as an MCP session, another must not use.
+	// ID is unique among the tokens and reveals nothing about the secret. An object that
+	// one identity opened, such as an MCP session, is not usable by another.
 	ID string
 }
 
-// OperatorIdentity is that of a client that needs no token: the user who owns the
-// process, over its socket or its standard input.
+// OperatorIdentity returns the identity of a client that needs no token: the user who
+// owns the process, over its socket or its standard input.
 func OperatorIdentity() *Identity {
 	return &Identity{Caller: abi.Caller{Operator: true}, ID: "operator"}
 }
 
 // As returns the caller of a request that names a session, in any form of a key
 // (S1.1, S1.2); an empty name is the identity itself. The operator becomes that
-// session. A session may name only itself: any other key is abi.Forbidden. What
-// is no key is abi.InvalidArgs.
+// session. A session may name only itself: As fails with abi.Forbidden for any other
+// key, and with abi.InvalidArgs for an invalid key.
 func (i *Identity) As(name string, keys sessionkey.Settings) (abi.Caller, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -55,11 +55,11 @@ func (i *Identity) As(name string, keys sessionkey.Settings) (abi.Caller, error)
 		return i.Caller, nil
 	}
 	return abi.Caller{}, abi.NewError(abi.Forbidden,
-		"this token stands for the session "+i.Caller.SessionKey+" alone; leave sessionKey out, or use the operator's token")
+		"this token is for session "+i.Caller.SessionKey+" only; omit sessionKey, or use the operator's token")
 }
 
-// resolve makes the key canonical and tells its agent, which the key "global"
-// does not (S1.3).
+// resolve returns the canonical key and its agent. The canonical key "global" does not
+// contain the agent (S1.3).
 func resolve(name, own string, keys sessionkey.Settings) (key, agent string, err error) {
 	if key, err = keys.Canonical(name, own); err != nil {
 		return "", "", &abi.Error{Code: abi.InvalidArgs, Message: "sessionKey " + err.Error(), Cause: err}

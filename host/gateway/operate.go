@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Flows, Runs and Deliveries list what the database holds, newest first.
+// Flows, Runs and Deliveries list the rows of the database, newest first.
 
 func (d *Database) Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error) {
 	return tried(ctx, d, func(b backend) ([]*store.Flow, error) { return b.Flows(ctx, f) })
@@ -24,7 +24,7 @@ func (d *Database) Deliveries(ctx context.Context, f *store.Filter) ([]*store.De
 	return tried(ctx, d, func(b backend) ([]*store.Delivery, error) { return b.Deliveries(ctx, f) })
 }
 
-// Tree returns sessions with what they have spawned.
+// Tree returns sessions with the sessions they have spawned.
 func (d *Database) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	return tried(ctx, d, func(b backend) (*host.Tree, error) { return b.Tree(ctx, q) })
 }
@@ -34,14 +34,15 @@ func (d *Database) Plugins(ctx context.Context) (*host.Plugins, error) {
 	return tried(ctx, d, func(b backend) (*host.Plugins, error) { return b.Plugins(ctx) })
 }
 
-// Swap makes a module the active version of the plugin. It needs no work.
-func (d *Database) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
-	return tried(ctx, d, func(b backend) (*host.Swapped, error) { return b.Swap(ctx, m) })
+// Swap makes a module the active version of the plugin. It does not require Work.
+func (d *Database) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResult, error) {
+	return tried(ctx, d, func(b backend) (*host.SwapResult, error) { return b.Swap(ctx, m) })
 }
 
-// AwaitPlugin returns the active version of the plugin when it is not the one with
-// this digest. While there is no owner it waits for a call that joins again: who only
-// looks must not become the owner, which keeps a gateway from starting.
+// AwaitPlugin waits until the active version of the plugin has another digest, and
+// returns that version. While the database has no owner it waits for another request to
+// join again: an observer must not become the owner, because an owner prevents a gateway
+// from starting.
 func (d *Database) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	for {
 		d.mu.Lock()
@@ -69,31 +70,32 @@ func (d *Database) Run(ctx context.Context, id string) (*store.Run, error) {
 	return tried(ctx, d, func(b backend) (*store.Run, error) { return b.Run(ctx, id) })
 }
 
-// KillRun ends a run and returns it as it has ended; one that had before is
-// abi.Conflict. It needs no work. An owner that ended under the request may have
-// killed the run: what the next one finds killed then is no conflict.
-func (d *Database) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
-	asked := false
+// AbortRun aborts a run and returns it in its final state, or fails with abi.Conflict if
+// the run has already ended. It does not require Work. An owner that ended during the
+// request may have aborted the run: after a retry, a run with the status killed is not a
+// conflict.
+func (d *Database) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
+	retried := false
 	return tried(ctx, d, func(b backend) (*store.Run, error) {
-		r, err := b.KillRun(ctx, id, why)
-		if asked && errors.Is(err, abi.Conflict) {
+		r, err := b.AbortRun(ctx, id, why)
+		if retried && errors.Is(err, abi.Conflict) {
 			if now, _ := b.Run(ctx, id); now != nil && now.Status == abi.RunKilled {
 				return now, nil
 			}
 		}
-		asked = true
+		retried = true
 		return r, err
 	})
 }
 
-// WaitFlow returns a flow when it has ended or rests, and its deliveries have
-// ended, or it is parked. It needs work, or an owner that does it.
+// WaitFlow waits until a flow has ended, is idle or is parked, and its deliveries have
+// ended. It requires an owner that works.
 func (d *Database) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.WaitFlow(ctx, id) })
 }
 
-// RetryFlow, DropFlow and ResendDelivery change a row. What they make due is done
-// by an owner that works.
+// RetryFlow, DropFlow and ResendDelivery change a row. An owner that works executes the
+// resulting work.
 
 func (d *Database) RetryFlow(ctx context.Context, id string) error {
 	return d.try(ctx, func(b backend) error { return b.RetryFlow(ctx, id) })
@@ -107,9 +109,10 @@ func (d *Database) ResendDelivery(ctx context.Context, id string) error {
 	return d.try(ctx, func(b backend) error { return b.ResendDelivery(ctx, id) })
 }
 
-func tried[T any](ctx context.Context, d *Database, ask func(backend) (T, error)) (answer T, err error) {
+// tried is try for functions with a result.
+func tried[T any](ctx context.Context, d *Database, fn func(backend) (T, error)) (answer T, err error) {
 	err = d.try(ctx, func(b backend) error {
-		answer, err = ask(b)
+		answer, err = fn(b)
 		return err
 	})
 	return answer, err

@@ -13,30 +13,30 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options say which database a process opens, under which settings, with which
-// plugin, and what it is to others. Store, Config, BuiltIn and Local are required;
+// Options configures Own and Join: the database, the settings, the plugin, and the
+// description of this process for others. Store, Config, BuiltIn and Local are required;
 // the zero value of every other field is its default. Own and Join copy the struct.
 type Options struct {
-	Store      store.Backend // must be one whose stores have an owner
+	Store      store.Backend // its Ownership must not be nil
 	Config     *config.Config
-	ConfigFile string          // that Config was read from; "" = none
-	Plugin     *host.Candidate // to serve instead of the version that was active; nil = none
-	BuiltIn    []byte          // the plugin that came with the program
-	CacheDir   string          // for compiled modules; "" = each start compiles anew
+	ConfigFile string           // file that Config was read from; "" = none
+	Plugin     *host.PluginFile // served instead of the last active version; nil = none
+	BuiltIn    []byte           // the module that is built into the program
+	CacheDir   string           // for compiled modules; "" = each start compiles again
 
-	Version string        // of this program, for others to read
-	Command string        // what this process does, for others to read
-	Stays   bool          // it runs until it is told to end
-	Timeout time.Duration // how long an owner may take to answer; 0 = local.DefaultTimeout
-	// Agree fails when this process must not be a client of an owner with this status.
-	// nil: it may be one of every owner.
+	Version     string        // of this program, shown to other processes
+	Command     string        // parley command of this process, shown to other processes
+	LongRunning bool          // long-running: this process runs until it is stopped
+	Timeout     time.Duration // for an owner to answer; 0 = local.DefaultTimeout
+	// Agree returns an error if this process must not be a client of an owner with this
+	// status. nil: every owner is accepted.
 	Agree func(*local.Status) error
 
-	// Local makes the front end that other processes of the user reach over the socket.
-	Local func(*Gateway) Front
+	// Local makes the front end for the socket, which serves other processes of the user.
+	Local func(*Gateway) FrontEnd
 	// Supervisor is the command that starts the programs of agents (host.Options).
 	Supervisor []string
-	// Note shows a remark to the person who started the process; nil: nobody reads them.
+	// Note shows a message to the user who started the process; nil: discarded.
 	Note   func(text string)
 	Logger *slog.Logger // nil: slog.Default()
 }
@@ -64,29 +64,29 @@ func (o *Options) validate() (*Options, error) {
 	return &v, nil
 }
 
-// Front answers the requests of a front end. Close ends what they wait for.
-type Front interface {
+// FrontEnd is the handler of a front end. Close cancels its waiting requests.
+type FrontEnd interface {
 	http.Handler
 	Close()
 }
 
 const (
-	// Notice is how long something that people wait for may take before they are told.
-	Notice = time.Second
-	// closeGrace is how long what is under way may take when the owner is told to end.
+	// NoticeDelay is the delay after which the user is notified that an operation is waiting.
+	NoticeDelay = time.Second
+	// closeGrace is how long work in progress may continue after an interrupt.
 	closeGrace = 10 * time.Second
 )
 
-// patience is how long an owner that was told to end may take until it is gone.
-func (o *Options) patience() time.Duration { return closeGrace + o.Timeout }
+// shutdownTimeout is how long an owner may take to exit after it was stopped.
+func (o *Options) shutdownTimeout() time.Duration { return closeGrace + o.Timeout }
 
 func (o *Options) local() *local.Options {
 	return &local.Options{
-		Version: o.Version, Command: o.Command, Stays: o.Stays, Timeout: o.Timeout, Patience: o.patience(), Logger: o.Logger,
+		Version: o.Version, Command: o.Command, LongRunning: o.LongRunning, Timeout: o.Timeout, ShutdownTimeout: o.shutdownTimeout(), Logger: o.Logger,
 	}
 }
 
-// Limits are the sandbox's bounds as configured, and those of what a step sets going.
+// Limits returns the configured limits of the sandbox and of the effects of a step.
 func Limits(c *config.Config) (host.Limits, host.EffectLimits) {
 	l := &c.Plugins.Limits
 	return host.Limits{

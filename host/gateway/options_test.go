@@ -9,21 +9,21 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// shared is a store without an owner: any number of processes may open it.
-type shared struct{ *sqlite.Backend }
+// unowned is a store without an owner: any number of processes may open it.
+type unowned struct{ *sqlite.Backend }
 
-func (shared) Ownership() store.Ownership { return nil }
+func (unowned) Ownership() store.Ownership { return nil }
 
 func TestOptions(t *testing.T) {
 	b, err := sqlite.NewBackend(filepath.Join(t.TempDir(), "test.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := func(*Gateway) Front { return nil }
+	front := func(*Gateway) FrontEnd { return nil }
 	for _, o := range []*Options{
 		nil, {}, {Config: config.Default(), BuiltIn: []byte{0}, Local: front}, {Store: b, BuiltIn: []byte{0}, Local: front},
 		{Store: b, Config: config.Default(), Local: front}, {Store: b, Config: config.Default(), BuiltIn: []byte{0}},
-		{Store: shared{b}, Config: config.Default(), BuiltIn: []byte{0}, Local: front},
+		{Store: unowned{b}, Config: config.Default(), BuiltIn: []byte{0}, Local: front},
 	} {
 		if g, err := Own(t.Context(), o); g != nil || err == nil {
 			t.Errorf("Own accepts %+v", o)

@@ -12,27 +12,27 @@ import (
 	"github.com/parley-wasm/parley/host/internal/module"
 )
 
-// signatureSuffix is what the name of a module's signature adds to the module's.
+// signatureSuffix is appended to a module's file name to name its signature file.
 const signatureSuffix = ".sig"
 
-// ReadPlugin reads a module that is to serve. Its signature is in another file,
-// beside it by default, where there may be none.
-func ReadPlugin(path, signature string) (*host.Candidate, error) {
+// ReadPlugin reads a module and its signature. signature names the signature's file; if
+// it is empty, the default is path + ".sig", which need not exist.
+func ReadPlugin(path, signature string) (*host.PluginFile, error) {
 	wasm, err := ReadModule(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &host.Candidate{Wasm: wasm}
+	c := &host.PluginFile{Wasm: wasm}
 	if c.Origin, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	beside := signature == ""
-	if beside {
+	optional := signature == ""
+	if optional {
 		signature = path + signatureSuffix
 	}
 	text, err := os.ReadFile(signature)
 	switch {
-	case beside && errors.Is(err, os.ErrNotExist):
+	case optional && errors.Is(err, os.ErrNotExist):
 		return c, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the signature: %w", err)
@@ -43,7 +43,7 @@ func ReadPlugin(path, signature string) (*host.Candidate, error) {
 	return c, nil
 }
 
-// ReadModule reads a module, and refuses files that cannot be one.
+// ReadModule reads a module. It refuses files that are not regular or too large.
 func ReadModule(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -61,7 +61,7 @@ func ReadModule(path string) ([]byte, error) {
 	return b, nil
 }
 
-// PluginError says which file, and what to do about it.
+// PluginError wraps an error in loading a plugin with the file name and a hint.
 func PluginError(file string, err error) error {
 	hint := "a plugin of this repository is built by ./build.sh wasm"
 	switch {

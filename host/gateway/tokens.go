@@ -22,18 +22,18 @@ const TokenVariable = "PARLEY_TOKEN"
 // Failures of Identify. Their texts are for the client.
 var (
 	ErrMissing = errors.New(`no bearer token; send the header "Authorization: Bearer <token>"`)
-	ErrWrong   = errors.New("the bearer token is not known here")
+	ErrWrong   = errors.New("unknown bearer token")
 )
 
-// Tokens knows every accepted token. It is safe for concurrent use and keeps
-// digests alone.
+// Tokens is the set of accepted tokens. It stores only digests, and is safe for
+// concurrent use.
 type Tokens struct {
 	entries []entry
 	runs    Runs
 }
 
-// Runs knows the tokens of the agents that are at work: each stands for its run,
-// and dies with the attempt that it was made for.
+// Runs identifies the tokens of running agents. Each token identifies one run and
+// expires with the attempt for which it was made.
 type Runs interface {
 	Identify(token string) (abi.Caller, bool)
 }
@@ -43,9 +43,9 @@ type entry struct {
 	identity Identity
 }
 
-// NewTokens accepts the configured tokens and, unless empty, the operator's (the value
-// of TokenVariable). If there is none at all it makes one for the operator and
-// returns it, to be shown to the user; otherwise made is empty.
+// NewTokens returns the set of the configured tokens and, unless empty, the operator's
+// token (the value of TokenVariable). Without any token it generates one for the operator
+// and returns it as made, to be shown to the user; otherwise made is empty.
 func NewTokens(configured []config.Token, operator string) (t *Tokens, made string, err error) {
 	t = &Tokens{}
 	for i, c := range configured {
@@ -76,8 +76,7 @@ func NewTokens(configured []config.Token, operator string) (t *Tokens, made stri
 	return t, made, nil
 }
 
-// AcceptRuns makes the tokens of runs accepted as well. It is to be called before
-// the first Identify.
+// AcceptRuns adds the tokens of runs. It must be called before the first Identify.
 func (t *Tokens) AcceptRuns(r Runs) { t.runs = r }
 
 func (t *Tokens) add(token string, i Identity) {
@@ -100,8 +99,8 @@ func caller(t *config.Token) abi.Caller {
 	return c
 }
 
-// Identify returns who the request's Authorization header stands for. It fails
-// with ErrMissing or ErrWrong.
+// Identify returns the identity of the token in the request's Authorization header. It
+// fails with ErrMissing or ErrWrong.
 func (t *Tokens) Identify(r *http.Request) (*Identity, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
@@ -121,8 +120,8 @@ func (t *Tokens) Identify(r *http.Request) (*Identity, error) {
 	return nil, ErrWrong
 }
 
-// run returns the run whose token this is. Every attempt has another token, so
-// that its digest tells attempts apart too.
+// run returns the identity of a run's token. Every attempt has its own token, so the
+// digest in the ID distinguishes attempts too.
 func (t *Tokens) run(token string) *Identity {
 	if t.runs == nil {
 		return nil
@@ -135,8 +134,8 @@ func (t *Tokens) run(token string) *Identity {
 	return &Identity{Caller: caller, ID: "run " + caller.RunID + " " + hex.EncodeToString(digest[:8])}
 }
 
-// find compares digests with every entry, so that the time taken says nothing
-// about the tokens.
+// find compares digests with every entry, so that the time taken reveals nothing about
+// the tokens.
 func (t *Tokens) find(token string) *Identity {
 	digest := sha256.Sum256([]byte(token))
 	var found *Identity
@@ -148,7 +147,7 @@ func (t *Tokens) find(token string) *Identity {
 	return found
 }
 
-// generate makes a token of 256 random bits, safe in URLs and shells.
+// generate returns a token of 256 random bits, safe in URLs and shells.
 func generate() string {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails

@@ -63,11 +63,11 @@ func TestIdentify(t *testing.T) {
 		ids[e.identity.ID] = true
 	}
 	if len(ids) != 4 {
-		t.Errorf("identities are not told apart: %v", ids)
+		t.Errorf("identity IDs are not unique: %v", ids)
 	}
 }
 
-// runs are the tokens of runs.
+// runs maps the tokens of runs to their callers.
 type runs map[string]abi.Caller
 
 func (r runs) Identify(token string) (abi.Caller, bool) {
@@ -81,9 +81,9 @@ func TestIdentifyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", RunID: "r_1", Hops: 2}
-	alive := runs{
+	active := runs{
 		"first": run, "second": run, "op": {SessionKey: "agent:x:main", AgentID: "x", RunID: "r_2"},
-		"too much": {Operator: true, RunID: "r_3"}, "nobody": {RunID: "r_4"},
+		"operator": {Operator: true, RunID: "r_3"}, "no session": {RunID: "r_4"},
 	}
 	identify := func(token string) (*Identity, error) {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -93,7 +93,7 @@ func TestIdentifyRuns(t *testing.T) {
 	if _, err := identify("first"); !errors.Is(err, ErrWrong) {
 		t.Errorf("before AcceptRuns: %v", err)
 	}
-	tokens.AcceptRuns(alive)
+	tokens.AcceptRuns(active)
 	first, err := identify("first")
 	if err != nil || first.Caller != run {
 		t.Fatalf("%+v, %v", first, err)
@@ -101,13 +101,13 @@ func TestIdentifyRuns(t *testing.T) {
 	again, _ := identify("first")
 	second, err := identify("second")
 	if err != nil || first.ID == second.ID || first.ID != again.ID || strings.Contains(first.ID, "first") {
-		t.Errorf("two attempts are %q and %q, one is %q again, %v", first.ID, second.ID, again.ID, err)
+		t.Errorf("two attempts have IDs %q and %q, the first again %q, %v", first.ID, second.ID, again.ID, err)
 	}
 	if i, err := identify("op"); err != nil || !i.Caller.Operator {
-		t.Errorf("a configured token counts first: %+v, %v", i, err)
+		t.Errorf("a configured token does not take precedence: %+v, %v", i, err)
 	}
-	delete(alive, "first")
-	for _, token := range []string{"first", "too much", "nobody", "other"} {
+	delete(active, "first")
+	for _, token := range []string{"first", "operator", "no session", "other"} {
 		if i, err := identify(token); !errors.Is(err, ErrWrong) {
 			t.Errorf("%s: %+v, %v", token, i, err)
 		}
@@ -122,13 +122,13 @@ func TestIdentifyRuns(t *testing.T) {
 }
 
 func TestNewTokens(t *testing.T) {
-	t.Run("one is made", func(t *testing.T) {
+	t.Run("generated", func(t *testing.T) {
 		a, first, err := NewTokens(nil, "")
 		if err != nil || !regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`).MatchString(first) {
 			t.Fatalf("made %q, %v", first, err)
 		}
 		if _, second, _ := NewTokens(nil, " "); second == first {
-			t.Error("made the same twice")
+			t.Error("generated the same token twice")
 		}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", "Bearer "+first)
@@ -136,7 +136,7 @@ func TestNewTokens(t *testing.T) {
 			t.Errorf("%+v, %v", i, err)
 		}
 	})
-	t.Run("none is made beside a session's", func(t *testing.T) {
+	t.Run("not generated if a session has one", func(t *testing.T) {
 		if _, made, err := NewTokens([]config.Token{{Secret: "a", Caller: session("agent:a:main", "a")}}, ""); made != "" || err != nil {
 			t.Errorf("made %q, %v", made, err)
 		}
@@ -147,19 +147,19 @@ func TestNewTokens(t *testing.T) {
 			t.Errorf("made %q, %v, %d entries", made, err, len(a.entries))
 		}
 	})
-	t.Run("two identities", func(t *testing.T) {
+	t.Run("same token for operator and session", func(t *testing.T) {
 		_, _, err := NewTokens([]config.Token{{Secret: "hush", Caller: session("agent:a:main", "a")}}, "hush")
 		if err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("the variable of a token is not set", func(t *testing.T) {
+	t.Run("variable of a token not set", func(t *testing.T) {
 		_, _, err := NewTokens([]config.Token{{Secret: "a", Operator: true}, {Unset: "OPS_TOKEN", Caller: session("agent:a:main", "a")}}, "")
 		if err == nil || !strings.Contains(err.Error(), "gateway.tokens[1]") || !strings.Contains(err.Error(), "OPS_TOKEN") {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("no header could carry it", func(t *testing.T) {
+	t.Run("not valid in a header", func(t *testing.T) {
 		if _, _, err := NewTokens(nil, "hush hush"); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%v", err)
 		}
@@ -172,14 +172,14 @@ func TestAs(t *testing.T) {
 	operator := OperatorIdentity()
 	operator.Caller.Channel = "slack"
 	own := &Identity{Caller: abi.Caller{SessionKey: "agent:bob:home", AgentID: "bob", Sandboxed: true}}
-	everybody := &Identity{Caller: abi.Caller{SessionKey: "global", AgentID: "bob"}}
+	shared := &Identity{Caller: abi.Caller{SessionKey: "global", AgentID: "bob"}}
 	for _, c := range []struct {
-		name string
-		who  *Identity
-		keys sessionkey.Settings
-		as   string
-		want abi.Caller
-		code abi.Code
+		name     string
+		identity *Identity
+		keys     sessionkey.Settings
+		as       string
+		want     abi.Caller
+		code     abi.Code
 	}{
 		{"operator itself", operator, keys, " ", operator.Caller, ""},
 		{"main", operator, keys, "main", abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Channel: "slack"}, ""},
@@ -188,7 +188,7 @@ func TestAs(t *testing.T) {
 		{"child", operator, keys, "agent:ops:subagent:1", abi.Caller{SessionKey: "agent:ops:subagent:1", AgentID: "ops", Channel: "slack", Depth: 1}, ""},
 		{"global", operator, global, "main", abi.Caller{SessionKey: "global", AgentID: "ops", Channel: "slack"}, ""},
 		{"global of an agent", operator, global, "agent:BOB:main", abi.Caller{SessionKey: "global", AgentID: "bob", Channel: "slack"}, ""},
-		{"current is nobody", operator, keys, "current", abi.Caller{}, abi.InvalidArgs},
+		{"current without a session", operator, keys, "current", abi.Caller{}, abi.InvalidArgs},
 		{"reserved", operator, keys, "unknown", abi.Caller{}, abi.InvalidArgs},
 		{"bad agent", operator, keys, "agent:../x:main", abi.Caller{}, abi.InvalidArgs},
 		{"control characters", operator, keys, "a\nb", abi.Caller{}, abi.InvalidArgs},
@@ -197,12 +197,12 @@ func TestAs(t *testing.T) {
 		{"session by key", own, keys, "agent:bob:main", own.Caller, ""},
 		{"session by main", own, keys, "main", own.Caller, ""},
 		{"another session", own, keys, "agent:ops:main", abi.Caller{}, abi.Forbidden},
-		{"another of its agent", own, keys, "cron:daily", abi.Caller{}, abi.Forbidden},
-		{"session by global main", everybody, global, "main", everybody.Caller, ""},
-		{"global of another agent", everybody, global, "agent:ops:main", abi.Caller{}, abi.Forbidden},
+		{"another session of its agent", own, keys, "cron:daily", abi.Caller{}, abi.Forbidden},
+		{"session by global main", shared, global, "main", shared.Caller, ""},
+		{"global of another agent", shared, global, "agent:ops:main", abi.Caller{}, abi.Forbidden},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := c.who.As(c.as, c.keys)
+			got, err := c.identity.As(c.as, c.keys)
 			if c.code != "" {
 				if !errors.Is(err, c.code) {
 					t.Fatalf("error %v, want %s", err, c.code)

@@ -11,35 +11,37 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Tools answers tool calls: a host of this process, or a client of another.
+// Tools answers tool calls: a host in this process, or a client of another process.
 type Tools interface {
 	Tools() []abi.Tool
-	// ToolsFor returns those that the caller may use.
+	// ToolsFor returns the tools that the caller may use.
 	ToolsFor(ctx context.Context, c abi.Caller) ([]abi.Tool, error)
 	Call(ctx context.Context, c *host.Call) (*host.Answer, error)
 }
 
-// Chat takes messages from outside and knows the runs that they start.
+// Chat accepts messages from outside and controls the runs that they start.
 type Chat interface {
 	Send(ctx context.Context, m *host.Message) (*host.Accepted, error)
 	StartAgent(ctx context.Context, r *host.AgentRequest) (*host.Accepted, error)
 	PatchSession(ctx context.Context, p *host.SessionPatch) (*abi.Session, error)
-	// WaitRun returns the run as it stands when it has ended or the time is over.
+	// WaitRun waits until the run has ended or the timeout has passed, and returns the
+	// run in its current state.
 	WaitRun(ctx context.Context, caller abi.Caller, runID string, timeout time.Duration) (*store.Run, error)
-	// KillRun returns the run as it has ended; one that had before is abi.Conflict.
-	KillRun(ctx context.Context, runID, why string) (*store.Run, error)
+	// AbortRun aborts a run and returns it in its final state, or abi.Conflict if the run
+	// has already ended.
+	AbortRun(ctx context.Context, runID, why string) (*store.Run, error)
 }
 
-// Plugins shows and changes which version of the plugin serves.
+// Plugins lists the versions of the plugin and changes the active one.
 type Plugins interface {
 	Plugins(ctx context.Context) (*host.Plugins, error)
-	Swap(ctx context.Context, c *host.Candidate) (*host.Swapped, error)
-	// AwaitPlugin returns the active version when it is not the one with this digest.
+	Swap(ctx context.Context, c *host.PluginFile) (*host.SwapResult, error)
+	// AwaitPlugin waits until the active version has another digest, and returns it.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
 
-// Work shows flows, runs, deliveries and trees of sessions, and mends what is stuck.
-// Lists are newest first; what has no such id is abi.NotFound.
+// Work lists flows, runs, deliveries and trees of sessions, and repairs stuck ones.
+// Lists are newest first. Methods return abi.NotFound for an unknown id.
 type Work interface {
 	Flows(ctx context.Context, f *store.Filter) ([]*store.Flow, error)
 	Runs(ctx context.Context, f *store.Filter) ([]*store.Run, error)
@@ -47,25 +49,25 @@ type Work interface {
 	Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error)
 	Flow(ctx context.Context, id string) (*store.Flow, error)
 	Run(ctx context.Context, id string) (*store.Run, error)
-	// KillRun is Chat's.
-	KillRun(ctx context.Context, id, why string) (*store.Run, error)
+	// AbortRun is the same method as Chat's.
+	AbortRun(ctx context.Context, id, why string) (*store.Run, error)
 	RetryFlow(ctx context.Context, id string) error
 	DropFlow(ctx context.Context, id string) error
 	ResendDelivery(ctx context.Context, id string) error
-	// WaitFlow returns the flow when it has ended, rests or is parked, and its
-	// deliveries have ended too.
+	// WaitFlow waits until the flow has ended, is idle or is parked, and its deliveries
+	// have ended.
 	WaitFlow(ctx context.Context, id string) (*store.Flow, error)
 }
 
-// Operator is what the user may do with a database, in whichever process owns it. A
-// *Gateway, a *local.Client and a *Database implement it.
+// Operator is the set of operations that the user may perform on a database, whichever
+// process owns it. *Gateway, *local.Client and *Database implement it.
 type Operator interface {
 	Tools
 	Plugins
 	Work
-	// Keys returns the settings in force that keys depend on.
+	// Keys returns the current settings for session keys.
 	Keys() sessionkey.Settings
-	// Status says under what calls are answered.
+	// Status describes the process, configuration and plugin that answer calls.
 	Status() *local.Status
 	// Import imports an OpenClaw directory. progress may be nil.
 	Import(ctx context.Context, dir string, progress func(local.ImportProgress)) (*local.ImportReport, error)

@@ -13,13 +13,13 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// watchPause is how long nothing must happen to a watched file until it is read:
-// whoever writes it may do so in parts.
+// watchPause is how long a watched file must be unchanged before it is read: a writer
+// may write it in parts.
 const watchPause = 200 * time.Millisecond
 
-// watched returns the module in the file that plugins.watch names, or nil if there is
-// none yet, or none that can be read.
-func (g *Gateway) watched() *host.Candidate {
+// watched returns the module in the file that plugins.watch names, or nil if the file
+// does not exist or cannot be read.
+func (g *Gateway) watched() *host.PluginFile {
 	file := g.options.Config.Plugins.Watch
 	if file == "" {
 		return nil
@@ -27,16 +27,15 @@ func (g *Gateway) watched() *host.Candidate {
 	m, err := ReadPlugin(file, "")
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		g.options.Logger.Info("the plugin to be watched is not there yet", "file", file)
+		g.options.Logger.Info("plugins.watch: the file does not exist yet", "file", file)
 	case err != nil:
-		g.options.Logger.Error("the plugin to be watched cannot be read", "error", err)
+		g.options.Logger.Error("plugins.watch: cannot read the plugin", "error", err)
 	}
 	return m
 }
 
-// Watch makes what is written to the file that plugins.watch names the active
-// plugin, until the returned function is called. A module that cannot serve changes
-// nothing.
+// Watch swaps to the module in the file that plugins.watch names whenever the file
+// changes, until stop is called. A module that fails to load changes nothing.
 func (g *Gateway) Watch(ctx context.Context) (stop func(), err error) {
 	file := g.options.Config.Plugins.Watch
 	if file == "" {
@@ -44,7 +43,7 @@ func (g *Gateway) Watch(ctx context.Context) (stop func(), err error) {
 	}
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
-		// The folder: the file may be replaced by another one.
+		// Watch the folder, because the file may be replaced by a rename.
 		err = w.Add(filepath.Dir(file))
 	}
 	if err != nil {
@@ -58,14 +57,14 @@ func (g *Gateway) Watch(ctx context.Context) (stop func(), err error) {
 	}()
 	return func() {
 		cancel()
-		_ = w.Close() // nothing is to come of it any more
+		_ = w.Close() // its events are no longer needed
 		<-done
 	}, nil
 }
 
-// follow swaps whenever the file has changed and stays so for a while.
+// follow swaps when the file has changed and then been unchanged for watchPause.
 func (g *Gateway) follow(ctx context.Context, w *fsnotify.Watcher, file string) {
-	quiet := time.NewTimer(0) // it may have changed since it was read
+	quiet := time.NewTimer(0) // the file may have changed since it was read
 	for {
 		select {
 		case e, ok := <-w.Events:
@@ -92,12 +91,12 @@ func (g *Gateway) follow(ctx context.Context, w *fsnotify.Watcher, file string) 
 func (g *Gateway) swapTo(ctx context.Context, file string) {
 	c, err := ReadPlugin(file, "")
 	if errors.Is(err, os.ErrNotExist) {
-		return // it is about to be replaced, or gone; what serves stays
+		return // about to be replaced, or removed: the active version stays
 	}
 	if err == nil {
 		_, err = g.Swap(ctx, c)
 	}
 	if err != nil && ctx.Err() == nil {
-		g.options.Logger.Error("plugins.watch: the plugin stays as it is", "file", file, "error", err)
+		g.options.Logger.Error("plugins.watch: swap failed; the active version is unchanged", "file", file, "error", err)
 	}
 }

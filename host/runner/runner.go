@@ -1,11 +1,11 @@
-// Package runner is the interface between the host and what executes an agent's
-// turns: a model endpoint, a program, or code of an embedder. runnertest checks
-// whether an implementation behaves.
+// Package runner defines the interface between the host and the runners that execute
+// an agent's turns: a model endpoint, a program, or the embedder's code. Package
+// runnertest tests implementations.
 //
 // A Runner receives a Turn, answers one user message, and returns an Outcome. It
-// keeps nothing between turns: what must survive a crash goes through the Turn
-// into the store before the runner relies on it. A turn may be the second attempt
-// at a run whose first attempt was cut off.
+// keeps no state between turns: data that must survive a crash goes through the Turn
+// into the store before the runner relies on it. A turn may be a further attempt at
+// a run whose previous attempt was interrupted.
 package runner
 
 import (
@@ -15,15 +15,15 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Runner executes turns. It must be safe for concurrent use. Run must return when
-// ctx ends, with ctx's error, and leave nothing running.
+// Runner executes turns. It must be safe for concurrent use. When ctx ends, Run must
+// return ctx's error and leave nothing running.
 type Runner interface {
 	Run(ctx context.Context, t *Turn) (*Outcome, error)
 }
 
-// Reaper is a Runner whose attempts leave something running when the host dies.
-// Reap ends what the attempt recorded with Turn.Leave, if it still runs. It is
-// called before the next attempt, in another process than the one that left it.
+// Reaper is a Runner whose attempts may leave processes running when the host dies.
+// Reap ends the process that an attempt recorded with Turn.Leave, if it still runs.
+// The next host calls it before the next attempt.
 type Reaper interface {
 	Runner
 	Reap(ctx context.Context, left json.RawMessage) error
@@ -38,43 +38,41 @@ type Turn struct {
 	AgentID    string
 	Model      string // empty: the agent's own choice
 	Thinking   string
-	Message    string // of the user message, the last one in the transcript
-	Context    string // who sends and what for; for the agent, not for the transcript
-	Sandboxed  bool   // the session is held to the sandbox (S7.3): so should be what the agent can do otherwise
+	Message    string // text of the user message, the last message of the transcript
+	Context    string // sender and purpose of the message, for the agent; not stored in the transcript
+	Sandboxed  bool   // the session is sandboxed (S7.3); the runner should sandbox the agent's other abilities too
 	Transcript Transcript
-	Tools      Tools // nil: the agent is to have none
-	// Leave commits what must be ended if this process dies. A runner calls it
-	// before it lets anything run on its own.
+	Tools      Tools // nil: the agent has no tools
+	// Leave stores a description of what must be ended if this process dies, such as a
+	// child process. The runner must call it before it starts such a process.
 	Leave func(ctx context.Context, left any) error
 }
 
-// Transcript is the session's conversation, as this attempt may change it.
+// Transcript gives an attempt access to the session's conversation.
 type Transcript interface {
-	// History returns the newest messages of the session before this run's own,
-	// oldest first, at most so many and of so many bytes together. Long texts in
-	// them are shortened.
+	// History returns the newest messages before this run's own, oldest first: at most
+	// the given number of messages and total bytes. Long texts are truncated.
 	History(ctx context.Context, messages, bytes int) ([]json.RawMessage, error)
-	// Run returns what earlier attempts of this run have appended, oldest first.
+	// Run returns the messages that earlier attempts at this run appended, oldest first.
 	Run(ctx context.Context) ([]json.RawMessage, error)
 	// Append stores messages of this run: assistant messages that call tools, and
-	// the tools' results. It fails when the attempt is no longer the newest. The
-	// final answer is not appended: it is the Outcome.
+	// the tools' results. It fails if the attempt is no longer the newest. The runner
+	// must not append the final answer: that is the Outcome.
 	Append(ctx context.Context, messages ...json.RawMessage) error
 }
 
-// Tools are the session tools, called as the run's session and nobody else.
+// Tools are the session tools. The caller of every call is the run's session.
 type Tools interface {
-	// List returns the tools that this session may use. It must not be changed.
+	// List returns the tools that this session may use. The caller must not change it.
 	List() []abi.Tool
-	// Call calls a tool and waits for its answer. A call that an earlier attempt
-	// has made with the same arguments gets the answer that it got: the n-th equal
-	// call of an attempt is the n-th of every attempt. An agent that does not begin
-	// again where an earlier attempt began makes the calls that it passes over
-	// again before it makes an equal one.
+	// Call calls a tool and waits for its answer. A call that an earlier attempt made
+	// with the same arguments is not executed again and gets the same answer. Equal
+	// calls are matched by their number: the n-th equal call of one attempt is the
+	// n-th of every attempt. An agent that does not start over must therefore repeat
+	// the equal calls of earlier attempts before it makes a new one.
 	Call(ctx context.Context, tool string, args json.RawMessage) (*Answer, error)
-	// Access returns the address of the gateway and a token that stands for this
-	// attempt, for agents that are programs of their own. Both are empty where
-	// no gateway serves.
+	// Access returns the gateway's address and a token that identifies this attempt,
+	// for agents in other processes. Both are empty if no gateway serves.
 	Access() (url, token string)
 }
 
@@ -84,9 +82,9 @@ type Answer struct {
 	Code   abi.Code // empty unless the tool failed
 }
 
-// Outcome is how a turn ended well.
+// Outcome is the result of a successful turn.
 type Outcome struct {
-	Text  string // the answer, thinking left out
-	Model string // the one that really ran; empty when unknown
+	Text  string // the answer, without thinking
+	Model string // the model that ran; empty if unknown
 	Usage *abi.Usage
 }

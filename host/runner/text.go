@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Text returns what a program or an endpoint said as valid UTF-8.
+// Text returns the output of a program or endpoint as valid UTF-8.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Conceal shows secrets in a text as [secret]. Failures of runs are read by those
-// who asked for them, and what fails may say anything. Empty secrets are none. It
-// is for whole texts: one that was cut may show a part.
+// Conceal replaces secrets in a text by [secret]. The errors of runs are shown to the
+// callers that requested them, and may contain anything that a runner's program or
+// endpoint wrote. Empty secrets are ignored. The text must be complete: a truncated
+// text may contain part of a secret, which is not found.
 func Conceal(text string, secrets ...string) string {
 	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string

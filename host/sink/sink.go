@@ -1,5 +1,5 @@
-// Package sink is the interface between the outbox and what posts its deliveries to
-// a channel: a Sink, the Message that it posts, and the two failures that it can name.
+// Package sink defines the interface between the outbox and the code that posts its
+// deliveries to a channel: a Sink, the Message that it posts, and two kinds of errors.
 package sink
 
 import (
@@ -12,28 +12,28 @@ import (
 
 // Sink posts messages to one kind of channel. It is safe for concurrent use.
 type Sink interface {
-	// Post posts a message once. It fails with *Permanent when trying again is of
-	// no use, and with *Later when the other side says when to try again; every
-	// other failure is tried again with backoff.
+	// Post posts a message once. It must fail with *Permanent if a retry cannot help,
+	// and with *Later if the service says when to retry; the outbox retries every
+	// other error with backoff.
 	Post(ctx context.Context, m *Message) error
 }
 
-// Message is what a sink posts.
+// Message is a message to post.
 type Message struct {
-	IdempotencyKey string // stable over all attempts
+	IdempotencyKey string // the same for all attempts
 	abi.Target
 	Text       string
 	SessionKey string
 	RunID      string
 }
 
-// Permanent is a failure that will not go away by itself.
+// Permanent is an error that a retry cannot fix.
 type Permanent struct{ Err error }
 
 func (e *Permanent) Error() string { return e.Err.Error() }
 func (e *Permanent) Unwrap() error { return e.Err }
 
-// Later is a failure with the time after which to try again.
+// Later is an error with the time to wait before the next attempt.
 type Later struct {
 	After time.Duration
 	Err   error

@@ -7,91 +7,93 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// ErrFull is among the causes of an error when the store has no room: nothing of
-// the change was kept.
+// ErrFull is wrapped by the error of a write that failed because the disk is full.
+// The whole write was rolled back.
 var ErrFull = errors.New("store: no room")
 
-// Durable is a Store that keeps flows, runs and deliveries too, and changes all
-// of them together. Tools that write need one.
+// Durable is a Store that also keeps flows, runs and deliveries, and changes all of
+// them in one transaction. Tools that write require it.
 type Durable interface {
 	Store
-	// View opens a snapshot that also shows flows, runs and deliveries. The
-	// caller closes it. Snapshot may return the same.
+	// View opens a snapshot that also contains flows, runs and deliveries. The
+	// caller must close it. Snapshot may return the same type.
 	View(ctx context.Context) (View, error)
-	// Update runs fn in a write transaction. When it returns nil, everything fn
-	// did is on disk; on any error nothing is. An error of fn is returned as it
-	// is.
+	// Update runs fn in a write transaction. When Update returns nil, all changes
+	// that fn made are on disk. When it returns an error, none are. An error that
+	// fn returns is returned unchanged.
 	//
-	// Many updates may share one commit (group commit), each in a savepoint of
-	// its own: fn must be quick, do nothing but use the Tx, and bear to be called
-	// again. It runs on the caller's goroutine. ctx counts until fn begins; from
-	// then on the update is carried out. When the store itself failed in fn, as on
-	// a full disk, nothing is kept, whatever fn returns.
+	// Several updates may share one commit (group commit), each in its own
+	// savepoint. So fn must be quick, must have no effects except through the Tx,
+	// and may be called more than once. It runs on the caller's goroutine. Update
+	// observes ctx until fn begins; after that it ignores cancellation. When a
+	// statement in fn failed, for example because the disk is full, the update is
+	// rolled back even if fn returns nil.
 	Update(ctx context.Context, fn func(Tx) error) error
-	// Subscribe lets fn be called after each commit that scheduled work, with
-	// what it scheduled, commit by commit in their order, until the returned
-	// function is called; a call that has begun may end later. fn must be quick
-	// and must not write to the store.
+	// Subscribe registers fn to be called after each commit that scheduled work,
+	// with the scheduled work, in commit order. The returned function cancels the
+	// subscription; a call in progress may outlive it. fn must be quick and must
+	// not write to the store.
 	Subscribe(fn func([]Due)) (cancel func())
-	// Secret returns random bytes that belong to this store for ever; ids are
-	// derived from them.
+	// Secret returns the store's random bytes, which never change. Ids are derived
+	// from them.
 	Secret() []byte
 }
 
-// View is a Snapshot that shows work too.
+// View is a Snapshot that also contains flows, runs, deliveries and scheduled work.
 type View interface {
 	Snapshot
 	// Flow, Run and Delivery return the row with this id, or nil.
 	Flow(ctx context.Context, id string) (*Flow, error)
 	Run(ctx context.Context, id string) (*Run, error)
 	Delivery(ctx context.Context, id string) (*Delivery, error)
-	// FlowOf returns the flow that a call made, RunOf the run that a request
-	// made, or nil.
+	// FlowOf returns the flow that a call created, and RunOf the run that a request
+	// created, or nil.
 	FlowOf(ctx context.Context, call CallKey) (*Flow, error)
 	RunOf(ctx context.Context, request CallKey) (*Run, error)
 	// Flows, Runs and Deliveries list rows, newest first.
 	Flows(ctx context.Context, f *Filter) ([]*Flow, error)
 	Runs(ctx context.Context, f *Filter) ([]*Run, error)
 	Deliveries(ctx context.Context, f *Filter) ([]*Delivery, error)
-	// RunMessages returns the raw messages that a run has stored, its user
-	// message included, oldest first.
+	// RunMessages returns the raw messages that a run has stored, including its user
+	// message, oldest first.
 	RunMessages(ctx context.Context, runID string) ([][]byte, error)
-	// Waits reports whether a run of the session that has not ended waits for the
-	// run, itself or through others: by an unanswered call of its own, or because
-	// it is queued behind one that does (S4.4).
-	Waits(ctx context.Context, sessionKey, runID string) (bool, error)
-	// ActiveChildren returns how many children of the session are at work: their
-	// first run has not ended (Run.SpawnedBy).
+	// WouldBlock is the deadlock check (S4.4): it reports whether an unfinished run of the
+	// session waits for the run, directly or through other runs. A run waits for
+	// another when it has an unanswered call that waits for it, or when it is queued
+	// behind it.
+	WouldBlock(ctx context.Context, sessionKey, runID string) (bool, error)
+	// ActiveChildren returns the number of children of the session whose first run
+	// has not ended (Run.SpawnedBy).
 	ActiveChildren(ctx context.Context, parent string) (int, error)
-	// Busy reports whether a run of the session has not ended.
+	// Busy reports whether the session has a run that has not ended.
 	Busy(ctx context.Context, sessionKey string) (bool, error)
-	// Parents returns the keys that sessions name as their parents
-	// (abi.Session.SpawnedBy), stored or not, each once and at most limit, which is
-	// at least 1: first the parent of the newest child, by the order of lists,
-	// archived children included.
+	// Parents returns the distinct parent keys of all sessions
+	// (abi.Session.SpawnedBy), at most limit, which must be at least 1. The parent
+	// of the newest child comes first, in list order. Archived children count, and
+	// a parent need not be stored.
 	Parents(ctx context.Context, limit int) ([]string, error)
-	// Due returns all scheduled work of a kind, what is due first ahead.
+	// Due returns all scheduled work of a kind, earliest first.
 	Due(ctx context.Context, kind string) ([]Due, error)
-	// CountDue returns how many pieces of work of a kind are scheduled for a time
-	// before this one, without listing them.
+	// CountDue returns the number of pieces of work of a kind that are scheduled
+	// before a time, without listing them.
 	CountDue(ctx context.Context, kind string, before int64) (int, error)
 	ModuleView
 }
 
-// Tx is one write transaction. It reads its own writes. It is for one goroutine,
-// and not to be used when fn has returned.
+// Tx is one write transaction. It reads its own writes. Only one goroutine may use
+// it, and only until fn returns.
 type Tx interface {
 	// Session returns the session with this canonical key, or nil.
 	Session(key string) (*abi.Session, error)
-	// PutSession inserts or updates a session; what its source knew besides is
-	// kept. Another sessionId begins another transcript.
+	// PutSession inserts or updates a session. The extra members that Batch.PutSession
+	// stored are kept. A new sessionId starts a new transcript.
 	PutSession(s *abi.Session) error
-	// Append appends a message to the transcript of key, whose session was put
-	// before (else abi.NotFound). One with a SourceID that the transcript has is
-	// updated instead.
+	// Append appends a message to the transcript of key. The session must be stored
+	// already, otherwise Append fails with abi.NotFound. If the transcript has a
+	// message with the same SourceID, Append updates that message instead.
 	Append(key string, m *Message) error
-	// DeleteSession removes a session with all its transcripts. Its runs stay, and
-	// that there is none is no error.
+	// DeleteSession removes a session with all its transcripts, but not its runs. An
+	// unknown session is not an error.
 	DeleteSession(key string) error
 
 	// Flow, FlowOf, Run, RunOf and Delivery return a row, or nil.
@@ -100,51 +102,52 @@ type Tx interface {
 	Run(id string) (*Run, error)
 	RunOf(request CallKey) (*Run, error)
 	Delivery(id string) (*Delivery, error)
-	// PutFlow, PutRun and PutDelivery insert or update a row by its id. A Call or
-	// Request that another row has is abi.Conflict, after which the transaction can
-	// go on. PutRun numbers a new run whose Seq is 0, in the order of their
-	// acceptance; a stored run keeps its number, and the argument is not changed.
+	// PutFlow, PutRun and PutDelivery insert or update a row by its id. They fail
+	// with abi.Conflict when another row has the same Call or Request; the
+	// transaction remains usable. PutRun assigns the next number to a new run whose
+	// Seq is 0. A stored run keeps its number. The argument is not changed.
 	PutFlow(f *Flow) error
 	PutRun(r *Run) error
 	PutDelivery(d *Delivery) error
-	// Waiting returns the ids of the flows that wait for a run. A parked one does
-	// not.
-	Waiting(runID string) ([]string, error)
-	// Waits, ActiveChildren and Busy are View's, as of this transaction.
+	// WaitingFlows returns the ids of the flows that wait for a run. Parked flows do not
+	// wait.
+	WaitingFlows(runID string) ([]string, error)
+	// Waits, ActiveChildren and Busy are the methods of View within this transaction.
 	Waits(sessionKey, runID string) (bool, error)
 	ActiveChildren(parent string) (int, error)
 	Busy(sessionKey string) (bool, error)
 
-	// Schedule says when a piece of work is due, in milliseconds. Subscribers
-	// hear of it after the commit.
+	// Schedule sets the time at which a piece of work is due, in milliseconds.
+	// Subscribers are notified after the commit.
 	Schedule(kind, id string, at int64) error
-	// Unschedule ends a piece of work, and with it its claim.
+	// Unschedule removes a piece of work and its claim.
 	Unschedule(kind, id string) error
-	// Claim gives a scheduled piece of work to a worker whose lease is alive, and
-	// returns a number that grows with every claim of it, until it is unscheduled.
-	// It returns 0 when the work is not scheduled, when another worker with a live
-	// lease has it, or when this worker has no live lease. A lease is alive up to
-	// and including its last millisecond; another worker that has the work for
-	// longer than that is ended, as by TakeOver, and loses all it has.
-	Claim(kind, id, worker string, now int64) (fence int64, err error)
-	// Holds reports whether the claim with this fence is still the newest, and
-	// the worker has not been taken over.
-	Holds(kind, id, worker string, fence int64) (bool, error)
-	// Unclaim gives a piece of work back, unless somebody else has claimed it.
-	Unclaim(kind, id, worker string, fence int64) error
-	// Lease makes a worker's lease last until a time. A lease that has run out can
-	// be renewed as long as nobody has claimed what the worker has: clocks are set,
-	// and machines sleep. It reports false when the worker was ended meanwhile: it
-	// must not go on under this name.
+	// Claim assigns a scheduled piece of work to a worker with a live lease, and
+	// returns a fencing token. The token grows with every claim of the work until the
+	// work is unscheduled. Claim returns 0 when the work is not scheduled, when
+	// another worker with a live lease holds it, or when this worker has no live
+	// lease. A lease is live up to and including its last millisecond. If the holder's
+	// lease has expired, Claim ends that worker, as TakeOver does, and the worker
+	// loses all its claims.
+	Claim(kind, id, worker string, now int64) (token int64, err error)
+	// Holds reports whether the claim with this fencing token is the newest one and
+	// its worker has not been ended.
+	Holds(kind, id, worker string, token int64) (bool, error)
+	// Unclaim releases a claim, unless a newer one has replaced it.
+	Unclaim(kind, id, worker string, token int64) error
+	// Lease extends a worker's lease until a time. An expired lease can be renewed
+	// as long as no other worker has claimed work of this one: clocks are adjusted,
+	// and machines sleep. Lease reports false when the worker has been ended; the
+	// process must then stop using this worker id.
 	Lease(worker string, until int64) (bool, error)
-	// TakeOver ends the leases of all workers but this one at once. Only the sole
-	// owner of a store may call it.
+	// TakeOver ends all other workers at once. Only the sole owner of a store may
+	// call it.
 	TakeOver(worker string) error
-	// Prune removes flows, runs and deliveries that ended before a time, and the
-	// workers whose leases ended before it, at most limit rows of each kind. It
-	// reports whether there are more. What belongs to a flow that has not ended
-	// stays, and so do the newest run, a worker that a claim names, and the messages
-	// of runs.
+	// Prune removes flows, runs and deliveries that ended before a time, and workers
+	// whose leases expired before it, at most limit rows of each kind. It reports
+	// whether more rows can be removed. Prune keeps the runs and deliveries of flows
+	// that have not ended, the newest run, workers that hold a claim, and the
+	// messages of runs.
 	Prune(before int64, limit int) (more bool, err error)
 	ModuleTx
 }
@@ -163,13 +166,13 @@ type Due struct {
 	At   int64
 }
 
-// CallKey names a call or request within the scope of who made it (S4.4).
+// CallKey identifies a call or request within the scope of its caller (S4.4).
 type CallKey struct {
 	Scope string `json:"scope,omitempty"`
 	ID    string `json:"id,omitempty"`
 }
 
-// Filter narrows a list of work. The zero value of a field does not.
+// Filter restricts a list of work. The zero value of a field matches every row.
 type Filter struct {
 	Statuses   []string
 	SessionKey string // of a run or delivery; of a flow, its caller's

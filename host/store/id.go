@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// DeriveID returns an id that follows from a store's secret and the parts, and
-// that nobody without the secret can foresee. The same parts give the same id.
+// DeriveID derives an id from a store's secret and the parts. The same parts give the
+// same id, which cannot be predicted without the secret.
 func DeriveID(secret []byte, prefix string, parts ...string) string {
 	sum := derive(secret, parts)
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum))
@@ -23,7 +23,7 @@ func DeriveUUID(secret []byte, parts ...string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// derive returns 16 bytes.
+// derive returns the first 16 bytes of an HMAC of the parts.
 func derive(secret []byte, parts []string) []byte {
 	mac := hmac.New(sha256.New, secret)
 	for _, p := range parts {

@@ -1,10 +1,11 @@
-// Package store is what the host asks of a session store: snapshots to read
-// from, and bulk loading. The default implementation is store/sqlite; an
-// embedder may supply another, and storetest.Exercise tells whether it behaves.
+// Package store defines the storage that the host requires: snapshots to read from,
+// bulk loading, and transactions over sessions, flows, runs and deliveries. The
+// default implementation is store/sqlite. An embedder may supply another one and test
+// it with storetest.Exercise.
 //
-// A Snapshot is one consistent view: it never changes, whatever is committed
-// while it is open. All cost is proportional to what is returned, not to what
-// is stored (S2.5).
+// A Snapshot is a consistent view: commits made while it is open do not change it.
+// The cost of a read is proportional to the size of its result, not to the size of
+// the store (S2.5).
 package store
 
 import (
@@ -14,15 +15,15 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Store holds sessions and their transcripts. It is safe for concurrent use;
-// who opened it closes it.
+// Store holds sessions and their transcripts. It is safe for concurrent use. The
+// caller that opened it must close it.
 type Store interface {
-	// Snapshot opens a consistent view. The caller closes it.
+	// Snapshot opens a consistent view. The caller must close it.
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// Snapshot answers a step's reads. It is for one goroutine at a time. Requests
-// have been checked: limits are within the ABI's bounds and set.
+// Snapshot serves the reads of a step. Only one goroutine at a time may use it. The
+// caller must check requests first: limits must be set and within the ABI's bounds.
 type Snapshot interface {
 	// Get returns the session with this canonical key, or nil.
 	Get(ctx context.Context, key string) (*abi.Session, error)
@@ -30,55 +31,56 @@ type Snapshot interface {
 	Resolve(ctx context.Context, r *abi.ResolveRequest) (*abi.Session, error)
 	// List returns sessions, newest first, then by key.
 	List(ctx context.Context, r *abi.ListRequest) (*abi.ListPage, error)
-	// History returns messages, newest first. An unknown session has none.
+	// History returns messages, newest first. For an unknown session it returns an
+	// empty page.
 	History(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error)
 	Close() error
 }
 
-// Located is a Store whose transcripts have paths, for people to look at and tools
-// to name (S2.3).
+// Located is a Store whose transcripts have paths, which tools return to their
+// callers (S2.3).
 type Located interface {
 	Store
-	// TranscriptPath returns where the transcript of a new session is, by its
+	// TranscriptPath returns the path of the transcript of a new session, by its
 	// sessionId.
 	TranscriptPath(sessionID string) string
 }
 
-// Loader is a Store that takes sessions and messages in bulk, as an importer
-// has them. Loading again updates; nothing is duplicated.
+// Loader is a Store that imports sessions and messages in bulk. Loading the same
+// data again updates it and creates no duplicates.
 type Loader interface {
 	Store
-	// Load runs fn in one write transaction. An error from fn, or a panic,
-	// leaves nothing behind.
+	// Load runs fn in one write transaction. If fn returns an error or panics, the
+	// transaction is rolled back.
 	Load(ctx context.Context, fn func(Batch) error) error
-	// Mark returns the bookmark that Batch.SetMark left under this name, or "".
-	Mark(ctx context.Context, name string) (string, error)
+	// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+	Bookmark(ctx context.Context, name string) (string, error)
 }
 
 // Batch is one write transaction of a Loader.
 type Batch interface {
-	// PutSession inserts or updates the session by its key. extra is a JSON
-	// object of the source's members that abi.Session does not know; it is kept.
-	// A session of another sessionId gets a fresh transcript; the old one stays
-	// stored under its sessionId.
+	// PutSession inserts or updates the session by its key. extra is stored with the
+	// session: a JSON object of the source's members that abi.Session does not have.
+	// A session with a new sessionId gets an empty transcript; the old transcript
+	// stays stored under its sessionId.
 	PutSession(s *abi.Session, extra []byte) (Change, error)
-	// PutMessage appends a message to the transcript of key, or updates the one
-	// that came with the same source id. It needs the session put before.
+	// PutMessage appends a message to the transcript of key, or updates the message
+	// with the same source id. The session must be stored already.
 	PutMessage(key string, m *Message) (Change, error)
-	// SetMark leaves a bookmark, such as how far a file was read.
-	SetMark(name, value string) error
+	// SetBookmark stores a bookmark, such as the offset up to which a file was read.
+	SetBookmark(name, value string) error
 }
 
-// Message is a transcript message to be stored.
+// Message is a transcript message to store.
 type Message struct {
 	SourceID string // unique within its transcript; empty = always appended
 	Role     string
 	At       int64  // milliseconds, 0 when unknown
 	JSON     []byte // the raw message object, normalised
-	RunID    string // the run that it belongs to, if one is known
+	RunID    string // the run that the message belongs to, if known
 }
 
-// Change says what a put did.
+// Change is the effect of a put.
 type Change int
 
 const (

@@ -10,13 +10,13 @@ import (
 // States of a flow.
 const (
 	FlowWaiting = "waiting"
-	FlowParked  = "parked" // a step failed; it is tried again on demand
+	FlowParked  = "parked" // a step failed; it is retried on demand
 	FlowDone    = "done"
 	FlowDropped = "dropped" // ended by the operator
 )
 
-// Flow is one tool call that writes: its state between two steps, and its
-// answer. Times are milliseconds, 0 until they are known.
+// Flow is one tool call that writes: its state between two steps, and its answer.
+// Times are in milliseconds, and 0 until they are known.
 type Flow struct {
 	ID           string          `json:"id"`
 	Call         CallKey         `json:"call"`
@@ -25,75 +25,74 @@ type Flow struct {
 	Caller       abi.Caller      `json:"caller"`
 	Plugin       string          `json:"plugin"`           // name and version that wrote State
 	Module       string          `json:"module,omitempty"` // digest of the module that wrote State
-	Step         int             `json:"step"`             // steps committed; an update must know it
+	Step         int             `json:"step"`             // number of committed steps; a writer must check it
 	Status       string          `json:"status"`
 	State        json.RawMessage `json:"state,omitempty"`
 	StateVersion int             `json:"stateVersion,omitempty"`
 	WaitRun      string          `json:"waitRun,omitempty"`
 	WaitUntil    int64           `json:"waitUntil,omitempty"`
-	Sessions     []string        `json:"sessions,omitempty"` // in which it started runs
-	Created      []string        `json:"created,omitempty"`  // children that it created
+	Sessions     []string        `json:"sessions,omitempty"` // sessions in which the flow started runs
+	Created      []string        `json:"created,omitempty"`  // children that the flow created
 	Answer       json.RawMessage `json:"answer,omitempty"`
 	Code         abi.Code        `json:"code,omitempty"`
-	Failures     int             `json:"failures,omitempty"` // of the step that is due, in a row
-	Error        string          `json:"error,omitempty"`    // why it is parked
-	Note         string          `json:"note,omitempty"`     // how it stands, in the plugin's words
-	Delivery     string          `json:"delivery,omitempty"` // what became of its last delivery that has ended
+	Failures     int             `json:"failures,omitempty"` // consecutive failures of the next step
+	Error        string          `json:"error,omitempty"`    // why the flow is parked
+	Note         string          `json:"note,omitempty"`     // the flow's progress, written by the plugin
+	Delivery     string          `json:"delivery,omitempty"` // outcome of the delivery that ended last
 	AcceptedAt   int64           `json:"acceptedAt"`
 	AnsweredAt   int64           `json:"answeredAt,omitempty"`
 	UpdatedAt    int64           `json:"updatedAt"`
 	EndedAt      int64           `json:"endedAt,omitempty"`
 }
 
-// Standing says how the flow stands, and what became of its delivery.
-func (f *Flow) Standing() string {
+// StatusText returns the flow's note, followed by the outcome of its delivery.
+func (f *Flow) StatusText() string {
 	if f.Delivery == "" {
 		return f.Note
 	}
 	return f.Note + ": " + f.Delivery
 }
 
-// Answered reports whether the caller has its answer.
+// Answered reports whether the caller has received its answer.
 func (f *Flow) Answered() bool { return f.AnsweredAt != 0 }
 
-// Resting reports whether the flow has answered and waits for a time alone, such
-// as that at which a session is archived: nothing is under way that anybody would
-// wait for.
-func (f *Flow) Resting() bool { return f.Status == FlowWaiting && f.Answered() && f.WaitRun == "" }
+// Idle reports whether the flow is idle: it has answered and waits only for a time,
+// such as the time at which a session is archived. No caller waits for an idle flow.
+func (f *Flow) Idle() bool { return f.Status == FlowWaiting && f.Answered() && f.WaitRun == "" }
 
-// Ended reports whether no step follows.
+// Ended reports whether the flow has no further steps.
 func (f *Flow) Ended() bool { return f.Status == FlowDone || f.Status == FlowDropped }
 
-// Run is one execution of an agent for one user message. Its states are those of
-// abi.Run; queued and running ones are scheduled work, and so is one that has
-// ended and still has a Process.
+// Run is one execution of an agent for one user message. Its statuses are those of
+// abi.Run. A run is scheduled work while it is queued or running, and after it has
+// ended as long as it has a Process.
 type Run struct {
 	ID         string  `json:"id"`
-	Seq        int64   `json:"seq"` // order of acceptance, given by the store
+	Seq        int64   `json:"seq"` // order of acceptance, assigned by the store
 	SessionKey string  `json:"sessionKey"`
 	AgentID    string  `json:"agentId"`
-	Group      string  `json:"group"` // one of the abi.Group constants; empty: a command, which no agent executed
+	Group      string  `json:"group"` // one of the abi.Group constants; empty: a command, which no agent executes
 	Request    CallKey `json:"request,omitzero"`
 	Digest     string  `json:"digest,omitempty"` // of the request
 	FlowID     string  `json:"flowId,omitempty"`
-	Scope      string  `json:"scope"`               // of who started it, and may wait for it
-	SpawnedBy  string  `json:"spawnedBy,omitempty"` // of a child's first run: the session that spawned the child
+	Scope      string  `json:"scope"`               // of the caller that started the run and may wait for it
+	SpawnedBy  string  `json:"spawnedBy,omitempty"` // for a child's first run: the session that spawned the child
 
 	Message        string          `json:"message"`
 	Provenance     json.RawMessage `json:"provenance,omitempty"` // of the user message
 	Context        string          `json:"context,omitempty"`
 	NoTools        bool            `json:"noTools,omitempty"`
 	Deliver        bool            `json:"deliver,omitempty"` // the reply goes to the session's channel
-	Model          string          `json:"model,omitempty"`   // asked for
+	Model          string          `json:"model,omitempty"`   // the requested model
 	Thinking       string          `json:"thinking,omitempty"`
-	TimeoutSeconds int             `json:"timeoutSeconds,omitempty"` // from its start, all attempts together; 0: as configured
+	TimeoutSeconds int             `json:"timeoutSeconds,omitempty"` // from the start, for all attempts together; 0: as configured
 	Hops           int             `json:"hops,omitempty"`
-	Sandboxed      bool            `json:"sandboxed,omitempty"` // whatever its session is
+	Sandboxed      bool            `json:"sandboxed,omitempty"` // even if its session is not
 
 	Status    string          `json:"status"`
 	Attempt   int             `json:"attempt,omitempty"` // the first is 1
-	Process   json.RawMessage `json:"process,omitempty"` // what the running attempt left behind for whoever must end it
-	Abort     string          `json:"abort,omitempty"`   // why it is to be killed
+	Process   json.RawMessage `json:"process,omitempty"` // of the attempt, as its runner recorded it; a later attempt ends it if it still runs
+	Abort     string          `json:"abort,omitempty"`   // why the run is to be aborted
 	Reply     string          `json:"reply,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	UsedModel string          `json:"usedModel,omitempty"`
@@ -103,31 +102,31 @@ type Run struct {
 	EndedAt   int64           `json:"endedAt,omitempty"`
 }
 
-// Ended reports whether the run's outcome is known.
+// Ended reports whether the run has an outcome.
 func (r *Run) Ended() bool { return r.EndedAt != 0 }
 
-// Announces reports whether the run says what came of others: such a run has no
-// tools (S4.7, S5.5).
+// Announces reports whether the run announces the results of other runs. Such a run
+// has no tools (S4.7, S5.5).
 func (r *Run) Announces() bool { return r.NoTools }
 
-// ABI returns the run as a plugin sees it. Texts too long for a sandbox have lost
-// their end.
+// ABI returns the run in the form that plugins receive. Long texts are truncated to
+// abi.MaxText bytes.
 func (r *Run) ABI() *abi.Run {
 	return &abi.Run{
-		ID: r.ID, Status: r.Status, Reply: cut(r.Reply), Error: cut(r.Error),
+		ID: r.ID, Status: r.Status, Reply: truncate(r.Reply), Error: truncate(r.Error),
 		Model: r.UsedModel, Usage: r.Usage, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 	}
 }
 
-// cutMark ends a text that has lost its end.
-const cutMark = "\n…(truncated)…"
+// truncationNote ends a truncated text.
+const truncationNote = "\n…(truncated)…"
 
-// cut returns a text of at most abi.MaxText bytes, on a code-point boundary.
-func cut(text string) string {
+// truncate shortens a text to at most abi.MaxText bytes, on a code-point boundary.
+func truncate(text string) string {
 	if len(text) <= abi.MaxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:abi.MaxText-len(cutMark)], "") + cutMark
+	return strings.ToValidUTF8(text[:abi.MaxText-len(truncationNote)], "") + truncationNote
 }
 
 // States of a delivery.
@@ -135,7 +134,7 @@ const (
 	DeliveryPending   = "pending"
 	DeliveryDelivered = "delivered"
 	DeliverySkipped   = "skipped" // no target, or send policy
-	DeliveryFailed    = "failed"  // refused for good, or too old; it can be sent again
+	DeliveryFailed    = "failed"  // permanently refused, or too old; it can be sent again
 )
 
 // Delivery is one text on its way to a channel.
@@ -145,14 +144,14 @@ type Delivery struct {
 	RunID      string     `json:"runId,omitempty"`
 	FlowID     string     `json:"flowId,omitempty"`
 	Text       string     `json:"text"`
-	Target     abi.Target `json:"target,omitzero"` // empty until it is resolved (S9)
+	Target     abi.Target `json:"target,omitzero"` // empty until resolved (S9)
 	Status     string     `json:"status"`
 	Attempts   int        `json:"attempts,omitempty"`
-	Error      string     `json:"error,omitempty"` // of the last attempt, or why it was skipped
+	Error      string     `json:"error,omitempty"` // of the last attempt, or why the delivery was skipped
 	CreatedAt  int64      `json:"createdAt"`
 	UpdatedAt  int64      `json:"updatedAt"`
 	EndedAt    int64      `json:"endedAt,omitempty"`
 }
 
-// Ended reports whether nothing more is tried.
+// Ended reports whether the delivery has no further attempts.
 func (d *Delivery) Ended() bool { return d.EndedAt != 0 }

@@ -2,48 +2,49 @@ package wasmedit
 
 import "fmt"
 
-// most is how many entries a section may have. A few bytes of the module are many in
-// a reader, in the compiler and in every instance, and the runtime never forgets a
-// function type. The linker of Go makes 100,000 segments of data, and no more.
-var most = map[byte]int{
+// maxEntries bounds the entries of a section. A few bytes of the module may cost much
+// more memory in a reader, in the compiler and in every instance, and the runtime never
+// frees a function type. Go's linker creates up to 100,000 data segments.
+var maxEntries = map[byte]int{
 	idType: 10_000, idImport: 10_000, idFunction: 50_000, idTable: 1000, idMemory: 100, idGlobal: 10_000, idExport: 10_000,
 	idElement: 10_000, idCode: 50_000, idData: 100_000,
 }
 
-const maxSections = 1000 // custom ones may come again and again
+const maxSections = 1000 // custom sections can be repeated
 
-// Bounds of one function. What the engine takes to compile one grows with the square of
-// its blocks and branches, and of its loops, and nothing can interrupt it: with as
-// many as these it takes two seconds. Compilers of other languages stay far below: of
-// 10 MB that Go has made no function has more than 2,200 blocks and branches.
+// Bounds of one function. The engine's time to compile a function grows with the square
+// of its blocks and branches, and of its loops, and cannot be interrupted. At these bounds
+// it is two seconds. Compilers stay far below: in 10 MB of output of Go's compiler, no
+// function has more than 2,200 blocks and branches.
 const (
 	maxBranches = 10_000 // and blocks
 	maxLoops    = 1000
 	maxBody     = 512 << 10 // bytes
 
-	labelsPerBranch = 5 // so many labels of a switch count like a branch
+	labelsPerBranch = 5 // this many labels of a br_table count as one branch
 )
 
-// maxAllLoops bounds the loops of all functions: each pays with more bytes than it has.
-const maxAllLoops = 100_000
+// maxTotalLoops bounds the loops of all functions, because the charge of a loop is
+// larger than the loop instruction.
+const maxTotalLoops = 100_000
 
-// maxLocals bounds the local variables of a function; engines do so too.
-// maxAllLocals bounds those of all functions: the engine makes room for each, and a
-// function of a few bytes can announce as many as one may have.
+// maxLocals bounds the local variables of a function, as engines do. maxTotalLocals
+// bounds those of all functions: the engine allocates memory for each, and a function of
+// a few bytes can declare maxLocals of them.
 const (
-	maxLocals    = 50_000
-	maxAllLocals = 1 << 20
+	maxLocals      = 50_000
+	maxTotalLocals = 1 << 20
 )
 
-// bound fails before anything is read of a section that has too many entries.
-func (r *reader) bound(id byte) {
+// checkEntries fails on a section with too many entries, before it is read.
+func (r *reader) checkEntries(id byte) {
 	count := *r
-	if n := int(count.u32()); count.err == nil && most[id] > 0 && n > most[id] {
-		r.exceeds(r.pos, n, "entries in the "+sectionNames[id]+" section", most[id])
+	if n := int(count.u32()); count.err == nil && maxEntries[id] > 0 && n > maxEntries[id] {
+		r.exceeds(r.pos, n, "entries in the "+sectionNames[id]+" section", maxEntries[id])
 	}
 }
 
-// exceeds fails because there are more of something than is read.
+// exceeds fails because a bound is exceeded.
 func (r *reader) exceeds(at, have int, what string, most int) {
 	if r.err == nil {
 		r.err = tooMany(r.base+at, have, what, most)
@@ -54,12 +55,12 @@ func tooMany(at, have int, what string, most int) *Error {
 	return &Error{at, fmt.Sprintf("%d %s; at most %d are accepted", have, what, most), true}
 }
 
-// count counts what the engine takes its time for.
-func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
+// count counts the instructions that are expensive to compile.
+func (ins *instrumenter) count(r *reader, i *instruction, branches, loops *int) {
 	switch i.op {
 	case opLoop:
 		*loops++
-		h.allLoops++
+		ins.totalLoops++
 	case opBlock, opIf, opElse, opBr, opBrIf, opBrTable:
 		*branches += 1 + len(i.labels)/labelsPerBranch
 	default:
@@ -70,7 +71,7 @@ func (h *hardener) count(r *reader, i *instruction, branches, loops *int) {
 		r.exceeds(i.from, *branches, "blocks and branches in a function", maxBranches)
 	case *loops > maxLoops:
 		r.exceeds(i.from, *loops, "loops in a function", maxLoops)
-	case h.allLoops > maxAllLoops:
-		r.exceeds(i.from, h.allLoops, "loops", maxAllLoops)
+	case ins.totalLoops > maxTotalLoops:
+		r.exceeds(i.from, ins.totalLoops, "loops", maxTotalLoops)
 	}
 }

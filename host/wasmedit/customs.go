@@ -2,17 +2,17 @@ package wasmedit
 
 import "slices"
 
-// Subsections of the custom section "name" that engines read.
+// IDs of the subsections of the custom section "name" that engines read.
 const (
 	namesOfModule    = 0
 	namesOfFunctions = 1
 	namesOfLocals    = 2
 )
 
-// dropCustoms drops the custom sections, but for the names that traces of traps
-// show. Debugging information is wrong in rewritten code. And engines read both kinds
-// carelessly, since it is not part of the module proper: wazero makes room for as
-// many names as are announced, gigabytes for a few bytes.
+// dropCustoms drops the custom sections, except the names, which stack traces of traps
+// show. Debugging information does not match the rewritten code. Engines also read
+// custom sections carelessly: for a few bytes that announce many names, wazero
+// allocates gigabytes.
 func (m *Module) dropCustoms() {
 	names := false
 	m.Customs = nil
@@ -20,7 +20,7 @@ func (m *Module) dropCustoms() {
 		if s.id != idCustom {
 			return false
 		}
-		if names || !namesAreWell(s.body) {
+		if names || !validNames(s.body) {
 			return true
 		}
 		names = true
@@ -29,9 +29,9 @@ func (m *Module) dropCustoms() {
 	})
 }
 
-// namesAreWell reports whether a custom section is one of names and has exactly what
-// it announces.
-func namesAreWell(body []byte) bool {
+// validNames reports whether a custom section is a name section whose counts and sizes
+// are exact.
+func validNames(body []byte) bool {
 	r := &reader{data: body}
 	if r.name() != "name" {
 		return false
@@ -57,7 +57,7 @@ func namesAreWell(body []byte) bool {
 	return r.err == nil
 }
 
-// names reads a vector of indices and their names.
+// names reads a vector of indices and names.
 func (r *reader) names() {
 	each(r, 2, func() { r.u32(); r.name() })
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// The engine believes the numbers in names: what lies there would take gigabytes
-// and is dropped, and so is what describes the code as it was.
-func TestHardenDropsCustoms(t *testing.T) {
+// TestInstrumentDropsCustoms checks that only well-formed names stay. The engine trusts
+// the counts in a name section and would allocate gigabytes, and other custom sections
+// describe the original code.
+func TestInstrumentDropsCustoms(t *testing.T) {
 	custom := func(name string, body ...any) []byte { return bin(len(name), name, bin(body...)) }
 	names := custom("name", 0, 4, 3, "mod", 1, 6, 1, hostFuncs, 3, "fun", 2, 6, 1, hostFuncs, 1, 0, 1, "l", 9, 1, 0)
 	functions := custom("name", 1, 6, 1, hostFuncs, 3, "fun")
@@ -24,18 +25,18 @@ func TestHardenDropsCustoms(t *testing.T) {
 		{"names of functions", [][]byte{functions}, []string{"name"}},
 		{"no names", [][]byte{custom("name")}, []string{"name"}},
 		{"twice", [][]byte{functions, names}, []string{"name"}},
-		{"others", [][]byte{custom(".debug_info", 1, 2, 3), custom("producers"), custom("", 1), names}, []string{"name"}},
-		{"more functions than there are names", [][]byte{custom("name", 1, 6, "\xe9\xe9\xe9\x74", 0, 0)}, nil},
-		{"all functions there can be", [][]byte{custom("name", 1, 5, "\xff\xff\xff\xff\x0f")}, nil},
-		{"more locals", [][]byte{custom("name", 2, 7, 1, 0, "\xff\xff\xff\xff\x0f")}, nil},
-		{"more functions with locals", [][]byte{custom("name", 2, 5, "\xff\xff\xff\xff\x0f")}, nil},
-		{"a longer name of the module", [][]byte{custom("name", 0, 5, "\xff\xff\xff\xff\x0f")}, nil},
-		{"a longer name of a function", [][]byte{custom("name", 1, 7, 1, 0, "\xff\xff\xff\xff\x0f")}, nil},
-		{"a longer subsection", [][]byte{custom("name", 1, 9, 1, 0, 3, "fun")}, nil},
-		{"a shorter subsection", [][]byte{custom("name", 1, 5, 1, 0, 3, "fun")}, nil},
-		{"more in a subsection", [][]byte{custom("name", 1, 7, 1, 0, 3, "fun", 0)}, nil},
+		{"other sections", [][]byte{custom(".debug_info", 1, 2, 3), custom("producers"), custom("", 1), names}, []string{"name"}},
+		{"a count above the names of functions", [][]byte{custom("name", 1, 6, "\xe9\xe9\xe9\x74", 0, 0)}, nil},
+		{"a count of 2^32-1 functions", [][]byte{custom("name", 1, 5, "\xff\xff\xff\xff\x0f")}, nil},
+		{"a count above the names of locals", [][]byte{custom("name", 2, 7, 1, 0, "\xff\xff\xff\xff\x0f")}, nil},
+		{"a count above the functions with locals", [][]byte{custom("name", 2, 5, "\xff\xff\xff\xff\x0f")}, nil},
+		{"a module name beyond its end", [][]byte{custom("name", 0, 5, "\xff\xff\xff\xff\x0f")}, nil},
+		{"a function name beyond its end", [][]byte{custom("name", 1, 7, 1, 0, "\xff\xff\xff\xff\x0f")}, nil},
+		{"a subsection size too large", [][]byte{custom("name", 1, 9, 1, 0, 3, "fun")}, nil},
+		{"a subsection size too small", [][]byte{custom("name", 1, 5, 1, 0, 3, "fun")}, nil},
+		{"a trailing byte in a subsection", [][]byte{custom("name", 1, 7, 1, 0, 3, "fun", 0)}, nil},
 		{"no size", [][]byte{custom("name", 1)}, nil},
-		{"a longer unknown subsection", [][]byte{custom("name", 9, 5)}, nil},
+		{"an unknown subsection beyond its end", [][]byte{custom("name", 9, 5)}, nil},
 		{"not UTF-8", [][]byte{custom("name", 0, 2, 1, 0xff)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,15 +48,15 @@ func TestHardenDropsCustoms(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(m.Customs) != len(c.customs) {
-				t.Errorf("there are %q", m.Customs)
+				t.Errorf("the custom sections are %q", m.Customs)
 			}
-			load(t, s) // the engine takes it
-			if _, err := m.Harden(); err != nil || !slices.Equal(m.Customs, c.left) {
-				t.Errorf("left are %q, %v; want %q", m.Customs, err, c.left)
+			load(t, s) // the engine accepts it
+			if _, err := m.Instrument(); err != nil || !slices.Equal(m.Customs, c.left) {
+				t.Errorf("the remaining custom sections are %q, %v; want %q", m.Customs, err, c.left)
 			}
-			again, err := wasmedit.Parse(m.Encode())
-			if err != nil || !slices.Equal(again.Customs, c.left) {
-				t.Errorf("encoded are %q, %v; want %q", again.Customs, err, c.left)
+			replay, err := wasmedit.Parse(m.Encode())
+			if err != nil || !slices.Equal(replay.Customs, c.left) {
+				t.Errorf("the encoded custom sections are %q, %v; want %q", replay.Customs, err, c.left)
 			}
 		})
 	}
@@ -66,7 +67,7 @@ func TestNamesInTraces(t *testing.T) {
 	add(s, "f", wasmtest.Void, nil, 0x00)
 	s.Custom = [][]byte{bin(4, "name", 1, 6, 1, hostFuncs, 3, "fun")}
 	g, _ := load(t, s)
-	if _, err := g.spend(plenty, "f"); err == nil || !strings.Contains(err.Error(), "fun()") {
+	if _, err := g.callWithFuel(plenty, "f"); err == nil || !strings.Contains(err.Error(), "fun()") {
 		t.Errorf("trapped with %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Encode writes the module. Sections that no edit touched keep their bytes.
+// Encode returns the encoded module. Unchanged sections keep their bytes.
 func (m *Module) Encode() []byte {
 	size := len(header)
 	for _, s := range m.sections {
@@ -21,16 +21,15 @@ func (m *Module) Encode() []byte {
 	return out
 }
 
-// StartFromExport makes the exported function name the module's start function,
-// which every runtime calls when it instantiates the module, and drops the
-// export. A reactor's initialisation that only some runtimes know to call then
-// runs everywhere, and once. It fails, and changes nothing, if there is no such
-// export, it is no function () -> (), or the module has a start function already.
+// StartFromExport makes an exported function the module's start function, and drops the
+// export. Every runtime calls the start function at instantiation, but only some call a
+// reactor's _initialize. StartFromExport fails without changes if the export is
+// missing, is not a function () -> (), or if the module already has a start function.
 func (m *Module) StartFromExport(name string) error {
 	e := m.Export(name)
 	switch {
 	case e == nil:
-		return fmt.Errorf("wasmedit: there is no export %q to start with", name)
+		return fmt.Errorf("wasmedit: start from export: there is no export %q", name)
 	case e.Kind != KindFunc || !e.Type.Equal(FuncType{}):
 		return fmt.Errorf("wasmedit: the export %s cannot be a start function, which is () -> ()", e)
 	case m.Start != nil:
@@ -44,7 +43,7 @@ func (m *Module) StartFromExport(name string) error {
 	return nil
 }
 
-// KeepExports drops every export that is not named.
+// KeepExports drops all exports except the named ones.
 func (m *Module) KeepExports(names ...string) {
 	m.Exports = slices.DeleteFunc(m.Exports, func(e Export) bool { return !slices.Contains(names, e.Name) })
 	m.put(idExport, m.encodeExports())
@@ -61,8 +60,8 @@ func (m *Module) encodeExports() []byte {
 	return b
 }
 
-// put replaces the section with this id, or inserts it where the order of
-// sections wants it.
+// put replaces the section with this id, or inserts it in the order that the
+// specification requires.
 func (m *Module) put(id byte, body []byte) {
 	at := 0
 	for i, s := range m.sections {

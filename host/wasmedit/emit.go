@@ -49,8 +49,8 @@ func (m *Module) find(id byte) *section {
 	return nil
 }
 
-// extend appends n elements to the vector of a section, which is made if it is
-// missing.
+// extend appends n elements to the vector of a section, and creates the section if it
+// is missing.
 func (m *Module) extend(id byte, n int, elements []byte) {
 	if n == 0 {
 		return

@@ -2,20 +2,20 @@ package wasmedit
 
 // Exports that CountInstructions adds: mutable i64 globals.
 const (
-	ExportCount    = "test.count"    // units of the instructions that ran
-	ExportPayments = "test.payments" // calls of functions and iterations of loops
+	ExportCount   = "test.count"   // units of the instructions that ran
+	ExportCharges = "test.charges" // calls of functions and iterations of loops
 )
 
 // DropCustoms drops the custom sections that Harden drops.
 func (m *Module) DropCustoms() { m.dropCustoms() }
 
-// CountInstructions makes the module count what it does, each instruction before it
-// runs: a slow and simple meter, against which the tests hold that of Harden. It
-// returns how many units the longest function has.
+// CountInstructions makes the module count each instruction before it runs: a slow and
+// simple meter, with which the tests compare the fuel. It returns the units of the
+// longest function.
 func (m *Module) CountInstructions() (longest int64) {
-	h := hardener{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
-	h.charge = uint32(len(m.functions))
-	count, payments := uint64(h.fuel), uint64(h.fuel)+1
+	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
+	ins.bulkCharge = uint32(len(m.functions))
+	count, charges := uint64(ins.fuel), uint64(ins.fuel)+1
 	s := m.find(idCode)
 	r := &reader{data: s.body}
 	for range r.count(1) {
@@ -23,7 +23,7 @@ func (m *Module) CountInstructions() (longest int64) {
 		end := r.pos + size
 		from := r.pos
 		each(r, 2, func() { r.u32(); r.valueType() })
-		out := increase(append([]byte(nil), r.data[from:r.pos]...), payments, 1)
+		out := increase(append([]byte(nil), r.data[from:r.pos]...), charges, 1)
 		units := int64(0)
 		for r.pos < end {
 			i := m.instruction(r)
@@ -34,37 +34,37 @@ func (m *Module) CountInstructions() (longest int64) {
 					cost = 64
 				}
 			case opCallIndirect:
-				if m.leaves {
+				if m.indirectImports {
 					cost = 64
 				}
 			case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit, opTableGrow:
-				out = opCall.append(out, uint64(h.charge))
+				out = opCall.append(out, uint64(ins.bulkCharge))
 			}
 			units += cost
 			out = increase(out, count, cost)
 			out = append(out, r.data[i.from:i.to]...)
 			if i.op == opLoop {
-				out = increase(out, payments, 1)
+				out = increase(out, charges, 1)
 			}
 		}
 		if r.err != nil {
 			panic(r.err)
 		}
-		h.bodies = append(h.bodies, out)
+		ins.bodies = append(ins.bodies, out)
 		longest = max(longest, units)
 	}
-	h.addGlobal(Global{I64, true}, zeroOf(I64))
-	h.addGlobal(Global{I64, true}, zeroOf(I64))
-	h.addExport(ExportCount, KindGlobal, uint32(count))
-	h.addExport(ExportPayments, KindGlobal, uint32(payments))
-	// (i32) -> (i32): counts the eighth part of its parameter.
+	ins.addGlobal(Global{I64, true}, zeroOf(I64))
+	ins.addGlobal(Global{I64, true}, zeroOf(I64))
+	ins.addExport(ExportCount, KindGlobal, uint32(count))
+	ins.addExport(ExportCharges, KindGlobal, uint32(charges))
+	// (i32) -> (i32): adds an eighth of its parameter to the count.
 	code := opGlobalGet.append(nil, count)
 	code = opLocalGet.append(code, 0)
 	code = append(code, byte(opI64ExtendI32U), byte(opI64Const), 8, 0x80, byte(opI64Add)) // i64.div_u
 	code = opGlobalSet.append(code, count)
 	code = opLocalGet.append(code, 0)
-	h.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{0}, code)
-	h.write()
+	ins.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{0}, code)
+	ins.write()
 	return longest
 }
 

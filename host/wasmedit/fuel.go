@@ -1,70 +1,71 @@
 package wasmedit
 
-// ofHostCall are the units of a call of an imported function: leaving the sandbox
-// and coming back takes as long as so many instructions.
-const ofHostCall = 64
+// hostCallUnits is the cost of calling an imported function: entering and leaving the
+// sandbox takes as long as that many instructions.
+const hostCallUnits = 64
 
-// ofPay are the units of pay's own instructions: the shortest loop pays for more
-// than its branch.
-const ofPay = 9
+// chargeUnits is the cost of the instructions of a charge, so that even the shortest
+// loop costs more than its branch.
+const chargeUnits = 9
 
-// pay subtracts units and refills, or traps, if less than nothing is left.
-func (h *hardener) pay(out []byte, p *payment, spare uint64) []byte {
-	refill := opCall.append(nil, uint64(h.refill))
-	if p.alone {
-		refill = h.look(refill, spare)
-		out = opLocalGet.append(out, spare)
+// emitCharge subtracts units from the fuel, and calls refill if the result is negative.
+func (ins *instrumenter) emitCharge(out []byte, c *charge, fuelLocal uint64) []byte {
+	refill := opCall.append(nil, uint64(ins.refill))
+	if c.exclusive {
+		refill = ins.loadFuel(refill, fuelLocal)
+		out = opLocalGet.append(out, fuelLocal)
 	} else {
-		out = opGlobalGet.append(out, uint64(h.fuel))
+		out = opGlobalGet.append(out, uint64(ins.fuel))
 	}
-	out = opI64Const.appendSigned(out, p.units+ofPay)
+	out = opI64Const.appendSigned(out, c.units+chargeUnits)
 	out = append(out, byte(opI64Sub))
-	out = opLocalTee.append(out, spare)
-	out = opGlobalSet.append(out, uint64(h.fuel))
-	out = opLocalGet.append(out, spare)
+	out = opLocalTee.append(out, fuelLocal)
+	out = opGlobalSet.append(out, uint64(ins.fuel))
+	out = opLocalGet.append(out, fuelLocal)
 	return ifNegative(out, refill)
 }
 
-// look puts what is left into the local.
-func (h *hardener) look(out []byte, spare uint64) []byte {
-	return opLocalSet.append(opGlobalGet.append(out, uint64(h.fuel)), spare)
+// loadFuel copies the fuel into the local.
+func (ins *instrumenter) loadFuel(out []byte, fuelLocal uint64) []byte {
+	return opLocalSet.append(opGlobalGet.append(out, uint64(ins.fuel)), fuelLocal)
 }
 
-// ifNegative does something if a number on the stack is less than zero.
+// ifNegative runs then if the number on the stack is negative.
 func ifNegative(out, then []byte) []byte {
 	out = opI64Const.appendSigned(out, 0)
-	out = append(out, byte(opI64LtS), byte(opIf), void)
+	out = append(out, byte(opI64LtS), byte(opIf), emptyBlockType)
 	return append(append(out, then...), byte(opEnd))
 }
 
-// void is the type of a block without parameters and results.
-const void = 0x40
+// emptyBlockType is the type of a block without parameters and results.
+const emptyBlockType = 0x40
 
-func (h *hardener) addFuel() {
-	h.addGlobal(Global{I64, true}, zeroOf(I64))
-	h.addExport(ExportFuel, KindGlobal, h.fuel)
-	h.addGlobal(Global{I64, true}, zeroOf(I64))
-	h.addExport(ExportReserve, KindGlobal, h.fuel+1)
+func (ins *instrumenter) addFuel() {
+	ins.addGlobal(Global{I64, true}, zeroOf(I64))
+	ins.addExport(ExportFuel, KindGlobal, ins.fuel)
+	ins.addGlobal(Global{I64, true}, zeroOf(I64))
+	ins.addExport(ExportReserve, KindGlobal, ins.fuel+1)
 }
 
-// Slice is how many units a module may use in one go: far less than a millisecond's
-// of most code, and enough that what happens in between costs nothing.
-const Slice = 1_000_000
+// Quantum is the fuel quantum: the number of units that a module uses without entering
+// the host. Most code takes far less than a millisecond for it, and the cost of
+// entering the host is negligible.
+const Quantum = 1_000_000
 
-// addRefill adds the function () -> () that takes a slice of the reserve, or what is
-// left of it.
-func (h *hardener) addRefill() {
-	fuel, reserve := uint64(h.fuel), uint64(h.fuel)+1
+// addRefill adds the function () -> () that moves a quantum, or the rest, from the
+// reserve to the fuel. It traps if the fuel stays negative.
+func (ins *instrumenter) addRefill() {
+	fuel, reserve := uint64(ins.fuel), uint64(ins.fuel)+1
 	var code []byte
-	if len(h.m.Memories) > 0 {
+	if len(ins.m.Memories) > 0 {
 		code = append(opI32Const.appendSigned(code, 0), byte(opMemoryGrow), 0, byte(opDrop))
 	}
-	code = opI64Const.appendSigned(code, Slice) // so much that there is a slice then
+	code = opI64Const.appendSigned(code, Quantum) // tops the fuel up to one quantum
 	code = opGlobalGet.append(code, fuel)
 	code = append(code, byte(opI64Sub))
 	code = opLocalTee.append(code, 0)
 	code = opGlobalGet.append(code, reserve)
-	code = append(code, byte(opI64GtS), byte(opIf), void)
+	code = append(code, byte(opI64GtS), byte(opIf), emptyBlockType)
 	code = opLocalSet.append(opGlobalGet.append(code, reserve), 0)
 	code = append(code, byte(opEnd))
 
@@ -73,25 +74,25 @@ func (h *hardener) addRefill() {
 	code = opLocalGet.append(opGlobalGet.append(code, fuel), 0)
 	code = opGlobalSet.append(append(code, byte(opI64Add)), fuel)
 	code = ifNegative(opGlobalGet.append(code, fuel), []byte{byte(opUnreachable)})
-	h.addFunction(FuncType{}, []byte{1, 1, byte(I64)}, code)
+	ins.addFunction(FuncType{}, []byte{1, 1, byte(I64)}, code)
 }
 
-// bytesPerUnit is what a bulk operation moves for one unit of fuel, as a power of
-// two. Eight bytes are what a store of one instruction moves.
+// bytesPerUnit is the number of bytes that a bulk operation moves per unit, as a power
+// of two. One store instruction moves eight bytes.
 const bytesPerUnit = 3
 
-// addCharge adds the function through which the number of bytes or elements goes
-// that a bulk operation is about to take from the stack.
-func (h *hardener) addCharge() {
-	code := opGlobalGet.append(nil, uint64(h.fuel))
+// addBulkCharge adds the function (i32) -> (i32) that charges a bulk operation by its
+// number of bytes or elements, and returns that number.
+func (ins *instrumenter) addBulkCharge() {
+	code := opGlobalGet.append(nil, uint64(ins.fuel))
 	code = opLocalGet.append(code, 0)
 	code = append(code, byte(opI64ExtendI32U))
 	code = opI64Const.appendSigned(code, bytesPerUnit)
 	code = append(code, byte(opI64ShrU), byte(opI64Sub))
 	code = opLocalTee.append(code, 1)
-	code = opGlobalSet.append(code, uint64(h.fuel))
+	code = opGlobalSet.append(code, uint64(ins.fuel))
 	code = opLocalGet.append(code, 1)
-	code = ifNegative(code, opCall.append(nil, uint64(h.refill)))
+	code = ifNegative(code, opCall.append(nil, uint64(ins.refill)))
 	code = opLocalGet.append(code, 0)
-	h.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{1, 1, byte(I64)}, code)
+	ins.addFunction(FuncType{Params: []ValueType{I32}, Results: []ValueType{I32}}, []byte{1, 1, byte(I64)}, code)
 }

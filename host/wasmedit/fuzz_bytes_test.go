@@ -19,27 +19,26 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// deliberate are the reasons for which a module is refused though the engine may
-// take it.
-var deliberate = []string{
-	// What Harden adds would clash with it.
+// knownRefusals are reasons to refuse a module that the engine may accept.
+var knownRefusals = []string{
+	// Names that collide with additions.
 	"the module exports \"parley.",
 	"the export _initialize ",
-	// The engine takes more locals than others do.
+	// More locals than other engines accept.
 	"local variables, more than", "local variables in all functions",
-	// The engine would read other instructions than this package does.
+	// Encodings that the engine reads as other instructions.
 	"is not in its shortest form", "unknown instruction 0xfd",
-	// Types of WebAssembly 3.0, some of which the engine reads though they are not
-	// enabled; and it takes any type for that of an imported table.
+	// Types of WebAssembly 3.0. The engine reads some of them although they are not
+	// enabled, and accepts any type for an imported table.
 	"unknown value type", "unknown block type", "is not a reference type",
 }
 
-func deliberately(reason string) bool {
-	return slices.ContainsFunc(deliberate, func(d string) bool { return strings.Contains(reason, d) })
+func isKnownRefusal(reason string) bool {
+	return slices.ContainsFunc(knownRefusals, func(d string) bool { return strings.Contains(reason, d) })
 }
 
-// longNumber finds a number of at least four bytes. The engine believes a module's
-// numbers of elements, locals and names, and makes room for as many.
+// longNumber reports whether a module contains a number of at least four bytes. The
+// engine trusts counts of elements, locals and names, and allocates memory for them.
 func longNumber(wasm []byte) bool {
 	length := 0
 	for _, b := range wasm {
@@ -53,7 +52,7 @@ func longNumber(wasm []byte) bool {
 	return false
 }
 
-// accepts says whether the engine compiles a module.
+// accepts returns the module compiled by the engine, or the engine's error or panic.
 func accepts(r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,65 +62,65 @@ func accepts(r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err
 	return r.CompileModule(context.Background(), wasm)
 }
 
-// FuzzHardenBytes feeds any bytes. What the engine takes, is hardened and taken
-// again, or refused for a known reason; nothing takes much memory; and what is
-// hardened ends.
-func FuzzHardenBytes(f *testing.F) {
+// FuzzInstrumentBytes instruments arbitrary bytes. A module that the engine accepts
+// must be instrumented and accepted again, or refused for a known reason. Memory must
+// stay bounded, and every call of an instrumented module must end.
+func FuzzInstrumentBytes(f *testing.F) {
 	addSeeds(f)
 	r := fuzzRuntime(f)
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		hardened, refused := harden(wasm)
+		instrumented, refused := instrument(wasm)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20+200*uint64(len(wasm)) {
-			t.Errorf("%d bytes are taken for a module of %d", took, len(wasm))
+			t.Errorf("%d bytes were allocated for a module of %d bytes", took, len(wasm))
 		}
 		if refused != nil {
-			refusedRightly(t, r, wasm, refused)
+			checkRefusal(t, r, wasm, refused)
 			return
 		}
 		m, err := wasmedit.Parse(wasm)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.DropCustoms() // the engine refuses modules for what is in them
+		m.DropCustoms() // the engine rejects modules because of their custom sections
 		plain, want := accepts(r, m.Encode())
 		if want == nil {
 			defer func() { _ = plain.Close(context.Background()) }()
 		}
-		compiled, err := accepts(r, hardened)
+		compiled, err := accepts(r, instrumented)
 		if (want == nil) != (err == nil) {
-			t.Fatalf("%v, hardened: %v", want, err)
+			t.Fatalf("%v, instrumented: %v", want, err)
 		}
 		if err == nil {
 			defer func() { _ = compiled.Close(context.Background()) }()
-			ends(r, m, compiled)
+			callExports(r, m, compiled)
 		}
 	})
 }
 
-func refusedRightly(t *testing.T, r wazero.Runtime, wasm []byte, refused error) {
+func checkRefusal(t *testing.T, r wazero.Runtime, wasm []byte, refused error) {
 	t.Helper()
 	var e *wasmedit.Error
 	if !errors.As(refused, &e) || e.Offset < 0 || e.Offset > len(wasm) {
 		t.Fatalf("refused by %#v", refused)
 	}
-	if e.Large || deliberately(e.Reason) || longNumber(wasm) {
+	if e.Large || isKnownRefusal(e.Reason) || longNumber(wasm) {
 		return
 	}
 	if e.Offset == len(wasm) && strings.Contains(e.Reason, "ends too early") {
-		return // the engine takes a data count that is cut off
+		return // the engine accepts a truncated data count
 	}
 	if c, err := accepts(r, wasm); err == nil {
 		_ = c.Close(context.Background())
-		t.Errorf("the engine takes what is refused: %v", refused)
+		t.Errorf("the engine accepts a module that was refused: %v", refused)
 	}
 }
 
-// ends calls what a module exports with little fuel. Where that did not bound it,
-// the test would not end.
-func ends(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) {
+// callExports calls the exports of a module with little fuel. If the fuel did not bound
+// them, the test would not end.
+func callExports(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) {
 	for _, table := range m.Tables {
 		if table.Min > 1000 || !table.HasMax || table.Max > 1000 {
 			return
@@ -143,7 +142,7 @@ func ends(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) 
 				words++
 			}
 		}
-		_, _ = g.spend(20_000, name, make([]uint64, words)...)
+		_, _ = g.callWithFuel(20_000, name, make([]uint64, words)...)
 	}
 }
 
@@ -158,7 +157,7 @@ func addSeeds(f *testing.F) {
 	for _, c := range meteredFunctions {
 		f.Add(c.module().Encode())
 	}
-	f.Add(changing().Encode())
+	f.Add(globalsModule().Encode())
 	f.Add(sample().Encode())
 	hostile := wasmtest.Plugin(wasmtest.Code(wasmtest.Forever, wasmtest.I32(0)))
 	f.Add(hostile.Encode())

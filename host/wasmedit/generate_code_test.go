@@ -8,27 +8,27 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// coder makes the code of one function. Its methods append to out and leave the
-// stack as they say.
+// coder generates the code of one function. Its methods append to out, and have the
+// documented effect on the stack.
 type coder struct {
 	*generator
 	number int
 	t      wasmedit.FuncType
 	locals []wasmedit.ValueType // parameters first
-	free   int                  // locals from here on count down a loop
+	free   int                  // locals from this index on are loop counters and temporaries
 	labels []label              // the function's first
-	calls  int                  // of functions of the module
+	calls  int                  // number of calls of functions of the module
 	out    []byte
 }
 
-// label is a place to branch to, with values of these types.
+// label is a branch target with values of these types.
 type label struct {
 	types  []wasmedit.ValueType
-	closed bool // of a loop that counts by itself
+	closed bool // a counted loop, which other branches must not continue
 }
 
-// deepest is how deep expressions and statements are in each other.
-const deepest = 5
+// maxDepth bounds the nesting of expressions and statements.
+const maxDepth = 5
 
 func (g *generator) addFunction(n int) {
 	t := g.types[g.funcs[n]]
@@ -38,8 +38,8 @@ func (g *generator) addFunction(n int) {
 	if !g.straight {
 		c.takeBudget()
 	}
-	c.statements(deepest)
-	c.values(t.Results, deepest)
+	c.statements(maxDepth)
+	c.values(t.Results, maxDepth)
 	g.s.Funcs = append(g.s.Funcs, wasmtest.Index(g.funcs[n]))
 	g.s.Codes = append(g.s.Codes, wasmtest.CodeEntry(c.locals[len(t.Params):], c.out))
 	g.s.Exports = append(g.s.Exports, wasmtest.ExportEntry(fmt.Sprint("f", n), wasmedit.KindFunc, n))
@@ -47,10 +47,10 @@ func (g *generator) addFunction(n int) {
 
 func (c *coder) emit(parts ...any) { c.out = append(c.out, bin(parts...)...) }
 
-// use is an instruction that uses a local.
+// use emits an instruction with a local as its operand.
 func (c *coder) use(op, local int) { c.emit(op, wasmtest.Index(local)) }
 
-// takeBudget returns from the function if nothing is left.
+// takeBudget returns from the function if the budget is zero, and decrements it.
 func (c *coder) takeBudget() {
 	c.emit(0x23, budget, 0x45, 0x04, 0x40)
 	for _, t := range c.t.Results {
@@ -59,7 +59,7 @@ func (c *coder) takeBudget() {
 	c.emit(0x0f, 0x0b, 0x23, budget, 0x41, 1, 0x6b, 0x24, budget)
 }
 
-// constant is a constant expression.
+// constant returns a constant expression.
 func (g *generator) constant(t wasmedit.ValueType) []byte {
 	switch t {
 	case i32:
@@ -80,14 +80,14 @@ func (g *generator) constant(t wasmedit.ValueType) []byte {
 	return bin(0xd0, t)
 }
 
-// values leaves values of these types.
+// values pushes values of these types.
 func (c *coder) values(types []wasmedit.ValueType, depth int) {
 	for _, t := range types {
 		c.value(t, depth)
 	}
 }
 
-// value leaves a value of this type.
+// value pushes a value of this type.
 func (c *coder) value(t wasmedit.ValueType, depth int) {
 	if c.left--; c.left < 0 || depth == 0 {
 		c.leaf(t)
@@ -122,7 +122,7 @@ func (c *coder) value(t wasmedit.ValueType, depth int) {
 			c.leaf(t)
 			return
 		}
-		c.branch(depth) // what comes after it may have any type
+		c.branch(depth) // code after a branch may have any type
 	case 10, 11:
 		c.load(t, depth)
 	default:
@@ -146,12 +146,12 @@ func (c *coder) leaf(t wasmedit.ValueType) {
 	c.emit(c.constant(t))
 }
 
-// local chooses a local of this type that may be changed.
+// local chooses a local of this type that may be modified.
 func (c *coder) local(t wasmedit.ValueType) (n int, ok bool) {
 	return c.choose(c.free, func(n int) bool { return c.locals[n] == t })
 }
 
-// global chooses a global but not the budget.
+// global chooses a global other than the budget.
 func (c *coder) global(fits func(wasmedit.Global) bool) (n int, ok bool) {
 	return c.choose(len(c.globals), func(n int) bool { return n != budget && fits(c.globals[n]) })
 }
@@ -185,8 +185,8 @@ func (c *coder) operation(t wasmedit.ValueType, depth int) {
 	c.canonical(t)
 }
 
-// canonical makes one NaN of all. The bits of a NaN depend on which operand the
-// processor takes first, and the engine chooses that by how registers are used.
+// canonical replaces any NaN by one NaN. The bits of a NaN depend on the order of the
+// processor's operands, which the engine chooses by its register allocation.
 func (c *coder) canonical(t wasmedit.ValueType) {
 	switch t {
 	case f32, f64:
@@ -205,13 +205,13 @@ func (c *coder) canonical(t wasmedit.ValueType) {
 	}
 }
 
-// fresh is a local of its own.
+// fresh returns a new local.
 func (c *coder) fresh(t wasmedit.ValueType) int {
 	c.locals = append(c.locals, t)
 	return len(c.locals) - 1
 }
 
-// address leaves an address, mostly one of the memory.
+// address pushes an address, usually one inside the memory.
 func (c *coder) address(depth int) {
 	c.value(i32, depth)
 	if !c.one(16) {
@@ -233,7 +233,7 @@ func (c *coder) load(t wasmedit.ValueType, depth int) {
 	c.access(a)
 }
 
-// access is the instruction with its operands.
+// access emits the instruction with its operands.
 func (c *coder) access(a access) {
 	c.emit(a.code, 0, wasmtest.Index(c.pick(256)))
 	if a.lanes > 0 {
@@ -241,7 +241,7 @@ func (c *coder) access(a access) {
 	}
 }
 
-// table leaves what a table or the memory says.
+// table pushes a value that is read from a table or is a size.
 func (c *coder) table(t wasmedit.ValueType, depth int) {
 	switch {
 	case t == funcref || t == externref:
@@ -265,7 +265,7 @@ func (c *coder) table(t wasmedit.ValueType, depth int) {
 	}
 }
 
-// index leaves a number, mostly one below n, which is a power of two.
+// index pushes a number, usually one below n, which is a power of two.
 func (c *coder) index(n, depth int) {
 	c.value(i32, depth)
 	if !c.one(16) {
@@ -273,7 +273,7 @@ func (c *coder) index(n, depth int) {
 	}
 }
 
-// callFor calls a function for its result, the first if it has more.
+// callFor calls a function and keeps only its first result.
 func (c *coder) callFor(t wasmedit.ValueType, depth int) {
 	n, ok := c.choose(len(c.funcs), func(n int) bool {
 		results := c.types[c.funcs[n]].Results
@@ -289,13 +289,13 @@ func (c *coder) callFor(t wasmedit.ValueType, depth int) {
 	}
 }
 
-// callable says whether a function may be called: where nothing bounds calls, only
-// few of those before this one.
+// callable reports whether the function may be called. Straight modules have no budget,
+// so they call only a few of the preceding functions.
 func (c *coder) callable(n int) bool {
 	return !c.straight || n < hostFuncs || n < c.number && c.calls < 3
 }
 
-// call leaves the results of a function.
+// call pushes the results of a function.
 func (c *coder) call(n, depth int) {
 	c.calls++
 	c.values(c.types[c.funcs[n]].Params, depth)

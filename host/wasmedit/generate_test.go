@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// choices are made by bytes. When these are used up, every choice is the first,
-// and the first always leads to an end.
+// choices are decided by bytes. After the last byte every choice is the first option,
+// which always leads to an end.
 type choices struct{ data []byte }
 
 // pick returns a number below n.
@@ -22,7 +22,7 @@ func (c *choices) pick(n int) int {
 	return int(b) % n
 }
 
-// one is true once in n times, and never in the end.
+// one returns true once in n times, and false after the last byte.
 func (c *choices) one(n int) bool { return c.pick(n) == n-1 }
 
 func (c *choices) bytes(n int) []byte {
@@ -31,7 +31,7 @@ func (c *choices) bytes(n int) []byte {
 	return b
 }
 
-// random are so many choices, the same ones for the same seed.
+// random returns n bytes of choices, the same ones for the same seed.
 func random(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -43,34 +43,34 @@ func random(seed uint64, n int) []byte {
 
 var valueTypes = list(i32, i64, f32, f64, v128, funcref, externref)
 
-// budget is the global that bounds a generated module: each call of a function and
-// each iteration of most loops takes one of it, and where it is 0 the function
+// budget is the index of the global that bounds a generated module. Each call of a
+// function and each iteration of most loops decrements it, and at zero the function
 // returns. Other loops count down.
 const budget = hostGlobals
 
 const (
-	elements = 8 // of the table of functions
-	nulls    = 4 // of the table of other references
+	elements = 8 // size of the table of functions
+	nulls    = 4 // size of the table of external references
 )
 
-// generator makes modules that are valid, and whose calls end.
+// generator creates valid modules whose calls end.
 type generator struct {
 	choices
 	s        *wasmtest.Sections
 	straight bool // no instruction is skipped or repeated
 	types    []wasmedit.FuncType
-	funcs    []int // number of the type of each function, the host's first
+	funcs    []int // type index of each function, the host's first
 	globals  []wasmedit.Global
-	table    [elements]int // functions
-	left     int           // how many instructions there may yet be, roughly
+	table    [elements]int // initial elements of the table of functions
+	left     int           // approximate number of instructions left to generate
 }
 
-// generated is a module, and what a test has to know of it.
+// generated is a module, with its properties that the tests need.
 type generated struct {
 	wasm     []byte
 	straight bool
 	calls    []call
-	getters  []string // functions that return what globals hold
+	getters  []string // names of functions that return the values of globals
 }
 
 // call is a call of an exported function.
@@ -80,7 +80,7 @@ type call struct {
 	t    wasmedit.FuncType
 }
 
-// generate makes a module.
+// generate creates a module.
 func generate(data []byte) *generated {
 	g := &generator{choices: choices{data}, s: withHost(), left: 300}
 	g.straight = g.one(8)
@@ -113,7 +113,7 @@ func generate(data []byte) *generated {
 	for _, t := range g.types {
 		g.s.Types = append(g.s.Types, wasmtest.Signature(t))
 	}
-	g.s.Types = g.s.Types[2:] // which withHost has made
+	g.s.Types = g.s.Types[2:] // withHost has added the first two
 	made.wasm = g.s.Encode()
 	return made
 }
@@ -142,7 +142,7 @@ func (g *generator) addGlobals() {
 	}
 }
 
-// addSegments adds a memory and two tables, and what is in them or can be put there.
+// addSegments adds a memory, two tables, and segments for them.
 func (g *generator) addSegments() {
 	g.s.Memories = [][]byte{{1, 1, 3}}
 	g.s.Exports = append(g.s.Exports, wasmtest.ExportEntry("memory", wasmedit.KindMemory, 0))
@@ -167,8 +167,8 @@ func (g *generator) addSegments() {
 	g.s.Data = [][]byte{bin(0, 0x41, 0, 0x0b, 32, g.bytes(32)), bin(1, 32, g.bytes(32))}
 }
 
-// addGetters adds a function for each mutable global that returns it, because
-// the engine's own view of globals is of their first 64 bits.
+// addGetters adds a function for each mutable global that returns its value, because
+// the engine's API returns only the first 64 bits.
 func (g *generator) addGetters() (names []string) {
 	for n, global := range g.globals {
 		if !global.Mutable || n < hostGlobals {
@@ -185,7 +185,7 @@ func (g *generator) addGetters() (names []string) {
 	return names
 }
 
-// call chooses the arguments of a function.
+// call chooses the arguments of a call.
 func (g *generator) call(n int) call {
 	c := call{name: fmt.Sprint("f", n), t: g.types[g.funcs[n]]}
 	for _, t := range c.t.Params {
@@ -194,7 +194,7 @@ func (g *generator) call(n int) call {
 		case v128:
 			c.args = append(c.args, word(words[:8]), word(words[8:]))
 		case funcref:
-			c.args = append(c.args, 0) // an address otherwise
+			c.args = append(c.args, 0) // any other value would be an address
 		case i32, f32:
 			c.args = append(c.args, word(words[:4]))
 		default:

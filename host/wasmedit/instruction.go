@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// opcode is an instruction's opcode; of those with a prefix byte, the prefix is
-// the high byte.
+// opcode is an instruction's opcode. If the opcode has a prefix byte, the prefix is the
+// high byte.
 type opcode uint16
 
-// Opcodes that this package emits or treats in a way of their own.
+// Opcodes that this package emits or handles specially.
 const (
 	opUnreachable   opcode = 0x00
 	opBlock         opcode = 0x02
@@ -55,27 +55,27 @@ const (
 	opV128Const     opcode = 0xfd0c
 )
 
-// shape is what follows an opcode.
+// shape describes the operands of an opcode.
 type shape byte
 
 const (
-	unknown   shape = iota // the opcode is none of WebAssembly 2.0
-	plain                  // nothing
-	blockType              // a value type, nothing, or the index of a type
+	unknown   shape = iota // the opcode is not in WebAssembly 2.0
+	plain                  // no operands
+	blockType              // a value type, the empty type, or a type index
 	index                  // one index
 	function               // the index of a function
 	global                 // the index of a global
 	indices2               // two indices
 	indirect               // the indices of a type and a table
-	labels                 // a vector of labels and one more
+	labels                 // a vector of labels and the default label
 	types                  // a vector of value types
 	refType                // a reference type
 	memArg                 // alignment and offset
-	zero                   // a byte that is 0, the only memory
-	zeroZero               // two of them
-	indexZero              // an index and such a byte
-	int32s                 // a signed number
-	int64s                 // a signed number
+	zero                   // a zero byte: the index of the only memory
+	zeroZero               // two zero bytes
+	indexZero              // an index and a zero byte
+	int32s                 // a signed 32-bit number
+	int64s                 // a signed 64-bit number
 	bytes4
 	bytes8
 	bytes16
@@ -83,8 +83,7 @@ const (
 	memArgLane // alignment, offset and a byte
 )
 
-// shapes of the opcodes without a prefix, and of those with the prefixes 0xfc and
-// 0xfd.
+// Shapes of the opcodes without a prefix, with prefix 0xfc, and with prefix 0xfd.
 var (
 	shapes     = fill([256]shape{}, plain, 0x45, 0xc4)
 	shapesBulk = fill([256]shape{}, plain, 0x00, 0x07) // saturating truncation
@@ -135,17 +134,17 @@ func init() {
 		0xcf, 0xd0, 0xd2, 0xd3, 0xd4, 0xe2, 0xee)
 }
 
-// instruction is one instruction, and the section's bytes that it takes.
+// instruction is one instruction, with the offsets of its bytes.
 type instruction struct {
 	op       opcode
 	from, to int
-	index    uint32   // the operand, if that is one index; of br_table, the last label
-	labels   []uint32 // of br_table, those before
+	index    uint32   // the operand, if it is a single index; for br_table, the default label
+	labels   []uint32 // for br_table, the other labels
 }
 
-// instruction reads one instruction. Of its operands it checks what this package
-// relies on: that indices of types, functions and globals name what the module
-// has itself, so that none can name what a rewrite adds.
+// instruction reads one instruction. It checks the operands that this package relies
+// on: indices of types, functions and globals must exist in the original module, so
+// that no instruction can refer to an addition.
 func (m *Module) instruction(r *reader) instruction {
 	i := instruction{from: r.pos}
 	first := r.byte()
@@ -161,8 +160,8 @@ func (m *Module) instruction(r *reader) instruction {
 		if s == unknown {
 			r.fail(i.from, "unknown instruction 0x%02x %d", first, sub)
 		}
-		// wazero takes the byte behind this prefix for the opcode, and a second byte
-		// for an instruction, which is a nop if the number is in its shortest form.
+		// wazero reads only one byte of the number after this prefix, and takes a second
+		// byte for the next instruction. In the shortest form the second byte is 1, a nop.
 		if first == prefixSIMD && r.err == nil && r.pos-i.from-1 != len(binary.AppendUvarint(nil, uint64(sub))) {
 			r.fail(i.from, "instruction 0x%02x %d is not in its shortest form", first, sub)
 		}
@@ -179,7 +178,7 @@ func (m *Module) instruction(r *reader) instruction {
 	return i
 }
 
-// Prefixes of opcodes.
+// Prefix bytes of opcodes.
 const (
 	prefixBulk = 0xfc
 	prefixSIMD = 0xfd
@@ -195,7 +194,8 @@ func prefixed(first byte) *[256]shape {
 	return nil
 }
 
-// operands returns the index that is the only operand, or 0.
+// operands reads the operands. It returns the index if that is the only operand, else
+// 0.
 func (m *Module) operands(r *reader, s shape) uint32 {
 	switch s {
 	case unknown, plain:
@@ -204,9 +204,9 @@ func (m *Module) operands(r *reader, s shape) uint32 {
 	case index:
 		return r.u32()
 	case function:
-		return m.below(r, len(m.functions), "function")
+		return m.indexBelow(r, len(m.functions), "function")
 	case global:
-		return m.below(r, len(m.Globals), "global")
+		return m.indexBelow(r, len(m.Globals), "global")
 	case indices2:
 		r.u32()
 		r.u32()
@@ -248,8 +248,8 @@ func (m *Module) operands(r *reader, s shape) uint32 {
 	return 0
 }
 
-// blockType reads the type of a block: one of the value types and "nothing", which
-// are the negative numbers of one byte, or the index of a function type.
+// blockType reads the type of a block: the index of a function type, or a one-byte
+// negative number for a value type or the empty type.
 func (m *Module) blockType(r *reader) {
 	at := r.pos
 	switch n := r.sint(33); {
@@ -266,12 +266,12 @@ func (m *Module) blockType(r *reader) {
 	}
 }
 
-// below reads an index that must be less than n.
-func (m *Module) below(r *reader, n int, what string) uint32 {
+// indexBelow reads an index that must be less than n.
+func (m *Module) indexBelow(r *reader, n int, kind string) uint32 {
 	at := r.pos
 	i := r.u32()
 	if r.err == nil && uint64(i) >= uint64(n) {
-		r.fail(at, "%s index %d, but there are %d", what, i, n)
+		r.fail(at, "%s index %d, but there are %d", kind, i, n)
 	}
 	return i
 }
@@ -285,15 +285,15 @@ func (r *reader) zero() {
 
 func (r *reader) memArg() {
 	at := r.pos
-	// Alignments are checked by the engine; beyond these, the number would mean
-	// something else (more than one memory).
+	// The engine checks alignments. From 2^32 on, the encoding would have another meaning
+	// (multiple memories).
 	if align := r.u32(); align >= 32 {
 		r.fail(at, "alignment 2^%d", align)
 	}
 	r.u32()
 }
 
-// constant reads a constant expression with its end.
+// constant reads a constant expression, including its end.
 func (m *Module) constant(r *reader) {
 	for {
 		at := r.pos
@@ -304,7 +304,7 @@ func (m *Module) constant(r *reader) {
 			r.fail(at, "a block in a constant expression")
 			return
 		case i.op == opRefFunc:
-			m.refer(i.index)
+			m.noteReference(i.index)
 		}
 	}
 }

@@ -2,16 +2,16 @@ package wasmedit_test
 
 import "github.com/parley-wasm/parley/host/wasmedit"
 
-// operation is an instruction that takes values from the stack and leaves one, and
-// has no operands but one lane.
+// operation is an instruction that pops values and pushes one. Its only operand may be
+// a lane.
 type operation struct {
 	code   []byte
 	params []wasmedit.ValueType
 	result wasmedit.ValueType
-	lanes  int // how many lanes there are to choose from
+	lanes  int // number of lanes to choose from; 0: no lane operand
 }
 
-// operations are all of WebAssembly 2.0 of that kind, by the type they leave.
+// operations are all such instructions of WebAssembly 2.0, by the type of the result.
 var operations = func() map[wasmedit.ValueType][]operation {
 	all := map[wasmedit.ValueType][]operation{}
 	put := func(prefix []byte, from, to int, result wasmedit.ValueType, lanes int, params ...wasmedit.ValueType) {
@@ -103,12 +103,12 @@ var operations = func() map[wasmedit.ValueType][]operation {
 	return all
 }()
 
-// access is an instruction that takes an address, and a value if it stores or sets
-// a lane.
+// access is an instruction that pops an address, and a value if it stores or sets a
+// lane.
 type access struct {
 	code  []byte
-	value wasmedit.ValueType // what is loaded or stored
-	lanes int                // of the lane operand; 0: none
+	value wasmedit.ValueType // type of the loaded or stored value
+	lanes int                // number of lanes of the lane operand; 0: none
 }
 
 var loads, stores = func() (loads map[wasmedit.ValueType][]access, stores []access) {

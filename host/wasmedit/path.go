@@ -1,73 +1,74 @@
 package wasmedit
 
-// payment is a place in a function where it pays for what follows.
-type payment struct {
-	at    int // before the byte
+// charge is a position in a function at which it subtracts fuel.
+type charge struct {
+	at    int // the offset at which the charge is inserted
 	units int64
-	bulk  bool // for a bulk operation instead, by its size
+	bulk  bool // a charge by the size of a bulk operation, instead of units
 
 	// Of a loop:
-	from  int  // where it begins, before at
-	outer int  // index of the payment of the loop around it, or of the function
-	alone bool // nothing in it pays elsewhere: it has no calls and bulk operations
+	from      int  // offset of the loop instruction
+	outer     int  // index of the charge of the enclosing loop, or of the function
+	exclusive bool // the loop contains no calls or bulk operations, so its charges can use the local
 }
 
-// path finds the longest ways through a function, from each payment to the next.
+// path computes the units of each charge in a function: the length of the longest path
+// from the charge to the next one.
 //
-// The code of a function is structured: branches go to the end of a block around
-// them, or to the beginning of a loop around them. So one pass does: at each
-// instruction it knows the length of the longest way there. A loop is paid for by
-// itself, so that in the way around it, it has no length.
+// Code is structured: a branch goes to the end of an enclosing block or to the start of
+// an enclosing loop. So one pass is enough: it knows the length of the longest path to
+// each instruction. A loop has its own charge, so that it adds nothing to the path
+// around it.
 //
-// What leads to a call or a loop is always paid for, because that may never come
-// back: of a function that calls itself, each of many callers would have gone so
-// far. From there on, a way that ends in a trap does not count: it is taken once.
+// The path to a call or a loop is always charged, because that call or loop may never
+// end: in a recursion each of many callers has taken the path. After the last call or
+// loop, a path that ends in a trap is not charged, because it is taken once.
 type path struct {
-	payments []payment
-	frames   []frame // of the blocks around the instruction; the function itself first
-	loops    []int   // indices of the frames of loops
-	length   int64   // of the longest way here from the payment for here; unreachable: none leads here
+	charges []charge
+	frames  []frame // enclosing blocks of the instruction, the function first
+	loops   []int   // indices of the frames of loops
+	length  int64   // of the longest path from the charge to here, or unreachable
 }
 
 const unreachable = -1
 
-// frame is a block. The function is one too, and is paid for at its beginning like
-// an iteration of a loop.
+// frame is a block. The function is a frame too, and is charged at its start like an
+// iteration of a loop.
 type frame struct {
-	op     opcode // opIf turns into opBlock when its else comes
-	loop   int    // number of the loop that it is in, or is: an index of path.loops
-	paid   int    // of a loop: index of its payment
-	before int64  // length of the way to its beginning, around it
-	end    int64  // length of the longest way that branches to its end
+	op     opcode // opIf becomes opBlock at its else
+	loop   int    // index into path.loops of the innermost loop, which may be the frame itself
+	charge int    // for a loop: index of its charge
+	before int64  // length of the path to the start of the block
+	end    int64  // length of the longest path that branches to its end
 }
 
 func newPath(at int) *path {
 	return &path{
-		payments: []payment{{at: at}},
-		frames:   []frame{{op: opLoop, end: unreachable}},
-		loops:    []int{0},
+		charges: []charge{{at: at}},
+		frames:  []frame{{op: opLoop, end: unreachable}},
+		loops:   []int{0},
 	}
 }
 
-// bulk adds a payment for a bulk operation before the byte.
+// bulk adds a charge for a bulk operation at an offset.
 func (p *path) bulk(at int) {
-	p.accompany()
-	p.payments = append(p.payments, payment{at: at, bulk: true})
+	p.markShared()
+	p.charges = append(p.charges, charge{at: at, bulk: true})
 }
 
-// accompany says of the loops around an instruction that others pay in them too. Where
-// one of them knows, so do those around it.
-func (p *path) accompany() {
+// markShared marks the charges of the enclosing loops as not exclusive. If a loop is
+// already marked, so are the loops around it.
+func (p *path) markShared() {
 	for n := len(p.loops) - 1; n > 0; n-- {
-		loop := &p.payments[p.frames[p.loops[n]].paid]
-		if !loop.alone {
+		loop := &p.charges[p.frames[p.loops[n]].charge]
+		if !loop.exclusive {
 			return
 		}
-		loop.alone = false
+		loop.exclusive = false
 	}
 }
 
-// step takes the next instruction, which costs units, into account.
+// step processes the next instruction, which costs units.
 func (p *path) step(r *reader, i *instruction, units int64) {
 	if p.length != unreachable {
 		p.length += units
@@ -77,11 +78,11 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 	case opBlock, opIf:
 		p.push(frame{op: i.op, loop: len(p.loops) - 1})
 	case opLoop:
-		p.settle()
-		outer := p.frames[p.loops[len(p.loops)-1]].paid
+		p.chargeInnermost()
+		outer := p.frames[p.loops[len(p.loops)-1]].charge
 		p.loops = append(p.loops, len(p.frames))
-		p.push(frame{op: opLoop, loop: len(p.loops) - 1, paid: len(p.payments)})
-		p.payments = append(p.payments, payment{at: i.to, from: i.from, outer: outer, alone: true})
+		p.push(frame{op: opLoop, loop: len(p.loops) - 1, charge: len(p.charges)})
+		p.charges = append(p.charges, charge{at: i.to, from: i.from, outer: outer, exclusive: true})
 		p.length = min(p.length, 0)
 	case opElse:
 		if top.op != opIf {
@@ -104,8 +105,8 @@ func (p *path) step(r *reader, i *instruction, units int64) {
 		p.branch(r, i.from, uint32(len(p.frames)-1))
 		p.length = unreachable
 	case opCall, opCallIndirect:
-		p.accompany()
-		p.settle()
+		p.markShared()
+		p.chargeInnermost()
 	case opUnreachable:
 		p.length = unreachable
 	}
@@ -120,8 +121,8 @@ func (p *path) pop() {
 	f := p.frames[len(p.frames)-1]
 	switch f.op {
 	case opLoop:
-		p.length = max(p.length, f.end) // only the function has branches to its end
-		p.settle()
+		p.length = max(p.length, f.end) // only branches to the function's frame set end
+		p.chargeInnermost()
 		p.loops = p.loops[:len(p.loops)-1]
 		if p.length != unreachable {
 			p.length = f.before
@@ -134,7 +135,7 @@ func (p *path) pop() {
 	p.frames = p.frames[:len(p.frames)-1]
 }
 
-// branch goes to the block that has this number, counted from the innermost.
+// branch processes a branch to a label, which counts frames from the innermost.
 func (p *path) branch(r *reader, at int, label uint32) {
 	if uint64(label) >= uint64(len(p.frames)) {
 		r.fail(at, "label %d, but there are %d blocks", label, len(p.frames))
@@ -143,8 +144,9 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	to := &p.frames[len(p.frames)-1-int(label)]
 	length := p.length
 	if left := to.loop + 1; left < len(p.loops) {
-		// The loops between have paid at the beginning of the one inside them.
-		p.settle()
+		// The branch leaves loops, which have their own charges. The path continues with
+		// its length at the start of the outermost of them.
+		p.chargeInnermost()
 		if length != unreachable {
 			length = p.frames[p.loops[left]].before
 		}
@@ -153,12 +155,12 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	case to.op != opLoop || to == &p.frames[0]:
 		to.end = max(to.end, length)
 	case to.loop == len(p.loops)-1:
-		p.settle()
+		p.chargeInnermost()
 	}
 }
 
-// settle makes the innermost loop pay for the way here.
-func (p *path) settle() {
-	to := &p.payments[p.frames[p.loops[len(p.loops)-1]].paid]
+// chargeInnermost charges the innermost loop for the path to here.
+func (p *path) chargeInnermost() {
+	to := &p.charges[p.frames[p.loops[len(p.loops)-1]].charge]
 	to.units = max(to.units, p.length)
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// decider makes code without loops and traps. Each decision in it depends on bits
-// of the function's parameter that no other depends on, so that there is a
-// parameter for every way through the code.
+// decider generates code without loops and traps. Each decision depends on other bits
+// of the function's parameter, so that some parameter selects each path.
 type decider struct {
 	choices
 	out    []byte
@@ -21,13 +20,13 @@ type decider struct {
 	labels int
 }
 
-const mostBits = 9
+const maxBits = 9
 
 func (d *decider) emit(parts ...any) { d.out = append(d.out, bin(parts...)...) }
 
-// decide leaves a number of so many bits, if there are as many.
+// decide pushes a number of this many bits. It returns false if too few bits are left.
 func (d *decider) decide(bits int) bool {
-	if d.bits+bits > mostBits {
+	if d.bits+bits > maxBits {
 		return false
 	}
 	d.emit(0x20, 0, 0x41, d.bits, 0x76, 0x41, 1<<bits-1, 0x71)
@@ -79,10 +78,11 @@ func (d *decider) code(depth int) {
 	}
 }
 
-// A function pays for its longest way: not less, and not more.
-func TestLongestWay(t *testing.T) {
+// TestLongestPath checks that a function's charge is exactly the length of its longest
+// path.
+func TestLongestPath(t *testing.T) {
 	r := newRuntime(t)
-	w := &world{t, r}
+	w := &harness{t, r}
 	decisions := 0
 	for seed := range uint64(80) {
 		d := &decider{choices: choices{random(seed, 400)}, labels: 1}
@@ -111,15 +111,15 @@ func TestLongestWay(t *testing.T) {
 		}
 		g.close()
 
-		hardened, err := harden(s.Encode())
+		instrumented, err := instrument(s.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " hardened"), hardened)); err != nil {
+		if g, err = instantiate(r, w.compile(fmt.Sprint("seed ", seed, " instrumented"), instrumented)); err != nil {
 			t.Fatal(err)
 		}
-		if used, err := g.spend(plenty, "f", 0); err != nil || used != longest+pay {
-			t.Errorf("seed %d: used %d, %v; the longest way has %d", seed, used, err, longest)
+		if used, err := g.callWithFuel(plenty, "f", 0); err != nil || used != longest+chargeUnits {
+			t.Errorf("seed %d: used %d, %v; the longest path has %d", seed, used, err, longest)
 		}
 		g.close()
 	}
@@ -128,8 +128,9 @@ func TestLongestWay(t *testing.T) {
 	}
 }
 
-// A switch with many labels in many loops, and many calls in them: only the innermost
-// loop pays for two instructions and has the payment to itself.
+// TestManyLabels has a function with a br_table of many labels in many loops, and one
+// with many calls in many loops. Only the innermost loop of the first function is
+// charged two instructions and keeps the fuel in the local.
 func TestManyLabels(t *testing.T) {
 	const many = 900
 	s := withHost()
@@ -139,12 +140,12 @@ func TestManyLabels(t *testing.T) {
 		bytes.Repeat([]byte{0x0b}, many))
 	add(s, "g", wasmtest.Void, nil,
 		bytes.Repeat([]byte{0x03, 0x40}, many), bytes.Repeat([]byte{0x10, hostNop}, many), bytes.Repeat([]byte{0x0b}, many))
-	hardened, err := harden(s.Encode())
+	instrumented, err := instrument(s.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	payment := bin(0x20, 0, 0x42, 2+pay, 0x7d) // of the innermost loop alone
-	if n := bytes.Count(hardened, payment); n != 1 {
-		t.Errorf("%d loops pay for two instructions, want 1", n)
+	charge := bin(0x20, 0, 0x42, 2+chargeUnits, 0x7d) // of the innermost loop alone
+	if n := bytes.Count(instrumented, charge); n != 1 {
+		t.Errorf("%d loops are charged two instructions, want 1", n)
 	}
 }

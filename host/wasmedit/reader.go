@@ -2,8 +2,8 @@ package wasmedit
 
 import "unicode/utf8"
 
-// reader reads a module's bytes. The first failure stays in err; after it every
-// read returns zero and done is true, so that loops end.
+// reader reads a module's bytes. It keeps the first error in err. After an error every
+// read returns zero and done returns true, so that loops end.
 type reader struct {
 	data []byte
 	pos  int
@@ -42,7 +42,7 @@ func (r *reader) bytes(n int) []byte {
 	return b
 }
 
-// uint reads an unsigned LEB128 number of at most this many bits.
+// uint reads an unsigned LEB128 number of at most bits bits.
 func (r *reader) uint(bits int) uint64 {
 	start := r.pos
 	var v uint64
@@ -62,7 +62,7 @@ func (r *reader) uint(bits int) uint64 {
 	}
 }
 
-// sint reads a signed LEB128 number of at most this many bits.
+// sint reads a signed LEB128 number of at most bits bits.
 func (r *reader) sint(bits int) int64 {
 	start := r.pos
 	var v int64
@@ -74,7 +74,7 @@ func (r *reader) sint(bits int) int64 {
 		v |= int64(b&0x7f) << shift
 		shift += 7
 		if left := bits - shift; left <= 0 {
-			// The bits beyond must repeat the sign.
+			// The unused bits must equal the sign bit.
 			if sign := int8(b<<1) >> (7 + left); b >= 0x80 || sign != 0 && sign != -1 {
 				r.fail(start, "number is longer than %d bits", bits)
 				return 0

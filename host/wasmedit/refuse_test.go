@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// refusal is a module that Parse takes and Harden does not.
+// refusal is a module that Parse accepts and Harden refuses.
 type refusal struct {
 	name string
 	wasm []byte
@@ -31,13 +31,13 @@ func exporting(name string, kind wasmedit.Kind, t wasmedit.FuncType) []byte {
 	return s.Encode()
 }
 
-// body is a module with one function () -> () of its own, of these bytes after its
-// locals.
+// body returns a module with one own function () -> () that has no locals and this
+// code.
 func body(code ...any) []byte {
 	return whole(bin(0, bin(code...)))
 }
 
-// whole is a module with one function () -> () of its own, of these bytes.
+// whole returns a module with one own function () -> () with these bytes.
 func whole(function []byte) []byte {
 	s := withHost()
 	s.Types = s.Types[:2]
@@ -58,13 +58,13 @@ func refusals() []refusal {
 			refuse(fmt.Sprint("export ", name, " of a ", kind), exporting(name, kind, wasmtest.Void), "exports \""+name+"\" itself")
 		}
 	}
-	refuse("_initialize with a parameter", exporting("_initialize", wasmedit.KindFunc, number), "_initialize (i32) -> () is no function () -> ()")
-	refuse("_initialize with a result", exporting("_initialize", wasmedit.KindFunc, wasmtest.Export), "is no function () -> ()")
-	refuse("_initialize is a memory", exporting("_initialize", wasmedit.KindMemory, wasmtest.Void), "is no function () -> ()")
+	refuse("_initialize with a parameter", exporting("_initialize", wasmedit.KindFunc, number), "_initialize (i32) -> () is not a function () -> ()")
+	refuse("_initialize with a result", exporting("_initialize", wasmedit.KindFunc, wasmtest.Export), "is not a function () -> ()")
+	refuse("_initialize is a memory", exporting("_initialize", wasmedit.KindMemory, wasmtest.Void), "is not a function () -> ()")
 
 	refuse("too many locals", whole(bin(1, wasmtest.Index(50_000), i64, 0x0b)), "50000 local variables, more than 49999")
 	refuse("too many locals together", whole(bin(2, wasmtest.Index(49_999), i64, 1, i32, 0x0b)), "50000 local variables")
-	refuse("more locals than a number counts", whole(bin(2, "\xff\xff\xff\xff\x0f", i64, "\xff\xff\xff\xff\x0f", i64, 0x0b)), "8589934590 local variables")
+	refuse("more than 2^32 locals", whole(bin(2, "\xff\xff\xff\xff\x0f", i64, "\xff\xff\xff\xff\x0f", i64, 0x0b)), "8589934590 local variables")
 	many := withHost()
 	for range 21 {
 		many.Funcs = append(many.Funcs, []byte{0})
@@ -73,10 +73,10 @@ func refusals() []refusal {
 	refuse("too many locals of all functions", many.Encode(), "1049979 local variables in all functions, more than 1048576")
 	refuse("type of a local", whole(bin(1, 1, 0x69, 0x0b)), "unknown value type 0x69")
 	refuse("typed reference as a local", whole(bin(1, 1, 0x63, 0x70, 0x0b)), "unknown value type 0x63")
-	refuse("locals that are not there", whole(bin(9, 1, i64, 0x0b)), "9 elements are announced")
-	refuse("local of nobody", body(0x20, 0, 0x1a, 0x0b), "local index 0, but there are 0")
-	refuse("local of nobody is set", whole(bin(1, 2, i64, 0x42, 0, 0x21, 2, 0x0b)), "local index 2, but there are 2")
-	refuse("local of nobody is set and left", whole(bin(1, 2, i64, 0x42, 0, 0x22, 2, 0x1a, 0x0b)), "local index 2, but there are 2")
+	refuse("missing locals", whole(bin(9, 1, i64, 0x0b)), "9 elements are announced")
+	refuse("missing local is read", body(0x20, 0, 0x1a, 0x0b), "local index 0, but there are 0")
+	refuse("missing local is set", whole(bin(1, 2, i64, 0x42, 0, 0x21, 2, 0x0b)), "local index 2, but there are 2")
+	refuse("missing local is set by local.tee", whole(bin(1, 2, i64, 0x42, 0, 0x22, 2, 0x1a, 0x0b)), "local index 2, but there are 2")
 
 	refuse("br too far", body(0x0c, 1, 0x0b), "label 1, but there are 1 blocks")
 	refuse("br_if too far", body(0x02, 0x40, 0x41, 0, 0x0d, 2, 0x0b, 0x0b), "label 2, but there are 2 blocks")
@@ -93,15 +93,15 @@ func refusals() []refusal {
 	refuse("a block without end", body(0x02, 0x40, 0x0b), "ends too early")
 	refuse("an operand beyond the end", body(0x01, 0x41), "ends too early")
 	refuse("bytes beyond the end", body(0xfd, 0x0c, 0x0b), "16 bytes are announced and 1 follow")
-	refuse("labels that are not there", body(0x0e, 9, 0x0b), "9 elements are announced")
+	refuse("missing labels", body(0x0e, 9, 0x0b), "9 elements are announced")
 
-	// What the module does not have is what Harden adds.
-	refuse("call of what is added", body(0x10, hostFuncs+1, 0x0b), "function index 3, but there are 3")
-	refuse("reference to what is added", body(0xd2, hostFuncs+1, 0x1a, 0x0b), "function index 3, but there are 3")
+	// Indices of functions, globals and types that Harden adds.
+	refuse("call of an added function", body(0x10, hostFuncs+1, 0x0b), "function index 3, but there are 3")
+	refuse("reference to an added function", body(0xd2, hostFuncs+1, 0x1a, 0x0b), "function index 3, but there are 3")
 	refuse("fuel is read", body(0x23, hostGlobals, 0x1a, 0x0b), "global index 2, but there are 2")
 	refuse("fuel is set", body(0x42, 0, 0x24, hostGlobals, 0x0b), "global index 2, but there are 2")
-	refuse("type of what is added", body(0x41, 0, 0x11, 2, 0, 0x0b), "type index 2, but there are 2")
-	refuse("block type of what is added", body(0x02, 2, 0x0b, 0x0b), "type index 2, but there are 2 types")
+	refuse("type of an added function", body(0x41, 0, 0x11, 2, 0, 0x0b), "type index 2, but there are 2")
+	refuse("block type of an added function", body(0x02, 2, 0x0b, 0x0b), "type index 2, but there are 2 types")
 
 	refuse("unknown block type", body(0x02, 0x60, 0x0b, 0x0b), "unknown value type 0x60")
 	refuse("long block type", body(0x02, 0xff, 0x7f, 0x0b, 0x0b), "unknown block type -1")
@@ -135,14 +135,14 @@ func refusals() []refusal {
 	return all
 }
 
-func TestHardenRefuses(t *testing.T) {
+func TestInstrumentRefuses(t *testing.T) {
 	for _, c := range refusals() {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := wasmedit.Parse(c.wasm)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = m.Harden()
+			_, err = m.Instrument()
 			var e *wasmedit.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v, want an *Error", err)
@@ -157,7 +157,7 @@ func TestHardenRefuses(t *testing.T) {
 	}
 }
 
-// What Harden relies on in other sections, Parse refuses.
+// TestParseRefuses checks what Parse validates for Harden in other sections.
 func TestParseRefuses(t *testing.T) {
 	const head = "\x00asm\x01\x00\x00\x00"
 	function := head + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00"
@@ -193,8 +193,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestOversized: what would take much memory is refused before it is read.
-func TestOversized(t *testing.T) {
+// TestSectionBounds checks that oversized sections are refused before they are read.
+func TestSectionBounds(t *testing.T) {
 	const head = "\x00asm\x01\x00\x00\x00"
 	for _, c := range []struct{ name, wasm, want string }{
 		{"types", head + "\x01\x05\xff\xff\xff\xff\x0f", "4294967295 entries in the type section; at most 10000 are accepted"},
@@ -212,9 +212,8 @@ func TestOversized(t *testing.T) {
 	}
 }
 
-// TestLargeFunctions: what would take minutes to compile is refused, and just as much
-// as may be is not.
-func TestLargeFunctions(t *testing.T) {
+// TestFunctionBounds checks the bounds on functions that would take minutes to compile.
+func TestFunctionBounds(t *testing.T) {
 	loop := bin(0x03, 0x40, 0x0b)
 	repeated := func(part []byte) func(n int) []byte { return func(n int) []byte { return bytes.Repeat(part, n) } }
 	for _, c := range []struct {
@@ -228,7 +227,7 @@ func TestLargeFunctions(t *testing.T) {
 		{"loops of all functions", 500, repeated(loop), 99_500, "100001 loops; at most 100000 are accepted"},
 		{"blocks", 10_000, repeated(bin(0x02, 0x40, 0x0b)), 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
 		{"branches", 10_000, repeated(bin(0x41, 0, 0x0d, 0)), 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
-		{"labels", 49_999, func(n int) []byte { // in tens of thousands, one of a switch counts for five
+		{"labels", 49_999, func(n int) []byte { // five labels of a br_table count as one branch
 			return bin(0x41, 0, 0x0e, wasmtest.Index(n), bytes.Repeat([]byte{0}, n+1))
 		}, 0, "10001 blocks and branches in a function; at most 10000 are accepted"},
 		{"bytes", 512<<10 - 2, repeated(bin(0x01)), 0, "524289 bytes in a function; at most 524288 are accepted"},
@@ -242,12 +241,12 @@ func TestLargeFunctions(t *testing.T) {
 				add(s, "f", wasmtest.Void, nil, c.code(n))
 				return s.Encode()
 			}
-			if _, err := harden(module(c.most)); err != nil {
-				t.Errorf("as much as may be: %v", err)
+			if _, err := instrument(module(c.most)); err != nil {
+				t.Errorf("at the bound: %v", err)
 			}
-			_, err := harden(module(c.most + 1))
+			_, err := instrument(module(c.most + 1))
 			if e, ok := errors.AsType[*wasmedit.Error](err); !ok || !e.Large || e.Reason != c.want {
-				t.Errorf("one more: %v, want %s", err, c.want)
+				t.Errorf("beyond the bound: %v, want %s", err, c.want)
 			}
 		})
 	}

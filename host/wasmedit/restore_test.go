@@ -10,10 +10,10 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// own is the number of the first global that is not the host's.
+// own is the index of the module's first own global.
 const own = hostGlobals
 
-func TestHardenFinds(t *testing.T) {
+func TestInstrumentResult(t *testing.T) {
 	mutable := func(t wasmedit.ValueType, value ...any) func(*wasmtest.Sections) {
 		return func(s *wasmtest.Sections) {
 			s.Globals = append(s.Globals, wasmtest.GlobalEntry(wasmedit.Global{Type: t, Mutable: true}, bin(value...)))
@@ -25,35 +25,35 @@ func TestHardenFinds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*wasmtest.Sections)
-		want   wasmedit.Hardened
+		want   wasmedit.Instrumented
 	}{
-		{"nothing", func(*wasmtest.Sections) {}, wasmedit.Hardened{}},
-		{"a start function", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(itself) }, wasmedit.Hardened{Start: true}},
-		{"a start function of the host", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(hostNop) }, wasmedit.Hardened{Start: true}},
-		{"_initialize", func(s *wasmtest.Sections) { add(s, "_initialize", wasmtest.Void, nil) }, wasmedit.Hardened{Start: true}},
+		{"nothing", func(*wasmtest.Sections) {}, wasmedit.Instrumented{}},
+		{"a start function", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(itself) }, wasmedit.Instrumented{Start: true}},
+		{"a start function of the host", func(s *wasmtest.Sections) { s.Start = wasmtest.Index(hostNop) }, wasmedit.Instrumented{Start: true}},
+		{"_initialize", func(s *wasmtest.Sections) { add(s, "_initialize", wasmtest.Void, nil) }, wasmedit.Instrumented{Start: true}},
 		{"_initialize of the host", func(s *wasmtest.Sections) {
 			s.Exports = append(s.Exports, wasmtest.ExportEntry("_initialize", wasmedit.KindFunc, hostNop))
-		}, wasmedit.Hardened{Start: true}},
-		{"a global", mutable(i32, 0x41, 0), wasmedit.Hardened{Globals: true}},
-		{"a reference", mutable(externref, 0xd0, externref), wasmedit.Hardened{Globals: true}},
+		}, wasmedit.Instrumented{Start: true}},
+		{"a global", mutable(i32, 0x41, 0), wasmedit.Instrumented{Globals: true}},
+		{"a reference", mutable(externref, 0xd0, externref), wasmedit.Instrumented{Globals: true}},
 		{"a constant", func(s *wasmtest.Sections) {
 			s.Globals = [][]byte{wasmtest.GlobalEntry(wasmedit.Global{Type: i32}, wasmtest.I32(1))}
-		}, wasmedit.Hardened{}},
-		{"a global of the host", code(0x42, 1, 0x24, hostCounter), wasmedit.Hardened{}},
-		{"memory operations", code(three(0, 0, 0), 0xfc, 0x0b, 0, three(0, 0, 0), 0xfc, 0x0a, 0, 0, three(0, 0, 0), 0xfc, 0x08, 0, 0), wasmedit.Hardened{}},
-		{"reading of a table", code(0x41, 0, 0x25, 0, 0x1a, 0xfc, 0x10, 0, 0x1a), wasmedit.Hardened{}},
-		{"data.drop", code(0xfc, 0x09, 0), wasmedit.Hardened{Volatile: true}},
-		{"elem.drop", code(0xfc, 0x0d, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.set", code(0x41, 0, 0xd0, funcref, 0x26, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.init", code(three(0, 0, 0), 0xfc, 0x0c, 0, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.copy", code(three(0, 0, 0), 0xfc, 0x0e, 0, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.fill", code(0x41, 0, 0xd0, funcref, 0x41, 0, 0xfc, 0x11, 0), wasmedit.Hardened{Volatile: true}},
-		{"table.grow", code(0xd0, funcref, 0x41, 0, 0xfc, 0x0f, 0, 0x1a), wasmedit.Hardened{Volatile: true}},
+		}, wasmedit.Instrumented{}},
+		{"a global of the host", code(0x42, 1, 0x24, hostCounter), wasmedit.Instrumented{}},
+		{"memory operations", code(three(0, 0, 0), 0xfc, 0x0b, 0, three(0, 0, 0), 0xfc, 0x0a, 0, 0, three(0, 0, 0), 0xfc, 0x08, 0, 0), wasmedit.Instrumented{}},
+		{"reading of a table", code(0x41, 0, 0x25, 0, 0x1a, 0xfc, 0x10, 0, 0x1a), wasmedit.Instrumented{}},
+		{"data.drop", code(0xfc, 0x09, 0), wasmedit.Instrumented{Volatile: true}},
+		{"elem.drop", code(0xfc, 0x0d, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.set", code(0x41, 0, 0xd0, funcref, 0x26, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.init", code(three(0, 0, 0), 0xfc, 0x0c, 0, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.copy", code(three(0, 0, 0), 0xfc, 0x0e, 0, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.fill", code(0x41, 0, 0xd0, funcref, 0x41, 0, 0xfc, 0x11, 0), wasmedit.Instrumented{Volatile: true}},
+		{"table.grow", code(0xd0, funcref, 0x41, 0, 0xfc, 0x0f, 0, 0x1a), wasmedit.Instrumented{Volatile: true}},
 		{"all", func(s *wasmtest.Sections) {
 			s.Start = wasmtest.Index(itself)
 			mutable(i32, 0x41, 0)(s)
 			code(0xfc, 0x09, 0)(s)
-		}, wasmedit.Hardened{Start: true, Globals: true, Volatile: true}},
+		}, wasmedit.Instrumented{Start: true, Globals: true, Volatile: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := metered{}.module()
@@ -73,16 +73,16 @@ func TestHardenFinds(t *testing.T) {
 	}
 }
 
-// changing is a module that has a mutable global of each type; set gives all of
-// them new values, by its parameter, and get returns them.
-func changing() *wasmtest.Sections {
+// globalsModule returns a module with a mutable global of each type. Its function set
+// changes all of them, by its parameters, and get returns them.
+func globalsModule() *wasmtest.Sections {
 	s := withHost()
 	types := list(i32, i64, f32, f64, v128, funcref, externref)
 	values := [][]byte{
 		wasmtest.I32(-1), wasmtest.I64(-2), bin(0x43, 1, 2, 3, 4), bin(0x44, 1, 2, 3, 4, 5, 6, 7, 8),
 		bin(0xfd, 0x0c, "0123456789abcdef"), bin(0xd2, down), bin(0xd0, externref),
 	}
-	to := [][]byte{ // the value from the parameter
+	to := [][]byte{ // converts the parameter
 		nil, bin(0xac), bin(0xb2), bin(0xb7), bin(0xfd, 0x11),
 		bin(0x25, 0),       // the element of the table
 		bin(0x1a, 0x20, 1), // the other parameter
@@ -103,9 +103,9 @@ func changing() *wasmtest.Sections {
 }
 
 func TestRestore(t *testing.T) {
-	g, found := load(t, changing())
+	g, found := load(t, globalsModule())
 	if !found.Globals {
-		t.Fatal("no globals are found")
+		t.Fatal("no mutable globals were found")
 	}
 	g.fuel.Set(plenty)
 	get := func() []uint64 {
@@ -156,9 +156,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What the host lends is the host's to restore.
+// TestRestoreLeavesImports checks that imported globals are not restored.
 func TestRestoreLeavesImports(t *testing.T) {
-	g, _ := load(t, changing())
+	g, _ := load(t, globalsModule())
 	g.fuel.Set(plenty)
 	counter := g.host.ExportedGlobal("counter").(api.MutableGlobal)
 	for _, name := range []string{wasmedit.ExportSave, "set", wasmedit.ExportRestore} {
@@ -179,8 +179,8 @@ func TestRestoreLeavesImports(t *testing.T) {
 	}
 }
 
-// Both kinds of a start run when the host calls for it, once, in order; what they
-// take is paid for.
+// TestStart checks that the start function and _initialize run only when the host calls
+// ExportStart, in this order, and that they are charged.
 func TestStart(t *testing.T) {
 	digit := func(d int) []byte { return bin(0x23, own, 0x41, 10, 0x6c, 0x41, d, 0x6a, 0x24, own) }
 	for _, c := range []struct {
@@ -189,9 +189,9 @@ func TestStart(t *testing.T) {
 		want              uint64
 		units             int64
 	}{
-		{"start", true, false, 1, 7 + pay},
-		{"_initialize", false, true, 2, 7 + pay},
-		{"both", true, true, 12, 2 * (7 + pay)},
+		{"start", true, false, 1, 7 + chargeUnits},
+		{"_initialize", false, true, 2, 7 + chargeUnits},
+		{"both", true, true, 12, 2 * (7 + chargeUnits)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := withHost()
@@ -209,29 +209,29 @@ func TestStart(t *testing.T) {
 			g, _ := load(t, s)
 			order := g.ExportedGlobal("order")
 			if order.Get() != 0 {
-				t.Error("something started by itself")
+				t.Error("a start function ran at instantiation")
 			}
-			if used, err := g.spend(plenty, wasmedit.ExportStart); err != nil || used != c.units {
+			if used, err := g.callWithFuel(plenty, wasmedit.ExportStart); err != nil || used != c.units {
 				t.Errorf("used %d, %v; want %d", used, err, c.units)
 			}
 			if order.Get() != c.want {
 				t.Errorf("the order is %d, want %d", order.Get(), c.want)
 			}
-			if _, err := g.spend(c.units-1, wasmedit.ExportStart); !unreachable(err) {
+			if _, err := g.callWithFuel(c.units-1, wasmedit.ExportStart); !unreachable(err) {
 				t.Errorf("with too little fuel: %v", err)
 			}
 		})
 	}
 }
 
-// A hardened module is a module as any other, but for its exports: it is not
-// hardened again.
-func TestHardenTwice(t *testing.T) {
-	once, err := harden(changing().Encode())
+// TestInstrumentTwice checks that an instrumented module is refused, because of its
+// exports.
+func TestInstrumentTwice(t *testing.T) {
+	once, err := instrument(globalsModule().Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := harden(once); err == nil {
-		t.Error("a hardened module was hardened")
+	if _, err := instrument(once); err == nil {
+		t.Error("an instrumented module was instrumented again")
 	}
 }

@@ -1,10 +1,10 @@
 package wasmedit
 
-// parseSection reads what this package knows of a section; the others stay
-// opaque. It returns the number of the section's elements, and leaves failures in
-// the reader.
+// parseSection reads the parts of a section that this package uses; the rest stays
+// opaque. It returns the number of the section's elements, and stores errors in the
+// reader.
 func (m *Module) parseSection(r *reader, id byte) int {
-	r.bound(id)
+	r.checkEntries(id)
 	n := 0
 	switch id {
 	case idCustom:
@@ -132,7 +132,7 @@ func (m *Module) readImport(r *reader) Import {
 			m.imported++
 		}
 	case KindTable:
-		m.leaves = true // who knows what is in it
+		m.indirectImports = true // the table may contain imported functions
 		m.Tables = append(m.Tables, r.table())
 	case KindMemory:
 		m.Memories = append(m.Memories, r.limits())
@@ -157,13 +157,12 @@ func (r *reader) global() Global {
 
 func (m *Module) readGlobal(r *reader) {
 	g := r.global()
-	m.constant(r) // may name the globals before this one
+	m.constant(r) // may refer to preceding globals
 	m.Globals = append(m.Globals, g)
 }
 
-// readElement reads an element segment. Its first number says, bit by bit, whether
-// it is passive or declared, whether it names its table or kind, and whether its
-// elements are expressions.
+// readElement reads an element segment. The bits of its flags are: passive or
+// declarative; explicit table, element kind or type; elements as expressions.
 func (m *Module) readElement(r *reader) {
 	at := r.pos
 	flags := r.u32()
@@ -188,15 +187,15 @@ func (m *Module) readElement(r *reader) {
 	if expressions {
 		each(r, 2, func() { m.constant(r) })
 	} else {
-		each(r, 1, func() { m.refer(m.below(r, len(m.functions), "function")) })
+		each(r, 1, func() { m.noteReference(m.indexBelow(r, len(m.functions), "function")) })
 	}
 }
 
-// refer takes note of a function that can get into a table. A function's code can
-// refer only to those that are exported, or named by a global or element segment.
-func (m *Module) refer(function uint32) {
+// noteReference records a function that code can put into a table: ref.func may only
+// refer to functions that are exported, or named by a global or element segment.
+func (m *Module) noteReference(function uint32) {
 	if function < m.imported {
-		m.leaves = true
+		m.indirectImports = true
 	}
 }
 
@@ -249,9 +248,9 @@ func (m *Module) readExport(r *reader, names map[string]bool) {
 	switch e.Kind {
 	case KindFunc:
 		e.Type = m.Types[m.functions[e.Index]]
-		m.refer(e.Index)
+		m.noteReference(e.Index)
 	case KindTable:
-		m.leaves = true // who knows what is put into it
+		m.indirectImports = true // the host may put imported functions into the table
 	}
 	m.Exports = append(m.Exports, e)
 }

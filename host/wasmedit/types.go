@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ValueType is the type of a parameter or result.
+// ValueType is the type of a parameter, result, local or global.
 type ValueType byte
 
 // Value types.
@@ -50,7 +50,7 @@ func (f FuncType) Equal(g FuncType) bool {
 	return slices.Equal(f.Params, g.Params) && slices.Equal(f.Results, g.Results)
 }
 
-// String returns the form "(i64, i32) -> (i64)".
+// String returns, for example, "(i64, i32) -> (i64)".
 func (f FuncType) String() string {
 	return list(f.Params) + " -> " + list(f.Results)
 }
@@ -63,7 +63,7 @@ func list(types []ValueType) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// Kind is what an import or export is.
+// Kind is the kind of an import or export.
 type Kind byte
 
 // Kinds of imports and exports.
@@ -94,7 +94,7 @@ type Limits struct {
 	Max    uint64 // meaningful if HasMax
 	HasMax bool
 	Shared bool
-	Is64   bool // addressed with 64 bits
+	Is64   bool // 64-bit addresses
 }
 
 // Global is the type of a global.
@@ -110,13 +110,13 @@ type Import struct {
 	Type         FuncType
 }
 
-// String returns the form "extism:host/env.alloc (i64) -> (i64)".
+// String returns, for example, "extism:host/env.alloc (i64) -> (i64)".
 func (i Import) String() string {
 	return i.Module + "." + i.Name + " " + describe(i.Kind, i.Type)
 }
 
-// Export is one export: its kind, its index among all of that kind, imported
-// ones first. Type is set for functions.
+// Export is one export. Index counts the entities of its kind, imported ones first.
+// Type is set for functions.
 type Export struct {
 	Name  string
 	Kind  Kind
@@ -124,7 +124,7 @@ type Export struct {
 	Type  FuncType
 }
 
-// String returns the form "call () -> (i32)".
+// String returns, for example, "call () -> (i32)".
 func (e Export) String() string {
 	return e.Name + " " + describe(e.Kind, e.Type)
 }

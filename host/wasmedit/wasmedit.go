@@ -1,25 +1,25 @@
-// Package wasmedit reads and rewrites WebAssembly modules (core specification,
-// binary format version 1). It uses the standard library alone, because the
-// build of the plugin needs it before anything else exists.
+// Package wasmedit reads and rewrites WebAssembly modules (core specification, binary
+// format version 1). It imports only the standard library, because the build of the
+// plugin uses it before other dependencies are available.
 //
-// A Module keeps every section as the bytes it was read from, beside what Parse
-// understood of it. A rewrite replaces the sections it touches; Encode writes
-// the others back byte for byte. Parse accepts any bytes: what is malformed is an
-// *Error with its offset, never a panic, and no count that a module states is
-// believed before that many bytes are known to follow. What is too large to be read
-// or compiled in a sensible time is an *Error too, by the bounds of bounds.go.
+// A Module keeps the original bytes of every section in addition to the parsed
+// contents. A rewrite replaces the sections that it changes; Encode writes the others
+// byte for byte. Parse accepts arbitrary bytes: malformed input is reported as an
+// *Error with its offset, never as a panic, and Parse checks every count in the module
+// against the remaining bytes before it uses the count. A module that is too large to
+// be read or compiled in reasonable time is an *Error too, by the bounds in bounds.go.
 //
-// Parse checks the frame of a module (sections, indices, names, sizes). It does
-// not validate code; the engine that compiles the module does.
+// Parse checks the structure of a module (sections, indices, names, sizes). It does not
+// validate code; the engine that compiles the module does.
 package wasmedit
 
 import "fmt"
 
-// Error says what is malformed and where.
+// Error describes a malformed or oversized module.
 type Error struct {
 	Offset int // bytes from the start of the module
 	Reason string
-	Large  bool // it may be well-formed, but has more of something than is read
+	Large  bool // the module exceeds a bound, and may be well-formed
 }
 
 func (e *Error) Error() string {
@@ -30,25 +30,25 @@ func errorAt(at int, format string, args ...any) *Error {
 	return &Error{Offset: at, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Module is a parsed module. Its exported fields describe it and are not read
-// by Encode; methods change both.
+// Module is a parsed module. Its exported fields describe it, and Encode does not read
+// them; methods change both.
 type Module struct {
 	Types    []FuncType
 	Imports  []Import
-	Tables   []Limits // own and imported, imported first
-	Memories []Limits // own and imported, imported first; in pages of 64 KiB
-	Globals  []Global // own and imported, imported first
+	Tables   []Limits // imported ones first
+	Memories []Limits // imported ones first; in pages of 64 KiB
+	Globals  []Global // imported ones first
 	Exports  []Export
-	Start    *uint32  // index of the start function, nil if there is none
+	Start    *uint32  // index of the start function; nil: none
 	Customs  []string // names of the custom sections, in order
 
-	functions []uint32 // type of each function, imported first
-	imported  uint32   // how many of them are imported
-	leaves    bool     // an indirect call may be one of an imported function
-	sections  []section
+	functions       []uint32 // type index of each function, imported ones first
+	imported        uint32   // number of imported functions
+	indirectImports bool     // an indirect call may reach an imported function
+	sections        []section
 }
 
-// section is one section as it stands in the module.
+// section is one section of the encoded module.
 type section struct {
 	id   byte
 	body []byte
@@ -72,7 +72,7 @@ const (
 	idDataCount = 12
 )
 
-// rank is a section's place in the order that the specification demands.
+// rank is a section's position in the order that the specification requires.
 var rank = [...]int{
 	idType: 1, idImport: 2, idFunction: 3, idTable: 4, idMemory: 5, idGlobal: 6, idExport: 7,
 	idStart: 8, idElement: 9, idDataCount: 10, idCode: 11, idData: 12,
@@ -85,8 +85,8 @@ var sectionNames = [...]string{
 
 const header = "\x00asm\x01\x00\x00\x00"
 
-// Parse reads a module. The Module refers to wasm's bytes, which must not change
-// as long as it is used.
+// Parse reads a module. The Module refers to wasm, which the caller must not modify
+// while it uses the Module.
 func Parse(wasm []byte) (*Module, error) {
 	if err := checkHeader(wasm); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ func sample() *wasmtest.Module {
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	m.Funcs = append(m.Funcs,
 		wasmtest.Func{Export: "_initialize", Type: wasmtest.Void},
-		wasmtest.Func{Export: "odd", Type: wasmtest.Family, Body: wasmtest.Get(0)})
+		wasmtest.Func{Export: "odd", Type: wasmtest.HostFunction, Body: wasmtest.Get(0)})
 	m.Memory, m.Table, m.Data = []uint32{2, 9}, []uint32{1, 1}, "data"
 	return m
 }
@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("memory is %+v", mem)
 	}
 	if m.Start != nil {
-		t.Errorf("start is %d, want none", *m.Start)
+		t.Errorf("the start function is %d, want none", *m.Start)
 	}
 }
 
@@ -64,25 +64,25 @@ func TestStartFromExport(t *testing.T) {
 	if err := m.StartFromExport("_initialize"); err != nil {
 		t.Fatal(err)
 	}
-	again, err := wasmedit.Parse(m.Encode())
+	replay, err := wasmedit.Parse(m.Encode())
 	if err != nil {
 		t.Fatalf("the edited module: %v", err)
 	}
-	if again.Start == nil || *again.Start != index {
-		t.Errorf("start is %v, want %d", again.Start, index)
+	if replay.Start == nil || *replay.Start != index {
+		t.Errorf("start is %v, want %d", replay.Start, index)
 	}
-	if again.Export("_initialize") != nil || again.Export("call") == nil || len(again.Exports) != 5 {
-		t.Errorf("exports are %v", again.Exports)
+	if replay.Export("_initialize") != nil || replay.Export("call") == nil || len(replay.Exports) != 5 {
+		t.Errorf("exports are %v", replay.Exports)
 	}
 	for name, want := range map[string]string{
 		"nothing": "no export", "odd": "cannot be a start function", "memory": "cannot be a start function",
 	} {
-		if err := again.StartFromExport(name); err == nil || !strings.Contains(err.Error(), want) {
+		if err := replay.StartFromExport(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("StartFromExport(%q) = %v, want %q", name, err, want)
 		}
 	}
 	if err := m.StartFromExport("_initialize"); err == nil {
-		t.Error("an export that was dropped is started again")
+		t.Error("a dropped export became the start function again")
 	}
 }
 
@@ -92,12 +92,12 @@ func TestKeepExports(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.KeepExports("memory", "call", "nothing")
-	again, err := wasmedit.Parse(m.Encode())
+	replay, err := wasmedit.Parse(m.Encode())
 	if err != nil {
 		t.Fatalf("the edited module: %v", err)
 	}
-	if len(again.Exports) != 2 || again.Export("call") == nil || again.Export("memory") == nil {
-		t.Errorf("exports are %v", again.Exports)
+	if len(replay.Exports) != 2 || replay.Export("call") == nil || replay.Export("memory") == nil {
+		t.Errorf("exports are %v", replay.Exports)
 	}
 }
 
@@ -158,8 +158,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds any bytes. What is accepted must come back from Encode as the
-// same module, edited or not.
+// FuzzParse parses arbitrary bytes. Encode must return an accepted module unchanged,
+// and an edited module must parse again.
 func FuzzParse(f *testing.F) {
 	f.Add(sample().Encode())
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x00\x03\x02ab"))
@@ -175,18 +175,18 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := wasmedit.Parse(m.Encode())
+		replay, err := wasmedit.Parse(m.Encode())
 		if err != nil {
 			t.Fatalf("encoded: %v", err)
 		}
-		if !slices.EqualFunc(m.Exports, again.Exports, func(a, b wasmedit.Export) bool { return a.String() == b.String() }) {
-			t.Fatalf("exports %v became %v", m.Exports, again.Exports)
+		if !slices.EqualFunc(m.Exports, replay.Exports, func(a, b wasmedit.Export) bool { return a.String() == b.String() }) {
+			t.Fatalf("exports %v became %v", m.Exports, replay.Exports)
 		}
 		if m.StartFromExport("_initialize") != nil {
 			return
 		}
-		if again, err = wasmedit.Parse(m.Encode()); err != nil || again.Start == nil {
-			t.Fatalf("edited: start %v, %v", again, err)
+		if replay, err = wasmedit.Parse(m.Encode()); err != nil || replay.Start == nil {
+			t.Fatalf("edited: start %v, %v", replay, err)
 		}
 	})
 }

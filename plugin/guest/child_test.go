@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/guest/guesttest"
 )
 
-// The operations on children.
+// TestChildren tests the operations on children.
 func TestChildren(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
 		guesttest.Exchange{Request: `{"op":"create","agentId":"a","label":"l","model":"m","thinkingLevel":"high","maxActive":5}`, Reply: string(abi.AppendReply(nil, &abi.CreateReply{SessionKey: "k", SessionID: "s"}))},
@@ -30,7 +30,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// What the host refuses of a child, or answers without meaning, is a Fault.
+// A refusal or a malformed reply to an operation on a child is a Fault.
 func TestChildrenRefused(t *testing.T) {
 	asks := map[string]func(*guest.Client) error{
 		"create": func(c *guest.Client) error {
@@ -68,8 +68,8 @@ func TestChildrenRefused(t *testing.T) {
 	}
 }
 
-// A tool answers what the host forbids or does not know, and what it asks for
-// besides; everything else ends its step.
+// Forbidden, NotFound and the additional codes are refusals; any other error fails the
+// step.
 func TestRefusal(t *testing.T) {
 	refused := func(code abi.Code) error { return &guest.Fault{Err: abi.NewError(code, "no")} }
 	for _, tt := range []struct {
@@ -92,7 +92,7 @@ func TestRefusal(t *testing.T) {
 		refusal, err := guest.Refusal(tt.err, tt.also...)
 		switch {
 		case tt.answers && (refusal == nil || err != nil):
-			t.Errorf("%v is no refusal: %v, %v", tt.err, refusal, err)
+			t.Errorf("%v is not a refusal: %v, %v", tt.err, refusal, err)
 		case !tt.answers && (refusal != nil || err != tt.err):
 			t.Errorf("%v is a refusal: %v, %v", tt.err, refusal, err)
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
-// Client calls the host functions. Every method returns a *Fault when the host
-// refuses. It is for one step.
+// Client calls the host functions during one step. Every method returns a *Fault
+// when the host refuses the request.
 type Client struct {
 	host Host
-	buf  []byte // of requests; each is done with when its call returns
+	buf  []byte // the current request; reused by the next call
 }
 
-// startRows bounds what is set aside for a page before it is seen.
+// startRows bounds the capacity that is allocated for a page before it is read.
 const startRows = 64
 
-// NewClient returns a Client of h.
+// NewClient returns a Client that calls h.
 func NewClient(h Host) *Client { return &Client{host: h} }
 
 // Get returns the session with this canonical key, or nil.
@@ -46,8 +46,8 @@ func (c *Client) session(op string) (*abi.Session, error) {
 	return r.Session, nil
 }
 
-// List returns one page of sessions. A page with no rows and more to come is a
-// Fault: it could never end.
+// List returns one page of sessions. An empty page that announces more rows is a
+// Fault: reading on would never end.
 func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	ok, err := c.call(abi.ImportStore, abi.OpList)
@@ -66,7 +66,7 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	return p, nil
 }
 
-// History returns one page of messages. A page with no messages and more to come
+// History returns one page of messages. An empty page that announces more messages
 // is a Fault.
 func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
@@ -81,25 +81,25 @@ func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	return p, nil
 }
 
-// call sends the request in c.buf and returns the reply's ok, an object.
-func (c *Client) call(family, op string) (gjson.Result, error) {
-	reply := gjson.Parse(view.String(c.host.Call(family, c.buf)))
+// call sends the request in c.buf and returns the object in the reply's member ok.
+func (c *Client) call(namespace, op string) (gjson.Result, error) {
+	reply := gjson.Parse(view.String(c.host.Call(namespace, c.buf)))
 	if !reply.IsObject() {
-		return gjson.Result{}, malformed(family, op)
+		return gjson.Result{}, malformed(namespace, op)
 	}
 	ok := reply.Get("ok")
 	if !ok.Exists() {
 		if e := reply.Get("error"); e.Exists() {
-			return gjson.Result{}, refusal(family, op, e)
+			return gjson.Result{}, refusal(namespace, op, e)
 		}
 	}
-	// A value that is cut off reaches to the end, where the reply's last brace would be.
+	// A truncated value extends to the end of the reply, where its last brace would be.
 	if !ok.IsObject() || ok.Index+len(ok.Raw) >= reply.Index+len(reply.Raw) {
-		return gjson.Result{}, malformed(family, op)
+		return gjson.Result{}, malformed(namespace, op)
 	}
 	return ok, nil
 }
 
-func malformed(family, op string) error {
-	return fault(abi.Internal, "the host's reply to "+family+"."+op+" does not have the form of ABI version 1")
+func malformed(namespace, op string) error {
+	return fault(abi.Internal, "the host's reply to "+namespace+"."+op+" does not have the form of ABI version 1")
 }

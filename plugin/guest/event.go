@@ -11,7 +11,7 @@ func Ended(r *abi.Run) bool {
 	return false
 }
 
-// Outcome says how a run ended that is not done.
+// Outcome returns a phrase that describes how an unsuccessful run ended.
 func Outcome(status string) string {
 	switch status {
 	case abi.RunKilled:

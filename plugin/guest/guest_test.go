@@ -23,15 +23,15 @@ var (
 	}
 	cost     = 0.25
 	endedRun = abi.Run{ID: "r", Status: abi.RunDone, Reply: "yes\n", Error: "e", Model: "m", Usage: &abi.Usage{Input: &seven, Output: &zero, Total: &seven, Cost: &cost}, StartedAt: 1, EndedAt: 2}
-	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Cut: []abi.Cut{{Path: "/content", Bytes: 70000}}}
+	message  = abi.Message{Seq: 3, JSON: []byte(`{"role":"user","content":"x"}`), Truncations: []abi.Truncation{{Path: "/content", Bytes: 70000}}}
 )
 
-// What the ABI's encoders write is what the client reads, every field.
+// The client reads every field that the ABI's encoders write.
 func TestRoundTrip(t *testing.T) {
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
-			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+			t.Fatalf("this test does not set %s", v.Type().Field(i).Name)
 		}
 	}
 	reply := string(abi.AppendReply(nil, &abi.SessionReply{Session: &full}))
@@ -57,18 +57,18 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The operations of agents and deliveries.
+// TestWork tests the operations on runs and deliveries.
 func TestWork(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t,
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}))},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"status","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{Run: &endedRun}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"status","runId":"x"}`, Reply: string(abi.AppendReply(nil, &abi.StatusReply{}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"k"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(true)}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"l"}`, Reply: string(abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}))},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"run","sessionKey":"k","message":"m","context":"c","source":"s","group":"nested","noTools":true,"timeoutSeconds":60}`,
 			Reply: string(abi.AppendReply(nil, &abi.RunReply{RunID: "r"}))},
-		guesttest.Exchange{Family: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}))},
-		guesttest.Exchange{Family: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
-		guesttest.Exchange{Family: "deliver", Reply: `{"error":{}}`},
+		guesttest.Exchange{Namespace: "deliver", Request: `{"op":"send","sessionKey":"k","text":"t","runId":"r"}`, Reply: string(abi.AppendReply(nil, &abi.SendReply{DeliveryID: "d"}))},
+		guesttest.Exchange{Namespace: "agent", Reply: `{"error":{"code":"forbidden","message":"no"}}`},
+		guesttest.Exchange{Namespace: "deliver", Reply: `{"error":{}}`},
 	))
 	if r, err := c.Status("r"); err != nil || !reflect.DeepEqual(*r, endedRun) {
 		t.Errorf("Status: %+v, %v", r, err)
@@ -105,8 +105,8 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// What a session has of another type is absent.
-func TestOddShapes(t *testing.T) {
+// A member of the wrong type reads as absent.
+func TestMembersOfWrongType(t *testing.T) {
 	c := guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Reply: `{"more":[],"ok":{"x":1,"session":{"key":"k","label":5,"deliveryContext":"x","contextTokens":"7","systemSent":1,"lastTo":null,"new":{}}}}`}))
 	s, err := c.Get("k")
 	if err != nil || !reflect.DeepEqual(*s, abi.Session{Key: "k"}) {
@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// replies are one of each operation, and what asks for them.
+// replies contains a reply for each operation, with the call that requests it.
 var replies = map[string]func(*guest.Client) error{
 	string(abi.AppendReply(nil, &abi.SessionReply{Session: &full})): func(c *guest.Client) error {
 		_, err := c.Get("k")
@@ -179,23 +179,23 @@ var replies = map[string]func(*guest.Client) error{
 	},
 }
 
-// A reply that is cut off is a Fault, wherever it is cut.
-func TestCutOff(t *testing.T) {
+// A truncated reply is a Fault, wherever it is truncated.
+func TestTruncatedReply(t *testing.T) {
 	for reply, ask := range replies {
 		for end := range len(reply) {
 			var f *guest.Fault
-			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply[:end]})))
+			err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: reply[:end]})))
 			if !errors.As(err, &f) || !errors.Is(err, abi.Internal) {
 				t.Errorf("%s: %v", reply[:end], err)
 			}
 		}
-		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: " " + reply + "\n"}))); err != nil {
+		if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: " " + reply + "\n"}))); err != nil {
 			t.Errorf("%s: %v", reply, err)
 		}
 	}
 }
 
-// Whatever the host replies, the client returns, and fails with a Fault.
+// For every reply the client returns without a panic, and any error is a Fault.
 func FuzzReply(f *testing.F) {
 	for reply := range replies {
 		f.Add(reply)
@@ -206,7 +206,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply string) {
 		for _, ask := range replies {
 			var fault *guest.Fault
-			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Family: "*", Reply: reply}))); err != nil && !errors.As(err, &fault) {
+			if err := ask(guest.NewClient(guesttest.NewScript(t, guesttest.Exchange{Namespace: "*", Reply: reply}))); err != nil && !errors.As(err, &fault) {
 				t.Errorf("%q: %v", reply, err)
 			}
 		}
@@ -226,7 +226,7 @@ func TestParse(t *testing.T) {
 	if want := (guest.Input{FlowID: "f", Step: 2, Now: 5, AcceptedAt: 4, State: `{"c":3}`, StateVersion: 3, Event: &event, Caller: caller, Config: `{}`}); err != nil || !reflect.DeepEqual(*in, want) {
 		t.Errorf("resume: %+v, %v", in, err)
 	}
-	// What decides who the caller is must be said, and rightly.
+	// The members that identify the caller must be present and valid.
 	for doc, ok := range map[string]bool{
 		`"sessionKey":"agent:a:k","sandboxed":false,"depth":0,"hops":0`:              true,
 		`"sessionKey":"agent:a:k","agentId":"a","sandboxed":true,"depth":1,"hops":7`: true,
@@ -258,11 +258,11 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if _, err := guest.ParseCall(`{"abi":1,"caller":"x"}`); err == nil {
-		t.Error("a text is a caller")
+		t.Error("a string was accepted as caller")
 	}
 	const child = `{"abi":1,"caller":{"sessionKey":"agent:a:subagent:1","sandboxed":false,"depth":0,"hops":0}}`
 	if in, err := guest.ParseCall(child); err != nil || in.Caller.Depth != 1 {
-		t.Errorf("S5.4 a child whose depth is said to be 0: %+v, %v", in, err)
+		t.Errorf("S5.4 child with depth 0 in the input: %+v, %v", in, err)
 	}
 	const operator = `{"abi":1,"caller":{"operator":true,"sandboxed":false,"depth":0,"hops":0}`
 	for doc, ok := range map[string]bool{
@@ -298,7 +298,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, member := range []string{`"State":{}`, `"callId":"c"`, `"tool":"t"`, `"args":{}`} {
 		if _, err := guest.ParseResume(operator + `,` + member + `}`); err == nil || err.Code != abi.InvalidArgs {
-			t.Errorf("resumption with %s: %v", member, err)
+			t.Errorf("resume with %s: %v", member, err)
 		}
 	}
 }

@@ -1,11 +1,11 @@
 // Package guest is the plugin's side of the boundary: the transport to the host,
 // the typed client of the host functions on top of it, and the input of a step.
 //
-// Replies are trusted to be JSON, because the host made them, but neither to be
-// complete nor to have the expected shape: what is missing or of another type
-// reads as absent, and a reply that is cut off or lacks its essentials is a
-// *Fault with code internal. Whatever a reply is, reading it ends without a panic. Byte slices
-// and strings that the client returns are parts of the reply.
+// The client relies on replies being JSON, because the host wrote them, but not on
+// their completeness or shape: a member that is missing or has another type reads
+// as absent, and a reply that is truncated or lacks an essential member is a *Fault
+// with code internal. No reply causes a panic. Byte slices and strings that the
+// client returns are parts of the reply.
 package guest
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Host carries one request to the family of host functions (abi.ImportStore …)
-// and brings its reply. The reply belongs to the caller: the host never writes
-// to it again. The request belongs to the host only during the call.
+// Host calls host functions. Call sends one request to a namespace of host functions
+// (abi.ImportStore …) and returns the reply. The reply belongs to the caller: the host
+// must not write to it again. The host may use the request only during the call.
 type Host interface {
-	Call(family string, request []byte) (reply []byte)
+	Call(namespace string, request []byte) (reply []byte)
 }
 
-// Fault is what a step ends with when the host refused a request or gave a reply
-// without meaning: a failure of the protocol, not of the tool (S0.1 does not
-// apply). The step returns it as its error.
+// Fault is the error of a step whose request the host refused or answered with a
+// malformed reply. It is a failure of the protocol, not of the tool (S0.1 does not
+// apply); the step returns it as its error.
 type Fault struct {
 	Err *abi.Error
 }
@@ -39,21 +39,22 @@ func fault(code abi.Code, message string) error {
 	return &Fault{Err: abi.NewError(code, message)}
 }
 
-// refusal reads the host's {code, message}.
-func refusal(family, op string, v gjson.Result) error {
+// refusal returns the host's error, {code, message}, as a Fault.
+func refusal(namespace, op string, v gjson.Result) error {
 	e := &abi.Error{}
 	e.ReadJSON(v, jsonobject.Tolerant)
 	if !e.Code.Known() {
 		e.Code = abi.Internal
 	}
 	if e.Message == "" {
-		e.Message = "the host refused " + family + "." + op
+		e.Message = "the host refused " + namespace + "." + op
 	}
 	return &Fault{Err: e}
 }
 
-// Refusal tells the refusals of the host that a tool can answer from failures of
-// the step: Forbidden and NotFound, and what else the caller names.
+// Refusal separates the refusals of the host that a tool reports in its result from
+// errors that fail the step. Codes Forbidden and NotFound, and those in also, are
+// returned as refusals; any other error is returned as it is.
 func Refusal(err error, also ...abi.Code) (*abi.Error, error) {
 	var f *Fault
 	if errors.As(err, &f) {

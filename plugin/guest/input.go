@@ -12,13 +12,13 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
-// Input is what a step is given. Args, State and Config are JSON texts, "" when
+// Input is the input of a step. Args, State and Config are JSON texts, "" when
 // absent. Times are milliseconds.
 type Input struct {
 	FlowID       string
 	Step         int
 	Now          int64
-	AcceptedAt   int64      // when the call came; deadlines count from here
+	AcceptedAt   int64      // when the host accepted the call; deadlines count from here
 	Tool         string     // of call
 	Args         string     // of call
 	State        string     // of resume
@@ -30,8 +30,8 @@ type Input struct {
 
 // ParseCall reads the input of call, which has passed jsonstrict. It fails with
 // abi.Unsupported for another ABI version, and with abi.InvalidArgs for an input that is
-// no object, has unknown members or no proper caller: a misspelt member must not widen
-// what the caller may do.
+// not an object, has unknown members or lacks a valid caller: a misspelt member must not
+// widen the caller's permissions.
 func ParseCall(doc string) (*Input, *abi.Error) {
 	var c abi.CallInput
 	if bad := parse(doc, &c); bad != nil {
@@ -44,9 +44,8 @@ func ParseCall(doc string) (*Input, *abi.Error) {
 	return in, checkCaller(&in.Caller)
 }
 
-// ParseResume reads the input of resume, as ParseCall reads that of call. It also fails
-// for an event without meaning: taken for something else, it would end a flow that is to
-// be resumed.
+// ParseResume reads the input of resume under the rules of ParseCall. It also fails for
+// an unknown or incomplete event, which could otherwise end a flow that should continue.
 func ParseResume(doc string) (*Input, *abi.Error) {
 	var r abi.ResumeInput
 	if bad := parse(doc, &r); bad != nil {
@@ -62,7 +61,7 @@ func ParseResume(doc string) (*Input, *abi.Error) {
 	return in, checkCaller(&in.Caller)
 }
 
-// parse reads an input strictly.
+// parse reads an input strictly into to.
 func parse(doc string, to jsonobject.Reader) *abi.Error {
 	input := gjson.Parse(doc)
 	if bad := checkVersion(input); bad != nil {
@@ -74,7 +73,7 @@ func parse(doc string, to jsonobject.Reader) *abi.Error {
 	return nil
 }
 
-// describe says what is wrong with an input.
+// describe returns the text for a problem in an input.
 func describe(p *jsonobject.Problem) string {
 	what, of := "it", ""
 	if p.Path != "" {
@@ -110,17 +109,17 @@ func checkCaller(c *abi.Caller) *abi.Error {
 	case ok && c.AgentID != "" && c.AgentID != agent:
 		return badInput("caller.agentId is not the agent of caller.sessionKey")
 	case sessionkey.IsChild(c.SessionKey):
-		c.Depth = 1 // whatever the host says
+		c.Depth = 1 // overrides the host's value
 	}
 	return nil
 }
 
-// checkEvent refuses an event that says less than its type promises.
+// checkEvent refuses an event of an unknown type, or one that lacks the members of its type.
 func checkEvent(e *abi.Event) *abi.Error {
 	switch {
 	case e == nil || e.Type == abi.EventTime || e.Type == abi.EventCancel:
 	case e.Type != abi.EventRun:
-		return badInput("event.type " + render.Quote(e.Type) + " is none of run, time, cancel")
+		return badInput("event.type " + render.Quote(e.Type) + " must be run, time or cancel")
 	case e.Run == nil:
 		return badInput("event.run must be an object")
 	case e.Run.ID == "" || !Ended(e.Run):
@@ -133,8 +132,8 @@ func badInput(what string) *abi.Error {
 	return abi.NewError(abi.InvalidArgs, "the input is malformed: "+what)
 }
 
-// CheckHops refuses a call at the end of a chain of flows that is as long as one
-// may be; doing is what the call would do.
+// CheckHops refuses a call when the chain of flows that leads to it has the maximal
+// length (S5.6). doing names the refused action, for the error text.
 func (in *Input) CheckHops(doing string) error {
 	if in.Caller.Hops < abi.MaxHops {
 		return nil

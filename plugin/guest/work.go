@@ -5,7 +5,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Status returns the run with this id as it stands, or nil.
+// Status returns the current state of the run with this id, or nil if there is no such run.
 func (c *Client) Status(runID string) (*abi.Run, error) {
 	q := abi.StatusRequest{RunID: runID}
 	c.buf = q.AppendJSON(c.buf[:0])
@@ -20,8 +20,8 @@ func (c *Client) Status(runID string) (*abi.Run, error) {
 	return r.Run, nil
 }
 
-// Waits reports whether the session waits, itself or through others, for the
-// caller's run (S4.4).
+// Waits reports whether the session waits, directly or through other sessions, for
+// the caller's run (S4.4).
 func (c *Client) Waits(sessionKey string) (bool, error) {
 	q := abi.WaitsRequest{SessionKey: sessionKey}
 	c.buf = q.AppendJSON(c.buf[:0])
@@ -36,8 +36,8 @@ func (c *Client) Waits(sessionKey string) (bool, error) {
 	return *r.Waits, nil
 }
 
-// Run records that a run is queued, and returns its id. It is a write: no read
-// may follow in this step.
+// Run records that the host queues a run, and returns its id. It is a write: no read
+// may follow it in this step.
 func (c *Client) Run(q *abi.RunRequest) (runID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	var r abi.RunReply
@@ -47,7 +47,7 @@ func (c *Client) Run(q *abi.RunRequest) (runID string, err error) {
 	return r.RunID, err
 }
 
-// Send records that a text is delivered, and returns the delivery's id. It is a
+// Send records that the host delivers a text, and returns the delivery's id. It is a
 // write.
 func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
@@ -58,8 +58,8 @@ func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	return r.DeliveryID, err
 }
 
-// Create records that a child of the caller's session is created, and returns its
-// canonical key and its sessionId. It is a write.
+// Create records that the host creates a child of the caller's session, and returns
+// the child's canonical key and sessionId. It is a write.
 func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	var r abi.CreateReply
@@ -69,25 +69,23 @@ func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error)
 	return r.SessionKey, r.SessionID, err
 }
 
-// Archive records that a child which this flow has created is archived. It is a
-// write.
+// Archive records that the host archives a child that this flow created. It is a write.
 func (c *Client) Archive(q *abi.ArchiveRequest) error {
 	c.buf = q.AppendJSON(c.buf[:0])
 	_, err := c.call(abi.ImportStore, abi.OpArchive)
 	return err
 }
 
-// Delete records that a child which this flow has created is deleted. It is a
-// write.
+// Delete records that the host deletes a child that this flow created. It is a write.
 func (c *Client) Delete(q *abi.DeleteRequest) error {
 	c.buf = q.AppendJSON(c.buf[:0])
 	_, err := c.call(abi.ImportStore, abi.OpDelete)
 	return err
 }
 
-// effect calls for an effect and reads the reply.
-func (c *Client) effect(family, op string, reply jsonobject.Reader) error {
-	ok, err := c.call(family, op)
+// effect makes the write request in c.buf and reads the reply.
+func (c *Client) effect(namespace, op string, reply jsonobject.Reader) error {
+	ok, err := c.call(namespace, op)
 	if err == nil {
 		reply.ReadJSON(ok, jsonobject.Tolerant)
 	}

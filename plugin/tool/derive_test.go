@@ -16,22 +16,22 @@ import (
 
 const derived = "../../testdata/recordings/derive.json"
 
-// The recordings of derive are written by hand: they are what it must answer.
+// TestDerive replays the recordings of derive, which are written by hand.
 func TestDerive(t *testing.T) {
 	recordingtest.ReplayAll(t, derived, func(x *recordingtest.Exchange, _ *recordingtest.Replay) ([]byte, error) {
 		return tool.Derive(x.Input), nil
 	})
 }
 
-// A stored session may have members that came later. The plugin refuses them in a
-// question, so a host asks with those of version 1.
+// A stored session may have members of a later version. The plugin refuses them in a
+// request, so a host sends only the members of version 1.
 func TestDeriveOfLaterMembers(t *testing.T) {
 	const row = `{"key":"agent:main:main","agentId":"main","sessionId":"s","updatedAt":1,"addedLater":true}`
 	const refusal = `{"error":{"code":"invalid_args","message":"the input is malformed: session has an unknown member \"addedLater\""}}`
 	if got := tool.Derive([]byte(`{"abi":1,"session":` + row + `}`)); string(got) != refusal {
-		t.Errorf("the row as it is: %s", got)
+		t.Errorf("the unmodified row: %s", got)
 	}
-	var q abi.Question
+	var q abi.DeriveRequest
 	if p := q.Session.ReadJSON(gjson.Parse(row), jsonobject.Tolerant); p != nil || q.Session.SessionID != "s" {
 		t.Fatalf("got %+v, %v", q.Session, p)
 	}
@@ -40,7 +40,7 @@ func TestDeriveOfLaterMembers(t *testing.T) {
 	}
 }
 
-// Whatever the input, the answer is facts or an error.
+// For every input, the output is a session context or an error.
 func FuzzDerive(f *testing.F) {
 	all, err := recordingtest.Load(derived)
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/parley-wasm/parley/plugin/guest"
 )
 
-// enclose returns the state of a tool's wait as the host keeps it: with the
-// tool's name, which resume is not told.
-func enclose(name string, state []byte) []byte {
+// wrapState returns the state that the host stores for a waiting tool: the tool's own
+// state with the tool's name, which the input of resume does not contain.
+func wrapState(name string, state []byte) []byte {
 	o := jsonappend.Open(make([]byte, 0, len(state)+64))
 	o.String("tool", name)
 	o.Raw("state", state)
 	return o.Close()
 }
 
-// disclose returns the tool that a flow belongs to and the state that it left,
-// or nil when this plugin did not write it.
-func disclose(in *guest.Input) (*entry, string) {
+// unwrapState returns the tool of a flow and the tool's own state, or nil when a tool of
+// this plugin version did not write the state.
+func unwrapState(in *guest.Input) (*entry, string) {
 	v := gjson.Parse(in.State)
 	if in.StateVersion != StateVersion || !v.IsObject() {
 		return nil, ""

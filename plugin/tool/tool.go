@@ -1,14 +1,14 @@
-// Package tool is the plugin's entry points: what describe, derive, call and resume
-// answer. Each tool is a package below this one, with functions that
+// Package tool implements the plugin's exports: describe, derive, call and resume. Each
+// tool is a package below plugin/internal/tool with these functions:
 //
-//   - Tool: describe it;
-//   - Call: run the first step of a call. A tool that only reads appends its
-//     result; one that writes returns a step result, and may wait;
-//   - Resume: run a further step, of a tool that waits.
+//   - Tool returns its description.
+//   - Call runs the first step of a call. A tool that only reads appends its
+//     result; one that writes returns a step result, and may wait.
+//   - Resume runs a further step. Only a tool that waits has it.
 //
-// A tool fails in one of two ways. What the caller did wrong, or may not do, is
-// its result: {status, error}, with the code beside it (S0.1). What host and
-// plugin cannot agree on is the step's error.
+// A tool fails in one of two ways. A mistake of the caller, or a refused permission, is
+// the tool's result: {status, error}, with the error code in the step result (S0.1). A
+// failure of the protocol between host and plugin is the step's error.
 package tool
 
 import (
@@ -30,15 +30,15 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
-// Name and versions of the plugin. StateVersion is that of the states it writes,
-// and the only one that it reads.
+// Name and versions of the plugin. StateVersion is the version of the states that it
+// writes, and the only one that it reads.
 const (
 	Name         = "parley"
 	Version      = "0.4.0"
 	StateVersion = 1
 )
 
-// capabilities are what the tools use of the host functions.
+// capabilities are the host functions that the tools use.
 var capabilities = [...]string{
 	abi.ImportStore + "." + abi.OpGet, abi.ImportStore + "." + abi.OpResolve, abi.ImportStore + "." + abi.OpList,
 	abi.ImportStore + "." + abi.OpHistory, abi.ImportStore + "." + abi.OpCreate, abi.ImportStore + "." + abi.OpArchive,
@@ -47,13 +47,13 @@ var capabilities = [...]string{
 	abi.ImportDeliver + "." + abi.OpSend,
 }
 
-// tools are the tools, in the order in which they are described.
+// tools lists the tools in the order of the description.
 var tools = [...]entry{
-	{abi.ToolList, list.Tool, reads(list.Call), nil},
-	{abi.ToolHistory, history.Tool, reads(history.Call), nil},
-	{abi.ToolAgents, agents.Tool, reads(agents.Call), nil},
-	{abi.ToolSend, send.Tool, writes(abi.ToolSend, send.Call), writes(abi.ToolSend, send.Resume)},
-	{abi.ToolSpawn, spawn.Tool, writes(abi.ToolSpawn, spawn.Call), writes(abi.ToolSpawn, spawn.Resume)},
+	{abi.ToolList, list.Tool, readStep(list.Call), nil},
+	{abi.ToolHistory, history.Tool, readStep(history.Call), nil},
+	{abi.ToolAgents, agents.Tool, readStep(agents.Call), nil},
+	{abi.ToolSend, send.Tool, flowStep(abi.ToolSend, send.Call), flowStep(abi.ToolSend, send.Resume)},
+	{abi.ToolSpawn, spawn.Tool, flowStep(abi.ToolSpawn, spawn.Call), flowStep(abi.ToolSpawn, spawn.Resume)},
 }
 
 type entry struct {
@@ -66,24 +66,25 @@ type entry struct {
 // step runs a step and appends its step result.
 type step func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error)
 
-// reads is the one step of a tool that appends its result.
-func reads(result step) step {
+// readStep returns the single step of a tool that only reads; result appends the tool's
+// result.
+func readStep(result step) step {
 	return func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
 		b, err := result(h, in, append(dst, `{"result":`...))
 		return append(b, '}'), err
 	}
 }
 
-// writes is a step of a tool with states. The state of a wait is put into an
-// envelope that says whose it is.
-func writes(name string, run func(guest.Host, *guest.Input) (*abi.StepResult, error)) step {
+// flowStep returns a step of a tool that writes and may wait. It wraps the state of a
+// wait together with the tool's name.
+func flowStep(name string, run func(guest.Host, *guest.Input) (*abi.StepResult, error)) step {
 	return func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
 		r, err := run(h, in)
 		if err != nil {
 			return dst, err
 		}
 		if r.Wait != nil {
-			r.Wait.State, r.Wait.StateVersion = enclose(name, r.Wait.State), StateVersion
+			r.Wait.State, r.Wait.StateVersion = wrapState(name, r.Wait.State), StateVersion
 		}
 		return r.AppendJSON(dst), nil
 	}
@@ -126,7 +127,7 @@ func Call(h guest.Host, input []byte) []byte {
 		return abi.AppendError(nil, abi.NotFound, "this plugin has no tool "+render.Quote(in.Tool))
 	}
 	b := make([]byte, 0, 4<<10)
-	err := mayUse(in)
+	err := checkAllowed(in)
 	if err == nil {
 		b, err = t.call(h, in, b)
 	}
@@ -143,9 +144,9 @@ func Resume(h guest.Host, input []byte) []byte {
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
 	}
-	t, inner := disclose(in)
+	t, inner := unwrapState(in)
 	if t == nil || t.resume == nil {
-		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot go on from this state of version "+strconv.Itoa(in.StateVersion)+
+		return abi.AppendError(nil, abi.Unsupported, Name+" "+Version+" cannot resume from this state of version "+strconv.Itoa(in.StateVersion)+
 			": it reads states of version "+strconv.Itoa(StateVersion)+" that its own tools wrote; resume the flow with the plugin that wrote the state")
 	}
 	in.State = inner
@@ -157,13 +158,13 @@ func Resume(h guest.Host, input []byte) []byte {
 	return b
 }
 
-// Derive returns what follows from a session and the settings, the output of derive.
-// It never panics, whatever the input.
+// Derive returns the session context that follows from a session and the settings: the
+// output of derive. It never panics, whatever the input.
 func Derive(input []byte) []byte {
-	q, bad := parse(abi.ExportDerive, input, guest.ParseQuestion)
-	var f *abi.Facts
+	q, bad := parse(abi.ExportDerive, input, guest.ParseDeriveRequest)
+	var f *abi.SessionContext
 	if bad == nil {
-		f, bad = derive.Facts(q)
+		f, bad = derive.Context(q)
 	}
 	if bad != nil {
 		return abi.AppendError(nil, bad.Code, bad.Message)
@@ -178,9 +179,9 @@ func parse[T any](export string, input []byte, read func(string) (*T, *abi.Error
 	return read(view.String(input))
 }
 
-// mayUse refuses tools to the runs of children that the settings do not give them
-// (S5.4).
-func mayUse(in *guest.Input) error {
+// checkAllowed refuses, to the runs of child sessions, the tools that the settings do not
+// allow them (S5.4).
+func checkAllowed(in *guest.Input) error {
 	if in.Caller.RunID == "" || in.Caller.Depth == 0 {
 		return nil
 	}
@@ -191,7 +192,7 @@ func mayUse(in *guest.Input) error {
 	return t.Check(&in.Caller, in.Tool)
 }
 
-// failure returns the step result of a call that failed.
+// failure appends the step result of a failed call.
 func failure(b []byte, err error) []byte {
 	code, message := reason(err)
 	var e *abi.Error

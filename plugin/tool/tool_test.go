@@ -51,7 +51,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestDescribeHasTheFormOfTheABI(t *testing.T) {
+func TestDescribeSchema(t *testing.T) {
 	const at = "https://parley-wasm.github.io/abi/1/messages.json"
 	messages, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.Messages))
 	if err != nil {
@@ -121,8 +121,8 @@ func TestStepErrors(t *testing.T) {
 		code     abi.Code
 		want     string
 	}{
-		{"no JSON", `{"abi":1`, abi.InvalidArgs, "not strict JSON: byte"},
-		{"nothing", ``, abi.InvalidArgs, "not strict JSON"},
+		{"not JSON", `{"abi":1`, abi.InvalidArgs, "not strict JSON: byte"},
+		{"empty input", ``, abi.InvalidArgs, "not strict JSON"},
 		{"duplicate", `{"abi":1,"abi":1}`, abi.InvalidArgs, "not strict JSON"},
 		{"duplicate in arguments", `{"abi":1,"tool":"agents_list","args":{"a":1,"a":2},` + caller + `}`, abi.InvalidArgs, "not strict JSON"},
 		{"array", `[]`, abi.InvalidArgs, "must be an object"},
@@ -130,7 +130,7 @@ func TestStepErrors(t *testing.T) {
 		{"another version", `{"abi":2,` + caller + `}`, abi.Unsupported, "ABI version 2"},
 		{"version as text", `{"abi":"1",` + caller + `}`, abi.Unsupported, "speaks version 1"},
 		{"no caller", `{"abi":1,"tool":"agents_list"}`, abi.InvalidArgs, "names no caller"},
-		{"odd caller", `{"abi":1,"tool":"agents_list","caller":"x"}`, abi.InvalidArgs, "caller must be an object"},
+		{"invalid caller", `{"abi":1,"tool":"agents_list","caller":"x"}`, abi.InvalidArgs, "caller must be an object"},
 		{"no tool", `{"abi":1,` + caller + `}`, abi.NotFound, `no tool ""`},
 		{"configuration", `{"abi":1,"tool":"sessions_list","config":{"tools":{"sessions":{"visibility":"x"}}},` + caller + `}`, abi.Internal, "tools.sessions.visibility"},
 		{"configuration of a wrong shape", `{"abi":1,"tool":"sessions_list","config":{"tools":{"sessions":"self"}},` + caller + `}`, abi.Internal, "tools.sessions"},
@@ -153,8 +153,8 @@ func checkError(t *testing.T, out []byte, code abi.Code, text string) {
 	}
 }
 
-// resumption is an input of resume with everything that it needs, in JSON.
-func resumption(state, version, event string) []byte {
+// resumeInput returns a complete input of resume, in JSON.
+func resumeInput(state, version, event string) []byte {
 	return []byte(`{"abi":1,"flowId":"f","step":2,"now":5,"acceptedAt":4,"state":` + state + `,"stateVersion":` + version + `,"event":` + event +
 		`,"caller":{"sessionKey":"agent:main:main","agentId":"main","sandboxed":false,"depth":0,"hops":0},"config":{}}`)
 }
@@ -165,7 +165,7 @@ const (
 )
 
 func TestResume(t *testing.T) {
-	got := Resume(host(), resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", ended))
+	got := Resume(host(), resumeInput(`{"tool":"sessions_send","state":`+first+`}`, "1", ended))
 	const want = `{"result":{"runId":"run-1","status":"ok","reply":"yes","sessionKey":"agent:main:cron:x","delivery":{"message":"answered","announce":"pending"}},` +
 		`"wait":{"run":"run-1","state":{"tool":"sessions_send","state":{"phase":"turn","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","answered":true,"turn":1,"request":"hi","reply":"yes"}},"stateVersion":1},` +
 		`"note":"turn 1 of 5: waiting for agent:main:main"}`
@@ -177,24 +177,24 @@ func TestResume(t *testing.T) {
 		code abi.Code
 		text string
 	}{
-		"another version":   {resumption(`{"tool":"sessions_send","state":`+first+`}`, "7", ended), abi.Unsupported, "state of version 7"},
-		"no version":        {resumption(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.InvalidArgs, "stateVersion must be"},
-		"another tool":      {resumption(`{"tool":"sessions_fork","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
-		"a tool that reads": {resumption(`{"tool":"sessions_list","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
-		"no tool":           {resumption(first, "1", ended), abi.Unsupported, "plugin that wrote the state"},
-		"no state":          {resumption(`null`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
-		"a list":            {resumption(`["sessions_send"]`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
-		"an empty state":    {resumption(`{"tool":"sessions_send"}`, "1", ended), abi.Internal, "cannot be read"},
-		"no event":          {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `null`), abi.InvalidArgs, "needs the event"},
-		"an odd event":      {resumption(`{"tool":"sessions_send","state":`+first+`}`, "1", `{"type":"alarm","at":1}`), abi.InvalidArgs, "event.type"},
-		"no JSON":           {[]byte(`{`), abi.InvalidArgs, "the input of resume is not strict JSON"},
-		"another ABI":       {[]byte(`{"abi":9}`), abi.Unsupported, "ABI version 9"},
+		"another version":     {resumeInput(`{"tool":"sessions_send","state":`+first+`}`, "7", ended), abi.Unsupported, "state of version 7"},
+		"no version":          {resumeInput(`{"tool":"sessions_send","state":`+first+`}`, "null", ended), abi.InvalidArgs, "stateVersion must be"},
+		"unknown tool":        {resumeInput(`{"tool":"sessions_fork","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"tool without resume": {resumeInput(`{"tool":"sessions_list","state":{}}`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"no tool":             {resumeInput(first, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"no state":            {resumeInput(`null`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"state is an array":   {resumeInput(`["sessions_send"]`, "1", ended), abi.Unsupported, "plugin that wrote the state"},
+		"an empty state":      {resumeInput(`{"tool":"sessions_send"}`, "1", ended), abi.Internal, "cannot be read"},
+		"no event":            {resumeInput(`{"tool":"sessions_send","state":`+first+`}`, "1", `null`), abi.InvalidArgs, "needs the event"},
+		"invalid event":       {resumeInput(`{"tool":"sessions_send","state":`+first+`}`, "1", `{"type":"alarm","at":1}`), abi.InvalidArgs, "event.type"},
+		"not JSON":            {[]byte(`{`), abi.InvalidArgs, "the input of resume is not strict JSON"},
+		"another ABI":         {[]byte(`{"abi":9}`), abi.Unsupported, "ABI version 9"},
 	} {
 		t.Run(name, func(t *testing.T) { checkError(t, Resume(host(), tt.in), tt.code, tt.text) })
 	}
 }
 
-// outputs are the tools' output schemas by name.
+// outputs returns the tools' output schemas by tool name.
 func outputs(t testing.TB) map[string]*jsonschema.Schema {
 	schemas := map[string]*jsonschema.Schema{}
 	var d struct {
@@ -222,9 +222,9 @@ func outputs(t testing.TB) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-// checkStep fails unless out is a step result in strict JSON whose result, if
-// it has one, the schema allows. It returns whether it has one, and whether the
-// step failed.
+// checkStep fails the test unless out is a step result in strict JSON. A tool result in it
+// must match the schema. It returns whether there is a tool result, and whether the step
+// failed.
 func checkStep(t *testing.T, out []byte, schema *jsonschema.Schema) (answered, failed bool) {
 	t.Helper()
 	if err := jsonstrict.Check(out); err != nil {
@@ -243,7 +243,7 @@ func checkStep(t *testing.T, out []byte, schema *jsonschema.Schema) (answered, f
 		t.Fatalf("%v: %s", err, out)
 	}
 	if len(r.Note) > abi.MaxNote || r.Wait != nil && (r.Wait.Run == "" && r.Wait.Until <= 0 || len(r.Wait.State) > abi.MaxState) {
-		t.Fatalf("a step result that no host takes: %s", out)
+		t.Fatalf("step result exceeds the bounds of the ABI: %s", out)
 	}
 	if r.Result == nil {
 		return false, r.Error != nil
@@ -258,8 +258,7 @@ func checkStep(t *testing.T, out []byte, schema *jsonschema.Schema) (answered, f
 	return true, false
 }
 
-// Whatever the input, the answer is a step result, and a tool's result is one
-// that its schema allows.
+// For every input, the output is a step result, and a tool result in it matches the schema.
 func FuzzCall(f *testing.F) {
 	schemas := outputs(f)
 	for _, args := range []string{`{}`, `{"sessionKey":"main"}`, `{"kinds":["cron"],"limit":1,"messageLimit":2}`, `{"sessionKey":"s1","offset":1}`, `{"cursor":"NTp4"}`,
@@ -277,7 +276,7 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
-// Whatever the state and the event, resume returns, and returns a step result.
+// For every state and event, resume returns a step result.
 func FuzzResume(f *testing.F) {
 	schema := outputs(f)[abi.ToolSend]
 	for _, state := range []string{first, `{"phase":"turn","run":"run-1","requester":"agent:main:main","target":"agent:main:cron:x","answered":true,"turn":5,"reply":"x","latest":"y","latestTurn":4}`,

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// TestVectors runs the conformance vectors on the plugin's code, without engine
-// and sandbox, in the reference host.
+// TestVectors runs the conformance vectors against the plugin's code, natively in the
+// reference host.
 func TestVectors(t *testing.T) {
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestVectors(t *testing.T) {
 	})
 }
 
-// run runs an export as the module does.
+// run calls the function of an export, as the module does.
 func run(export string, input []byte, h refhost.HostFunctions) ([]byte, error) {
 	switch export {
 	case abi.ExportDescribe:

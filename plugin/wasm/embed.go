@@ -1,11 +1,11 @@
-// Package wasm holds the compiled plugin, and nothing else: importing it costs
-// the bytes of the module. ./build.sh wasm makes it; parley.lock.json says from
-// what.
+// Package wasm embeds the compiled plugin. It contains nothing else, because every
+// importer's binary grows by the size of the module. ./build.sh wasm builds the module;
+// parley.lock.json records its sources and toolchain.
 package wasm
 
 import _ "embed"
 
-// Parley is the plugin's module. It must not be changed.
+// Parley is the plugin's module. Callers must not modify it.
 //
 //go:embed parley.wasm
 var Parley []byte

@@ -12,8 +12,8 @@ import (
 
 const root = "../.."
 
-// TestLock finds a module that was not built from the sources as they are. It
-// needs no TinyGo.
+// TestLock checks that the committed module was built from the current sources. It does
+// not need TinyGo.
 func TestLock(t *testing.T) {
 	l, err := lock.Read(root)
 	if err != nil {
@@ -28,7 +28,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestPins compares the compiler of the module with the one that is pinned.
+// TestPins checks that the module was built with the pinned compiler.
 func TestPins(t *testing.T) {
 	l, err := lock.Read(root)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestPins(t *testing.T) {
 	}
 	for _, line := range []string{`github\.com/tinygo-org/tinygo v` + regexp.QuoteMeta(l.Toolchain.TinyGo) + `( |$)`, `^toolchain go` + regexp.QuoteMeta(l.Toolchain.Go) + `$`} {
 		if !regexp.MustCompile("(?m)" + line).Match(pins) {
-			t.Errorf("%s was made with %+v, and tinygo/go.mod has no line %s; run ./build.sh wasm", lock.Module, l.Toolchain, line)
+			t.Errorf("%s was built with %+v, but tinygo/go.mod has no line %s; run ./build.sh wasm", lock.Module, l.Toolchain, line)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (h *Host) describe() error {
 	}
 	tools, ok := jsonvalue.Lookup(v, "/tools")
 	if !ok {
-		return fmt.Errorf("describe: no tools in %s", jsonvalue.Brief(v))
+		return fmt.Errorf("describe: no tools in %s", jsonvalue.Truncate(v))
 	}
 	h.tools = map[string]tool{}
 	for _, item := range jsonvalue.List(tools) {

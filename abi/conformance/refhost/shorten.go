@@ -25,7 +25,7 @@ func shorten(m abi.Message) abi.Message {
 		if err != nil {
 			panic("refhost: a stored message is no JSON: " + err.Error())
 		}
-		v, m.Cut = cutStrings(v, limit, "", nil)
+		v, m.Truncations = cutStrings(v, limit, "", nil)
 		m.JSON = jsonvalue.Compact(v)
 		if len(m.AppendJSON(nil)) <= abi.MaxMessage {
 			return m
@@ -38,11 +38,11 @@ func shorten(m abi.Message) abi.Message {
 			rest[name] = member
 		}
 	}
-	m.JSON, m.Cut = jsonvalue.Compact(rest), []abi.Cut{{Path: "", Bytes: int64(len(raw))}}
+	m.JSON, m.Truncations = jsonvalue.Compact(rest), []abi.Truncation{{Path: "", Bytes: int64(len(raw))}}
 	return m
 }
 
-func cutStrings(v any, limit int, path string, cuts []abi.Cut) (any, []abi.Cut) {
+func cutStrings(v any, limit int, path string, cuts []abi.Truncation) (any, []abi.Truncation) {
 	switch v := v.(type) {
 	case string:
 		if len(v) <= limit {
@@ -52,7 +52,7 @@ func cutStrings(v any, limit int, path string, cuts []abi.Cut) (any, []abi.Cut) 
 		for !utf8.RuneStart(v[end]) {
 			end--
 		}
-		return v[:end], append(cuts, abi.Cut{Path: path, Bytes: int64(len(v))})
+		return v[:end], append(cuts, abi.Truncation{Path: path, Bytes: int64(len(v))})
 	case []any:
 		for i := range v {
 			v[i], cuts = cutStrings(v[i], limit, path+"/"+strconv.Itoa(i), cuts)

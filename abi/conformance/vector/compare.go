@@ -41,7 +41,7 @@ func (c *comparison) exact(path string, got, want any) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
-			c.fail(path, "got %s, want an object", jsonvalue.Brief(got))
+			c.fail(path, "got %s, want an object", jsonvalue.Truncate(got))
 			return
 		}
 		for _, name := range jsonvalue.Names(g, w) {
@@ -49,9 +49,9 @@ func (c *comparison) exact(path string, got, want any) {
 			wv, inWant := w[name]
 			switch {
 			case !inGot:
-				c.fail(jsonvalue.Join(path, name), "missing, want %s", jsonvalue.Brief(wv))
+				c.fail(jsonvalue.Join(path, name), "missing, want %s", jsonvalue.Truncate(wv))
 			case !inWant:
-				c.fail(jsonvalue.Join(path, name), "not expected: %s", jsonvalue.Brief(gv))
+				c.fail(jsonvalue.Join(path, name), "not expected: %s", jsonvalue.Truncate(gv))
 			default:
 				c.exact(jsonvalue.Join(path, name), gv, wv)
 			}
@@ -75,13 +75,13 @@ func (c *comparison) match(path string, got, pattern any, present bool) {
 		}
 		g, ok := got.(map[string]any)
 		if !ok {
-			c.fail(path, "got %s, want an object", jsonvalue.Brief(got))
+			c.fail(path, "got %s, want an object", jsonvalue.Truncate(got))
 			return
 		}
 		for _, name := range jsonvalue.Names(p) {
 			v, ok := g[name]
 			if !ok && !mayBeAbsent(p[name]) {
-				c.fail(jsonvalue.Join(path, name), "missing, want %s", jsonvalue.Brief(p[name]))
+				c.fail(jsonvalue.Join(path, name), "missing, want %s", jsonvalue.Truncate(p[name]))
 				continue
 			}
 			c.match(jsonvalue.Join(path, name), v, p[name], ok)
@@ -99,11 +99,11 @@ func (c *comparison) match(path string, got, pattern any, present bool) {
 func (c *comparison) array(path string, got any, length int) ([]any, bool) {
 	g, ok := got.([]any)
 	if !ok {
-		c.fail(path, "got %s, want an array", jsonvalue.Brief(got))
+		c.fail(path, "got %s, want an array", jsonvalue.Truncate(got))
 		return nil, false
 	}
 	if len(g) != length {
-		c.fail(path, "got %d elements, want %d: %s", len(g), length, jsonvalue.Brief(got))
+		c.fail(path, "got %d elements, want %d: %s", len(g), length, jsonvalue.Truncate(got))
 		return nil, false
 	}
 	return g, true
@@ -117,5 +117,5 @@ func (c *comparison) scalar(path string, got, want any) {
 	} else if jsonvalue.Scalar(got) && got == want {
 		return
 	}
-	c.fail(path, "got %s, want %s", jsonvalue.Brief(got), jsonvalue.Brief(want))
+	c.fail(path, "got %s, want %s", jsonvalue.Truncate(got), jsonvalue.Truncate(want))
 }

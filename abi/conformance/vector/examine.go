@@ -35,7 +35,7 @@ func examine(tool string, a Answer) (result any, problems []string) {
 	}
 	o, ok := result.(map[string]any)
 	if !ok {
-		return result, []string{"the result is no object (S0.1): " + jsonvalue.Brief(result)}
+		return result, []string{"the result is no object (S0.1): " + jsonvalue.Truncate(result)}
 	}
 	say := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -53,7 +53,7 @@ func examine(tool string, a Answer) (result any, problems []string) {
 	say(failed == (a.Code != ""), "status %v with code %q: a code stands beside a failure, and only there", status, a.Code)
 	if failed {
 		message, _ := o["error"].(string)
-		say(message != "" && len(o) == 2, "a failure is {status, error} (S0.1), got %s", jsonvalue.Brief(o))
+		say(message != "" && len(o) == 2, "a failure is {status, error} (S0.1), got %s", jsonvalue.Truncate(o))
 		say((status == "forbidden") == (a.Code == abi.Forbidden), "status %v with code %s", status, a.Code)
 		say(a.Code.Known(), "unknown code %q", a.Code)
 		say(len(a.Result) <= maxFailure, "the failure has %d bytes", len(a.Result))
@@ -69,9 +69,9 @@ func examine(tool string, a Answer) (result any, problems []string) {
 	case abi.ToolHistory:
 		problems = append(problems, examineHistory(o)...)
 	case abi.ToolSend:
-		say(false, "a success without a runId (S4.3): %s", jsonvalue.Brief(o))
+		say(false, "a success without a runId (S4.3): %s", jsonvalue.Truncate(o))
 	case abi.ToolSpawn:
-		say(false, "a success that is not accepted (S5.3): %s", jsonvalue.Brief(o))
+		say(false, "a success that is not accepted (S5.3): %s", jsonvalue.Truncate(o))
 	}
 	return result, problems
 }
@@ -87,18 +87,18 @@ func examineHistory(o map[string]any) (problems []string) {
 	flags := map[string]bool{}
 	for _, name := range []string{"truncated", "droppedMessages", "contentTruncated", "contentRedacted", "hasMore"} {
 		flag, ok := o[name].(bool)
-		say(ok, "%s is %s, want true or false", name, jsonvalue.Brief(o[name]))
+		say(ok, "%s is %s, want true or false", name, jsonvalue.Truncate(o[name]))
 		flags[name] = flag
 	}
 	messages, ok := o["messages"].([]any)
-	say(ok, "messages is %s", jsonvalue.Brief(o["messages"]))
+	say(ok, "messages is %s", jsonvalue.Truncate(o["messages"]))
 	size := len(jsonvalue.Compact(o["messages"]))
 	say(size <= maxMessages, "the messages have %d bytes", size)
 	bytes, err := jsonvalue.Integer(o, "bytes", -1)
-	say(err == nil && bytes >= 0 && bytes <= maxMessages, "bytes is %s", jsonvalue.Brief(o["bytes"]))
+	say(err == nil && bytes >= 0 && bytes <= maxMessages, "bytes is %s", jsonvalue.Truncate(o["bytes"]))
 	say(flags["truncated"] == (flags["droppedMessages"] || flags["contentTruncated"]),
 		"truncated says neither that messages were dropped nor that content was cut, or says so of nothing")
-	say(flags["hasMore"] == jsonvalue.Has(o, "nextOffset"), "hasMore is %v, nextOffset %s", flags["hasMore"], jsonvalue.Brief(o["nextOffset"]))
+	say(flags["hasMore"] == jsonvalue.Has(o, "nextOffset"), "hasMore is %v, nextOffset %s", flags["hasMore"], jsonvalue.Truncate(o["nextOffset"]))
 	if jsonvalue.Has(o, "nextOffset") {
 		offset, err1 := jsonvalue.Integer(o, "offset", 0)
 		next, err2 := jsonvalue.Integer(o, "nextOffset", 0)
@@ -128,24 +128,24 @@ func examineSend(o map[string]any) (problems []string) {
 		}
 	}
 	form, known := sendMembers[o["status"]]
-	say(known, "status %s", jsonvalue.Brief(o["status"]))
+	say(known, "status %s", jsonvalue.Truncate(o["status"]))
 	members := []string{"runId", "status", "sessionKey", "delivery"}
 	if form.member != "" {
 		members = append(members, form.member)
 		_, ok := o[form.member].(string)
-		say(ok, "%s has %s %s, want a text", jsonvalue.Brief(o["status"]), form.member, jsonvalue.Brief(o[form.member]))
+		say(ok, "%s has %s %s, want a text", jsonvalue.Truncate(o["status"]), form.member, jsonvalue.Truncate(o[form.member]))
 	}
 	err := jsonvalue.Only(o, members...)
 	say(err == nil, "%v", err)
 	for _, name := range []string{"runId", "sessionKey"} {
 		id, _ := o[name].(string)
-		say(id != "", "%s is %s", name, jsonvalue.Brief(o[name]))
+		say(id != "", "%s is %s", name, jsonvalue.Truncate(o[name]))
 	}
 	d, _ := o["delivery"].(map[string]any)
 	err = jsonvalue.Only(d, "message", "announce")
 	say(err == nil, "%v", err)
-	say(slices.Contains(form.message, jsonvalue.Text(d["message"])), "delivery.message is %s beside %s", jsonvalue.Brief(d["message"]), jsonvalue.Brief(o["status"]))
-	say(slices.Contains([]string{"pending", "skipped"}, jsonvalue.Text(d["announce"])), "delivery.announce is %s", jsonvalue.Brief(d["announce"]))
+	say(slices.Contains(form.message, jsonvalue.Text(d["message"])), "delivery.message is %s beside %s", jsonvalue.Truncate(d["message"]), jsonvalue.Truncate(o["status"]))
+	say(slices.Contains([]string{"pending", "skipped"}, jsonvalue.Text(d["announce"])), "delivery.announce is %s", jsonvalue.Truncate(d["announce"]))
 	return problems
 }
 
@@ -155,7 +155,7 @@ func examineSpawn(o map[string]any) (problems []string) {
 		problems = append(problems, fmt.Sprintf("members %v (S5.3)", jsonvalue.Names(o)))
 	}
 	if key, _ := o["childSessionKey"].(string); !sessionkey.IsChild(key) {
-		problems = append(problems, fmt.Sprintf("childSessionKey is %s (S5.3)", jsonvalue.Brief(o["childSessionKey"])))
+		problems = append(problems, fmt.Sprintf("childSessionKey is %s (S5.3)", jsonvalue.Truncate(o["childSessionKey"])))
 	}
 	if id, _ := o["runId"].(string); id == "" {
 		problems = append(problems, "no runId (S5.3)")

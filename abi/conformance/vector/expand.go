@@ -162,7 +162,7 @@ func (e *expander) concat(o map[string]any) (any, error) {
 		}
 		s, ok := x.(string)
 		if !ok {
-			return nil, fmt.Errorf("$concat: %s is no text", jsonvalue.Brief(x))
+			return nil, fmt.Errorf("$concat: %s is no text", jsonvalue.Truncate(x))
 		}
 		b.WriteString(s)
 	}

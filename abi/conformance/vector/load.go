@@ -129,7 +129,7 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 	}
 	for _, s := range jsonvalue.List(o["spec"]) {
 		if !sectionID.MatchString(jsonvalue.Text(s)) {
-			return nil, fmt.Errorf("spec: %s is no section", jsonvalue.Brief(s))
+			return nil, fmt.Errorf("spec: %s is no section", jsonvalue.Truncate(s))
 		}
 		v.Spec = append(v.Spec, jsonvalue.Text(s))
 	}

@@ -111,7 +111,7 @@ func mayBeAbsent(pattern any) bool {
 func (c *comparison) matcher(path string, got any, pattern map[string]any, present bool) {
 	if pattern["$absent"] == true {
 		if present {
-			c.fail(path, "not expected: %s", jsonvalue.Brief(got))
+			c.fail(path, "not expected: %s", jsonvalue.Truncate(got))
 		}
 		return
 	}

@@ -28,7 +28,7 @@ func (c *comparison) or(path string, got, arg any) {
 	if absent {
 		got = nil
 	}
-	c.fail(path, "got %s, want one of %s", jsonvalue.Brief(got), jsonvalue.Brief(arg))
+	c.fail(path, "got %s, want one of %s", jsonvalue.Truncate(got), jsonvalue.Truncate(arg))
 }
 
 func (c *comparison) all(path string, got, arg any) {
@@ -42,7 +42,7 @@ func (c *comparison) only(path string, got, arg any) {
 	p, _ := arg.(map[string]any)
 	for _, name := range jsonvalue.Names(g) {
 		if _, ok := p[name]; !ok {
-			c.fail(jsonvalue.Join(path, name), "not expected: %s", jsonvalue.Brief(g[name]))
+			c.fail(jsonvalue.Join(path, name), "not expected: %s", jsonvalue.Truncate(g[name]))
 		}
 	}
 	c.match(path, got, p, true)
@@ -50,7 +50,7 @@ func (c *comparison) only(path string, got, arg any) {
 
 func (c *comparison) affix(path string, got, arg any, has func(string, string) bool, where string) {
 	if !has(jsonvalue.Text(got), jsonvalue.Text(arg)) {
-		c.fail(path, "got %s, want it to %s with %s", jsonvalue.Brief(got), where, jsonvalue.Brief(arg))
+		c.fail(path, "got %s, want it to %s with %s", jsonvalue.Truncate(got), where, jsonvalue.Truncate(arg))
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *comparison) contains(path string, got, arg any, want bool) {
 			if want {
 				not = "to contain"
 			}
-			c.fail(path, "got %s, want it %s %s", jsonvalue.Brief(got), not, jsonvalue.Brief(part))
+			c.fail(path, "got %s, want it %s %s", jsonvalue.Truncate(got), not, jsonvalue.Truncate(part))
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (c *comparison) contains(path string, got, arg any, want bool) {
 func (c *comparison) every(path string, got, arg any) {
 	g, ok := got.([]any)
 	if !ok {
-		c.fail(path, "got %s, want an array", jsonvalue.Brief(got))
+		c.fail(path, "got %s, want an array", jsonvalue.Truncate(got))
 	}
 	for i, v := range g {
 		c.match(fmt.Sprintf("%s/%d", path, i), v, arg, true)
@@ -85,7 +85,7 @@ next:
 				continue next
 			}
 		}
-		c.fail(path, "no element of %s matches %s", jsonvalue.Brief(got), jsonvalue.Brief(pattern))
+		c.fail(path, "no element of %s matches %s", jsonvalue.Truncate(got), jsonvalue.Truncate(pattern))
 	}
 }
 
@@ -98,7 +98,7 @@ func (c *comparison) at(path string, got, arg any) {
 			i += len(g)
 		}
 		if err != nil || i < 0 || i >= len(g) {
-			c.fail(jsonvalue.Join(path, name), "no such element in %s", jsonvalue.Brief(got))
+			c.fail(jsonvalue.Join(path, name), "no such element in %s", jsonvalue.Truncate(got))
 			continue
 		}
 		c.match(jsonvalue.Join(path, name), g[i], p[name], true)
@@ -138,7 +138,7 @@ func (c *comparison) bound(path string, got, want any, op string, low, high int)
 	g, gok := rational(got)
 	w, wok := rational(want)
 	if !gok || !wok {
-		c.fail(path, "got %v, want %s %s", got, op, jsonvalue.Brief(want))
+		c.fail(path, "got %v, want %s %s", got, op, jsonvalue.Truncate(want))
 		return
 	}
 	if sign := g.Cmp(w); sign < low || sign > high {

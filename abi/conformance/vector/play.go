@@ -126,7 +126,7 @@ func (s *Step) Arguments(results []any) ([]byte, error) {
 				return nil, fmt.Errorf("$step: there is no answer %d yet", n)
 			}
 			if v, ok = jsonvalue.Lookup(results[n-1], jsonvalue.Text(ref["path"])); !ok {
-				return nil, fmt.Errorf("$step: the answer of step %d has no %s: %s", n, jsonvalue.Text(ref["path"]), jsonvalue.Brief(results[n-1]))
+				return nil, fmt.Errorf("$step: the answer of step %d has no %s: %s", n, jsonvalue.Text(ref["path"]), jsonvalue.Truncate(results[n-1]))
 			}
 		}
 		out[name] = v
@@ -146,7 +146,7 @@ func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer
 		problems = append(problems, wrong...)
 		page, ok := jsonvalue.Lookup(result, s.Follow.Collect)
 		if !ok {
-			return last, result, append(problems, fmt.Sprintf("page %d has no %s: %s %v", pages, s.Follow.Collect, jsonvalue.Brief(result), last.Err))
+			return last, result, append(problems, fmt.Sprintf("page %d has no %s: %s %v", pages, s.Follow.Collect, jsonvalue.Truncate(result), last.Err))
 		}
 		if s.Follow.Front {
 			items = append(append([]any{}, jsonvalue.List(page)...), items...)
@@ -170,7 +170,7 @@ func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer
 // Check returns what is wrong with an answer, whose result is given parsed too.
 func (e *Expect) Check(a Answer, result any) []string {
 	if a.Abandoned != (e.form == formGone) {
-		return []string{fmt.Sprintf("got %s, abandoned %v", jsonvalue.Brief(result), a.Abandoned)}
+		return []string{fmt.Sprintf("got %s, abandoned %v", jsonvalue.Truncate(result), a.Abandoned)}
 	}
 	refused := a.Err != nil
 	switch e.form {
@@ -186,7 +186,7 @@ func (e *Expect) Check(a Answer, result any) []string {
 		return Match(result, e.value)
 	case formError:
 		if !refused {
-			return []string{fmt.Sprintf("got %s, want an error", jsonvalue.Brief(result))}
+			return []string{fmt.Sprintf("got %s, want an error", jsonvalue.Truncate(result))}
 		}
 	case formFailure:
 		if refused {
@@ -201,7 +201,7 @@ func (e *Expect) Check(a Answer, result any) []string {
 	}
 	status, _ := jsonvalue.Lookup(result, "/status")
 	if status != "error" && status != "forbidden" {
-		return []string{fmt.Sprintf("got %s, want a failure", jsonvalue.Brief(result))}
+		return []string{fmt.Sprintf("got %s, want a failure", jsonvalue.Truncate(result))}
 	}
 	if e.form == formConfig {
 		return nil
@@ -219,12 +219,12 @@ func (e *Expect) code(got error) []string {
 func (p *problem) check(got string, lines ...string) []string {
 	for _, part := range p.contains {
 		if !strings.Contains(got, jsonvalue.Text(part)) {
-			lines = append(lines, fmt.Sprintf("error %s does not mention %s", jsonvalue.Brief(got), jsonvalue.Brief(part)))
+			lines = append(lines, fmt.Sprintf("error %s does not mention %s", jsonvalue.Truncate(got), jsonvalue.Truncate(part)))
 		}
 	}
 	for _, part := range p.lacks {
 		if strings.Contains(got, jsonvalue.Text(part)) {
-			lines = append(lines, fmt.Sprintf("error %s must not mention %s", jsonvalue.Brief(got), jsonvalue.Brief(part)))
+			lines = append(lines, fmt.Sprintf("error %s must not mention %s", jsonvalue.Truncate(got), jsonvalue.Truncate(part)))
 		}
 	}
 	return lines

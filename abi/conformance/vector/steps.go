@@ -195,7 +195,7 @@ func expectation(v any) (Expect, error) {
 	}
 	o, _ := v.(map[string]any)
 	if len(o) != 1 {
-		return e, fmt.Errorf("want one of %s; got %s", strings.Join(forms, ", "), jsonvalue.Brief(v))
+		return e, fmt.Errorf("want one of %s; got %s", strings.Join(forms, ", "), jsonvalue.Truncate(v))
 	}
 	e.form = jsonvalue.Names(o)[0]
 	e.value = o[e.form]

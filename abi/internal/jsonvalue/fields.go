@@ -29,7 +29,7 @@ func (f *Fields) Fail(err error) {
 
 // Wrong records that a member is not of the wanted type.
 func (f *Fields) Wrong(name, want string) {
-	f.Fail(fmt.Errorf("%s: want %s, got %s", name, want, Brief(f.Object[name])))
+	f.Fail(fmt.Errorf("%s: want %s, got %s", name, want, Truncate(f.Object[name])))
 }
 
 // Done returns the first problem. A member that was not read is a problem.

@@ -36,7 +36,7 @@ func Integer(o map[string]any, name string, absent int) (int, error) {
 	}
 	n, ok := v.(json.Number)
 	if !ok {
-		return 0, fmt.Errorf("%s: want a whole number, got %s", name, Brief(v))
+		return 0, fmt.Errorf("%s: want a whole number, got %s", name, Truncate(v))
 	}
 	i, err := strconv.Atoi(string(n))
 	if err != nil {
@@ -75,8 +75,8 @@ func Join(path, name string) string {
 	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// Brief returns a value's JSON, truncated for a message.
-func Brief(v any) string {
+// Truncate returns a value's JSON, truncated for a message.
+func Truncate(v any) string {
 	const most = 160
 	text := []rune(string(Compact(v)))
 	if len(text) <= most {

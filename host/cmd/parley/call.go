@@ -24,13 +24,13 @@ import (
 type callCmd struct {
 	Tool string `arg:"" help:"Name of the tool, such as sessions_list."`
 	Args string `arg:"" optional:"" help:"Arguments: a JSON object, - for standard input, or @FILE; default: {}."`
-	exchangeFlags
+	invokeFlags
 }
 
 func (*callCmd) Help() string {
-	return `Prints the tool's result as JSON. The exit code is 1 when its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are no JSON object.
+	return `Prints the tool's result as JSON. The exit code is 1 if its status is "error" or "forbidden", and 2 for an unknown tool or arguments that are not a JSON object.
 
-A tool that writes, such as sessions_send or sessions_spawn, begins an exchange that goes on after the answer. Without an owner of the database that stays, such as parley serve, this command stays until it is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.
+A tool that writes, such as sessions_send or sessions_spawn, starts a flow, which can continue after the answer. If no long-running process such as parley serve owns the database, this command waits until the flow has finished and no agent is running. After an interrupt, or with --detach, the next owner of the database continues the flow.
 
 Examples:
   parley call sessions_list '{"kinds": ["cron"], "limit": 5}'
@@ -46,12 +46,12 @@ func (c *callCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.exchange(ctx, a, c.Tool, args, func(answer *host.Answer) (ok bool, err error) {
+	return c.invoke(ctx, a, c.Tool, args, func(answer *host.Answer) (ok bool, err error) {
 		return answer.Code == "", a.printJSON(answer.Result)
 	})
 }
 
-// ask calls a tool; the tool's own failures become errors.
+// ask calls a tool that only reads. It returns the tool's error results as errors.
 func (f *asFlags) ask(ctx context.Context, db *gateway.Database, tool string, args []byte) (gjson.Result, error) {
 	caller, err := f.caller(db.Keys())
 	if err != nil {
@@ -68,37 +68,36 @@ func (f *asFlags) ask(ctx context.Context, db *gateway.Database, tool string, ar
 	return result, nil
 }
 
-// callError tells mistakes in the call from failures.
+// callError marks mistakes in the call as wrong usage.
 func callError(tool string, tools []abi.Tool, err error) error {
 	switch {
 	case errors.Is(err, abi.NotFound):
-		return usage(fmt.Errorf("%s: there is no such tool; there are: %s", tool, strings.Join(verify.Names(tools), " ")))
+		return usage(fmt.Errorf("%s: unknown tool; known: %s", tool, strings.Join(verify.Names(tools), " ")))
 	case errors.Is(err, abi.InvalidArgs):
 		return usage(fmt.Errorf("%s: %w", tool, err))
 	}
 	return fmt.Errorf("%s: %w", tool, err)
 }
 
-// arguments reads a tool's arguments: JSON text, - for standard input, @FILE,
-// or nothing. They must be one JSON object, which is checked before anything is
-// opened.
+// arguments reads a tool's arguments: JSON text, - for standard input, @FILE, or nothing.
+// It checks that they are one JSON object, before the database is opened.
 func arguments(text string, stdin io.Reader) ([]byte, error) {
 	raw, where, err := argumentText(text, stdin)
 	if err != nil {
 		return nil, usage(err)
 	}
 	if len(raw) > host.MaxArgs {
-		return nil, usage(fmt.Errorf("%s: more than %d bytes; that is the limit for a call", where, host.MaxArgs))
+		return nil, usage(fmt.Errorf("%s: longer than %d bytes, the limit of a call", where, host.MaxArgs))
 	}
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) == 0 && text != "":
-		return nil, usage(fmt.Errorf("%s: is empty: give a JSON object, such as {}", where))
+		return nil, usage(fmt.Errorf("%s: empty: give a JSON object, such as {}", where))
 	case len(raw) == 0:
 		return []byte("{}"), nil
 	}
 	if err := jsonstrict.Check(raw); err != nil {
-		return nil, usage(fmt.Errorf("%s: no strict JSON: %w", where, err))
+		return nil, usage(fmt.Errorf("%s: invalid JSON: %w", where, err))
 	}
 	if raw[0] != '{' {
 		return nil, usage(fmt.Errorf("%s: must be a JSON object, such as {\"limit\": 5}", where))
@@ -124,7 +123,8 @@ func argumentText(text string, stdin io.Reader) (raw []byte, where string, err e
 	return raw, path, err
 }
 
-// readLimited reads one byte more than is allowed, so that too much shows.
+// readLimited reads up to one byte more than the limit, so that the caller can detect
+// longer input.
 func readLimited(r io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, host.MaxArgs+1))
 	if err != nil {
@@ -133,30 +133,31 @@ func readLimited(r io.Reader) ([]byte, error) {
 	return raw, nil
 }
 
-// asFlags name the session that calls a tool (S0.3).
+// asFlags select the session that calls a tool (S0.3).
 type asFlags struct {
-	As        string `placeholder:"KEY" help:"Call as this session; default: the operator, who sees everything."`
+	As        string `placeholder:"KEY" help:"Call as this session; default: the operator, with access to everything."`
 	Sandboxed bool   `help:"Call as a sandboxed session."`
 }
 
 func (f *asFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 	if f.Sandboxed && f.As == "" {
-		return abi.Caller{}, usage(errors.New("--sandboxed: the operator is never sandboxed: add --as KEY"))
+		return abi.Caller{}, usage(errors.New("--sandboxed: the operator cannot be sandboxed: add --as KEY"))
 	}
 	return (&callerFlags{asFlags: *f}).caller(keys)
 }
 
-// callerFlags name it by its agent too.
+// callerFlags select the session also by its agent.
 type callerFlags struct {
 	asFlags
 	Agent string `placeholder:"ID" help:"The agent that a bare --as key belongs to; alone: call as that agent's main session."`
 }
 
-// caller makes the flags a caller under the settings of the database's owner.
+// caller returns the caller that the flags select under the settings of the database's
+// owner.
 func (f *callerFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 	if f.As == "" && f.Agent == "" {
 		if f.Sandboxed {
-			return abi.Caller{}, usage(errors.New("--sandboxed: the operator is never sandboxed: add --as KEY or --agent ID"))
+			return abi.Caller{}, usage(errors.New("--sandboxed: the operator cannot be sandboxed: add --as KEY or --agent ID"))
 		}
 		return abi.Caller{Operator: true}, nil
 	}
@@ -165,7 +166,7 @@ func (f *callerFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 		if err != nil {
 			return abi.Caller{}, usage(fmt.Errorf("--agent %q: %w", f.Agent, err))
 		}
-		keys.DefaultAgent = agent // whose bare keys are
+		keys.DefaultAgent = agent // the agent of bare keys
 	}
 	c, err := gateway.OperatorIdentity().As(cmp.Or(strings.TrimSpace(f.As), sessionkey.Main), keys)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// cli is the command line. Each command lies in the file of its name.
+// cli is the command line. Each command is defined in the file with its name.
 type cli struct {
 	globals
 
@@ -25,32 +25,32 @@ type cli struct {
 	Send       sendCmd       `cmd:"" help:"Send a message to a session and print the answer."`
 	Sessions   sessionsCmd   `cmd:"" help:"List sessions, newest first."`
 	History    historyCmd    `cmd:"" help:"Show a session's conversation."`
-	Tree       treeCmd       `cmd:"" help:"Show which sessions have spawned others, and how those get on."`
-	Flows      flowsCmd      `cmd:"" help:"Show calls that are under way or stuck, and mend them."`
-	Runs       runsCmd       `cmd:"" help:"Show what agents were asked and answered, and end it."`
-	Deliveries deliveriesCmd `cmd:"" help:"Show what was posted to chat channels, and send it again."`
+	Tree       treeCmd       `cmd:"" help:"Show which sessions have spawned others, and the status of each child."`
+	Flows      flowsCmd      `cmd:"" help:"Show flows, the calls of tools that write; retry or drop them."`
+	Runs       runsCmd       `cmd:"" help:"Show runs, the answers of agents; abort one."`
+	Deliveries deliveriesCmd `cmd:"" help:"Show deliveries to chat channels; resend a failed one."`
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
-	Plugin     pluginCmd     `cmd:"" help:"Look at plugin modules, and change the one that serves."`
-	Demo       demoCmd       `cmd:"" help:"Run a script of commands on a sample, in temporary databases."`
-	Version    versionCmd    `cmd:"" help:"Print versions of program, ABI and plugin."`
+	Plugin     pluginCmd     `cmd:"" help:"Inspect, verify and list plugin modules; swap the active one."`
+	Demo       demoCmd       `cmd:"" help:"Run a script of commands on sample data, in temporary databases."`
+	Version    versionCmd    `cmd:"" help:"Print the versions of program, ABI and plugin."`
 }
 
-// globals are the flags that every command has.
+// globals are the flags of every command.
 type globals struct {
 	DB           string        `name:"db" env:"PARLEY_DB" placeholder:"FILE" help:"Database; default: store.path of the configuration, else parley/parley.db in the XDG state directory."`
 	Config       string        `env:"PARLEY_CONFIG" placeholder:"FILE" help:"Configuration (JSON5); default: parley/parley.json5 in the XDG configuration directory, if it exists."`
-	Plugin       string        `name:"plugin" placeholder:"FILE" help:"Plugin module that is to be the active version; default: the version that was active, at first the one built in."`
+	Plugin       string        `name:"plugin" placeholder:"FILE" help:"Plugin module to activate; default: the version that was active last, initially the built-in one."`
 	JSON         bool          `name:"json" help:"Print JSON instead of tables and text."`
 	Quiet        bool          `short:"q" help:"Print results and errors only."`
-	LogLevel     string        `enum:"debug,info,warn,error" default:"warn" help:"Log from this level on, to standard error: ${enum}."`
-	OwnerTimeout time.Duration `env:"PARLEY_OWNER_TIMEOUT" default:"5s" help:"How long the process that owns the database may take to answer."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"warn" help:"Minimum level of log lines on standard error: ${enum}."`
+	OwnerTimeout time.Duration `env:"PARLEY_OWNER_TIMEOUT" default:"5s" help:"Time limit for an answer of the process that owns the database."`
 }
 
-// app is what a command runs with.
+// app is the environment of a command: its flags, streams and log.
 type app struct {
 	globals
-	command string // as in errors: "plugin inspect"
+	command string // as in error texts: "plugin inspect"
 	stdin   io.Reader
 	out     *terminal.Output // results
 	err     *terminal.Output // everything else
@@ -96,7 +96,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context != nil {
 			command = commandPath(p.Context)
 		}
-		text := strings.TrimPrefix(err.Error(), command+": ") // checks of a command's flags begin so
+		text := strings.TrimPrefix(err.Error(), command+": ") // errors of Validate methods have this prefix
 		return report(a.err, command, usage(fmt.Errorf("%s: see parley %s", text, strings.TrimLeft(command+" --help", " "))))
 	}
 	a.globals, a.command = c.globals, commandPath(parsed)
@@ -106,8 +106,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return report(a.err, a.command, parsed.Run())
 }
 
-// checkText refuses arguments that are not UTF-8: the parser would put U+FFFD in
-// the place of what is wrong, and so name another file or session.
+// checkText refuses arguments that are not UTF-8: the parser would replace invalid bytes
+// with U+FFFD, and the argument would name another file or session.
 func checkText(args []string) error {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -124,15 +124,15 @@ func (a *app) check() error {
 	return a.level.UnmarshalText([]byte(a.LogLevel))
 }
 
-// note prints a remark for people.
+// note prints a message on standard error, unless --quiet is set.
 func (a *app) note(format string, args ...any) {
 	if !a.Quiet {
 		a.err.Println(fmt.Sprintf("parley: "+format, args...))
 	}
 }
 
-// commandPath returns the names of the chosen commands, without arguments, and
-// without one that is meant when none is named.
+// commandPath returns the names of the selected commands, without arguments and without
+// default commands.
 func commandPath(c *kong.Context) string {
 	var names []string
 	for _, p := range c.Path {
@@ -148,7 +148,7 @@ const (
 	exitUsage   = 2
 )
 
-// failure is an error with the exit code it ends the program with.
+// failure is an error with the exit code for it.
 type failure struct {
 	code int
 	err  error
@@ -157,10 +157,10 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// errSilent ends the program with exitFailure: what is wrong has been printed.
-var errSilent = errors.New("already said")
+// errSilent ends the program with exitFailure; the error has been printed already.
+var errSilent = errors.New("already reported")
 
-// usage marks an error as a mistake in how the command was called.
+// usage marks an error as wrong usage of the command.
 func usage(err error) error { return &failure{exitUsage, err} }
 
 // report prints err as one line and returns the exit code.
@@ -177,8 +177,8 @@ func report(out *terminal.Output, command string, err error) int {
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
 	}
-	// An error may quote what others wrote, and several joined ones have a line each.
-	lines := texts(strings.Split(strings.TrimSpace(err.Error()), "\n"), terminal.Line)
+	// The text may quote foreign data. Joined errors have one line each.
+	lines := mapStrings(strings.Split(strings.TrimSpace(err.Error()), "\n"), terminal.Line)
 	out.Println(strings.TrimSuffix("parley: "+command, ": ") + ": " + strings.Join(lines, "\n  "))
 	return code
 }

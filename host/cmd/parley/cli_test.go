@@ -24,9 +24,9 @@ func TestReport(t *testing.T) {
 		text string
 	}{
 		"none":    {nil, 0, ""},
-		"failure": {errors.New("x.db: is broken: mend it"), 1, "parley: call: x.db: is broken: mend it\n"},
+		"failure": {errors.New("x.db: is damaged: restore it"), 1, "parley: call: x.db: is damaged: restore it\n"},
 		"usage":   {usage(errors.New("no")), 2, "parley: call: no\n"},
-		"said":    {errSilent, 1, ""},
+		"silent":  {errSilent, 1, ""},
 		"escape":  {errors.New("key \x1b[2J"), 1, "parley: call: key ␛[2J\n"},
 		"several": {errors.Join(errors.New("a"), errors.New("b")), 1, "parley: call: a\n  b\n"},
 		"signal":  {context.Canceled, 1, "parley: call: interrupted\n"},
@@ -41,8 +41,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestNoText: testscript's files are UTF-8, so this is not in a script.
-func TestNoText(t *testing.T) {
+// TestInvalidUTF8 is not a script because testscript's files must be UTF-8.
+func TestInvalidUTF8(t *testing.T) {
 	for _, args := range [][]string{
 		{"call", "sessions_list", "{\"search\": \"\xff\"}"},
 		{"sessions", "--db", "x\xff.db"},
@@ -94,7 +94,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-func TestNoCaller(t *testing.T) {
+func TestInvalidCaller(t *testing.T) {
 	for name, f := range map[string]callerFlags{
 		"newline": {asFlags: asFlags{As: "cron:a\nb"}}, "10 kB": {asFlags: asFlags{As: "cron:" + strings.Repeat("x", 10_000)}}, "dots": {asFlags: asFlags{As: "agent:../x:main"}},
 		"invalid UTF-8": {asFlags: asFlags{As: "cron:\xff"}}, "reserved": {asFlags: asFlags{As: "unknown"}}, "current": {asFlags: asFlags{As: "current"}}, "bad agent": {Agent: "a b"},
@@ -110,16 +110,16 @@ func TestNoCaller(t *testing.T) {
 
 func TestListenAddress(t *testing.T) {
 	for _, c := range []struct {
-		text   string
-		chosen bool
-		ok     bool
+		text  string
+		token bool // configured
+		ok    bool
 	}{
 		{"127.0.0.1:0", false, true}, {"[::1]:80", false, true}, {"127.9.9.9:1", false, true},
 		{"0.0.0.0:0", false, false}, {":80", false, false}, {"[::]:80", false, false}, {"192.0.2.1:80", false, false},
 		{"0.0.0.0:0", true, true}, {"nonsense", true, false}, {"127.0.0.1:99999", true, false},
 	} {
-		if _, err := listenAddress(c.text, c.chosen); (err == nil) != c.ok {
-			t.Errorf("%s, chosen %v: %v", c.text, c.chosen, err)
+		if _, err := listenAddress(c.text, c.token); (err == nil) != c.ok {
+			t.Errorf("%s, token configured %v: %v", c.text, c.token, err)
 		}
 	}
 }
@@ -131,8 +131,8 @@ func TestMessage(t *testing.T) {
 		"blocks": {`{"role":"assistant","content":[{"type":"thinking","thinking":"hm\nwell"},{"type":"text","text":"hi"},{"type":"toolCall","name":"exec","arguments":{"c": "ls"}},{"type":"image","mimeType":"image/png","omitted":true,"bytes":1234},{"type":"new","x":1}]}`,
 			"\nassistant\n  · hm\n  · well\n  hi\n  → exec {\"c\": \"ls\"}\n  [image image/png, 1.2 kB]\n  [new] {\"type\":\"new\",\"x\":1}\n"},
 		"tool result": {`{"role":"toolResult","toolName":"exec","isError":true,"content":[{"type":"text","text":"no"}]}`, "\ntoolResult exec failed\n  no\n"},
-		"strange":     {`{"content":{"a":1},"role":7,"timestamp":"later"}`, "\n7\n  {\"a\":1}\n"},
-		"nothing":     {`{}`, "\nmessage\n  (no content)\n"},
+		"wrong types": {`{"content":{"a":1},"role":7,"timestamp":"later"}`, "\n7\n  {\"a\":1}\n"},
+		"empty":       {`{}`, "\nmessage\n  (no content)\n"},
 		"control":     {`{"role":"us\u001ber","content":[{"type":"te\u0007","x":"\u001b"}]}`, "\nus␛er\n  [te␇] {\"type\":\"te\\u0007\",\"x\":\"\\u001b\"}\n"},
 	}
 	for name, c := range cases {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The calls that every client makes, over the sample store.
+// clientCalls are the calls that every client makes, on the sample sessions.
 var clientCalls = []clientCall{
 	{"sessions_list", map[string]any{"kinds": []string{"cron"}, "limit": 2}},
 	{"sessions_history", map[string]any{"sessionKey": "main", "limit": 3}},
@@ -26,7 +26,7 @@ type clientCall struct {
 	Arguments map[string]any `json:"arguments"`
 }
 
-// callResult is what an MCP client hands to its program.
+// callResult is the result of a call as an MCP client returns it.
 type callResult struct {
 	Content []struct {
 		Type, Text string
@@ -35,9 +35,8 @@ type callResult struct {
 	IsError           bool
 }
 
-// TestClients lets MCP clients that others wrote, the official TypeScript SDK
-// and the MCP inspector's command line, list and call the tools over stdio and
-// over HTTP.
+// TestClients lists and calls the tools with foreign MCP clients, over stdio and HTTP: the
+// official TypeScript SDK and the command line of the MCP inspector.
 func TestClients(t *testing.T) {
 	if os.Getenv("PARLEY_CONFORM") == "" {
 		t.Skip("installs Node packages: run ./build.sh conform clients")
@@ -60,7 +59,7 @@ func TestClients(t *testing.T) {
 		}
 		decode(t, out, &got)
 		if got.Server.Name != "parley" {
-			t.Errorf("the server calls itself %q", got.Server.Name)
+			t.Errorf("the server's name is %q", got.Server.Name)
 		}
 		checkTools(t, got.Tools)
 		checkResults(t, got.Results)
@@ -135,12 +134,12 @@ func checkResults(t *testing.T, results []callResult) {
 		t.Errorf("agents_list: requester is %v, want main", got)
 	}
 	if got := results[3].StructuredContent["status"]; got != "error" {
-		t.Errorf("an unknown session: status is %v, want error", got)
+		t.Errorf("unknown session: status is %v, want error", got)
 	}
 }
 
-// installClients puts the locked packages beside a copy of the script, outside
-// of the checkout.
+// installClients installs the locked packages and a copy of the script in a temporary
+// directory.
 func installClients(t *testing.T) string {
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json", "client.mjs"} {
@@ -167,7 +166,7 @@ func buildParley(t *testing.T) string {
 	return path
 }
 
-// serve starts a gateway and returns its URL. It ends with the test.
+// serve starts a gateway, stops it at the end of the test, and returns its URL.
 func serve(t *testing.T, parley, db, token string) string {
 	t.Helper()
 	cmd := exec.Command(parley, "serve", "--db", db, "--listen", "127.0.0.1:0", "--json")

@@ -18,9 +18,10 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// with opens the database for fn, in whichever process owns it, and closes it.
+// with calls fn with the database, as its owner or as a client of its owner, and closes
+// it.
 func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error {
-	o, err := a.locate()
+	o, err := a.options()
 	if err != nil {
 		return err
 	}
@@ -31,16 +32,16 @@ func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error 
 	return errors.Join(fn(db), db.Close(ctx))
 }
 
-// locate finds the database, settings and plugin that flags, environment and
-// configuration name.
-func (a *app) locate() (*gateway.Options, error) {
+// options returns the database, settings and plugin that flags, environment and
+// configuration select.
+func (a *app) options() (*gateway.Options, error) {
 	o := &gateway.Options{
 		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
-		Stays: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
-		Local:      func(g *gateway.Gateway) gateway.Front { return httpapi.NewLocal(g, g, a.log) },
+		LongRunning: a.command == "serve" || a.command == "mcp", Timeout: a.OwnerTimeout,
+		Local:      func(g *gateway.Gateway) gateway.FrontEnd { return httpapi.NewLocal(g, g, a.log) },
 		Supervisor: supervisor(), Note: func(text string) { a.note("%s", terminal.Line(text)) }, Logger: a.log,
 	}
-	o.Agree = func(s *local.Status) error { return a.agrees(o, s) }
+	o.Agree = func(s *local.Status) error { return a.checkOwner(o, s) }
 	var err error
 	if o.ConfigFile, err = a.configFile(); err != nil {
 		return nil, err
@@ -63,38 +64,38 @@ func (a *app) locate() (*gateway.Options, error) {
 	return o, nil
 }
 
-// supervisor is the command that starts the programs of agents: this program.
+// supervisor returns the command that starts the programs of agents: this program.
 func supervisor() []string {
 	self, err := os.Executable()
 	if err != nil {
-		return nil // agents that are programs of their own fail, and say so
+		return nil // runs of command agents fail with an error
 	}
 	return []string{self, supervise}
 }
 
-// agrees makes sure that a client which asks for settings or a plugin by name
-// does not silently get the owner's.
-func (a *app) agrees(o *gateway.Options, s *local.Status) error {
+// checkOwner refuses --plugin and --config flags that differ from the owner's plugin and
+// configuration, which a client would silently use instead.
+func (a *app) checkOwner(o *gateway.Options, s *local.Status) error {
 	switch {
 	case o.Plugin != nil && module.Digest(o.Plugin.Wasm) != s.Plugin.Digest:
-		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): leave --plugin out, or let parley plugin swap change it",
+		return fmt.Errorf("--plugin %s: process %d owns %s and runs another plugin, %s %s (%.12s): omit --plugin, or change the plugin with parley plugin swap",
 			o.Plugin.Origin, s.PID, o.Store.Location(), s.Plugin.Name, s.Plugin.Version, s.Plugin.Digest)
 	case a.Config != "" && o.ConfigFile != s.Config:
-		return fmt.Errorf("--config %s: process %d owns %s under %s: leave --config out, or stop that process",
+		return fmt.Errorf("--config %s: process %d owns %s with %s: omit --config, or stop that process",
 			o.ConfigFile, s.PID, o.Store.Location(), cmp.Or(s.Config, "the default settings"))
 	}
 	return nil
 }
 
-// configFile returns the configuration's path, or "" when none is given and
-// there is none in the usual place.
+// configFile returns the path of the configuration, or "" if none is given and the
+// default file does not exist.
 func (a *app) configFile() (string, error) {
 	if a.Config != "" {
 		return filepath.Abs(a.Config)
 	}
 	dir, err := a.xdg("XDG_CONFIG_HOME", ".config")
 	if err != nil {
-		return "", nil // nowhere to look is nothing to find
+		return "", nil // no directory, so no default file
 	}
 	path := filepath.Join(dir, "parley", "parley.json5")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -111,8 +112,8 @@ func loadConfig(path string) (*config.Config, error) {
 	return config.Load(path)
 }
 
-// database returns the database's path. The default's directory is made, one
-// that was named is not: it may be a slip.
+// database returns the path of the database. It creates the default directory, but not
+// one that the user names, which may be a typing error.
 func (a *app) database(c *config.Config) (string, error) {
 	switch {
 	case a.DB != "":
@@ -122,16 +123,16 @@ func (a *app) database(c *config.Config) (string, error) {
 	}
 	state, err := a.xdg("XDG_STATE_HOME", ".local/state")
 	if err != nil {
-		return "", fmt.Errorf("there is no place for the database (%w): name one with --db FILE", err)
+		return "", fmt.Errorf("no default path for the database (%w): name one with --db FILE", err)
 	}
 	dir := filepath.Join(state, "parley")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cannot make the directory of the database: %w: name a database with --db FILE", err)
+		return "", fmt.Errorf("cannot create the directory of the database: %w: name a database with --db FILE", err)
 	}
 	return filepath.Join(dir, "parley.db"), nil
 }
 
-// cacheDir returns where compiled modules are kept, or "" for nowhere.
+// cacheDir returns the cache directory of compiled modules, or "" if there is none.
 func (a *app) cacheDir() string {
 	dir, err := a.xdg("XDG_CACHE_HOME", ".cache")
 	if err != nil {

@@ -11,22 +11,23 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// deliveriesCmd holds what can be done with deliveries.
+// deliveriesCmd groups the commands for deliveries.
 type deliveriesCmd struct {
 	List   deliveriesListCmd `cmd:"" default:"withargs" help:"List deliveries, newest first (the default)."`
-	Resend resendCmd         `cmd:"" help:"Post a delivery again that failed or was skipped."`
+	Resend resendCmd         `cmd:"" help:"Post a failed or skipped delivery again."`
 }
 
 func (*deliveriesCmd) Help() string {
-	return `A delivery is one text on its way to a chat channel. It is pending until it is delivered, skipped (there is nowhere to post it, or send policy forbids it) or failed (refused for good, or over delivery.maxAge). Ids may be shortened.
+	return `A delivery is one text to post to a chat channel. It is pending until it is delivered, skipped (it has no destination, or send policy forbids it) or failed (permanently refused, or older than delivery.maxAge). Ids may be shortened.
 
 parley deliveries [--failed] [--limit N] lists them; see parley deliveries list --help.`
 }
 
-// deliveries are what deliveries have in common. None is looked at alone.
-var deliveries = &kind[*store.Delivery]{
+// deliveries is the description of deliveries for the shared commands. No command shows
+// a single one, so get is not set.
+var deliveries = &resource[*store.Delivery]{
 	plural: "deliveries", id: func(d *store.Delivery) string { return d.ID },
-	list: (*gateway.Database).Deliveries, none: "delivery: see parley deliveries",
+	list: (*gateway.Database).Deliveries, missing: "delivery: see parley deliveries",
 	header: []string{"DELIVERY", "SESSION", "TO", "STATUS", "ATTEMPTS", "AGE", "TEXT/ERROR"},
 	cells: func(a *app, d *store.Delivery, now time.Time) []string {
 		to := d.Target.Channel
@@ -35,14 +36,14 @@ var deliveries = &kind[*store.Delivery]{
 		}
 		return []string{
 			terminal.Line(d.SessionKey), terminal.Line(to), a.status(d.Status),
-			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), brief(cmp.Or(d.Error, d.Text)),
+			strconv.Itoa(d.Attempts), age(now, d.CreatedAt), truncate(cmp.Or(d.Error, d.Text)),
 		}
 	},
 }
 
 // deliveriesListCmd lists deliveries.
 type deliveriesListCmd struct {
-	Failed bool `help:"Only failed ones."`
+	Failed bool `help:"Only failed deliveries."`
 	limitFlag
 }
 
@@ -61,7 +62,7 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 type resendCmd struct{ idArg }
 
 func (*resendCmd) Help() string {
-	return "It is posted under the same idempotency key: a sink that honours the key drops what it has posted before."
+	return "The delivery keeps its idempotency key: a sink that honours the key drops a text that it has posted before."
 }
 
 // Run makes the delivery pending again.
@@ -72,7 +73,7 @@ func (c *resendCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if err := db.ResendDelivery(ctx, id); err != nil {
-			return deliveries.known(c.ID, err)
+			return deliveries.notFound(c.ID, err)
 		}
 		return a.show(map[string]any{"id": id, "status": store.DeliveryPending}, func() {
 			a.out.Println(terminal.Line("delivery " + id + " is pending again"))

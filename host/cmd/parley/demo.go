@@ -22,27 +22,27 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// demoCmd runs a script of commands, and leaves nothing behind.
+// demoCmd runs a script of commands on temporary data.
 type demoCmd struct {
 	Dir string `default:"testdata/openclaw" placeholder:"DIR" help:"OpenClaw state directory to import; default: the repository's sample, ${default}."`
 }
 
 func (*demoCmd) Help() string {
-	return "Run it in the repository, or name a directory. Everything goes into temporary databases, which are removed. With --json: what each command prints with --json."
+	return "Run it in the repository, or name a directory. The databases are temporary and removed at the end. With --json it prints the --json output of each command."
 }
 
-// demoFiles are what the demo's commands work with. script.txt has a step a line:
+// demoFiles are the input files of the demo's commands. Each line of script.txt is a step:
 //
 //	# TEXT               an explanation
-//	$ parley …           a command of this program; a filter for the shell may follow |
-//	! parley …           the same, but it is refused
-//	$ parley serve … &   one that runs in a process of its own, until it is killed
-//	$ kill [-9] %1       ends that process
-//	$ export NAME=VALUE  sets variables for what follows
-//	? PATTERN parley …   repeats a command, unseen, until what it prints matches
+//	$ parley …           a command of this program; a shell filter may follow |
+//	! parley …           like $, but the command must fail
+//	$ parley serve … &   a command in a separate process, until it is killed
+//	$ kill [-9] %1       stops that process
+//	$ export NAME=VALUE  sets variables for the following steps
+//	? PATTERN parley …   repeats a command without output until its output matches
 //
-// Every other line is printed. $DEMO is the folder that has the files and databases,
-// $DIR the directory to import, $CONFIG the configuration for it.
+// Every other line is printed. $DEMO is the folder of the files and databases, $DIR the
+// directory to import, $CONFIG the configuration for it.
 //
 //go:embed demo
 var demoFiles embed.FS
@@ -50,29 +50,29 @@ var demoFiles embed.FS
 //go:embed demo/script.txt
 var demoScript string
 
-// demo is the script as it runs.
+// demo is the state of the running script.
 type demo struct {
 	*app
-	expand *strings.Replacer // of variables
-	steps  []*demoStep
-	served *exec.Cmd // the process in the background; nil: none
+	expand     *strings.Replacer // of variables
+	steps      []*demoStep
+	background *exec.Cmd // nil: none
 }
 
-// demoStep is a command as --json reports it.
+// demoStep is the report of a command for --json.
 type demoStep struct {
 	Command  string          `json:"command"`
 	ExitCode int             `json:"exitCode"`
-	Result   json.RawMessage `json:"result,omitempty"` // if it printed JSON
-	Note     string          `json:"note,omitempty"`   // what it said on standard error
+	Result   json.RawMessage `json:"result,omitempty"` // the output, if it is JSON
+	Note     string          `json:"note,omitempty"`   // the standard error
 	Took     time.Duration   `json:"nanoseconds"`
 }
 
 // Run runs the script.
 func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	if st, err := os.Stat(c.Dir); err != nil || !st.IsDir() {
-		return fmt.Errorf("%s: is no directory here: run it in the repository, or name OpenClaw's state directory with --dir", c.Dir)
+		return fmt.Errorf("%s: not a directory: run the demo in the repository, or name OpenClaw's state directory with --dir", c.Dir)
 	}
-	// A reader that has seen enough, such as head, must not keep us from tidying up.
+	// When a reader such as head closes the pipe, the cleanup must still run.
 	signal.Ignore(syscall.SIGPIPE)
 	temp, err := os.MkdirTemp("", "parley-demo-")
 	if err != nil {
@@ -100,10 +100,10 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// words are the words of a command line. Quotes are those of a whole word.
+// words matches the words of a command line. Quotes enclose whole words only.
 var words = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// step takes one line of the script.
+// step executes one line of the script.
 func (d *demo) step(ctx context.Context, line string) error {
 	kind, command, _ := strings.Cut(line, " ")
 	command, filter, _ := strings.Cut(command, " | ")
@@ -111,8 +111,8 @@ func (d *demo) step(ctx context.Context, line string) error {
 	for i, arg := range args {
 		args[i] = d.expand.Replace(strings.Trim(arg, `'"`))
 	}
-	refused := kind == "!"
-	if refused {
+	mustFail := kind == "!"
+	if mustFail {
 		kind, line = "$", strings.Replace(line, "!", "$", 1)
 	}
 	line = d.expand.Replace(line)
@@ -145,14 +145,14 @@ func (d *demo) step(ctx context.Context, line string) error {
 		return d.serve(ctx, args[1:len(args)-1])
 	}
 	code, err := d.command(ctx, line, args[1:], filter)
-	if err == nil && refused != (code != 0) {
+	if err == nil && mustFail != (code != 0) {
 		return fmt.Errorf("the command ended with exit code %d", code)
 	}
 	return err
 }
 
-// command runs a command of this program, shows what it prints and how it ended, and
-// returns its exit code.
+// command runs a command of this program, prints its output, duration and exit code, and
+// returns the exit code.
 func (d *demo) command(ctx context.Context, line string, args []string, filter string) (code int, err error) {
 	var stdout, stderr bytes.Buffer
 	out := d.out.To(&stdout)
@@ -163,7 +163,7 @@ func (d *demo) command(ctx context.Context, line string, args []string, filter s
 		args = append(args, "--json")
 	}
 	start := time.Now()
-	code = d.sub(out, &stderr).execute(ctx, args)
+	code = d.newApp(out, &stderr).execute(ctx, args)
 	took := time.Since(start)
 	if ctx.Err() != nil {
 		return code, ctx.Err()
@@ -192,37 +192,37 @@ func (d *demo) command(ctx context.Context, line string, args []string, filter s
 	return code, nil
 }
 
-// sub is this program for another command.
-func (d *demo) sub(out *terminal.Output, stderr io.Writer) *app {
+// newApp returns an app that runs another command.
+func (d *demo) newApp(out *terminal.Output, stderr io.Writer) *app {
 	return &app{stdin: strings.NewReader(""), getenv: d.getenv, out: out, err: terminal.New(stderr, d.getenv)}
 }
 
-// until runs a command until what it prints matches the pattern.
+// until repeats a command until its output matches the pattern.
 func (d *demo) until(ctx context.Context, pattern string, args []string) error {
 	want, err := regexp.Compile(pattern)
 	if err != nil {
 		return err
 	}
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		var text bytes.Buffer
-		d.sub(terminal.New(&text, d.getenv), &text).execute(ctx, args)
+		d.newApp(terminal.New(&text, d.getenv), &text).execute(ctx, args)
 		if want.Match(text.Bytes()) {
 			return nil
 		}
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%w, and it prints %s", ctx.Err(), &text)
+			return fmt.Errorf("%w; the last output is %s", ctx.Err(), &text)
 		}
 	}
 }
 
-// serve starts a process that runs a command of this program, and returns when it is
-// ready: when it has printed a line.
+// serve starts a process that runs a command of this program, and waits until it is
+// ready: it prints a line then.
 func (d *demo) serve(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -244,26 +244,26 @@ func (d *demo) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("the gateway did not start: %w", err), cmd.Wait())
 	}
-	d.served = cmd
+	d.background = cmd
 	if !d.JSON {
 		d.out.Printf("%s", line)
 	}
 	return nil
 }
 
-// kill ends the process in the background, if there is one.
+// kill sends a signal to the background process, if any, and waits for its end.
 func (d *demo) kill(s syscall.Signal) error {
-	cmd := d.served
+	cmd := d.background
 	if cmd == nil {
 		return nil
 	}
-	d.served = nil
+	d.background = nil
 	if err := cmd.Process.Signal(s); err != nil {
 		return err
 	}
 	err := cmd.Wait()
 	if s == syscall.SIGKILL {
-		return nil // that is what it says
+		return nil // the expected end
 	}
 	return err
 }

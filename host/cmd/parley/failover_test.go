@@ -17,21 +17,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// parley prepares this test binary to run as the program (see TestMain).
-func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &exec.Cmd{
-		Path: self, Args: append([]string{"parley"}, args...), Stderr: os.Stderr,
-		Env: append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "PARLEY_DB="+filepath.Join(dir, "test.db")),
-	}
-}
-
-// dialogue is an MCP client over a process's standard input and output.
-type dialogue struct {
+// mcpClient is an MCP client over the standard input and output of a process.
+type mcpClient struct {
 	*exec.Cmd
 	t   *testing.T
 	in  io.WriteCloser
@@ -39,9 +26,9 @@ type dialogue struct {
 	id  int
 }
 
-func startMCP(t *testing.T, dir string) *dialogue {
+func startMCP(t *testing.T, dir string) *mcpClient {
 	t.Helper()
-	c := &dialogue{Cmd: parley(t, dir, "mcp"), t: t}
+	c := &mcpClient{Cmd: parley(t, dir, "mcp"), t: t}
 	var err error
 	if c.in, err = c.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -59,12 +46,12 @@ func startMCP(t *testing.T, dir string) *dialogue {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	c.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
+	c.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
 	fmt.Fprintln(c.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
 
-func (c *dialogue) ask(method, params string) gjson.Result {
+func (c *mcpClient) request(method, params string) gjson.Result {
 	c.t.Helper()
 	c.id++
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
@@ -74,21 +61,21 @@ func (c *dialogue) ask(method, params string) gjson.Result {
 	return gjson.Parse(strings.Clone(c.out.Text()))
 }
 
-func (c *dialogue) agents() {
+func (c *mcpClient) listAgents() {
 	c.t.Helper()
-	if r := c.ask("tools/call", `{"name":"agents_list","arguments":{}}`); !r.Get("result.structuredContent.agents").IsArray() {
+	if r := c.request("tools/call", `{"name":"agents_list","arguments":{}}`); !r.Get("result.structuredContent.agents").IsArray() {
 		c.t.Errorf("answer is %s", r.Raw)
 	}
 }
 
-// The first process owns the database and serves the second; when it is killed,
-// the second becomes the owner under its client's next call.
+// TestMCPTakesOver kills an owner that serves another MCP process. The other process must
+// become the owner at its client's next call.
 func TestMCPTakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := startMCP(t, dir)
 	second := startMCP(t, dir)
-	first.agents()
-	second.agents()
+	first.listAgents()
+	second.listAgents()
 	if got := ownerPID(t, dir); got != first.Process.Pid {
 		t.Errorf("owner is %d, want the first process, %d", got, first.Process.Pid)
 	}
@@ -97,7 +84,7 @@ func TestMCPTakesOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-	second.agents()
+	second.listAgents()
 	if got := ownerPID(t, dir); got != second.Process.Pid {
 		t.Errorf("owner is %d, want the second process, %d", got, second.Process.Pid)
 	}
@@ -110,12 +97,13 @@ func TestMCPTakesOver(t *testing.T) {
 		t.Errorf("end of input: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "test.db.sock")); !os.IsNotExist(err) {
-		t.Errorf("the socket is still there: %v", err)
+		t.Errorf("the socket still exists: %v", err)
 	}
 }
 
-// A short command that owns the database does not keep serve from starting.
-func TestServeWaitsForACall(t *testing.T) {
+// TestServeWaitsForShortOwner checks that serve waits for a short command that owns the
+// database, instead of failing.
+func TestServeWaitsForShortOwner(t *testing.T) {
 	dir := t.TempDir()
 	b, err := sqlite.NewBackend(filepath.Join(dir, "test.db"), nil)
 	if err != nil {
@@ -138,7 +126,7 @@ func TestServeWaitsForACall(t *testing.T) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || gjson.Get(line, "pid").Int() != int64(serve.Process.Pid) {
-		t.Errorf("serve says %q, %v", line, err)
+		t.Errorf("serve prints %q, %v", line, err)
 	}
 	if err := serve.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
@@ -148,9 +136,9 @@ func TestServeWaitsForACall(t *testing.T) {
 	}
 }
 
-// Short commands at the same time own the database in turn, each while others
-// are on their way to it: all of them get their answer.
-func TestCallsAtOnce(t *testing.T) {
+// TestConcurrentShortCommands runs short commands concurrently. They own the database in
+// turn while others connect, and all must get their answer.
+func TestConcurrentShortCommands(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -163,13 +151,4 @@ func TestCallsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func ownerPID(t *testing.T, dir string) int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "test.db.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(gjson.GetBytes(text, "pid").Int())
 }

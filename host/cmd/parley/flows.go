@@ -13,45 +13,45 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// flowsCmd holds what can be done with flows.
+// flowsCmd groups the commands for flows.
 type flowsCmd struct {
 	List  flowsListCmd `cmd:"" default:"withargs" help:"List flows, newest first (the default)."`
 	Show  flowShowCmd  `cmd:"" help:"Show a flow with its runs and deliveries."`
-	Retry flowRetryCmd `cmd:"" help:"Try the failed step of a parked flow again."`
-	Drop  flowDropCmd  `cmd:"" help:"End a flow: no further step follows."`
+	Retry flowRetryCmd `cmd:"" help:"Retry the failed step of a parked flow."`
+	Drop  flowDropCmd  `cmd:"" help:"End a flow; no further step is executed."`
 }
 
 func (*flowsCmd) Help() string {
-	return `A flow is one call of a tool that writes, such as sessions_send: its answer, and what follows it. It waits for runs of agents, rests when nothing is left to do but at a time to come (a child is archived an hour after its end), is parked when one of its steps failed twice, and ends as done or dropped. Ids may be shortened.
+	return `A flow is one call of a tool that writes, such as sessions_send: its answer and the steps that follow. It waits for runs of agents, is idle when only a later step is left (a child is archived an hour after its end), is parked when one of its steps has failed twice, and ends as done or dropped. Ids may be shortened.
 
 parley flows [--failed | --all] [--limit N] lists them; see parley flows list --help.`
 }
 
-// flows are what flows have in common.
-var flows = &kind[*store.Flow]{
+// flows is the description of flows for the shared commands.
+var flows = &resource[*store.Flow]{
 	plural: "flows", id: func(f *store.Flow) string { return f.ID },
-	list: (*gateway.Database).Flows, get: (*gateway.Database).Flow, none: "flow: see parley flows --all",
+	list: (*gateway.Database).Flows, get: (*gateway.Database).Flow, missing: "flow: see parley flows --all",
 	header: []string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"},
 	cells: func(a *app, f *store.Flow, now time.Time) []string {
 		return []string{
 			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
-			strconv.Itoa(f.Step), age(now, f.AcceptedAt), brief(cmp.Or(f.Error, f.Standing())),
+			strconv.Itoa(f.Step), age(now, f.AcceptedAt), truncate(cmp.Or(f.Error, f.StatusText())),
 		}
 	},
 }
 
 // flowsListCmd lists flows.
 type flowsListCmd struct {
-	Failed bool `xor:"which" help:"Only parked ones: they wait for retry or drop."`
-	All    bool `xor:"which" help:"Ended ones too, however old."`
+	Failed bool `xor:"which" help:"Only parked flows, which need retry or drop."`
+	All    bool `xor:"which" help:"Also ended flows of any age."`
 	limitFlag
 }
 
 func (*flowsListCmd) Help() string {
-	return "Without --failed and --all: the flows that have not ended, and those of the last 24 hours."
+	return "Without --failed and --all: the flows that have not ended, and those that were accepted in the last 24 hours."
 }
 
-// recent is how long ended flows are listed.
+// recent is the age up to which ended flows are listed.
 const recent = 24 * time.Hour
 
 // Run lists the flows.
@@ -59,8 +59,8 @@ func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
 	return flows.show(ctx, a, func(db *gateway.Database) ([]*store.Flow, error) { return c.list(ctx, db, time.Now()) })
 }
 
-// list asks for open and for recent flows apart: an old one that waits must not
-// be lost behind many new ones.
+// list queries open and recently ended flows separately: many new flows must not push an
+// old open one beyond the limit.
 func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.Time) ([]*store.Flow, error) {
 	open := store.Filter{Statuses: []string{store.FlowWaiting, store.FlowParked}, Limit: c.Limit}
 	switch {
@@ -71,21 +71,21 @@ func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.
 		return db.Flows(ctx, &store.Filter{Limit: c.Limit})
 	}
 	rows, errOpen := db.Flows(ctx, &open)
-	late, errLate := db.Flows(ctx, &store.Filter{
+	ended, errEnded := db.Flows(ctx, &store.Filter{
 		Statuses: []string{store.FlowDone, store.FlowDropped}, Since: now.Add(-recent).UnixMilli(), Limit: c.Limit,
 	})
-	if err := cmp.Or(errOpen, errLate); err != nil {
+	if err := cmp.Or(errOpen, errEnded); err != nil {
 		return nil, err
 	}
-	rows = append(rows, late...)
+	rows = append(rows, ended...)
 	slices.SortStableFunc(rows, func(a, b *store.Flow) int { return cmp.Compare(b.AcceptedAt, a.AcceptedAt) })
 	return rows[:min(len(rows), c.Limit)], nil
 }
 
-// state is the flow's status, and that it rests.
+// state returns the flow's status, or "idle".
 func state(f *store.Flow) string {
-	if f.Resting() {
-		return "resting"
+	if f.Idle() {
+		return "idle"
 	}
 	return f.Status
 }
@@ -111,8 +111,8 @@ func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 		}
 		return a.show(map[string]any{"flow": f, "runs": orEmpty(queued), "deliveries": orEmpty(posts)}, func() {
 			a.flow(f)
-			runs.below(a, queued)
-			deliveries.below(a, posts)
+			runs.section(a, queued)
+			deliveries.section(a, posts)
 		})
 	})
 }
@@ -125,34 +125,34 @@ func (a *app) flow(f *store.Flow) {
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
-		{"note", terminal.Line(f.Standing())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
+		{"note", terminal.Line(f.StatusText())}, {"error", terminal.Line(f.Error)}, {"answer", a.out.Fit(terminal.Line(string(f.Answer)), 16)},
 	}...)
 }
 
-// flowRetryCmd tries a parked flow again.
+// flowRetryCmd retries a parked flow.
 type flowRetryCmd struct{ idArg }
 
-// Run makes the flow go on.
+// Run retries the flow.
 func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
-	return changeFlow(ctx, a, c.ID, (*gateway.Database).RetryFlow, "is tried again")
+	return changeFlow(ctx, a, c.ID, (*gateway.Database).RetryFlow, "will be retried")
 }
 
-// flowDropCmd ends a flow.
+// flowDropCmd drops a flow.
 type flowDropCmd struct{ idArg }
 
 func (*flowDropCmd) Help() string {
-	return "Runs and deliveries that the flow has queued stay. Who waits for its answer is told that it was ended."
+	return "Runs and deliveries that the flow has queued remain. Callers that wait for its answer receive an error."
 }
 
-// Run ends the flow.
+// Run drops the flow.
 func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
-	return changeFlow(ctx, a, c.ID, (*gateway.Database).DropFlow, "was ended")
+	return changeFlow(ctx, a, c.ID, (*gateway.Database).DropFlow, "was dropped")
 }
 
-// changeFlow does something with a flow and says so.
-func changeFlow(ctx context.Context, a *app, id string, do func(*gateway.Database, context.Context, string) error, done string) error {
+// changeFlow applies an operation to a flow and prints the result.
+func changeFlow(ctx context.Context, a *app, id string, change func(*gateway.Database, context.Context, string) error, done string) error {
 	return flows.with(ctx, a, id, func(db *gateway.Database, f *store.Flow) error {
-		if err := do(db, ctx, f.ID); err != nil {
+		if err := change(db, ctx, f.ID); err != nil {
 			return err
 		}
 		f, err := db.Flow(ctx, f.ID)
@@ -166,9 +166,9 @@ func changeFlow(ctx context.Context, a *app, id string, do func(*gateway.Databas
 	})
 }
 
-// noteWork says who goes on, where nobody does yet.
-func (a *app) noteWork(db *gateway.Database, over bool) {
-	if !over && !db.Status().Stays {
-		a.note("nobody is at work on this database: it goes on with its next owner, such as parley serve")
+// noteWork prints a note if work is left and no long-running process executes it.
+func (a *app) noteWork(db *gateway.Database, ended bool) {
+	if !ended && !db.Status().LongRunning {
+		a.note("no process executes the work of this database now: it continues under the next owner, such as parley serve")
 	}
 }

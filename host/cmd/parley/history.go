@@ -15,21 +15,21 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// historyCmd shows what sessions_history answers.
+// historyCmd shows the result of sessions_history.
 type historyCmd struct {
 	Key    string `arg:"" help:"Session: main, a key, or a sessionId."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many messages, the newest (default ${default})."`
-	Offset int    `placeholder:"N" help:"Leave out this many of the newest messages."`
-	Tools  bool   `short:"t" help:"Tool results too."`
+	Offset int    `placeholder:"N" help:"Skip this many of the newest messages."`
+	Tools  bool   `short:"t" help:"Include tool results."`
 	Agent  string `placeholder:"ID" help:"The agent that a bare key belongs to; default: the default agent."`
 	asFlags
 }
 
 func (*historyCmd) Help() string {
-	return "Oldest message first. With --json, one result of the tool sessions_history, which holds at most 80 KiB of messages; nextOffset says where to go on."
+	return "Oldest message first. With --json, one result of the tool sessions_history, which has at most 80 KiB of messages; nextOffset is the offset of the next page."
 }
 
-// Validate checks what the tool would clamp in silence.
+// Validate refuses values that the tool would clamp silently.
 func (c *historyCmd) Validate() error {
 	if c.Offset < 0 {
 		return fmt.Errorf("--offset %d: give a number from 0", c.Offset)
@@ -55,12 +55,12 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// key resolves a bare key with --agent; everything else is the tool's to resolve.
+// key resolves a bare key with --agent. The tool resolves all other keys.
 func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
-	if c.Agent == "" || !sessionkey.Shaped(c.Key) {
+	if c.Agent == "" || !sessionkey.HasKeyForm(c.Key) {
 		return c.Key, nil
 	}
-	id, _ := sessionkey.AgentID(c.Agent) // Validate has looked
+	id, _ := sessionkey.AgentID(c.Agent) // checked by Validate
 	key, err := keys.Canonical(c.Key, id)
 	if err != nil {
 		return "", usage(fmt.Errorf("%s: the key %w", c.Key, err))
@@ -71,7 +71,7 @@ func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
 	return key, nil
 }
 
-// show collects pages, each of at most 80 KiB, and prints them oldest first.
+// show reads pages of at most 80 KiB each and prints the messages, oldest first.
 func (c *historyCmd) show(ctx context.Context, a *app, db *gateway.Database, key string) error {
 	var (
 		all  []gjson.Result

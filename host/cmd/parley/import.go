@@ -18,9 +18,9 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// importCmd holds the sources.
+// importCmd groups the sources of imports.
 type importCmd struct {
-	OpenClaw importOpenClawCmd `cmd:"" name:"openclaw" help:"Import OpenClaw's state directory, such as ~/.openclaw; again, to update."`
+	OpenClaw importOpenClawCmd `cmd:"" name:"openclaw" help:"Import or update from OpenClaw's state directory, such as ~/.openclaw."`
 }
 
 // importOpenClawCmd imports OpenClaw's file store.
@@ -29,7 +29,7 @@ type importOpenClawCmd struct {
 }
 
 func (*importOpenClawCmd) Help() string {
-	return "Importing again updates, and goes on where an import was interrupted. What could not be taken is listed with file and line; --json prints the whole report."
+	return "A repeated import updates the sessions, and resumes an interrupted import. Entries that could not be imported are listed with file and line; --json prints the full report."
 }
 
 // Run imports the directory.
@@ -55,12 +55,12 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// compareSettings says when the source's own settings give keys another meaning
-// than those in force, under which they were made canonical.
+// compareSettings prints a note if the source's settings give session keys another
+// meaning than the current settings, which the import used to make them canonical.
 func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	theirs, err := importer.Settings(dir)
 	if err != nil {
-		a.note("openclaw.json: %s: not compared with the configuration in force", terminal.Line(err.Error()))
+		a.note("openclaw.json: %s: not compared with the current configuration", terminal.Line(err.Error()))
 	}
 	scope := map[bool]string{false: config.ScopePerSender, true: config.ScopeGlobal}
 	for _, c := range [][3]string{
@@ -69,12 +69,12 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 		{"the default agent", theirs.Agent(), mine.Agent()},
 	} {
 		if c[1] != c[2] {
-			a.note("openclaw.json: %s is %q there and %q here, which decides what \"main\" means: if that is wrong, set it in the configuration and import again", c[0], c[1], c[2])
+			a.note("openclaw.json: %s is %q there and %q here, and determines the meaning of \"main\": if this is wrong, set it in the configuration and import again", c[0], c[1], c[2])
 		}
 	}
 }
 
-// maxProblems is how many problems a summary lists.
+// maxProblems is the number of problems that a summary lists.
 const maxProblems = 20
 
 func (a *app) importSummary(r *local.ImportReport, database string, took time.Duration) {
@@ -94,7 +94,7 @@ func (a *app) importSummary(r *local.ImportReport, database string, took time.Du
 	a.importProblems(r)
 }
 
-// countList writes counts by name, such as "3 bak, 1 reset".
+// countList formats counts by name, such as "3 bak, 1 reset".
 func countList(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -103,7 +103,7 @@ func countList(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// importProblems lists what lost something first.
+// importProblems lists problems before notes.
 func (a *app) importProblems(r *local.ImportReport) {
 	total := 0
 	for _, n := range r.Totals {

@@ -13,16 +13,16 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// inspectCmd shows a module.
+// inspectCmd shows the properties of a module.
 type inspectCmd struct {
 	File string `arg:"" help:"The module, such as plugin/wasm/parley.wasm."`
 }
 
 func (*inspectCmd) Help() string {
-	return "The module is loaded into the sandbox and asked to describe itself; no tool is called. The exit code is 1 when it cannot serve as the plugin."
+	return "The module is loaded into the sandbox and its describe export is called, but no tool. The exit code is 1 if it cannot serve as the plugin."
 }
 
-// inspection is what --json prints.
+// inspection is the output of --json.
 type inspection struct {
 	File string `json:"file"`
 	*engine.Inspection
@@ -32,10 +32,10 @@ type inspection struct {
 	Name    string     `json:"name,omitempty"`
 	Version string     `json:"version,omitempty"`
 	Tools   []toolInfo `json:"tools"`
-	// Capabilities are the operations of host functions that it asks for, Withheld
-	// those of them that plugins.allow leaves out.
+	// Capabilities are the operations of host functions that it requests, Denied those of
+	// them that plugins.allow does not include.
 	Capabilities []string      `json:"capabilities"`
-	Withheld     []string      `json:"withheld,omitempty"`
+	Denied       []string      `json:"withheld,omitempty"`
 	Limits       limitsInForce `json:"limits"`
 }
 
@@ -45,7 +45,8 @@ type toolInfo struct {
 	Needs    []string `json:"needs"`
 }
 
-// limitsInForce are those of a step, under the configuration, in its terms.
+// limitsInForce are the limits of a step under the current configuration, named as
+// there.
 type limitsInForce struct {
 	Fuel          int   `json:"fuel"`
 	MemoryMiB     int   `json:"memoryMiB"`
@@ -64,9 +65,9 @@ func (l *limitsInForce) String() string {
 		terminal.Count(int64(l.Fuel)), l.MemoryMiB, l.StepTimeoutMs, l.HostCalls, l.InMiB, l.OutMiB, l.LogLines, l.Runs, l.Deliveries)
 }
 
-// Run shows the module.
+// Run inspects the module.
 func (c *inspectCmd) Run(ctx context.Context, a *app) error {
-	wasm, settings, err := a.readToTry(c.File)
+	wasm, settings, err := a.readModule(c.File)
 	if err != nil {
 		return err
 	}
@@ -74,15 +75,15 @@ func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 	if i.Inspection, err = engine.Inspect(wasm); err != nil {
 		return gateway.PluginError(c.File, err)
 	}
-	problem := i.try(ctx, a, wasm, settings)
+	problem := i.load(ctx, a, wasm, settings)
 	if err := a.show(i, func() { a.showInspection(i) }); err != nil || problem == nil {
 		return err
 	}
 	return gateway.PluginError(c.File, problem)
 }
 
-// try loads the module as a host would and fills in what it says of itself.
-func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
+// load loads the module as a host would and fills in its description.
+func (i *inspection) load(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
 	use, effects := gateway.Limits(c)
 	l, err := use.Effective()
 	if err != nil {
@@ -93,7 +94,7 @@ func (i *inspection) try(ctx context.Context, a *app, wasm []byte, c *config.Con
 		l.Fuel, l.MemoryMiB, l.StepTimeout.Milliseconds(), l.HostCalls, l.InMiB, l.OutMiB, l.LogLines,
 		effects.Runs, effects.Deliveries, l.ModuleBytes,
 	}
-	err = a.tryPlugin(ctx, wasm, c, func(_ *engine.Plugin, about *abi.Description) error {
+	err = a.withPlugin(ctx, wasm, c, func(_ *engine.Plugin, about *abi.Description) error {
 		i.describe(about, &c.Plugins)
 		return nil
 	})
@@ -108,7 +109,7 @@ func (i *inspection) describe(d *abi.Description, p *config.Plugins) {
 	i.Capabilities = append(i.Capabilities, d.Capabilities...)
 	for _, c := range d.Capabilities {
 		if !p.Allows(c) {
-			i.Withheld = append(i.Withheld, c)
+			i.Denied = append(i.Denied, c)
 		}
 	}
 	for _, t := range d.Tools {
@@ -124,8 +125,8 @@ func (a *app) showInspection(i *inspection) {
 	fields := [][2]string{
 		{"usable", usable},
 		{"plugin", plugin},
-		{"asks for", strings.Join(i.Capabilities, ", ")},
-		{"withheld", withheld(i.Withheld)},
+		{"requests", strings.Join(i.Capabilities, ", ")},
+		{"denied", denied(i.Denied)},
 		{"size", terminal.Count(int64(i.Size)) + " bytes"},
 		{"sha256", i.SHA256},
 		{"memory", i.memory()},
@@ -155,9 +156,9 @@ func (i *inspection) memory() string {
 	return text
 }
 
-// pages writes a size in pages of 64 KiB.
+// pages formats a size given in pages of 64 KiB.
 func pages(n uint64) string { return fmt.Sprintf("%d KiB", n*64) }
 
 func lines(list []string) string {
-	return cmp.Or(strings.Join(texts(list, terminal.Line), "\n"), "none")
+	return cmp.Or(strings.Join(mapStrings(list, terminal.Line), "\n"), "none")
 }

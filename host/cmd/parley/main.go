@@ -1,27 +1,27 @@
-// Command parley lets agents and people list and read conversations, and send
-// messages into them: it imports them, answers tool calls with the sandboxed
-// plugin, lets agents answer, and serves all of it over HTTP and MCP.
+// Command parley lets agents and people list and read conversations and send messages
+// into them. It imports conversations, answers tool calls with the sandboxed plugin,
+// executes the agents, and serves all of this over HTTP and MCP.
 //
 // # Exit codes
 //
-//	0  it worked
-//	1  it did not; "call": the tool answered with status error or forbidden
-//	2  wrong usage: an unknown command, flag or tool, or arguments that are no
+//	0  success
+//	1  failure; "call": the tool answered with status error or forbidden
+//	2  wrong usage: an unknown command, flag or tool, or arguments that are not a
 //	   JSON object; nothing was done
 //
-// Failures are one line on standard error: "parley: command: where: what is
-// wrong: what to do".
+// A failure is one line on standard error: "parley: command: location: error: what to
+// do".
 //
 // # Ownership
 //
-// One process owns a database. "serve", or the first of the other commands that
-// need it, takes it for as long as it runs; every other process is a client of
-// that one over a socket and shows the same. See package local.
+// One process owns a database. "serve", or the first other command that needs the
+// database, is its owner until it exits. Every other process is a client of the owner
+// over a socket and shows the same results. See package local.
 //
-// The owner does the work that the database holds, such as the answers of agents:
-// "serve" and "mcp" always, every other command as soon as somebody calls a tool that
-// writes, and then until the agents at work have ended. What an owner leaves, the next one goes
-// on with.
+// The owner executes the database's work, such as the runs of agents. "serve" and "mcp"
+// always do; any other command starts with it when it or one of its clients calls a tool
+// that writes, and then exits only after the running agents have finished. The next owner
+// continues unfinished work.
 package main
 
 import (
@@ -40,9 +40,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// supervise is the command under which this program starts the programs of agents
-// (see package command). It is no command for people, and must come before
-// anything else that the program does.
+// supervise is the internal command with which this program starts the programs of
+// agents (see package command). It must be handled before anything else.
 const supervise = "runner-exec"
 
 func main() { os.Exit(mainExit()) }
@@ -57,10 +56,10 @@ func mainExit() int {
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }
 
-// versionCmd prints versions.
+// versionCmd prints the versions of program, ABI and plugin.
 type versionCmd struct{}
 
-// Run prints them.
+// Run prints the versions.
 func (*versionCmd) Run(a *app) error {
 	digest := module.Digest(wasm.Parley)
 	return a.show(map[string]any{
@@ -75,7 +74,7 @@ func (*versionCmd) Run(a *app) error {
 	})
 }
 
-// version is the module's version, or the commit that the program was built from.
+// version returns the Go module's version, or the commit of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -17,84 +17,85 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// said are the lines that a command prints for people.
-type said chan string
+// notes receives the lines that a command prints on standard error.
+type notes chan string
 
-func (s said) Write(b []byte) (int, error) {
-	s <- string(b)
+func (n notes) Write(b []byte) (int, error) {
+	n <- string(b)
 	return len(b), nil
 }
 
-// reader makes this process the owner of the world's database, as a command that
-// only reads.
-func (w *world) reader() (*gateway.Database, said) {
-	w.t.Helper()
-	notes := make(said, 16)
+// ownAsReader makes this process the owner of the fixture's database, as a command that
+// only reads does.
+func (fx *fixture) ownAsReader() (*gateway.Database, notes) {
+	fx.t.Helper()
+	lines := make(notes, 16)
 	a := &app{
-		globals: globals{DB: filepath.Join(w.dir, "test.db"), Config: filepath.Join(w.dir, "parley.json5"), OwnerTimeout: time.Minute},
-		command: "runs", out: terminal.New(io.Discard, noEnv), err: terminal.New(notes, noEnv), getenv: noEnv, log: slog.New(slog.DiscardHandler),
+		globals: globals{DB: filepath.Join(fx.dir, "test.db"), Config: filepath.Join(fx.dir, "parley.json5"), OwnerTimeout: time.Minute},
+		command: "runs", out: terminal.New(io.Discard, noEnv), err: terminal.New(lines, noEnv), getenv: noEnv, log: slog.New(slog.DiscardHandler),
 	}
-	o, err := a.locate()
+	o, err := a.options()
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	db, err := gateway.Join(w.t.Context(), o)
+	db, err := gateway.Join(fx.t.Context(), o)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	return db, notes
+	return db, lines
 }
 
-// A command that only reads begins the work when another process needs it. It stays
-// as long as an agent is at work, and serves others meanwhile.
-func TestReaderWorksForOthers(t *testing.T) {
-	w := newWorld(t, 0)
-	db, notes := w.reader()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+// TestReaderExecutesClientRuns checks that a command that only reads executes runs as soon
+// as a client needs them, and that it exits after the last run, serving clients meanwhile.
+func TestReaderExecutesClientRuns(t *testing.T) {
+	fx := newFixture(t, 0)
+	db, notes := fx.ownAsReader()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.question("hello")
+	fx.expect("hello")
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close(t.Context()) }()
 	if note := <-notes; note != "parley: waiting for the work of agents in agent:ops:main; interrupt to leave it to the next owner\n" {
-		t.Errorf("it says %q", note)
+		t.Errorf("the note is %q", note)
 	}
-	if out, err := w.parley("runs", "--json").Output(); err != nil || gjson.GetBytes(out, "runs.0.status").Str != "running" {
+	if out, err := fx.parley("runs", "--json").Output(); err != nil || gjson.GetBytes(out, "runs.0.status").Str != "running" {
 		t.Errorf("runs: %v: %s", err, out)
 	}
-	w.answer <- "in the end"
+	fx.answer <- "in the end"
 	if err := errors.Join(<-closed, c.Wait()); err != nil {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
-	run := w.flow().Get("runs.0")
+	run := fx.flow().Get("runs.0")
 	if run.Get("status").Str != "done" || run.Get("attempt").Int() != 1 {
 		t.Errorf("the run is %s", run.Raw)
 	}
 }
 
-// Who waits for a flow needs the work too, whoever has accepted the call.
-func TestReaderFinishesForOthers(t *testing.T) {
-	w := newWorld(t, 0)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+// TestWaitFlowStartsWork checks that waiting for a flow makes the owner execute it, even
+// if another process accepted the call.
+func TestWaitFlowStartsWork(t *testing.T) {
+	fx := newFixture(t, 0)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &c.stderr)
 	}
-	w.question("hello")
-	w.kill(gateway)
-	db, _ := w.reader()
-	id := w.onlyFlow().Get("id").Str
+	fx.expect("hello")
+	fx.kill(gateway)
+	db, _ := fx.ownAsReader()
+	id := fx.onlyFlow().Get("id").Str
 	done := make(chan error, 1)
 	go func() {
 		_, err := db.WaitFlow(t.Context(), id)
 		done <- err
 	}()
-	w.question("hello")
-	w.answer <- "there"
+	fx.expect("hello")
+	fx.answer <- "there"
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -103,53 +104,54 @@ func TestReaderFinishesForOthers(t *testing.T) {
 	}
 }
 
-// A call that is refused lets nothing begin: what others have sent is not tried,
-// and loses no attempt.
-func TestRefusedCallBeginsNothing(t *testing.T) {
-	w := newWorld(t, 0)
-	gateway := w.serve()
-	c := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+// TestRefusedCallStartsNoWork checks that a refused call does not start runs of other
+// calls, which would use up their attempts.
+func TestRefusedCallStartsNoWork(t *testing.T) {
+	fx := newFixture(t, 0)
+	gateway := fx.serve()
+	c := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	if r := c.result(t); r.Get("status").Str != "accepted" {
 		t.Errorf("result is %s", r.Raw)
 	}
-	w.question("hello")
-	w.kill(gateway)
+	fx.expect("hello")
+	fx.kill(gateway)
 	for range 3 {
-		out, err := w.parley("send", "nosuch", "typo").CombinedOutput()
+		out, err := fx.parley("send", "nosuch", "typo").CombinedOutput()
 		if err == nil || !strings.HasPrefix(string(out), "parley: send: ") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}
-	out, err := w.parley("runs", "--json").Output()
+	out, err := fx.parley("runs", "--json").Output()
 	if err != nil || gjson.GetBytes(out, "runs.0.attempt").Int() != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	w.serve()
-	w.question("hello")
-	w.answer <- "there"
-	if run := w.flow().Get("runs.0"); run.Get("status").Str != "done" || run.Get("attempt").Int() != 2 {
+	fx.serve()
+	fx.expect("hello")
+	fx.answer <- "there"
+	if run := fx.flow().Get("runs.0"); run.Get("status").Str != "done" || run.Get("attempt").Int() != 2 {
 		t.Errorf("the run is %s", run.Raw)
 	}
 }
 
-// Requests that come at once begin the work once.
-func TestWorkBeginsOnce(t *testing.T) {
-	w := newWorld(t, 0)
+// TestConcurrentCallsStartWorkOnce sends several messages at the same time to an owner that
+// has not started its work.
+func TestConcurrentCallsStartWorkOnce(t *testing.T) {
+	fx := newFixture(t, 0)
 	go func() {
 		for {
 			select {
-			case <-w.asked:
-				w.answer <- "yes"
+			case <-fx.asked:
+				fx.answer <- "yes"
 			case <-t.Context().Done():
 				return
 			}
 		}
 	}()
-	db, _ := w.reader()
+	db, _ := fx.ownAsReader()
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			c := w.parley("send", "agent:ops:main", fmt.Sprint("hello ", i), "--no-announce")
+			c := fx.parley("send", "agent:ops:main", fmt.Sprint("hello ", i), "--no-announce")
 			if out, err := c.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "yes\n") {
 				t.Errorf("send: %v: %s", err, out)
 			}
@@ -161,23 +163,23 @@ func TestWorkBeginsOnce(t *testing.T) {
 	}
 }
 
-// A process that stays for the work that it let begin is an owner like any other:
-// what others send meanwhile begins.
-func TestOthersAreServedWhileItStays(t *testing.T) {
-	w := newWorld(t, 0)
-	db, notes := w.reader()
-	first := w.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
+// TestClosingOwnerAcceptsCalls checks that an owner that waits for its last run before it
+// exits still accepts calls of clients and executes them.
+func TestClosingOwnerAcceptsCalls(t *testing.T) {
+	fx := newFixture(t, 0)
+	db, notes := fx.ownAsReader()
+	first := fx.call("agent:ops:main", `,"timeoutSeconds":0,"announce":"none"`)
 	first.result(t)
-	w.question("hello")
+	fx.expect("hello")
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close(t.Context()) }()
 	if note := <-notes; !strings.Contains(note, "agent:ops:main") {
 		t.Errorf("note %s", note)
 	}
-	c := w.call("agent:research:main", `,"announce":"none"`)
-	w.question("hello")
-	w.answer <- "quick"
-	w.answer <- "in the end"
+	c := fx.call("agent:research:main", `,"announce":"none"`)
+	fx.expect("hello")
+	fx.answer <- "quick"
+	fx.answer <- "in the end"
 	if r := c.result(t); r.Get("status").Str != "ok" {
 		t.Errorf("result is %s", r.Raw)
 	}

@@ -19,24 +19,24 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// pluginCmd holds what can be done with modules.
+// pluginCmd groups the commands for plugin modules.
 type pluginCmd struct {
-	Inspect inspectCmd    `cmd:"" help:"Show what a module is, and whether it can serve as the plugin."`
-	List    pluginListCmd `cmd:"" help:"List the versions of the plugin that the database knows."`
-	Swap    swapCmd       `cmd:"" help:"Let another version of the plugin serve, while the gateway runs."`
-	Verify  verifyCmd     `cmd:"" help:"Try whether a module answers as the specification asks."`
+	Inspect inspectCmd    `cmd:"" help:"Show a module's properties, and whether it can serve as the plugin."`
+	List    pluginListCmd `cmd:"" help:"List the versions of the plugin in the database."`
+	Swap    swapCmd       `cmd:"" help:"Activate another version of the plugin, while the gateway runs."`
+	Verify  verifyCmd     `cmd:"" help:"Check a module against the conformance vectors of the specification."`
 }
 
 // pluginListCmd lists the versions of the plugin.
 type pluginListCmd struct {
-	History bool `help:"Which version served since when, newest first, and why."`
+	History bool `help:"List the activations instead: when, which version and why, newest first."`
 }
 
 func (*pluginListCmd) Help() string {
-	return `active: serves new calls. loaded: goes on with flows that the active one cannot go on with, or may take over again soon after a swap. stored: can be gone back to, with parley plugin swap --digest. Those that nothing needs are removed but for the last ten that were active.`
+	return `active: serves new calls. loaded: resumes flows that the active version cannot resume, or is ready for a rollback soon after a swap. stored: can be activated again with parley plugin swap --digest. Versions that are no longer needed are removed, except the last ten that were active.`
 }
 
-// Run lists them.
+// Run lists the versions or the activations.
 func (c *pluginListCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		all, err := db.Plugins(ctx)
@@ -63,14 +63,14 @@ func (a *app) showVersions(rows []*host.Plugin, now time.Time) {
 		}
 		return []string{
 			fmt.Sprintf("%.12s", p.Digest), terminal.Line(p.Name + " " + p.Version), status, strconv.Itoa(p.Flows),
-			fmt.Sprintf("%d, reads %d-%d", p.StateVersion, p.Resumes[0], p.Resumes[1]), terminal.Line(cmp.Or(p.Signer, "nobody")), added,
+			fmt.Sprintf("%d, reads %d-%d", p.StateVersion, p.Resumes[0], p.Resumes[1]), terminal.Line(cmp.Or(p.Signer, "unsigned")), added,
 		}
 	})
 }
 
 func (a *app) showActivations(all *host.Plugins, now time.Time) {
 	if len(all.History) == 0 {
-		a.note("no history yet")
+		a.note("no activations yet")
 		return
 	}
 	table(a, []string{"SINCE", "DIGEST", "PLUGIN", "FROM"}, all.History, func(h *store.Activation) []string {
@@ -78,14 +78,14 @@ func (a *app) showActivations(all *host.Plugins, now time.Time) {
 		if n := slices.IndexFunc(all.Versions, func(p *host.Plugin) bool { return p.Digest == h.Digest }); n >= 0 {
 			name = all.Versions[n].Name + " " + all.Versions[n].Version
 		}
-		return []string{age(now, h.At), fmt.Sprintf("%.12s", h.Digest), terminal.Line(name), brief(origin(h))}
+		return []string{age(now, h.At), fmt.Sprintf("%.12s", h.Digest), terminal.Line(name), truncate(origin(h))}
 	})
 }
 
 func origin(h *store.Activation) string { return strings.TrimSuffix(h.Origin+": "+h.Reason, ": ") }
 
-// readToTry reads a module and the settings that it is to be tried under.
-func (a *app) readToTry(file string) ([]byte, *config.Config, error) {
+// readModule reads a module, and the settings under which to load it.
+func (a *app) readModule(file string) ([]byte, *config.Config, error) {
 	wasm, err := gateway.ReadModule(file)
 	if err != nil {
 		return nil, nil, err
@@ -98,10 +98,10 @@ func (a *app) readToTry(file string) ([]byte, *config.Config, error) {
 	return wasm, settings, err
 }
 
-// tryPlugin loads a module as a host would, for as long as use takes.
-func (a *app) tryPlugin(ctx context.Context, wasm []byte, c *config.Config, use func(*engine.Plugin, *abi.Description) error) error {
-	bounds, _ := gateway.Limits(c)
-	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: bounds, Logger: a.log})
+// withPlugin loads a module as a host would, calls use with it, and unloads it.
+func (a *app) withPlugin(ctx context.Context, wasm []byte, c *config.Config, use func(*engine.Plugin, *abi.Description) error) error {
+	limits, _ := gateway.Limits(c)
+	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: limits, Logger: a.log})
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// status writes the state of a flow, run or delivery in a colour that says how it
-// is.
+// status formats the status of a flow, run or delivery, with a colour for success or
+// failure.
 func (a *app) status(s string) string {
 	text := terminal.Line(s)
 	switch s {
@@ -24,16 +24,16 @@ func (a *app) status(s string) string {
 	return text
 }
 
-// brief is a foreign text in one line of a table.
-func brief(s string) string {
+// truncate formats a foreign text as a table cell of limited width.
+func truncate(s string) string {
 	const columns = 80
-	return terminal.Cut(terminal.Line(s), columns)
+	return terminal.Truncate(terminal.Line(s), columns)
 }
 
-// age is how long ago a time in milliseconds was.
+// age formats the time since ms, a time in milliseconds.
 func age(now time.Time, ms int64) string { return terminal.Age(now.Sub(time.UnixMilli(ms))) }
 
-// date is a time in milliseconds, or "" when it is not known.
+// date formats a time in milliseconds, or returns "" for 0.
 func date(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -41,7 +41,7 @@ func date(ms int64) string {
 	return time.UnixMilli(ms).Local().Format(time.DateTime)
 }
 
-// show prints a thing: as JSON, or as text does.
+// show prints v as JSON if --json is set, and calls text otherwise.
 func (a *app) show(v any, text func()) error {
 	if a.JSON {
 		return a.printValue(v)
@@ -50,8 +50,8 @@ func (a *app) show(v any, text func()) error {
 	return nil
 }
 
-// texts makes each of a list a text.
-func texts[T any](list []T, text func(T) string) []string {
+// mapStrings applies text to each item of a list.
+func mapStrings[T any](list []T, text func(T) string) []string {
 	all := make([]string, len(list))
 	for i, v := range list {
 		all[i] = text(v)
@@ -59,7 +59,7 @@ func texts[T any](list []T, text func(T) string) []string {
 	return all
 }
 
-// table prints a list: a line for each row.
+// table prints a table with one line for each row.
 func table[T any](a *app, header []string, rows []T, cells func(T) []string) {
 	lines := make([][]string, len(rows))
 	for i, r := range rows {
@@ -68,11 +68,11 @@ func table[T any](a *app, header []string, rows []T, cells func(T) []string) {
 	a.out.Table(header, lines)
 }
 
-// printJSON prints a JSON document, indented by two.
+// printJSON prints a JSON document, indented by two spaces.
 func (a *app) printJSON(doc []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, doc, "", "  "); err != nil {
-		return fmt.Errorf("the result is no JSON: %w", err)
+		return fmt.Errorf("the result is not JSON: %w", err)
 	}
 	b.WriteByte('\n')
 	_, err := a.out.Write(terminal.JSON(b.Bytes()))
@@ -89,7 +89,7 @@ func (a *app) printLine(v any) error {
 	return err
 }
 
-// printValue prints a Go value as JSON, indented by two.
+// printValue prints a Go value as JSON, indented by two spaces.
 func (a *app) printValue(v any) error {
 	doc, err := json.Marshal(v)
 	if err != nil {

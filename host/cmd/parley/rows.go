@@ -15,19 +15,19 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// kind is what the commands for flows, runs and deliveries have in common.
-type kind[T any] struct {
-	plural string // as in JSON
-	header []string
-	id     func(T) string
-	cells  func(a *app, row T, now time.Time) []string // of a table, after the id
-	list   func(*gateway.Database, context.Context, *store.Filter) ([]T, error)
-	get    func(*gateway.Database, context.Context, string) (T, error)
-	none   string // the end of "there is no such …"
+// resource describes flows, runs or deliveries to the commands that list and show them.
+type resource[T any] struct {
+	plural  string // as in JSON
+	header  []string
+	id      func(T) string
+	cells   func(a *app, row T, now time.Time) []string // of a table row, after the id
+	list    func(*gateway.Database, context.Context, *store.Filter) ([]T, error)
+	get     func(*gateway.Database, context.Context, string) (T, error)
+	missing string // completes the error "there is no such …"
 }
 
-// show lists the rows that ask returns: as JSON, as a table, or that there are none.
-func (k *kind[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) ([]T, error)) error {
+// show lists the rows that ask returns, as JSON or as a table.
+func (k *resource[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) ([]T, error)) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		rows, err := ask(db)
 		switch {
@@ -44,17 +44,17 @@ func (k *kind[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) 
 	})
 }
 
-// table prints rows, with their ids as short as they stay apart.
-func (k *kind[T]) table(a *app, rows []T) {
-	length, now := shortLength(texts(rows, k.id)), time.Now()
+// table prints rows, with ids shortened as far as they stay distinct.
+func (k *resource[T]) table(a *app, rows []T) {
+	length, now := shortLength(mapStrings(rows, k.id)), time.Now()
 	table(a, k.header, rows, func(r T) []string {
 		id := k.id(r)
 		return append([]string{terminal.Line(id[:min(length, len(id))])}, k.cells(a, r, now)...)
 	})
 }
 
-// below prints rows below what they belong to, oldest first.
-func (k *kind[T]) below(a *app, rows []T) {
+// section prints rows as a further section of a report, oldest first.
+func (k *resource[T]) section(a *app, rows []T) {
 	if len(rows) > 0 {
 		a.out.Println("")
 		slices.Reverse(rows)
@@ -62,21 +62,21 @@ func (k *kind[T]) below(a *app, rows []T) {
 	}
 }
 
-// maxSearch is among how many of the newest rows a short id is looked for.
+// maxSearch is the number of newest rows that are searched for a shortened id.
 const maxSearch = 500
 
-// complete returns the id of the one of the newest rows that begins so, or the text as
-// it is (see completeID).
-func (k *kind[T]) complete(ctx context.Context, db *gateway.Database, text string) (string, error) {
+// complete returns the full id for a shortened one, searching the newest rows (see
+// completeID).
+func (k *resource[T]) complete(ctx context.Context, db *gateway.Database, text string) (string, error) {
 	rows, err := k.list(db, ctx, &store.Filter{Limit: maxSearch})
 	if err != nil {
 		return "", err
 	}
-	return completeID(text, texts(rows, k.id))
+	return completeID(text, mapStrings(rows, k.id))
 }
 
-// with does something with the row whose id a person gave, which may be short.
-func (k *kind[T]) with(ctx context.Context, a *app, text string, fn func(*gateway.Database, T) error) error {
+// with calls fn with the row of the given id, which may be shortened.
+func (k *resource[T]) with(ctx context.Context, a *app, text string, fn func(*gateway.Database, T) error) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		id, err := k.complete(ctx, db, text)
 		if err != nil {
@@ -84,21 +84,21 @@ func (k *kind[T]) with(ctx context.Context, a *app, text string, fn func(*gatewa
 		}
 		row, err := k.get(db, ctx, id)
 		if err != nil {
-			return k.known(text, err)
+			return k.notFound(text, err)
 		}
 		return fn(db, row)
 	})
 }
 
-// known says in a person's terms that there is no such row.
-func (k *kind[T]) known(text string, err error) error {
+// notFound replaces a NotFound error with one that names the command to list the rows.
+func (k *resource[T]) notFound(text string, err error) error {
 	if errors.Is(err, abi.NotFound) {
-		return fmt.Errorf("%s: there is no such %s", text, k.none)
+		return fmt.Errorf("%s: there is no such %s", text, k.missing)
 	}
 	return err
 }
 
-// orEmpty makes no rows an empty list, which JSON does not write as null.
+// orEmpty replaces nil with an empty slice, which JSON does not encode as null.
 func orEmpty[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
@@ -106,7 +106,7 @@ func orEmpty[T any](rows []T) []T {
 	return rows
 }
 
-// limitFlag is the flag of commands that list something.
+// limitFlag is the flag of commands that list rows.
 type limitFlag struct {
 	Limit int `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
 }
@@ -114,7 +114,7 @@ type limitFlag struct {
 // Validate checks the limit.
 func (f *limitFlag) Validate() error { return checkLimit(f.Limit) }
 
-// checkLimit refuses what a tool would clamp in silence.
+// checkLimit refuses values that a tool would clamp silently.
 func checkLimit(n int) error {
 	if n < 1 {
 		return fmt.Errorf("--limit %d: give a number from 1", n)
@@ -122,7 +122,7 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// checkAgent refuses the id of an agent that none can have.
+// checkAgent refuses an invalid agent id.
 func checkAgent(id string) error {
 	if _, err := sessionkey.AgentID(id); id != "" && err != nil {
 		return fmt.Errorf("--agent %q: %w", id, err)
@@ -132,21 +132,22 @@ func checkAgent(id string) error {
 
 // idArg names a flow, a run or a delivery.
 type idArg struct {
-	ID string `arg:"" help:"The id, or as much of it as tells it apart."`
+	ID string `arg:"" help:"The id, or a prefix that is unique."`
 }
 
-// Validate refuses no id at all, which every id begins with.
+// Validate refuses a blank id, which is a prefix of every id.
 func (c *idArg) Validate() error {
 	if strings.TrimSpace(c.ID) == "" {
-		return errors.New("the id is blank: write it, or as much of it as tells it apart")
+		return errors.New("the id is blank: give the id, or a prefix that is unique")
 	}
 	return nil
 }
 
-// shortID is how much of an id a table shows at least.
+// shortID is the minimum length of an id in a table.
 const shortID = 10
 
-// shortLength returns to how many bytes ids can be cut so that they stay apart.
+// shortLength returns the length, in bytes, to which ids can be truncated and stay
+// distinct.
 func shortLength(ids []string) int {
 	slices.Sort(ids)
 	n := shortID
@@ -158,8 +159,8 @@ func shortLength(ids []string) int {
 	return n
 }
 
-// completeID returns the one id that begins so. A text that no id begins with is
-// returned as it is: it may be an id that is not among them.
+// completeID returns the only id with the given prefix. Without a match it returns the
+// text unchanged: it may be an id outside the list.
 func completeID(text string, ids []string) (string, error) {
 	var found []string
 	for _, id := range ids {
@@ -181,5 +182,5 @@ func completeID(text string, ids []string) (string, error) {
 	if len(found) > most {
 		found, more = found[:most], " …"
 	}
-	return "", usage(fmt.Errorf("%s: several ids begin so: %s%s: write more of it", text, strings.Join(found, " "), more))
+	return "", usage(fmt.Errorf("%s: several ids have this prefix: %s%s: give a longer one", text, strings.Join(found, " "), more))
 }

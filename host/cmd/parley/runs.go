@@ -15,35 +15,35 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// runsCmd holds what can be done with runs.
+// runsCmd groups the commands for runs.
 type runsCmd struct {
-	List runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first (the default)."`
-	Show runShowCmd  `cmd:"" help:"Show a run with its message and answer."`
-	Kill runKillCmd  `cmd:"" help:"End a run: it never begins, or its agent is stopped."`
+	List  runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first (the default)."`
+	Show  runShowCmd  `cmd:"" help:"Show a run with its message and answer."`
+	Abort runAbortCmd `cmd:"" aliases:"kill" help:"Abort a run: it never starts, or its agent is stopped."`
 }
 
 func (*runsCmd) Help() string {
-	return `A run is one answer of an agent to one message. It is queued behind the runs of its session, runs, and ends as done, failed, killed or timeout. A run whose process died is tried again, at most runs.maxAttempts times in all. Ids may be shortened.
+	return `A run is one answer of an agent to one message. It is queued behind the earlier runs of its session, is then running, and ends as done, failed, killed (aborted) or timeout. A run whose process died is retried, up to runs.maxAttempts attempts in all. Ids may be shortened.
 
 parley runs [--failed] [--session KEY] [--limit N] lists them; see parley runs list --help.`
 }
 
-// runs are what runs have in common.
-var runs = &kind[*store.Run]{
+// runs is the description of runs for the shared commands.
+var runs = &resource[*store.Run]{
 	plural: "runs", id: func(r *store.Run) string { return r.ID },
-	list: (*gateway.Database).Runs, get: (*gateway.Database).Run, none: "run: see parley runs",
+	list: (*gateway.Database).Runs, get: (*gateway.Database).Run, missing: "run: see parley runs",
 	header: []string{"RUN", "SESSION", "STATUS", "GROUP", "ATTEMPT", "QUEUED", "TOOK", "REPLY/ERROR"},
 	cells: func(a *app, r *store.Run, now time.Time) []string {
 		return []string{
 			terminal.Line(r.SessionKey), a.status(r.Status), terminal.Line(r.Group),
-			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), brief(cmp.Or(r.Error, r.Reply)),
+			strconv.Itoa(r.Attempt), age(now, r.QueuedAt), took(r, now), truncate(cmp.Or(r.Error, r.Reply)),
 		}
 	},
 }
 
 // runsListCmd lists runs.
 type runsListCmd struct {
-	Failed  bool   `help:"Only those that failed, were killed or took too long."`
+	Failed  bool   `help:"Only runs that failed, were aborted or reached their time limit."`
 	Session string `placeholder:"KEY" help:"Only of this session: main, or a key."`
 	limitFlag
 }
@@ -66,7 +66,7 @@ func (c *runsListCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// took is how long a run has been, or was, executed.
+// took returns the execution time of a run, up to now if it is running.
 func took(r *store.Run, now time.Time) string {
 	end := r.EndedAt
 	switch {
@@ -108,7 +108,7 @@ func (a *app) run(r *store.Run, now time.Time) {
 	}...)
 }
 
-// usageOf writes counts of tokens, or "" when none is known.
+// usageOf formats token counts, or returns "" if none is known.
 func usageOf(u *abi.Usage) string {
 	if u == nil {
 		return ""
@@ -122,30 +122,30 @@ func usageOf(u *abi.Usage) string {
 	return strings.Join(counts, ", ")
 }
 
-// runKillCmd kills a run.
-type runKillCmd struct {
+// runAbortCmd aborts a run.
+type runAbortCmd struct {
 	idArg
-	Why string `placeholder:"TEXT" help:"The reason, for whoever waits for the run (default: aborted by the operator)."`
+	Why string `placeholder:"TEXT" help:"The reason, for callers that wait for the run (default: aborted by the operator)."`
 }
 
-func (*runKillCmd) Help() string {
-	return `A queued run never begins. Of one that is executing, here or in another process that owns the database, the agent is stopped, a command with every process that it has started, and what it may have answered does not count. Where the process that executed it is dead, what is left of the agent is ended.
+func (*runAbortCmd) Help() string {
+	return `A queued run never starts. If the run is executing, in this process or in another owner of the database, its agent is stopped (a command with every process that it has started) and its output is discarded. If the process that executed the run has died, the remaining processes of its agent are terminated.
 
-The run ends as killed. Its session goes on with the next run, and whoever waits for it reads the reason. Nothing else is begun: without an owner that stays, such as parley serve, the rest goes on with the next one. A run that has ended already stays as it is; the exit code is 1 then.`
+The run ends with the status killed. Its session continues with the next run, and callers that wait for the run receive the reason. This command starts no other work: unless a long-running process such as parley serve owns the database, that is left to the next owner. A run that has already ended is not changed, and the exit code is 1. The command can also be written as parley runs kill.`
 }
 
-// Run kills the run.
-func (c *runKillCmd) Run(ctx context.Context, a *app) error {
+// Run aborts the run.
+func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 	return runs.with(ctx, a, c.ID, func(db *gateway.Database, r *store.Run) error {
-		r, err := db.KillRun(ctx, r.ID, c.Why)
+		r, err := db.AbortRun(ctx, r.ID, c.Why)
 		if err != nil {
 			return err
 		}
-		what := "it was executing, and its agent is stopped"
+		what := "it was executing and its agent was stopped"
 		if r.StartedAt == 0 {
-			what = "it was queued, and never began"
+			what = "it was queued and had not started"
 		}
-		err = a.show(map[string]any{"run": r}, func() { a.out.Println(terminal.Line("run "+r.ID+" is killed") + ": " + what) })
+		err = a.show(map[string]any{"run": r}, func() { a.out.Println(terminal.Line("run "+r.ID+" was aborted") + ": " + what) })
 		if err != nil || a.JSON {
 			return err
 		}
@@ -153,10 +153,10 @@ func (c *runKillCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// noteWaiting reports that the flow of an ended run resumes later, when no process runs
-// the database's work now.
+// noteWaiting prints a note if the flow of an ended run waits for the next owner of the
+// database.
 func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Run) error {
-	if r.FlowID == "" || db.Status().Stays {
+	if r.FlowID == "" || db.Status().LongRunning {
 		return nil
 	}
 	f, err := db.Flow(ctx, r.FlowID)
@@ -164,7 +164,7 @@ func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Ru
 		return nil
 	}
 	if err == nil && f.WaitRun == r.ID && !f.Ended() {
-		a.note("flow %s waits for this run: it goes on with the next owner of the database, such as parley serve", terminal.Line(f.ID))
+		a.note("flow %s waits for this run: it continues under the next owner of the database, such as parley serve", terminal.Line(f.ID))
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// webhook is what agents' messages are posted to.
+// webhook is the server to which agents' messages are posted.
 type webhook struct {
 	status atomic.Int64
 	posts  chan string
@@ -40,19 +40,20 @@ type webhook struct {
 
 type webhookKey struct{}
 
-func hook(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "hook STATUS")
+// setWebhook sets the status of the webhook's responses.
+func setWebhook(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "webhook STATUS")
 	status, err := strconv.ParseInt(args[0], 10, 64)
 	ts.Check(err)
 	h, ok := ts.Value(webhookKey{}).(*webhook)
 	if !ok {
-		ts.Fatalf("there is no webhook")
+		ts.Fatalf("no webhook is running")
 	}
 	h.status.Store(status)
 }
 
-// startHook starts the webhook of a script.
-func startHook(e *testscript.Env) {
+// startWebhook starts the webhook of a script.
+func startWebhook(e *testscript.Env) {
 	h := &webhook{posts: make(chan string, 64)}
 	h.status.Store(http.StatusOK)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,8 +66,9 @@ func startHook(e *testscript.Env) {
 	e.Values[webhookKey{}] = h
 }
 
-func hooked(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "hooked REGEXP")
+// posted waits for a matching post to the webhook.
+func posted(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "posted REGEXP")
 	want := regexp.MustCompile(args[0])
 	for body := range ts.Value(webhookKey{}).(*webhook).posts {
 		if want.MatchString(body) {

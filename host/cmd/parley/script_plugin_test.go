@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// build writes the plugin as another version.
+// build writes a copy of the plugin with another version number.
 func build(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "build FILE VERSION")
 	const name, version = "parley ", "0.4.0"
@@ -19,13 +19,13 @@ func build(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the version must be as long as %s", version)
 	}
 	if !bytes.Contains(wasm.Parley, []byte(name+version)) {
-		ts.Fatalf("the plugin is not %s%s any more", name, version)
+		ts.Fatalf("the built-in plugin is not %s%s; adapt this test", name, version)
 	}
 	module := bytes.ReplaceAll(wasm.Parley, []byte(version), []byte(args[1]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), module, 0o600))
 }
 
-// keypair puts the public key of a pair into the variable with the name.
+// keypair creates a key pair and sets the variable NAME to the public key.
 func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "keypair NAME")
 	seed := bytes.Repeat([]byte(args[0]+"."), ed25519.SeedSize)[:ed25519.SeedSize]
@@ -34,7 +34,7 @@ func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_private", base64.StdEncoding.EncodeToString(key))
 }
 
-// sign writes a signature, beside the file by default.
+// sign writes a signature, by default to FILE.sig.
 func sign(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "sign NAME FILE [SIGNATURE]")
 	key, err := base64.StdEncoding.DecodeString(ts.Getenv(args[0] + "_private"))

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// running is a parley in the background.
+// running is a parley process in the background.
 type running struct {
 	*exec.Cmd
 	stderr *bufio.Reader
@@ -32,7 +32,7 @@ func processes(ts *testscript.TestScript) map[string]*running {
 func process(ts *testscript.TestScript, name string) *running {
 	r := processes(ts)[name]
 	if r == nil {
-		ts.Fatalf("there is no process %s", name)
+		ts.Fatalf("no process %s was started", name)
 	}
 	return r
 }

@@ -20,37 +20,40 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
 	"github.com/parley-wasm/parley/plugin/wasm"
 
-	_ "modernc.org/sqlite" // the driver, to spoil databases with
+	_ "modernc.org/sqlite" // the driver, to modify databases
 )
 
 var update = flag.Bool("update", false, "rewrite the golden texts of testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"parley": main, "visitor": visitor})
+	testscript.Main(m, map[string]func(){"parley": main, "probe": probe})
 }
 
-// TestScripts runs testdata/script. Beside testscript's own commands there are:
+// TestScripts runs testdata/script. Besides the commands of testscript, there are:
 //
-//	exits N PROGRAM ARGS…   run, and compare the exit code
-//	json PATH WANT          compare a member of the JSON on standard output (gjson path)
-//	keep NAME PATH          set a variable to such a member
-//	start NAME ARGS…        start parley ARGS… --json and wait for its first line,
-//	                        a serve's: sets URL, TOKEN and PID
-//	signal NAME SIGNAL      KILL, TERM, HUP, STOP (waits until it has stopped) or CONT
-//	ends NAME N             wait for the end, and compare the exit code
+//	exits N PROGRAM ARGS…   run a program and check the exit code
+//	json PATH WANT          check a member of the JSON on standard output (gjson path)
+//	keep NAME PATH          set a variable to a member of the JSON on standard output
+//	start NAME ARGS…        start parley ARGS… --json and wait for its first line;
+//	                        for serve, set URL, TOKEN, PID and SERVING (the plugin's digest)
+//	signal NAME SIGNAL      send KILL, TERM, HUP, STOP (waits until it has stopped) or CONT
+//	ends NAME N             wait for the end and check the exit code
 //	says NAME REGEXP        read lines of the standard error of NAME until one matches
-//	post PATH STATUS BODY   POST to URL with TOKEN, and compare the status
-//	hook STATUS             a webhook at HOOK, which answers with the status from now on
-//	hooked REGEXP           wait for a post to the webhook that matches
-//	expand FILE             replace the environment's variables in a file
-//	until REGEXP PROGRAM ARGS…   run again and again until standard output matches
-//	sql FILE STATEMENT      change a database behind its back
-//	plain FILE              standard output to FILE, with times, ids and paths made equal
-//	aged FILE               standard output to FILE, without the ages of old rows and the padding that depends on them
+//	post PATH STATUS BODY   POST to URL with TOKEN and check the status
+//	webhook STATUS          set the response status of the webhook at $HOOK
+//	posted REGEXP           wait for a post to the webhook that matches
+//	expand FILE             expand the environment variables in a file
+//	until REGEXP PROGRAM ARGS…   repeat until standard output matches
+//	sql FILE STATEMENT      execute a statement on a database file
+//	normalize FILE          write standard output to FILE, with times, ids and paths replaced
+//	normalize-ages FILE     write standard output to FILE, with the ages of old rows replaced
+//	build FILE VERSION      write a copy of the plugin with another version number
+//	keypair NAME            create a signing key and set NAME to the public key
+//	sign NAME FILE [SIG]    sign a file
 //
-// bad/*.wasm are modules that are no plugins: abi (another version), exports
-// (one is missing), wasi (it wants WASI), tools (it has none); and such as do not
-// what they should: other (it has another tool), answers (a member has another name).
+// bad/*.wasm are modules that cannot serve as the plugin: abi (another version), exports
+// (one is missing), wasi (imports WASI), tools (none); and plugins that fail vectors: other
+// (another tool), answers (a result member has another name).
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -71,13 +74,13 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, value)
 			}
 			e.Values[runningKey{}] = map[string]*running{}
-			startHook(e)
+			startWebhook(e)
 			return errors.Join(os.Mkdir(e.Getenv("HOME"), 0o700), badModules(filepath.Join(e.WorkDir, "bad")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonMember, "keep": keep, "start": start, "signal": signalProcess, "ends": ends,
-			"says": says, "post": post, "build": build, "keypair": keypair, "sign": sign, "sql": execSQL, "plain": plain,
-			"hook": hook, "hooked": hooked, "expand": expand, "until": until, "aged": aged,
+			"says": says, "post": post, "build": build, "keypair": keypair, "sign": sign, "sql": execSQL, "normalize": normalize,
+			"webhook": setWebhook, "posted": posted, "expand": expand, "until": until, "normalize-ages": normalizeAges,
 		},
 	})
 }
@@ -87,13 +90,13 @@ func badModules(dir string) error {
 	errs := []error{os.Mkdir(dir, 0o700)}
 	for name, change := range map[string]func(m *wasmtest.Module){
 		"abi": func(m *wasmtest.Module) {
-			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":7,"name":"test","version":"0","tools":[]}`), wasmtest.I32(0))
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(`{"abi":7,"name":"test","version":"0","tools":[]}`), wasmtest.I32(0))
 		},
 		"exports": func(m *wasmtest.Module) { m.Funcs = m.Funcs[:2] },
 		"wasi":    func(m *wasmtest.Module) { m.Imports[0].Module = "wasi_snapshot_preview1" },
 		"tools":   func(*wasmtest.Module) {},
 		"other": func(m *wasmtest.Module) {
-			m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
+			m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(`{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],`+
 				`"tools":[{"name":"weather","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"readOnly":true}]}`), wasmtest.I32(0))
 		},
 	} {
@@ -129,7 +132,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "until REGEXP PROGRAM ARGS…")
-	want, tick := regexp.MustCompile(args[0]), time.NewTicker(look)
+	want, tick := regexp.MustCompile(args[0]), time.NewTicker(pollInterval)
 	for ; ; <-tick.C {
 		ts.Check(ts.Exec(args[1], args[2:]...))
 		if want.MatchString(ts.ReadFile("stdout")) {
@@ -142,7 +145,7 @@ func jsonMember(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "json PATH WANT")
 	doc := ts.ReadFile("stdout")
 	if !gjson.Valid(doc) {
-		ts.Fatalf("standard output is no JSON")
+		ts.Fatalf("standard output is not JSON")
 	}
 	if got := gjson.Get(doc, args[0]).String(); got != args[1] {
 		ts.Fatalf("%s is %q, want %q", args[0], got, args[1])
@@ -153,7 +156,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "keep NAME PATH")
 	v := gjson.Get(ts.ReadFile("stdout"), args[1])
 	if !v.Exists() {
-		ts.Fatalf("there is no %s", args[1])
+		ts.Fatalf("standard output has no member %s", args[1])
 	}
 	ts.Setenv(args[0], v.String())
 }
@@ -171,13 +174,15 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// masks hide what is another each time: times, ports, folders and ids, and the padding
-// that depends on them.
-var masks = []struct {
-	what *regexp.Regexp
-	by   string
-}{
-	{regexp.MustCompile(`(?m)^parley: waiting .*\n`), ""}, // on a slow machine
+type replacement struct {
+	pattern *regexp.Regexp
+	text    string
+}
+
+// varying replaces values that differ between runs: times, ports, folders and ids, and the
+// padding that depends on them.
+var varying = []replacement{
+	{regexp.MustCompile(`(?m)^parley: waiting .*\n`), ""}, // printed only on a slow machine
 	{regexp.MustCompile(`\d+\.\d ms`), "N ms"},
 	{regexp.MustCompile(`runtime \d+s`), "runtime Ns"},
 	{regexp.MustCompile(`\b\d+[smhd] ago\b`), "N ago"},
@@ -192,30 +197,27 @@ var masks = []struct {
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 }
 
-func plain(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "plain FILE")
+func normalize(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "normalize FILE")
 	text := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("SAMPLE"), "$SAMPLE")
-	for _, m := range masks {
-		text = m.what.ReplaceAllString(text, m.by)
+	for _, r := range varying {
+		text = r.pattern.ReplaceAllString(text, r.text)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// ages are what is another each day.
-var ages = []struct {
-	what *regexp.Regexp
-	by   string
-}{
+// ages replaces ages of old rows, which change every day.
+var ages = []replacement{
 	{regexp.MustCompile(`\b\d+d ago\b`), "long ago"},
 	{regexp.MustCompile(`\b\d{3,}h\d+m[\d.]+s\b`), "long"},
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 }
 
-func aged(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, args, 1, "aged FILE")
+func normalizeAges(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "normalize-ages FILE")
 	text := ts.ReadFile("stdout")
-	for _, m := range ages {
-		text = m.what.ReplaceAllString(text, m.by)
+	for _, r := range ages {
+		text = r.pattern.ReplaceAllString(text, r.text)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

@@ -16,27 +16,27 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sendCmd is sessions_send for people.
+// sendCmd calls sessions_send.
 type sendCmd struct {
 	Key        string        `arg:"" help:"Session: main, a key, or a sessionId."`
 	Message    string        `arg:"" help:"The text, or - for standard input."`
-	Timeout    time.Duration `default:"30s" help:"How long to wait for the answer, such as 5m; 0 = not at all (default ${default})."`
-	NoAnnounce bool          `help:"Nothing is posted to the session's chat channel in the end."`
-	exchangeFlags
+	Timeout    time.Duration `default:"30s" help:"Time to wait for the answer, such as 5m; 0 = do not wait (default ${default})."`
+	NoAnnounce bool          `help:"Do not post an announcement to the session's chat channel at the end."`
+	invokeFlags
 }
 
 func (*sendCmd) Help() string {
-	return `Prints the answer's text; with --json the result of sessions_send. The exit code is 1 when there is no answer: it was refused, the agent failed, or the time was over, and then the message is answered all the same.
+	return `Prints the answer's text; with --json the result of sessions_send. The exit code is 1 if there is no answer: the message was refused, the agent failed, or the timeout expired. After a timeout the agent still answers the message.
 
-The answer comes from the session's agent, as agents.list configures it. Without an owner of the database that stays, such as parley serve, this command stays until the exchange is over and the agents at work have ended; an interrupt, like --detach, leaves the rest to the next owner.`
+The session's agent answers, as agents.list configures it. If no long-running process such as parley serve owns the database, this command waits until the flow has finished and no agent is running. After an interrupt, or with --detach, the next owner of the database continues the flow.`
 }
 
-// Validate checks what the tool would clamp in silence.
+// Validate refuses values that the tool would clamp silently.
 func (c *sendCmd) Validate() error {
 	if c.Timeout < 0 || c.Timeout > time.Hour {
 		return fmt.Errorf("--timeout %s: give a duration from 0 to 1h", c.Timeout)
 	}
-	return c.exchangeFlags.Validate()
+	return c.invokeFlags.Validate()
 }
 
 // Run sends the message.
@@ -44,7 +44,7 @@ func (c *sendCmd) Run(ctx context.Context, a *app) error {
 	if err := c.read(a.stdin); err != nil {
 		return usage(err)
 	}
-	return c.exchange(ctx, a, abi.ToolSend, c.arguments(), a.showSent)
+	return c.invoke(ctx, a, abi.ToolSend, c.arguments(), a.showSent)
 }
 
 func (c *sendCmd) read(stdin io.Reader) error {
@@ -52,8 +52,8 @@ func (c *sendCmd) read(stdin io.Reader) error {
 		return nil
 	}
 	text, err := readLimited(stdin)
-	if len(text) > abi.MaxText { // perhaps not all of it was read
-		return fmt.Errorf("the message on standard input is longer than %d bytes: send less, or send where the rest can be found", abi.MaxText)
+	if len(text) > abi.MaxText { // the text may be read only in part
+		return fmt.Errorf("the message on standard input is longer than %d bytes: shorten it, or send a reference to the full text", abi.MaxText)
 	}
 	c.Message = string(text)
 	return err
@@ -85,7 +85,7 @@ func (a *app) showSent(answer *host.Answer) (ok bool, err error) {
 	default:
 		report(a.err, a.command, errors.New(r.Get("error").Str))
 		if answer.Code == abi.NotFound {
-			a.note("parley sessions lists the sessions there are; parley import openclaw DIR brings some")
+			a.note("parley sessions lists the known sessions; parley import openclaw DIR imports sessions")
 		}
 	}
 	return ok, err

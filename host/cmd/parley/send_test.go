@@ -7,8 +7,9 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// A message that is too long is refused whole, before the database is opened.
-func TestMessageFromInput(t *testing.T) {
+// TestMessageSizeLimit checks that a message on standard input above the limit is refused
+// and not truncated.
+func TestMessageSizeLimit(t *testing.T) {
 	for n, ok := range map[int]bool{0: true, abi.MaxText: true, abi.MaxText + 1: false, 3 << 20: false} {
 		c := &sendCmd{Message: "-"}
 		err := c.read(strings.NewReader(strings.Repeat("x", n)))

@@ -18,30 +18,30 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// serveCmd owns the database and serves the network.
+// serveCmd owns the database and serves clients over the network.
 type serveCmd struct {
-	Listen string `placeholder:"HOST:PORT" help:"Where to listen; default: gateway.listen of the configuration, else ${listen}. Port 0 = any free one."`
+	Listen string `placeholder:"HOST:PORT" help:"Address to listen on; default: gateway.listen of the configuration, else ${listen}. Port 0 = any free port."`
 }
 
 func (*serveCmd) Help() string {
-	return `POST /tools/invoke takes calls in OpenClaw's shape, /mcp speaks MCP over streamable HTTP, /healthz says that it is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. GET /v1/plugins lists the versions of the plugin, POST /v1/plugins lets the one in its body serve. Agents answer as agents.list says, and what they have to post goes to delivery.channels; what an earlier process left is gone on with. Tokens come from gateway.tokens of the configuration, and the operator's from PARLEY_TOKEN; if there is none, one is made and printed.
+	return `POST /tools/invoke accepts calls in OpenClaw's format, /mcp serves MCP over streamable HTTP, and /healthz reports that the gateway is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. GET /v1/plugins lists the versions of the plugin, POST /v1/plugins activates the module in its body. Agents are executed as agents.list configures them, and their messages are posted to delivery.channels. Unfinished work of an earlier process is continued. Tokens come from gateway.tokens of the configuration, and the operator's token from PARLEY_TOKEN; if there is no token at all, one is generated for the operator and printed.
 
-When it is ready it prints the address on standard output, with --json as one line of JSON: {"listening", "url", "database", "plugin": {"name", "version", "digest"}, "token"?, "pid"}. SIGHUP reads the configuration again; SIGINT or SIGTERM ends it, when the requests and agents under way are done, or after 10 seconds; a second signal ends it at once. Nothing is lost by that: the next one goes on. But an answer of an agent that is cut off counts as one of its attempts, of which a run has runs.maxAttempts (2 by default) in all: then it fails as interrupted.`
+When the gateway is ready it prints its address on standard output, with --json as one line of JSON: {"listening", "url", "database", "plugin": {"name", "version", "digest"}, "token"?, "pid"}. SIGHUP reloads the configuration. SIGINT or SIGTERM stops the gateway when the current requests and agents have finished, or after 10 seconds; a second signal stops it at once. No accepted work is lost: the next owner of the database continues it. But an interrupted answer of an agent counts as an attempt of its run, which has runs.maxAttempts attempts (2 by default); after the last one the run fails as interrupted.`
 }
 
-// ready is what --json prints when requests are answered.
+// ready is the output of --json when the gateway accepts requests.
 type ready struct {
 	Listening string       `json:"listening"` // host:port
 	URL       string       `json:"url"`
 	Database  string       `json:"database"`
 	Plugin    local.Plugin `json:"plugin"`
-	Token     string       `json:"token,omitempty"` // the operator's, if it was made
+	Token     string       `json:"token,omitempty"` // the operator's, if it was generated
 	PID       int          `json:"pid"`
 }
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
-	o, err := a.locate()
+	o, err := a.options()
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w: choose another address with --listen", err)
 	}
-	defer l.Close() // it may be closed already
+	defer l.Close() // usually closed already
 	g.SetURL("http://" + reachable(l.Addr().(*net.TCPAddr)).String())
 	tokens.AcceptRuns(g)
 	api, err := httpapi.New(&httpapi.Options{
@@ -83,13 +83,13 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	defer unwatch()
 	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Store.Location(), g.Status().Plugin, made, os.Getpid()}
-	if err := a.sayReady(r); err != nil {
+	if err := a.printReady(r); err != nil {
 		return err
 	}
 	return g.Serve(ctx, func(ctx context.Context) error { return api.Serve(ctx, l) })
 }
 
-// reachable is the address under which this machine reaches a listener.
+// reachable returns the address at which programs on this machine reach a listener.
 func reachable(a *net.TCPAddr) *net.TCPAddr {
 	if a.IP.IsUnspecified() {
 		return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.Port}
@@ -97,21 +97,21 @@ func reachable(a *net.TCPAddr) *net.TCPAddr {
 	return a
 }
 
-// listenAddress resolves the address. One that other machines can reach needs a
-// token that somebody chose: a token made at the start and printed to a terminal
-// or a log is for trying things out on one machine.
-func listenAddress(text string, chosen bool) (*net.TCPAddr, error) {
+// listenAddress resolves the address. An address that other machines can reach requires a
+// configured token: a token that is generated at the start and printed to a terminal or
+// a log is only for local experiments.
+func listenAddress(text string, configured bool) (*net.TCPAddr, error) {
 	addr, err := net.ResolveTCPAddr("tcp", text)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--listen %s: %w: give HOST:PORT, such as %s", text, err, config.DefaultListen))
 	}
-	if !addr.IP.IsLoopback() && !chosen {
+	if !addr.IP.IsLoopback() && !configured {
 		return nil, fmt.Errorf("%s: other machines can reach this address, and no token is configured: set %s or gateway.tokens, or listen on 127.0.0.1", text, gateway.TokenVariable)
 	}
 	return addr, nil
 }
 
-func (a *app) sayReady(r *ready) error {
+func (a *app) printReady(r *ready) error {
 	if a.JSON {
 		return a.printLine(r)
 	}
@@ -130,8 +130,8 @@ func (a *app) sayReady(r *ready) error {
 	return nil
 }
 
-// reconfigureOnHangup reads the configuration again at each SIGHUP, until the
-// returned function is called.
+// reconfigureOnHangup reloads the configuration at each SIGHUP, until the returned
+// function is called.
 func (a *app) reconfigureOnHangup(g *gateway.Gateway, file string) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -141,33 +141,33 @@ func (a *app) reconfigureOnHangup(g *gateway.Gateway, file string) (stop func())
 		}
 	}()
 	return func() {
-		signal.Stop(hangups) // from here on nothing is sent
+		signal.Stop(hangups) // no further sends
 		close(hangups)
 	}
 }
 
-// reconfigure puts the configuration file's settings in force; a file with a
-// mistake changes nothing.
+// reconfigure applies the settings of the configuration file. A file with an error
+// changes nothing.
 func (a *app) reconfigure(g *gateway.Gateway, file string) {
 	c, err := loadConfig(file)
 	if err != nil {
-		a.log.Error("the configuration is not re-read; the old one stays in force", "error", err)
+		a.log.Error("the configuration was not reloaded; the previous one stays in force", "error", err)
 		return
 	}
 	later := g.Reconfigure(c)
-	a.note("the configuration was read again: %s", cmp.Or(file, "no file, the defaults"))
+	a.note("the configuration was reloaded: %s", cmp.Or(file, "no file, the defaults"))
 	if later {
-		a.log.Warn("changes of gateway (its tokens too: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
+		a.log.Warn("changes of gateway (including its tokens: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}
 }
 
-// mcpCmd speaks MCP with the program that started it.
+// mcpCmd serves MCP to the program that started it.
 type mcpCmd struct {
 	callerFlags
 }
 
 func (*mcpCmd) Help() string {
-	return `For MCP clients that start their servers, as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. Everything the client calls is called as the session that --as and --agent name, or as the operator. Any number may run on one database; the first one does its work, such as the answers of agents, and when it has gone another one goes on with it, at the next call of its client; parley serve does so at any time. A request with a progress token is told while it waits for an answer.`
+	return `For MCP clients that start their servers, configured as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. All calls of the client are made as the session that --as and --agent select, or as the operator. Any number of these processes may use one database: the first one executes its work, such as the runs of agents. When that one exits, another one takes over at the next call of its client; parley serve takes over at any time. A request with a progress token receives progress notifications while it waits for an answer.`
 }
 
 // Run serves until the input ends.

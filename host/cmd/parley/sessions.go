@@ -15,21 +15,21 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sessionsCmd shows what sessions_list answers.
+// sessionsCmd shows the result of sessions_list.
 type sessionsCmd struct {
 	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
-	Search   string   `short:"s" placeholder:"TEXT" help:"Only with this in key, label, name or subject."`
-	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last minutes."`
+	Search   string   `short:"s" placeholder:"TEXT" help:"Only with this text in key, label, name or subject."`
+	Active   int      `placeholder:"MINUTES" help:"Only with activity in the last MINUTES minutes."`
 	Agent    string   `placeholder:"ID" help:"Only of this agent."`
-	Archived bool     `help:"Archived ones too."`
+	Archived bool     `help:"Include archived sessions."`
 	asFlags
 }
 
-// maxPage is how many rows or messages are asked for at once.
+// maxPage is the maximum number of rows or messages of one tool call.
 const maxPage = 200
 
-// Validate checks what the tool would clamp in silence.
+// Validate refuses values that the tool would clamp silently.
 func (c *sessionsCmd) Validate() error {
 	if c.Active < 0 {
 		return fmt.Errorf("--active %d: give a number of minutes from 1", c.Active)
@@ -53,13 +53,13 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 		}
 		a.sessionsTable(rows, time.Now())
 		if next != "" {
-			a.note("there are more; see them with --limit %d", 2*c.Limit)
+			a.note("there are more: show them with --limit %d", 2*c.Limit)
 		}
 		return nil
 	})
 }
 
-// list asks page by page until it has enough.
+// list reads pages until it has enough rows.
 func (c *sessionsCmd) list(ctx context.Context, db *gateway.Database) (rows []gjson.Result, next string, err error) {
 	for {
 		page, err := c.ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))
@@ -89,7 +89,7 @@ func (c *sessionsCmd) arguments(limit int, cursor string) []byte {
 func sessionsJSON(rows []gjson.Result, next string) []byte {
 	o := jsonappend.Open(nil)
 	o.Int("count", int64(len(rows)))
-	o.Raw("sessions", []byte("["+strings.Join(texts(rows, func(r gjson.Result) string { return r.Raw }), ",")+"]"))
+	o.Raw("sessions", []byte("["+strings.Join(mapStrings(rows, func(r gjson.Result) string { return r.Raw }), ",")+"]"))
 	o.OptString("nextCursor", next)
 	return o.Close()
 }

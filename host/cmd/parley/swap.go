@@ -15,37 +15,37 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// swapCmd lets another version of the plugin serve.
+// swapCmd activates another version of the plugin.
 type swapCmd struct {
-	File      string `arg:"" optional:"" help:"The module; without one, --digest names one that the database has."`
-	BuiltIn   bool   `help:"Swap to the version that this program came with."`
-	Digest    string `placeholder:"SHA256" help:"What the module must be. Without FILE: the version to go back to, which may be shortened."`
-	Signature string `placeholder:"FILE" help:"The module's ed25519 signature, 64 bytes or their base64; default: FILE.sig, if it is there."`
-	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned, or if no vector is about the module's tools."`
+	File      string `arg:"" optional:"" help:"The module; without it, --digest names a version in the database."`
+	BuiltIn   bool   `help:"Swap to the version that is built into this program."`
+	Digest    string `placeholder:"SHA256" help:"Expected digest of FILE. Without FILE: the version to activate; may be shortened."`
+	Signature string `placeholder:"FILE" help:"The module's ed25519 signature, 64 bytes or their base64; default: FILE.sig, if that exists."`
+	Force     bool   `help:"Swap even if flows would need more old versions than plugins.maxPinned, or if no vector applies to the module's tools."`
 }
 
 func (*swapCmd) Help() string {
-	return `The module is checked, loaded into the sandbox, started and tried before anything changes (plugins.verify). Then new calls are answered by it, steps under way end with the version that they began with, and a flow whose state the new version cannot read stays with one that can. If anything fails, everything stays as it was. The new version stays in force after a restart; one that soon fails in several steps is taken back by itself (plugins.rollback), and its flows are parked.
+	return `The module is checked, loaded into the sandbox, started and verified (plugins.verify) before anything changes. Then it answers new calls. Running steps finish with the version that they started with, and a flow whose state the new version cannot read stays with an old version that can. If anything fails, nothing changes. The new version stays active after a restart. A version that fails in several of its first steps is rolled back automatically (plugins.rollback), and its flows are parked.
 
-A signature is made by: openssl pkeyutl -sign -rawin -inkey KEY.pem -in FILE -out FILE.sig`
+To create a signature: openssl pkeyutl -sign -rawin -inkey KEY.pem -in FILE -out FILE.sig`
 }
 
-// Validate checks that there is something to swap to.
+// Validate checks that the flags select a module.
 func (c *swapCmd) Validate() error {
 	switch {
 	case c.BuiltIn && (c.File != "" || c.Digest != ""):
-		return errors.New("--built-in names the module; leave FILE and --digest away")
+		return errors.New("--built-in selects the module; omit FILE and --digest")
 	case c.File == "" && c.Digest == "" && !c.BuiltIn:
 		return errors.New("name a module: FILE, --digest of one that parley plugin list shows, or --built-in")
 	case c.File == "" && c.Signature != "":
-		return errors.New("--signature is for FILE")
+		return errors.New("--signature requires FILE")
 	}
 	return nil
 }
 
-// Run swaps.
+// Run swaps the plugin.
 func (c *swapCmd) Run(ctx context.Context, a *app) error {
-	m := &host.Candidate{Origin: "parley plugin swap"}
+	m := &host.PluginFile{Origin: "parley plugin swap"}
 	if c.File != "" {
 		var err error
 		if m, err = gateway.ReadPlugin(c.File, c.Signature); err != nil {
@@ -62,7 +62,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 			if err != nil {
 				return err
 			}
-			if m.Digest, err = completeID(c.Digest, texts(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
+			if m.Digest, err = completeID(c.Digest, mapStrings(all.Versions, func(p *host.Plugin) string { return p.Digest })); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-func (a *app) showSwap(s *host.Swapped, before []string) {
+func (a *app) showSwap(s *host.SwapResult, before []string) {
 	name := fmt.Sprintf("%s %s (%.12s)", terminal.Line(s.Active.Name), terminal.Line(s.Active.Version), s.Active.Digest)
 	if s.Same {
 		a.out.Println(name + " is active already")
@@ -90,45 +90,45 @@ func (a *app) showSwap(s *host.Swapped, before []string) {
 	}
 	pinned := ""
 	if s.Pinned > 0 {
-		pinned = terminal.Plural(s.Pinned, "flow") + " stay with other versions, whose states this one cannot read"
+		pinned = terminal.Plural(s.Pinned, "flow") + " stay with other versions: this one cannot read their states"
 	}
 	a.out.Fields([][2]string{
-		{"before", fmt.Sprintf("%.12s", s.Before)},
-		{"back", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)},
+		{"previous", fmt.Sprintf("%.12s", s.Before)},
+		{"undo", fmt.Sprintf("parley plugin swap --digest %.12s", s.Before)},
 		{"tools", toolsChanged(before, s.Active.Tools)},
 		{"verified", verified(s.Verified)},
-		{"withheld", withheld(s.Active.Withheld)},
+		{"denied", denied(s.Active.Denied)},
 		{"pinned", pinned},
 	}...)
 }
 
-// verified writes how a module was verified, if it was.
+// verified formats the result of the verification, or returns "" if there was none.
 func verified(v *host.Verified) string {
 	if v == nil {
 		return ""
 	}
 	text := terminal.Plural(v.Passed, "vector") + " (" + v.Level + ")"
 	if v.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped for tools that it does not offer", v.Skipped)
+		text += fmt.Sprintf(", %d skipped for tools that it does not have", v.Skipped)
 	}
 	return text
 }
 
-// withheld writes what a plugin asks for and does not get.
-func withheld(capabilities []string) string {
+// denied formats the capabilities that a plugin requests and plugins.allow denies.
+func denied(capabilities []string) string {
 	if len(capabilities) == 0 {
 		return ""
 	}
 	return terminal.Line(strings.Join(capabilities, ", ")) + "  (plugins.allow of the configuration)"
 }
 
-// toolsChanged lists the tools that are gone and those that came.
+// toolsChanged lists the removed and the added tools.
 func toolsChanged(before, after []string) string {
 	var changed []string
-	add := func(mark string, names, others []string) {
+	add := func(sign string, names, others []string) {
 		for _, name := range names {
 			if !slices.Contains(others, name) {
-				changed = append(changed, mark+terminal.Line(name))
+				changed = append(changed, sign+terminal.Line(name))
 			}
 		}
 	}

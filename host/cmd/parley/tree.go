@@ -11,16 +11,16 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// treeCmd shows who has spawned whom.
+// treeCmd shows sessions with the sessions that they have spawned.
 type treeCmd struct {
 	Key   string `arg:"" optional:"" help:"Session: main, a key, or a sessionId; default: every session that has spawned one."`
 	Limit int    `short:"n" default:"50" placeholder:"N" help:"At most this many trees, and children of a session, the newest (default ${default})."`
 }
 
 func (*treeCmd) Help() string {
-	return `A session spawns others to work for it, with the tool sessions_spawn, and is told what came of it. The tree shows each with its status (queued: it has not begun), its model, what it took, and how its report stands: parley flows show ID has more of that, with the flow of --json. Newest first, archived ones too.
+	return `A session spawns child sessions for tasks, with the tool sessions_spawn, and receives a report of each result. The tree shows each child with its status (queued: not started yet), its model, its tokens, and the state of its report; parley flows show ID shows more, with the flow id from --json. Newest first, including archived sessions.
 
-parley runs kill ID ends the run of a child; its parent is told that it was killed.`
+parley runs abort ID aborts the run of a child; its parent receives a report that it was killed.`
 }
 
 // Validate checks the limit.
@@ -46,15 +46,15 @@ func (c *treeCmd) Run(ctx context.Context, a *app) error {
 		}
 		switch more := a.treeTable(tree, time.Now()); {
 		case more && c.Limit < abi.MaxListLimit:
-			a.note("there are more; see them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
+			a.note("there are more: show them with --limit %d", min(2*c.Limit, abi.MaxListLimit))
 		case more && c.Key == "":
-			a.note("there are more; see those of one session with parley tree KEY")
+			a.note("there are more: show those of one session with parley tree KEY")
 		}
 		return nil
 	})
 }
 
-// treeTable prints a tree, and reports whether something was left out of it.
+// treeTable prints a tree, and reports whether some sessions were left out.
 func (a *app) treeTable(tree *host.Tree, now time.Time) (more bool) {
 	t := treeRows{app: a, now: now}
 	for _, root := range tree.Roots {
@@ -64,26 +64,26 @@ func (a *app) treeTable(tree *host.Tree, now time.Time) (more bool) {
 	return tree.More || t.more
 }
 
-// treeRows are the rows of a table that shows trees.
+// treeRows collects the rows of a table of trees.
 type treeRows struct {
 	*app
 	now   time.Time
 	cells [][]string
-	more  bool // some children are left out
+	more  bool // some children were left out
 }
 
-// add adds a session and what is below it. lead is what its own line begins with,
-// below what those of its children do.
+// add adds a session and its descendants. lead is the prefix of its own line, below the
+// prefix of its children's lines.
 func (t *treeRows) add(n *host.TreeNode, lead, below string) {
 	name := terminal.Line(n.Key)
-	if n.Label != "" { // ahead of the key, which may be cut
-		name = brief(n.Label) + "  " + name
+	if n.Label != "" { // before the key, which may be truncated
+		name = truncate(n.Label) + "  " + name
 	}
 	updated := ""
 	if !n.Missing {
 		updated = age(t.now, n.UpdatedAt)
 	}
-	t.cells = append(t.cells, []string{lead + name, t.state(n), updated, terminal.Line(n.Model), count(n.TotalTokens), brief(n.Report)})
+	t.cells = append(t.cells, []string{lead + name, t.state(n), updated, terminal.Line(n.Model), count(n.TotalTokens), truncate(n.Report)})
 	t.more = t.more || n.More
 	for i, child := range n.Children {
 		if i < len(n.Children)-1 || n.More {
@@ -97,7 +97,7 @@ func (t *treeRows) add(n *host.TreeNode, lead, below string) {
 	}
 }
 
-// state is the session's status, and that it is archived or gone.
+// state formats the session's status, and whether it is archived or missing.
 func (t *treeRows) state(n *host.TreeNode) string {
 	switch {
 	case n.Missing:
@@ -110,7 +110,7 @@ func (t *treeRows) state(n *host.TreeNode) string {
 	return t.status(n.Status) + " (archived)"
 }
 
-// count writes a number, or "" when it is not known.
+// count formats a number, or returns "" if it is unknown.
 func count(n *int64) string {
 	if n == nil {
 		return ""

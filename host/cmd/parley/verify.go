@@ -13,18 +13,18 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// verifyCmd tries a module on the vectors.
+// verifyCmd runs the conformance vectors with a module.
 type verifyCmd struct {
 	File  string       `arg:"" help:"The module, such as plugin/wasm/parley.wasm."`
-	Level verify.Level `enum:"all,quick" default:"all" help:"Which vectors to play: ${enum}. quick is the first of each kind, and what a swap plays by default (plugins.verify)."`
+	Level verify.Level `enum:"all,quick" default:"all" help:"Vectors to run: ${enum}. quick is the first of each kind, and the default of a swap (plugins.verify)."`
 }
 
 func (*verifyCmd) Help() string {
-	return "The conformance vectors that this program carries are played with the module, in memory: no database, agent or channel has a part in it. " +
-		"Vectors that need tools which the module does not describe are skipped. The exit code is 1 when one fails, or none can be played."
+	return "Runs the conformance vectors built into this program with the module, in memory: no database, agent or channel is used. " +
+		"Vectors for tools that the module does not describe are skipped. The exit code is 1 if a vector fails, or if none can be run."
 }
 
-// verification is what --json prints.
+// verification is the output of --json.
 type verification struct {
 	File    string       `json:"file"`
 	SHA256  string       `json:"sha256"`
@@ -36,14 +36,14 @@ type verification struct {
 	TookMs int64 `json:"tookMs"`
 }
 
-// Run plays the vectors.
+// Run runs the vectors and prints the result.
 func (c *verifyCmd) Run(ctx context.Context, a *app) error {
-	wasm, settings, err := a.readToTry(c.File)
+	wasm, settings, err := a.readModule(c.File)
 	if err != nil {
 		return err
 	}
 	v := &verification{File: c.File, SHA256: module.Digest(wasm), Level: c.Level}
-	err = a.tryPlugin(ctx, wasm, settings, func(p *engine.Plugin, about *abi.Description) error { return v.play(ctx, a, p, about) })
+	err = a.withPlugin(ctx, wasm, settings, func(p *engine.Plugin, about *abi.Description) error { return v.run(ctx, a, p, about) })
 	if err != nil {
 		return gateway.PluginError(c.File, err)
 	}
@@ -51,16 +51,16 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	case err != nil:
 		return err
 	case v.Failed > 0:
-		return fmt.Errorf("%s: %d of %s failed: plugins.verify says which of them a gateway tries before it lets a module serve",
+		return fmt.Errorf("%s: %d of %s failed: plugins.verify selects the vectors that a module must pass before a gateway activates it",
 			c.File, v.Failed, terminal.Plural(v.Passed+v.Failed, "vector"))
 	case v.Passed == 0:
-		return fmt.Errorf("%s: nothing was verified: the module describes none of the session tools, which the vectors are about", c.File)
+		return fmt.Errorf("%s: no vector applies: the module describes none of the session tools", c.File)
 	}
 	return nil
 }
 
-// play plays the vectors.
-func (v *verification) play(ctx context.Context, a *app, p *engine.Plugin, about *abi.Description) error {
+// run runs the vectors and fills in v.
+func (v *verification) run(ctx context.Context, a *app, p *engine.Plugin, about *abi.Description) error {
 	o := &verify.Options{Level: v.Level, Tools: verify.Names(about.Tools)}
 	start, progress := time.Now(), a.err.NewProgress()
 	if !a.Quiet {
@@ -76,10 +76,10 @@ func (v *verification) play(ctx context.Context, a *app, p *engine.Plugin, about
 	return nil
 }
 
-// How much is listed for people.
+// Limits of the text output.
 const (
 	maxFailures = 20
-	maxLines    = 5 // of a failure
+	maxLines    = 5 // per failure
 )
 
 func (a *app) showVerification(v *verification) {

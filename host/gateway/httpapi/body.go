@@ -17,12 +17,12 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// defaultMaxBody bounds a body that an endpoint says nothing of, in bytes.
+// defaultMaxBody is the default limit for bodies, in bytes. An endpoint may raise it.
 const defaultMaxBody = 2 << 20
 
-// timed gives a request with a body the time until its deadline. It stays set
-// when the body is not read to its end, because the server then waits for the
-// rest before it closes the connection.
+// timed sets the read deadline of a request with a body. The deadline stays set if the
+// body is not read to its end, because the server then waits for the rest before it
+// closes the connection.
 func (a *API) timed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -32,26 +32,26 @@ func (a *API) timed(next http.Handler) http.Handler {
 	})
 }
 
-// setReadDeadline works with the server's own writers, and does nothing with
-// those of tests and wrappers, which have no deadlines.
+// setReadDeadline sets the read deadline of the server's own writers. It does nothing for
+// writers of tests and wrappers, which have no deadlines.
 func setReadDeadline(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
 
-// body reads a request's body of at most so many bytes, within the time allowed for
-// it, or returns why not.
-func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem) {
+// body reads a request's body, which must have at most limit bytes and arrive before the
+// read deadline.
+func (a *API) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *problem) {
 	tooLarge := newProblem(http.StatusRequestEntityTooLarge, kindTooLarge,
-		fmt.Sprintf("the body is longer than %d bytes", most), abi.InvalidArgs)
-	if r.ContentLength > most {
+		fmt.Sprintf("the body is longer than %d bytes", limit), abi.InvalidArgs)
+	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var big *http.MaxBytesError
 	switch {
 	case err == nil:
-		setReadDeadline(w, time.Time{}) // the answer may take its time
+		setReadDeadline(w, time.Time{}) // the answer has no deadline
 		return body, nil
 	case errors.As(err, &big):
 		return nil, tooLarge
@@ -66,8 +66,8 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, 
 
 func bytesBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
 
-// readBody reads a request's body: one strict JSON object with known members of the right
-// types, or abi.InvalidArgs with a text that names the member.
+// readBody parses a request's body, one strict JSON object with known members of the
+// right types. Otherwise it fails with abi.InvalidArgs and names the member.
 func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
 	if err := jsonstrict.Check(body); err != nil {
 		return invalid("the body is not strict JSON: %v", err)
@@ -78,12 +78,12 @@ func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
 	case p.Document():
 		return invalid("the body must be a JSON object")
 	default:
-		p.Name = clip(p.Name)
+		p.Name = truncate(p.Name)
 		return invalid("%v", p)
 	}
 }
 
-// required refuses what is blank.
+// required rejects a blank value.
 func required(name, value string) error {
 	if strings.TrimSpace(value) == "" {
 		return invalid("%s is required", name)
@@ -95,7 +95,7 @@ func invalid(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
 }
 
-func clip(s string) string {
+func truncate(s string) string {
 	const most = 60
 	for i := range s {
 		if i >= most {

@@ -42,7 +42,7 @@ var messageMembers = jsonobject.New(
 	jsonobject.Optional("threadId", wholeOrText{}, func(m *host.Message) any { return thread{&m.Target.ThreadID} }),
 )
 
-// sendMessage is chat.send: a message → {"runId"?, "status", "reply"?}.
+// sendMessage implements chat.send: a message → {"runId"?, "status", "reply"?}.
 func sendMessage(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		m := &host.Message{RequestID: r.id}
@@ -60,7 +60,7 @@ var agentMembers = jsonobject.New(
 	jsonobject.Optional("idempotencyKey", jsonobject.Text, func(q *host.AgentRequest) any { return &q.RequestID }),
 )
 
-// startAgent is agent: a request → {"runId", "status"}.
+// startAgent implements agent: a request → {"runId", "status"}.
 func startAgent(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		q := &host.AgentRequest{}
@@ -74,7 +74,7 @@ func startAgent(c gateway.Chat) operation {
 		case q.RequestID == "":
 			q.RequestID = r.id
 		case r.id != "" && r.id != q.RequestID:
-			return nil, invalid("idempotencyKey and the header %s differ; send one of them, or the same", HeaderIdempotency)
+			return nil, invalid("idempotencyKey and the header %s differ; send only one, or equal values", HeaderIdempotency)
 		}
 		return accepted(c.StartAgent(r.Context(), q))
 	}
@@ -91,7 +91,7 @@ func accepted(a *host.Accepted, err error) ([]byte, error) {
 	return o.Close(), nil
 }
 
-// Bounds of agent.wait, in milliseconds.
+// Timeouts of agent.wait, in milliseconds.
 const (
 	defaultWait = 30_000
 	maxWait     = 3_600_000
@@ -107,8 +107,8 @@ var waitMembers = jsonobject.New(
 	jsonobject.Optional("timeoutMs", fromZero{}, func(q *waitRequest) any { return &q.timeoutMs }),
 )
 
-// waitRun is agent.wait: a request → {"runId", "status", "reply"?, "error"?}, status one
-// of ok, error, timeout. The host decides who may ask.
+// waitRun implements agent.wait: a request → {"runId", "status", "reply"?, "error"?}, with
+// the status ok, error or timeout. The host checks the caller's access to the run.
 func waitRun(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		q := waitRequest{timeoutMs: defaultWait}
@@ -131,7 +131,7 @@ func waitRun(c gateway.Chat) operation {
 		switch {
 		case !run.Ended():
 			o.String("status", "timeout")
-			o.String("error", fmt.Sprintf("the run is still %s and goes on; wait again", run.Status))
+			o.String("error", fmt.Sprintf("the run is still %s; wait again", run.Status))
 		case run.Status == abi.RunDone:
 			o.String("status", "ok")
 			o.String("reply", run.Reply)
@@ -157,8 +157,8 @@ var abortMembers = jsonobject.New(
 	jsonobject.Optional("reason", jsonobject.Text, func(q *abortRequest) any { return &q.reason }),
 )
 
-// abortRun is agent.abort: a request → {"runId", "status"}, the status in which the run
-// has ended.
+// abortRun implements agent.abort: a request → {"runId", "status"}, with the run's final
+// status.
 func abortRun(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
 		var q abortRequest
@@ -170,7 +170,7 @@ func abortRun(c gateway.Chat) operation {
 			return nil, err
 		}
 		run, err := gateway.Await(r.Request, func(ctx context.Context) (*store.Run, error) {
-			return c.KillRun(ctx, q.runID, q.reason)
+			return c.AbortRun(ctx, q.runID, q.reason)
 		})
 		if err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func abortRun(c gateway.Chat) operation {
 
 type historyRequest struct {
 	sessionKey string
-	limit      []byte // any JSON: the tool judges it
+	limit      []byte // any JSON: the tool validates it
 }
 
 var historyMembers = jsonobject.New(
@@ -189,8 +189,8 @@ var historyMembers = jsonobject.New(
 	jsonobject.Optional("limit", jsonobject.Any, func(q *historyRequest) any { return &q.limit }),
 )
 
-// readHistory is chat.history: a request → what sessions_history answers the caller; a
-// failure of the tool is one of the request.
+// readHistory implements chat.history: a request → the result of sessions_history for the
+// caller. A failure of the tool fails the request.
 func readHistory(r *input) ([]byte, error) {
 	var q historyRequest
 	if err := readBody(r.body, historyMembers.Of(&q), jsonobject.Nullable); err != nil {
@@ -217,8 +217,9 @@ var patchMembers = jsonobject.New(
 	jsonobject.Optional("archived", jsonobject.Flag, func(p *host.SessionPatch) any { return &p.Archived }),
 )
 
-// patchSession is sessions.patch: a patch → the session. An absent setting stays; null
-// unsets it. The kind is S1.6's, not the stored one.
+// patchSession implements sessions.patch: a patch → the session. An absent setting is
+// unchanged; null unsets it. The kind in the answer is derived by S1.6, not the stored
+// one.
 func patchSession(c gateway.Chat, keys func() sessionkey.Settings) operation {
 	return func(r *input) ([]byte, error) {
 		p := &host.SessionPatch{}

@@ -41,16 +41,16 @@ func TestChat(t *testing.T) {
 			chat.AgentRequest{SessionKey: "m", Message: "do", RequestID: "k1"}},
 		{"/v1/agent", `{"sessionKey":"m","message":"do","idempotencyKey":"k1"}`, []string{op, key}, `{"runId":"r_2","status":"accepted"}`,
 			chat.AgentRequest{SessionKey: "m", Message: "do", RequestID: "k1"}},
-		{"/v1/agent/wait", `{"runId":"done"}`, []string{op}, `{"runId":"done","status":"ok","reply":"hi"}`, waitAsked{operator, "done", 30 * time.Second}},
-		{"/v1/agent/wait", `{"runId":"failed","timeoutMs":0}`, []string{op}, `{"runId":"failed","status":"error","error":"it broke"}`, waitAsked{operator, "failed", 0}},
-		{"/v1/agent/wait", `{"runId":"killed","timeoutMs":1500.9}`, []string{op}, `{"runId":"killed","status":"error","error":"the run ended as killed"}`, waitAsked{operator, "killed", 1500 * time.Millisecond}},
-		{"/v1/agent/wait", `{"runId":"running","timeoutMs":9000000000000}`, []string{op}, `{"runId":"running","status":"error","error":"the run ended as running"}`, waitAsked{operator, "running", time.Hour}},
+		{"/v1/agent/wait", `{"runId":"done"}`, []string{op}, `{"runId":"done","status":"ok","reply":"hi"}`, waitArgs{operator, "done", 30 * time.Second}},
+		{"/v1/agent/wait", `{"runId":"failed","timeoutMs":0}`, []string{op}, `{"runId":"failed","status":"error","error":"it broke"}`, waitArgs{operator, "failed", 0}},
+		{"/v1/agent/wait", `{"runId":"killed","timeoutMs":1500.9}`, []string{op}, `{"runId":"killed","status":"error","error":"the run ended as killed"}`, waitArgs{operator, "killed", 1500 * time.Millisecond}},
+		{"/v1/agent/wait", `{"runId":"running","timeoutMs":9000000000000}`, []string{op}, `{"runId":"running","status":"error","error":"the run ended as running"}`, waitArgs{operator, "running", time.Hour}},
 		{"/v1/agent/wait", `{"runId":"done"}`, []string{ops}, `{"runId":"done","status":"ok","reply":"hi"}`,
-			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}, "done", 30 * time.Second}},
+			waitArgs{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}, "done", 30 * time.Second}},
 		{"/v1/agent/wait", `{"runId":"done"}`, []string{run}, `{"runId":"done","status":"ok","reply":"hi"}`,
-			waitAsked{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}, "done", 30 * time.Second}},
-		{"/v1/agent/abort", `{"runId":"r_1","reason":"enough"}`, []string{op}, `{"runId":"r_1","status":"killed"}`, killAsked{"r_1", "enough"}},
-		{"/v1/agent/abort", `{"runId":"r_1"}`, []string{op, key}, `{"runId":"r_1","status":"killed"}`, killAsked{"r_1", ""}},
+			waitArgs{abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", RunID: "r_9", Hops: 1}, "done", 30 * time.Second}},
+		{"/v1/agent/abort", `{"runId":"r_1","reason":"enough"}`, []string{op}, `{"runId":"r_1","status":"killed"}`, abortArgs{"r_1", "enough"}},
+		{"/v1/agent/abort", `{"runId":"r_1"}`, []string{op, key}, `{"runId":"r_1","status":"killed"}`, abortArgs{"r_1", ""}},
 		{"/v1/sessions/patch", `{"key":"agent:a:home","sendPolicy":"deny","label":" big ","displayName":null,"model":null,"archived":true}`, []string{op},
 			`{"key":"agent:a:home","agentId":"a","kind":"main","sessionId":"s","updatedAt":1,"label":"l"}`,
 			chat.Patch{Key: "agent:a:home", SendPolicy: &off, Label: &label, DisplayName: &unset, Model: &unset, Archived: &archived}},
@@ -60,14 +60,14 @@ func TestChat(t *testing.T) {
 			if r.status != 200 || r.body != c.answer {
 				t.Errorf("%s: status %d, %s, want %s", c.body, r.status, r.body, c.answer)
 			}
-			if d := cmp.Diff(c.want, f.asked()); d != "" {
+			if d := cmp.Diff(c.want, f.lastRequest()); d != "" {
 				t.Errorf("%s: %s", c.body, d)
 			}
 		})
 	}
 }
 
-// errFull is how the store refuses to grow.
+// errFull is the error of a full store.
 var errFull = fmt.Errorf("chat: %w", &abi.Error{Code: abi.Limit, Message: "secret.db: the disk is full", Cause: store.ErrFull})
 
 func TestChatFailures(t *testing.T) {
@@ -85,7 +85,7 @@ func TestChatFailures(t *testing.T) {
 		{"bad JSON", "/v1/agent", `{`, "", nil, 400, "invalid_request", "the body is not strict JSON"},
 		{"duplicate", "/v1/agent", `{"message":"a","message":"b"}`, "", nil, 400, "invalid_request", "the body is not strict JSON"},
 		{"empty name", "/v1/chat/send", `{"":1}`, "", nil, 400, "invalid_request", `unknown member ""`},
-		{"no object", "/v1/chat/send", `[]`, "", nil, 400, "invalid_request", "the body must be a JSON object"},
+		{"not an object", "/v1/chat/send", `[]`, "", nil, 400, "invalid_request", "the body must be a JSON object"},
 		{"unknown member", "/v1/chat/send", message(`,"deliver":true`), "", nil, 400, "invalid_request", `unknown member "deliver"; known are sessionKey, message, from, channel, to, accountId, threadId`},
 		{"wrong case", "/v1/agent", message(`,"Deliver":true`), "", nil, 400, "invalid_request", `unknown member "Deliver"`},
 		{"wrong type", "/v1/agent", message(`,"deliver":"yes"`), "", nil, 400, "invalid_request", "deliver must be true or false"},
@@ -96,12 +96,12 @@ func TestChatFailures(t *testing.T) {
 		{"bad header", "/v1/chat/send", message(""), strings.Repeat("x", 300), nil, 400, "invalid_request", "the header Idempotency-Key is longer than 256 bytes"},
 		{"two keys", "/v1/agent", message(`,"idempotencyKey":"a"`), "b", nil, 400, "invalid_request", "idempotencyKey and the header Idempotency-Key differ"},
 		{"no run", "/v1/agent/wait", `{}`, "", nil, 400, "invalid_request", "runId is required"},
-		{"nothing to abort", "/v1/agent/abort", `{"reason":"x"}`, "", nil, 400, "invalid_request", "runId is required"},
-		{"a reason that is none", "/v1/agent/abort", `{"runId":"r_1","reason":1}`, "", nil, 400, "invalid_request", "reason must be a string"},
-		{"aborts no run", "/v1/agent/abort", `{"runId":"r_2"}`, "", abi.NewError(abi.NotFound, `there is no run "r_2"`), 404, "not_found", "there is no run"},
-		{"aborts too late", "/v1/agent/abort", `{"runId":"r_1"}`, "", abi.NewError(abi.Conflict, "run r_1 has ended already, as done"), 409, "conflict", "has ended already, as done"},
-		{"negative", "/v1/agent/wait", `{"runId":"done","timeoutMs":-1}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
-		{"time as text", "/v1/agent/wait", `{"runId":"done","timeoutMs":"5"}`, "", nil, 400, "invalid_request", "timeoutMs must be a number from 0"},
+		{"abort without a run", "/v1/agent/abort", `{"reason":"x"}`, "", nil, 400, "invalid_request", "runId is required"},
+		{"reason is a number", "/v1/agent/abort", `{"runId":"r_1","reason":1}`, "", nil, 400, "invalid_request", "reason must be a string"},
+		{"abort of an unknown run", "/v1/agent/abort", `{"runId":"r_2"}`, "", abi.NewError(abi.NotFound, `there is no run "r_2"`), 404, "not_found", "there is no run"},
+		{"abort of an ended run", "/v1/agent/abort", `{"runId":"r_1"}`, "", abi.NewError(abi.Conflict, "run r_1 has ended already, as done"), 409, "conflict", "has ended already, as done"},
+		{"negative timeout", "/v1/agent/wait", `{"runId":"done","timeoutMs":-1}`, "", nil, 400, "invalid_request", "timeoutMs must be a non-negative number"},
+		{"timeout is a text", "/v1/agent/wait", `{"runId":"done","timeoutMs":"5"}`, "", nil, 400, "invalid_request", "timeoutMs must be a non-negative number"},
 		{"no session", "/v1/sessions/patch", `{"label":"x"}`, "", nil, 400, "invalid_request", "key is required"},
 		{"archived is null", "/v1/sessions/patch", `{"key":"x","archived":null}`, "", nil, 400, "invalid_request", "archived must be true or false"},
 		{"blank policy", "/v1/sessions/patch", `{"key":"x","sendPolicy":" "}`, "", nil, 400, "invalid_request", "sendPolicy must be a string that is not blank; null unsets it"},
@@ -113,8 +113,8 @@ func TestChatFailures(t *testing.T) {
 		{"limit", "/v1/agent", message(""), "", abi.NewError(abi.Limit, "too many queued"), 429, "too_many_requests", "too many queued"},
 		{"full disk", "/v1/agent", message(""), "", errFull, 507, "insufficient_storage", "disk is full and nothing was accepted: send it again when there is room, with the same Idempotency-Key"},
 		{"internal", "/v1/agent", message(""), "", abi.NewError(abi.Internal, "secret detail"), 500, "tool_error", "the gateway's log has the details"},
-		{"broken", "/v1/sessions/patch", `{"key":"x"}`, "", errors.New("secret detail"), 500, "tool_error", "the gateway's log has the details"},
-		{"not yours", "/v1/agent/wait", `{"runId":"done"}`, "", abi.NewError(abi.Forbidden, "another started it"), 403, "forbidden", "another started it"},
+		{"not an abi.Error", "/v1/sessions/patch", `{"key":"x"}`, "", errors.New("secret detail"), 500, "tool_error", "the gateway's log has the details"},
+		{"another's run", "/v1/agent/wait", `{"runId":"done"}`, "", abi.NewError(abi.Forbidden, "another started it"), 403, "forbidden", "another started it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.refuse = c.refuse
@@ -149,7 +149,7 @@ func TestChatHistory(t *testing.T) {
 	}
 	send("op", `{"limit":null}`)
 	if got := string(f.last().Args); got != `{}` {
-		t.Errorf("the tool checks what is missing; it got %s", got)
+		t.Errorf("the tool was called with %s, want {}", got)
 	}
 	for code, want := range map[abi.Code]struct {
 		status int
@@ -166,9 +166,9 @@ func TestChatHistory(t *testing.T) {
 	}
 }
 
-// What only the operator may do is refused to sessions and runs, before the body
-// is looked at, and they are told what to do instead.
-func TestOperatorAlone(t *testing.T) {
+// The operator's endpoints refuse sessions and runs before they parse the body, with a
+// hint what to do instead.
+func TestOperatorEndpoints(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
@@ -178,18 +178,18 @@ func TestOperatorAlone(t *testing.T) {
 			if r.status != 403 {
 				t.Errorf("%s with %s: status %d", path, token, r.status)
 			}
-			isFailure(t, r, "forbidden", "is for the operator alone, and this token stands for the session agent:ops:home; use the operator's token, or the session tools at /tools/invoke")
+			isFailure(t, r, "forbidden", "requires the operator's token, and this token is for session agent:ops:home; use the operator's token, or the session tools at /tools/invoke")
 		}
 		if r := (request{"POST", path, nil, nil}).send(t, url); r.status != 401 {
 			t.Errorf("%s without a token: status %d", path, r.status)
 		}
 	}
-	if f.asked() != nil {
-		t.Errorf("the host was asked: %+v", f.asked())
+	if f.lastRequest() != nil {
+		t.Errorf("the host was called: %+v", f.lastRequest())
 	}
 }
 
-// The token of a run speaks as that run and nobody else.
+// A client with the token of a run is always that run.
 func TestRunToken(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -207,12 +207,12 @@ func TestRunToken(t *testing.T) {
 	n := f.count()
 	r := request{"POST", "/tools/invoke", headers, strings.NewReader(`{"tool":"echo","sessionKey":"agent:main:home"}`)}.send(t, url)
 	if r.status != 403 || f.count() != n {
-		t.Errorf("as another: status %d, %d calls", r.status, f.count()-n)
+		t.Errorf("as another session: status %d, %d calls", r.status, f.count()-n)
 	}
-	isFailure(t, r, "forbidden", "this token stands for the session agent:ops:home alone")
+	isFailure(t, r, "forbidden", "this token is for session agent:ops:home only")
 }
 
-func TestNoChat(t *testing.T) {
+func TestWithoutChat(t *testing.T) {
 	t.Parallel()
 	var with *Options
 	newAPI(t, newFake(), func(o *Options) { with = o })
@@ -228,9 +228,9 @@ func TestNoChat(t *testing.T) {
 	isFailure(t, r, "not_found", "this gateway serves /healthz, /mcp, /tools/invoke, /v1/chat/history")
 }
 
-// What the client can change is its own business; what only the operator of the
-// gateway can change is an error in the log.
-func TestSeverity(t *testing.T) {
+// Failures that the client can fix are logged as info, failures that only the operator
+// can fix as errors.
+func TestLogLevels(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[string][]error{
 		"INFO":  {abi.NewError(abi.Forbidden, "send policy"), abi.NewError(abi.Limit, "too many")},
@@ -243,7 +243,7 @@ func TestSeverity(t *testing.T) {
 			a := newAPI(t, f)
 			a.logger = slog.New(slog.NewTextHandler(&log, nil))
 			request{"POST", "/v1/agent", []string{"Authorization: Bearer op"}, strings.NewReader(`{"sessionKey":"m","message":"x"}`)}.send(t, newServer(t, a))
-			if !strings.Contains(log.String(), "level="+want+` msg="httpapi: a request was not done"`) {
+			if !strings.Contains(log.String(), "level="+want+` msg="httpapi: request failed"`) {
 				t.Errorf("%v: the log says %q", err, &log)
 			}
 		}

@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// guarded refuses what a web page could make a browser send: requests to a
-// loopback address under another name (DNS rebinding), and requests that came
-// from another origin, as MCP requires. Clients that are no browsers send no
-// Origin. A proxy on the same machine must pass a loopback name as Host.
+// guarded rejects requests that a web page could make a browser send: requests to a
+// loopback address under another name (DNS rebinding), and requests from another
+// origin, as MCP requires. Clients other than browsers send no Origin. A proxy on the
+// same machine must pass a loopback name as Host.
 func (a *API) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) {
-			a.forbid(w, fmt.Sprintf("the header Host names %.100q, but this address is for localhost alone", r.Host))
+			a.forbid(w, fmt.Sprintf("the Host header is %.100q, but this address serves localhost only", r.Host))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !sameHost(origin, r.Host) {
-			a.forbid(w, fmt.Sprintf("requests from pages of %.100q are not accepted", origin))
+			a.forbid(w, fmt.Sprintf("requests from the origin %.100q are not accepted", origin))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isLoopback reports whether a host, with or without port, is of this machine
-// alone.
+// isLoopback reports whether a host, with or without port, is a loopback name or address.
 func isLoopback(hostport string) bool {
 	name := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

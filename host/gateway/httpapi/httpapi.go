@@ -1,52 +1,54 @@
-// Package httpapi is the gateway's HTTP side.
+// Package httpapi implements the gateway's HTTP APIs.
 //
-// To the network (New), every request but /healthz with a bearer token:
+// New serves the network. Every request except /healthz needs a bearer token; paths
+// marked (operator) need the operator's:
 //
-//	POST /tools/invoke       one tool call, in OpenClaw's shape (package invoke)
+//	POST /tools/invoke       one tool call, in OpenClaw's format (package invoke)
 //	     /mcp                the tools over MCP, streamable HTTP (package mcp)
-//	POST /v1/chat/send       {"sessionKey", "message", "from"?, "channel"?, "to"?, …} → {"runId"?, "status", "reply"?}; the operator's
+//	POST /v1/chat/send       {"sessionKey", "message", "from"?, "channel"?, "to"?, …} → {"runId"?, "status", "reply"?} (operator)
 //	POST /v1/chat/history    {"sessionKey", "limit"?} → the result of sessions_history
-//	POST /v1/agent           {"sessionKey", "message", "deliver"?, "idempotencyKey"?} → {"runId", "status"}; the operator's
+//	POST /v1/agent           {"sessionKey", "message", "deliver"?, "idempotencyKey"?} → {"runId", "status"} (operator)
 //	POST /v1/agent/wait      {"runId", "timeoutMs"?} → {"runId", "status", "reply"?, "error"?}
-//	POST /v1/agent/abort     {"runId", "reason"?} → {"runId", "status"}; the operator's
-//	POST /v1/sessions/patch  {"key", SETTING…} → the session; the operator's
-//	GET  /v1/plugins         {"versions": […], "history": […]}; the operator's
-//	POST /v1/plugins         a WebAssembly module, which serves from then on → {"before", "active", "same", "pinned"}, with the
-//	                         query digest, signature, force; the operator's
+//	POST /v1/agent/abort     {"runId", "reason"?} → {"runId", "status"} (operator)
+//	POST /v1/sessions/patch  {"key", SETTING…} → the session (operator)
+//	GET  /v1/plugins         {"versions": […], "history": […]} (operator)
+//	POST /v1/plugins         a WebAssembly module, which becomes active → {"before", "active", "same", "pinned"}; query
+//	                         parameters digest, signature, force (operator)
 //	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
-// To the processes of one user, over the socket of the database's owner, which its
-// file mode guards (NewLocal): every path below /v1, as the operator, and these, which
-// the local user alone may call:
+// NewLocal serves the other processes of one user, over the socket of the database's
+// owner, which its file mode protects. It serves every path below /v1, as the operator,
+// and these, which only the local user may call:
 //
 //	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
-//	GET  /v1/tools                  the plugin's tools, as describe gives them; with the query caller, those that it may use
-//	GET  /v1/status                 under what the owner answers (local.Status)
-//	POST /v1/import                 {"dir"} → lines of JSON, each a local.ImportEvent: progress, and at last a report or an error
-//	GET  /v1/plugins/next           the active version, when it is not the one that the query digest names
-//	GET  /v1/flows                  {"flows": […]}, with the query status*, session, flow, since, limit
+//	GET  /v1/tools                  the plugin's tools, in describe's format; query parameter caller: only the tools that it may use
+//	GET  /v1/status                 the owner, its configuration and its plugin (local.Status)
+//	POST /v1/import                 {"dir"} → lines of JSON, each a local.ImportEvent: progress, and finally a report or an error
+//	GET  /v1/plugins/next           the active version, as soon as its digest differs from the query parameter digest
+//	GET  /v1/flows                  {"flows": […]}; query parameters status*, session, flow, since, limit
 //	GET  /v1/flows/{id}             a flow; POST …/retry and …/drop change it
-//	GET  /v1/flows/{id}/end         the flow, when it has ended, rests or is parked
-//	GET  /v1/runs                   {"runs": […]}, queried as flows are
+//	GET  /v1/flows/{id}/end         the flow, as soon as it has ended, is idle or is parked
+//	GET  /v1/runs                   {"runs": […]}; query parameters as for flows
 //	GET  /v1/runs/{id}              a run
-//	GET  /v1/tree                   {"roots": […]}, sessions with what they have spawned, with the query key, limit
-//	GET  /v1/deliveries             {"deliveries": […]}, queried as flows are
+//	GET  /v1/tree                   {"roots": […]}, sessions with the sessions they have spawned; query parameters key, limit
+//	GET  /v1/deliveries             {"deliveries": […]}; query parameters as for flows
 //	POST /v1/deliveries/{id}/resend makes it pending again
 //
-// There a swap takes the query origin too, and a failure says its abi.Code and hides
-// nothing: client and owner are one user.
+// On the socket a swap also takes the query parameter origin. An error has its abi.Code
+// and all details, because client and owner belong to one user.
 //
-// A failure is {"ok": false, "error": {"type", "code"?, "message"}}, with a status that
-// fits the type, and a Retry-After when too many calls are under way or the gateway stops.
+// A failure is {"ok": false, "error": {"type", "code"?, "message"}}, with an HTTP status
+// that fits the type, and Retry-After if too many calls are in progress or the gateway is
+// stopping.
 //
-// Every answer that is not an MCP message is JSON, errors included. Nothing in a
-// request can make the process stop: bodies, headers and the time to send them
-// are bounded, and a panic is one request's alone.
+// Every answer except an MCP message is JSON, errors included. No request can stop the
+// process: bodies, headers and the time to send them are bounded, and a panic fails only
+// its own request.
 //
-// A request may wait for an hour, for an agent's answer. It has no deadline, and
-// takes no slot among the calls under way (gateway.Admission). A client that goes
-// away, or that TCP's keepalive finds dead, ends its own waiting and nothing else:
-// the same call with the same id goes on with it (S4.4).
+// A request may wait for an agent's answer for an hour. It has no deadline, and a waiting
+// request holds no slot of the concurrent calls (gateway.Admission). If a client
+// disconnects, or TCP keepalive finds it dead, only its wait ends: the same call with the
+// same id resumes it (S4.4).
 package httpapi
 
 import (
@@ -68,29 +70,29 @@ import (
 // Options of an API for the network. Tools, Tokens and Keys are required.
 type Options struct {
 	Tools gateway.Tools
-	// Chat takes messages from outside; nil: the routes that need it are not there.
+	// Chat accepts messages from outside; nil: its routes are not served.
 	Chat   gateway.Chat
 	Tokens *gateway.Tokens
-	// Keys gives the settings of session keys in force.
+	// Keys returns the current settings of session keys.
 	Keys func() sessionkey.Settings
-	// Plugins changes the plugin; nil: the route for it is not there.
+	// Plugins changes the plugin; nil: its routes are not served.
 	Plugins gateway.Plugins
 	// About returns the active plugin's name and version, for /healthz and MCP; nil:
-	// they are not known.
+	// both are empty.
 	About func() (name, version string)
-	// MaxCalls is how many requests of /tools/invoke and /v1 may be under way; 0:
-	// DefaultMaxCalls. Those that wait for agents do not count.
+	// MaxCalls is the maximum number of concurrent requests to /tools/invoke and /v1; 0:
+	// DefaultMaxCalls. Requests that wait for agents do not count.
 	MaxCalls int
 	// Logger; nil: slog.Default(). Requests are logged at level debug.
 	Logger *slog.Logger
 }
 
-// DefaultMaxCalls is the default of Options.MaxCalls: few of so many requests run, the
-// others are queued with their bodies in memory.
+// DefaultMaxCalls is the default of Options.MaxCalls. Few of these requests execute at
+// the same time; the others are queued with their bodies in memory.
 const DefaultMaxCalls = 256
 
 // API serves the network, or the processes of one user. It is safe for concurrent use;
-// the caller of New or NewLocal closes it.
+// the caller of New or NewLocal must call Close.
 type API struct {
 	admission *gateway.Admission
 	tools     gateway.Tools
@@ -105,8 +107,8 @@ type API struct {
 }
 
 var (
-	_ http.Handler  = (*API)(nil)
-	_ gateway.Front = (*API)(nil)
+	_ http.Handler     = (*API)(nil)
+	_ gateway.FrontEnd = (*API)(nil)
 )
 
 // New makes an API for the network. It fails when a required option is missing.
@@ -139,19 +141,19 @@ func New(o *Options) (*API, error) {
 		a.add(chatRoutes(o.Chat, o.Keys)...)
 	}
 	if o.Plugins != nil {
-		a.add(pluginRoutes(o.Plugins, remoteCandidate)...)
+		a.add(pluginRoutes(o.Plugins, remoteModule)...)
 	}
 	return a, nil
 }
 
-// NewLocal makes an API for the processes of one user, who are the operator. logger may
-// be nil.
+// NewLocal makes an API for the processes of one user. Every client is the operator.
+// logger may be nil.
 func NewLocal(o gateway.Operator, c gateway.Chat, logger *slog.Logger) *API {
 	a := assemble(o, &gateway.AdmissionOptions{Trusted: true, Keys: o.Keys}, logger)
 	a.local = true
 	a.add(historyRoute())
 	a.add(chatRoutes(c, o.Keys)...)
-	a.add(pluginRoutes(o, localCandidate)...)
+	a.add(pluginRoutes(o, localModule)...)
 	a.add(a.ownerRoutes(o)...)
 	a.add(workRoutes(o)...)
 	return a
@@ -172,8 +174,8 @@ func assemble(tools gateway.Tools, o *gateway.AdmissionOptions, logger *slog.Log
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Close ends what requests wait for, and the MCP sessions with the streams that
-// clients hold open. Requests that waited are answered with 503.
+// Close cancels waiting requests, which are answered with 503, and ends the MCP sessions
+// with their open streams.
 func (a *API) Close() {
 	a.admission.Close()
 	if a.mcp != nil {
@@ -181,14 +183,14 @@ func (a *API) Close() {
 	}
 }
 
-// nowhere is the answer to a request for a path that is not served.
-func (a *API) nowhere() *problem {
+// unknownPath is the answer to a request for a path that is not served.
+func (a *API) unknownPath() *problem {
 	if a.local {
 		return newProblem(http.StatusNotFound, kindNotFound,
-			"the owner of the database does not know this path; it may be of another version", abi.Unsupported)
+			"unknown path; the owner of the database may run another version of this program", abi.Unsupported)
 	}
 	return newProblem(http.StatusNotFound, kindNotFound,
-		"there is nothing here; this gateway serves "+strings.Join(slices.Sorted(maps.Keys(a.routes)), ", "), abi.Unsupported)
+		"unknown path; this gateway serves "+strings.Join(slices.Sorted(maps.Keys(a.routes)), ", "), abi.Unsupported)
 }
 
 func (a *API) health(w http.ResponseWriter, _ *http.Request, _ *gateway.Identity) {
@@ -207,5 +209,5 @@ func send(w http.ResponseWriter, status int, doc []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(doc) // a client that has gone needs no answer
+	_, _ = w.Write(doc) // fails only if the client has disconnected
 }

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func TestNewNeedsOptions(t *testing.T) {
+func TestNewRequiresOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*Options{nil, {}, {Tools: newFake()}} {
 		if a, err := New(o); a != nil || err == nil {
@@ -36,10 +36,10 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/tools/invoke", 405, "POST", "method_not_allowed", "use POST"},
 		{"PUT", "/mcp", 405, "GET, POST, DELETE", "method_not_allowed", "use GET, POST, DELETE"},
 		{"POST", "/healthz", 405, "GET, HEAD", "method_not_allowed", "use GET, HEAD"},
-		{"GET", "/", 404, "", "not_found", "there is nothing here"},
-		{"GET", "/tools/invoke/", 404, "", "not_found", "there is nothing here"},
-		{"GET", "/..%2f", 404, "", "not_found", "there is nothing here"},
-		{"POST", "/v1/call", 404, "", "not_found", "there is nothing here"},
+		{"GET", "/", 404, "", "not_found", "unknown path; this gateway serves"},
+		{"GET", "/tools/invoke/", 404, "", "not_found", "unknown path; this gateway serves"},
+		{"GET", "/..%2f", 404, "", "not_found", "unknown path; this gateway serves"},
+		{"POST", "/v1/call", 404, "", "not_found", "unknown path; this gateway serves"},
 		{"POST", "/mcp", 401, "", "unauthorized", "no bearer token"},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
@@ -50,20 +50,20 @@ func TestRoutes(t *testing.T) {
 			isFailure(t, r, c.kind, c.message)
 		})
 	}
-	// What the local user alone may do is not there, not even for the operator.
+	// The network does not serve the endpoints of the local user, not even to the operator.
 	network := newAPI(t, newFake())
 	for path := range NewLocal(newFake(), newFake(), nil).routes {
 		if strings.HasPrefix(path, "/v1/agent") || strings.HasPrefix(path, "/v1/chat/") || path == "/v1/plugins" || path == "/v1/sessions/patch" {
 			continue
 		}
 		if _, ok := network.routes[path]; ok {
-			t.Errorf("the network has %s", path)
+			t.Errorf("the network serves %s", path)
 		}
 		r := request{"GET", path, []string{"Authorization: Bearer op"}, nil}.send(t, url)
 		if r.status != 404 {
 			t.Errorf("%s: status %d", path, r.status)
 		}
-		isFailure(t, r, "not_found", "there is nothing here")
+		isFailure(t, r, "not_found", "unknown path; this gateway serves")
 	}
 	r := request{"GET", "/healthz", nil, nil}.send(t, url)
 	if r.status != 200 || r.body != `{"status":"ok","plugin":{"name":"parley","version":"1.2.3"},"abi":1}` {
@@ -89,8 +89,8 @@ func TestGuard(t *testing.T) {
 		{"another name and its origin", []string{"Host: evil.example", "Origin: http://evil.example"}, 403},
 		{"another origin", []string{"Origin: https://evil.example"}, 403},
 		{"another port", []string{"Origin: http://127.0.0.1:1"}, 403},
-		{"no origin in particular", []string{"Origin: null"}, 403},
-		{"a garbled origin", []string{"Origin: http://[::"}, 403},
+		{"null origin", []string{"Origin: null"}, 403},
+		{"malformed origin", []string{"Origin: http://[::"}, 403},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := request{"GET", "/healthz", c.headers, nil}.send(t, url)
@@ -104,34 +104,34 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// listen serves the API as a gateway does. stop ends it; closed is closed when
-// it listens no more.
+// listen serves the API on a TCP port. stop ends it; closed is closed after the listener
+// was closed.
 func listen(t *testing.T, a *API) (address string, stop func() error, closed <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &noticed{Listener: l, closed: make(chan struct{})}
+	n := &closeNotifier{Listener: l, closed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Serve(ctx, n) }()
 	return l.Addr().String(), func() error { cancel(); return <-done }, n.closed
 }
 
-// noticed is a listener that tells when it is closed.
-type noticed struct {
+// closeNotifier is a listener that closes a channel when it is closed.
+type closeNotifier struct {
 	net.Listener
 	once   sync.Once
 	closed chan struct{}
 }
 
-func (n *noticed) Close() error {
+func (n *closeNotifier) Close() error {
 	defer n.once.Do(func() { close(n.closed) })
 	return n.Listener.Close()
 }
 
-// raw sends bytes and returns the status line of what comes back.
+// raw sends bytes and returns the status line of the answer.
 func raw(t *testing.T, address, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -139,7 +139,7 @@ func raw(t *testing.T, address, text string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	go func() { _, _ = io.WriteString(c, text) }() // the server may hang up first
+	go func() { _, _ = io.WriteString(c, text) }() // the server may close the connection first
 	answer, err := io.ReadAll(c)
 	if err != nil && len(answer) == 0 {
 		return ""
@@ -160,7 +160,7 @@ func TestServeBadClients(t *testing.T) {
 		"slow body":             {head + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 408 Request Timeout"},
 		"slow body, no length":  {head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "HTTP/1.1 408 Request Timeout"},
 		"bad chunks":            {head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", "HTTP/1.1 400 Bad Request"},
-		"announces too much":    {head + "Content-Length: 99999999999\r\n\r\n", "HTTP/1.1 413 Request Entity Too Large"},
+		"excessive length":      {head + "Content-Length: 99999999999\r\n\r\n", "HTTP/1.1 413 Request Entity Too Large"},
 		"no host":               {"GET /healthz HTTP/1.1\r\n\r\n", "HTTP/1.1 400 Bad Request: missing required Host header"},
 		"slow body to /mcp":     {strings.Replace(head, "/tools/invoke", "/mcp", 1) + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 408 Request Timeout"},
 		"slow body, no token":   {"POST /tools/invoke HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", "HTTP/1.1 401 Unauthorized"},
@@ -173,15 +173,15 @@ func TestServeBadClients(t *testing.T) {
 		})
 	}
 	if r := (request{"GET", "/healthz", nil, nil}).send(t, "http://"+address); r.status != 200 {
-		t.Errorf("the server does not go on: %d", r.status)
+		t.Errorf("a request after the bad ones: %d", r.status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A client that goes away cancels its call.
-func TestClientGone(t *testing.T) {
+// A client that disconnects cancels its call.
+func TestClientDisconnects(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
@@ -193,7 +193,7 @@ func TestClientGone(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer op")
 	go func() { <-f.started; cancel() }()
 	if _, err := http.DefaultClient.Do(r); err == nil {
-		t.Error("an answer to nobody")
+		t.Error("the cancelled request was answered")
 	}
 	if err := <-f.ended; err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
@@ -212,10 +212,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func mcpClient(t *testing.T, url string, who bearer) *sdk.ClientSession {
+func connectMCP(t *testing.T, url string, credentials bearer) *sdk.ClientSession {
 	t.Helper()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "t", Version: "0"}, nil).Connect(t.Context(),
-		&sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: who}},
+		&sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: credentials}},
 		&sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
@@ -227,11 +227,11 @@ func TestMCP(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
-	for who, want := range map[bearer]string{
+	for credentials, want := range map[bearer]string{
 		"op": "operator", "op main": "agent:main:home", "op agent:x:main": "agent:x:home", "ops": "agent:ops:home", "ops main": "agent:ops:home",
 	} {
-		t.Run(string(who), func(t *testing.T) {
-			s := mcpClient(t, url, who)
+		t.Run(string(credentials), func(t *testing.T) {
+			s := connectMCP(t, url, credentials)
 			defer s.Close()
 			r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo"})
 			if err != nil || r.StructuredContent.(map[string]any)["who"] != want {
@@ -242,15 +242,15 @@ func TestMCP(t *testing.T) {
 	headers := []string{"Authorization: Bearer ops", "Content-Type: application/json", "Accept: application/json, text/event-stream"}
 	r := request{"POST", "/mcp", append(headers, HeaderSession+": agent:main:home"), strings.NewReader(`{}`)}.send(t, url)
 	if r.status != 403 {
-		t.Errorf("as another: status %d", r.status)
+		t.Errorf("as another session: status %d", r.status)
 	}
-	isFailure(t, r, "forbidden", "this token stands for the session agent:ops:home alone")
+	isFailure(t, r, "forbidden", "this token is for session agent:ops:home only")
 	r = request{"POST", "/mcp", headers, strings.NewReader(strings.Repeat(" ", 3<<20))}.send(t, url)
 	if r.status != 413 {
-		t.Errorf("a huge body: status %d", r.status)
+		t.Errorf("a body that is too large: status %d", r.status)
 	}
 	isFailure(t, r, "payload_too_large", "longer than")
-	owner := mcpClient(t, url, "op")
+	owner := connectMCP(t, url, "op")
 	defer owner.Close()
 	before := f.count()
 	r = request{"POST", "/mcp", append(headers, "Mcp-Session-Id: "+owner.ID(), "Mcp-Protocol-Version: 2025-11-25"),
@@ -260,15 +260,15 @@ func TestMCP(t *testing.T) {
 	}
 }
 
-// The end lets calls finish and ends the streams that MCP clients hold open.
-func TestServeEnds(t *testing.T) {
+// Shutdown waits for active calls and ends the open streams of MCP clients.
+func TestServeShutdown(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	a := newAPI(t, f)
 	var log bytes.Buffer
 	a.logger = slog.New(slog.NewTextHandler(&log, nil))
 	address, stop, closed := listen(t, a)
-	s := mcpClient(t, "http://"+address, "op") // holds a stream open
+	s := connectMCP(t, "http://"+address, "op") // holds a stream open
 	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo"}); err != nil {
 		t.Fatal(err)
 	}
@@ -294,13 +294,13 @@ func TestServeEnds(t *testing.T) {
 	<-closed
 	close(f.gate)
 	if status := <-answered; status != 200 {
-		t.Errorf("the call under way: status %d", status)
+		t.Errorf("the active call: status %d", status)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 	if log.Len() > 0 {
-		t.Errorf("not a clean end: %s", &log)
+		t.Errorf("shutdown was not clean: %s", &log)
 	}
 	if _, err := net.Dial("tcp", address); err == nil {
 		t.Error("the server still listens")

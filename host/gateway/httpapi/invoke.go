@@ -15,25 +15,25 @@ import (
 	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
-// invoke answers one tool call in OpenClaw's shape. Its context is the request's: a
-// client that goes away ends the waiting, not the call.
-func (a *API) invoke(w http.ResponseWriter, r *http.Request, who *gateway.Identity) {
+// invoke answers one tool call in OpenClaw's format. It uses the request's context: a
+// client that disconnects ends the wait, not the call.
+func (a *API) invoke(w http.ResponseWriter, r *http.Request, identity *gateway.Identity) {
 	request, body, ok := a.enter(w, r, invoke.MaxBody)
 	if !ok {
 		return
 	}
 	defer request.Done()
-	doc, no := a.invoked(request, r, who, body)
+	doc, failure := a.invokeTool(request, r, identity, body)
 	switch {
-	case no == nil:
+	case failure == nil:
 		send(w, http.StatusOK, doc)
-	case r.Context().Err() == nil: // else the client has gone, and needs no answer
-		a.fail(w, no)
+	case r.Context().Err() == nil: // the client is still connected
+		a.fail(w, failure)
 	}
 }
 
-// invoked answers a request body.
-func (a *API) invoked(request *gateway.Request, r *http.Request, who *gateway.Identity, body []byte) ([]byte, *problem) {
+// invokeTool makes the tool call of a request body and returns the answer or a failure.
+func (a *API) invokeTool(request *gateway.Request, r *http.Request, identity *gateway.Identity, body []byte) ([]byte, *problem) {
 	req, err := invoke.Parse(body)
 	if err != nil {
 		return nil, a.problem(err)
@@ -44,28 +44,28 @@ func (a *API) invoked(request *gateway.Request, r *http.Request, who *gateway.Id
 	}
 	tool := a.tool(req.Tool)
 	if tool == nil {
-		return nil, newProblem(http.StatusNotFound, kindNotFound, "Tool not available: "+clip(req.Tool), abi.Internal)
+		return nil, newProblem(http.StatusNotFound, kindNotFound, "Tool not available: "+truncate(req.Tool), abi.Internal)
 	}
 	name := req.SessionKey
-	if name == "" && who.Caller.Operator {
+	if name == "" && identity.Caller.Operator {
 		name = sessionkey.Main
 	}
-	caller, err := a.caller(r, who, name)
+	caller, err := a.caller(r, identity, name)
 	if err != nil {
 		return nil, a.problem(err)
 	}
 	args := req.Merged(tool.InputSchema)
 	if req.DryRun {
-		return a.result(invoke.Dry(tool.Name, args, &caller))
+		return a.result(invoke.DryRun(tool.Name, args, &caller))
 	}
 	answer, err := request.Call(&host.Call{Tool: tool.Name, Args: args, Caller: caller, ID: id})
 	if err != nil {
 		class, _ := gateway.Classify(err)
-		a.logger.Log(r.Context(), class.Level(), "httpapi: a call got no answer", "tool", tool.Name, "session", caller.SessionKey, "error", err)
-		return nil, a.unanswered(tool, err)
+		a.logger.Log(r.Context(), class.Level(), "httpapi: call failed", "tool", tool.Name, "session", caller.SessionKey, "error", err)
+		return nil, a.callProblem(tool, err)
 	}
 	if answer.Code == abi.InvalidArgs {
-		// A missing or wrong argument; every other failure of the tool is a result.
+		// A missing or wrong argument. Other failures of the tool are results.
 		return nil, newProblem(http.StatusBadRequest, kindTool, gjson.GetBytes(answer.Result, "error").String(), abi.Internal)
 	}
 	return a.result(invoke.Result(answer.Result))
@@ -78,10 +78,10 @@ func (a *API) result(doc []byte, err error) ([]byte, *problem) {
 	return doc, nil
 }
 
-// unanswered is the problem of a tool call that got no answer. A read-only call that
-// went over a limit shows nothing of the sandbox; one that writes was accepted before,
-// and the client must know what became of it.
-func (a *API) unanswered(tool *abi.Tool, err error) *problem {
+// callProblem is the problem of a tool call that failed without an answer. For a
+// read-only call that exceeded a limit it hides the details of the sandbox. A call that
+// writes was already accepted, so the client must learn its outcome.
+func (a *API) callProblem(tool *abi.Tool, err error) *problem {
 	p := a.problem(err)
 	if class, text := gateway.Classify(err); class == gateway.Limit {
 		p = newProblem(http.StatusInternalServerError, kindTool, text, p.code)
@@ -102,22 +102,22 @@ func (a *API) tool(name string) *abi.Tool {
 	return nil
 }
 
-// caller is the caller of a request. The headers of the channel context count for the
-// operator alone: a session's token has its own.
-func (a *API) caller(r *http.Request, who *gateway.Identity, name string) (abi.Caller, error) {
-	if who.Caller.Operator {
-		context := *who
+// caller returns the caller of a request. The headers of the channel context apply only
+// to the operator: a session's token has its own channel context.
+func (a *API) caller(r *http.Request, identity *gateway.Identity, name string) (abi.Caller, error) {
+	if identity.Caller.Operator {
+		context := *identity
 		for _, h := range []struct {
 			header string
 			to     *string
 		}{{invoke.HeaderChannel, &context.Caller.Channel}, {invoke.HeaderAccount, &context.Caller.AccountID}} {
 			v := strings.TrimSpace(r.Header.Get(h.header))
 			if len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-				return abi.Caller{}, abi.NewError(abi.InvalidArgs, "the header "+h.header+" must be a short text")
+				return abi.Caller{}, abi.NewError(abi.InvalidArgs, "the header "+h.header+" must be UTF-8 text of at most 256 bytes without control characters")
 			}
 			*h.to = v
 		}
-		who = &context
+		identity = &context
 	}
-	return a.admission.As(who, name)
+	return a.admission.As(identity, name)
 }

@@ -32,21 +32,21 @@ func TestInvoke(t *testing.T) {
 	}{
 		{"the operator calls as the main session", []string{op}, `{"tool":"echo"}`, `{"who":"agent:main:home"}`,
 			abi.Caller{SessionKey: "agent:main:home", AgentID: "main"}},
-		{"by name", []string{op}, `{"tool":"echo","sessionKey":"main"}`, `{"who":"agent:main:home"}`,
+		{"the operator names a session", []string{op}, `{"tool":"echo","sessionKey":"main"}`, `{"who":"agent:main:home"}`,
 			abi.Caller{SessionKey: "agent:main:home", AgentID: "main"}},
-		{"as another agent", []string{op}, `{"tool":"echo","sessionKey":"agent:Ops:main"}`, `{"who":"agent:ops:home"}`,
+		{"the operator as another agent", []string{op}, `{"tool":"echo","sessionKey":"agent:Ops:main"}`, `{"who":"agent:ops:home"}`,
 			abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}},
-		{"as a child", []string{op}, `{"tool":"echo","sessionKey":"subagent:1"}`, `{"who":"agent:main:subagent:1"}`,
+		{"the operator as a child", []string{op}, `{"tool":"echo","sessionKey":"subagent:1"}`, `{"who":"agent:main:subagent:1"}`,
 			abi.Caller{SessionKey: "agent:main:subagent:1", AgentID: "main", Depth: 1}},
-		{"in a channel", []string{op, "x-openclaw-message-channel: telegram ", "x-openclaw-account-id: bot"}, `{"tool":"echo"}`, `{"who":"agent:main:home"}`,
+		{"the operator in a channel", []string{op, "x-openclaw-message-channel: telegram ", "x-openclaw-account-id: bot"}, `{"tool":"echo"}`, `{"who":"agent:main:home"}`,
 			abi.Caller{SessionKey: "agent:main:home", AgentID: "main", Channel: "telegram", AccountID: "bot"}},
 		{"a session calls as itself", []string{ops}, `{"tool":"echo"}`, `{"who":"agent:ops:home"}`,
 			abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}},
-		{"and may say so", []string{ops}, `{"tool":"echo","sessionKey":"agent:ops:main"}`, `{"who":"agent:ops:home"}`,
+		{"a session names itself", []string{ops}, `{"tool":"echo","sessionKey":"agent:ops:main"}`, `{"who":"agent:ops:home"}`,
 			abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}},
-		{"in no other channel", []string{ops, "x-openclaw-message-channel: telegram"}, `{"tool":"echo"}`, `{"who":"agent:ops:home"}`,
+		{"a session cannot set its channel", []string{ops, "x-openclaw-message-channel: telegram"}, `{"tool":"echo"}`, `{"who":"agent:ops:home"}`,
 			abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}},
-		{"arguments say nothing of the caller", []string{ops}, `{"tool":"echo","args":{"sessionKey":"main","caller":{"operator":true}}}`, `{"who":"agent:ops:home"}`,
+		{"arguments do not affect the caller", []string{ops}, `{"tool":"echo","args":{"sessionKey":"main","caller":{"operator":true}}}`, `{"who":"agent:ops:home"}`,
 			abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops", Sandboxed: true, Channel: "slack"}},
 		{"a failure of the tool", []string{op}, `{"tool":"echo","args":{"do":"forbidden"}}`, `{"status":"forbidden","error":"tools.sessions.visibility is tree"}`,
 			abi.Caller{SessionKey: "agent:main:home", AgentID: "main"}},
@@ -74,7 +74,7 @@ func TestInvokeCall(t *testing.T) {
 	headers := []string{"Authorization: Bearer op", "Idempotency-Key: call-7"}
 	request{"POST", "/tools/invoke", headers, strings.NewReader(`{"tool":"act","action":"go","args":{"n": 1.50}}`)}.send(t, url)
 	want := host.Call{Tool: "act", Args: []byte(`{"action":"go","n":1.50}`), Caller: abi.Caller{SessionKey: "agent:main:home", AgentID: "main"}, ID: "call-7"}
-	if d := cmp.Diff(want, f.last(), ignoreWaiting); d != "" {
+	if d := cmp.Diff(want, f.last(), ignoreWait); d != "" {
 		t.Error(d)
 	}
 	r := request{"POST", "/tools/invoke", headers, strings.NewReader(`{"tool":"echo","action":"go","args":{"n": 1},"dryRun":true}`)}.send(t, url)
@@ -87,17 +87,17 @@ func TestInvokeFailures(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	url := newServer(t, newAPI(t, f))
-	do := func(what string) string { return `{"tool":"echo","args":{"do":"` + what + `"}}` }
+	do := func(action string) string { return `{"tool":"echo","args":{"do":"` + action + `"}}` }
 	for _, c := range []struct {
 		name          string
-		headers       []string // nil: the operator's
+		headers       []string // nil: the operator's token
 		body          string
 		status        int
 		kind, message string
 		called        bool
 	}{
 		{"no token", []string{"X-A: b"}, `{"tool":"echo"}`, 401, "unauthorized", `send the header "Authorization: Bearer <token>"`, false},
-		{"wrong token", []string{"Authorization: Bearer oops"}, `{"tool":"echo"}`, 401, "unauthorized", "is not known here", false},
+		{"wrong token", []string{"Authorization: Bearer oops"}, `{"tool":"echo"}`, 401, "unauthorized", "unknown bearer token", false},
 		{"bad JSON", nil, `{"tool":`, 400, "invalid_request", "the body is not strict JSON", false},
 		{"empty body", nil, ``, 400, "invalid_request", "the body is not strict JSON", false},
 		{"repeated member", nil, `{"tool":"echo","args":{"limit":1,"limit":2}}`, 400, "invalid_request", "the body is not strict JSON", false},
@@ -105,13 +105,13 @@ func TestInvokeFailures(t *testing.T) {
 		{"no tool", nil, `{}`, 400, "invalid_request", "no tool", false},
 		{"wrong case", nil, `{"tool":"echo","sessionkey":"x"}`, 400, "invalid_request", `unknown member "sessionkey"`, false},
 		{"unknown tool", nil, `{"tool":"rm"}`, 404, "not_found", "Tool not available: rm", false},
-		{"another's session", []string{"Authorization: Bearer ops"}, `{"tool":"echo","sessionKey":"agent:main:home"}`, 403, "forbidden", "this token stands for the session agent:ops:home alone", false},
+		{"another session", []string{"Authorization: Bearer ops"}, `{"tool":"echo","sessionKey":"agent:main:home"}`, 403, "forbidden", "this token is for session agent:ops:home only", false},
 		{"key with line end", nil, `{"tool":"echo","sessionKey":"a\nb"}`, 400, "invalid_request", "sessionKey contains control characters", false},
 		{"key of 10 kB", nil, `{"tool":"echo","sessionKey":"` + strings.Repeat("x", 10_000) + `"}`, 400, "invalid_request", "sessionKey is longer than 512 bytes", false},
 		{"key with ..", nil, `{"tool":"echo","sessionKey":"agent:../x:main"}`, 400, "invalid_request", "invalid agent id", false},
-		{"current", nil, `{"tool":"echo","sessionKey":"current"}`, 400, "invalid_request", "reserved word", false},
+		{"key current", nil, `{"tool":"echo","sessionKey":"current"}`, 400, "invalid_request", "reserved word", false},
 		{"long call id", []string{"Authorization: Bearer op", "Idempotency-Key: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "the header Idempotency-Key is longer", false},
-		{"long channel", []string{"Authorization: Bearer op", "x-openclaw-message-channel: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "must be a short text", false},
+		{"long channel", []string{"Authorization: Bearer op", "x-openclaw-message-channel: " + strings.Repeat("x", 300)}, `{"tool":"echo"}`, 400, "invalid_request", "must be UTF-8 text of at most 256 bytes", false},
 		{"wrong argument", nil, do("wrong argument"), 400, "tool_error", "limit: must be a number", true},
 		{"refused by the host", nil, do("refuse"), 400, "invalid_request", "the arguments are too long", true},
 		{"unsupported", nil, do("unsupported"), 404, "not_found", "this host runs read-only tools", true},
@@ -120,7 +120,7 @@ func TestInvokeFailures(t *testing.T) {
 		{"conflict", nil, `{"tool":"act","args":{"do":"dropped"}}`, 409, "conflict", "flow f_1 was dropped", true},
 		{"full disk", nil, `{"tool":"act","args":{"do":"full"}}`, 507, "insufficient_storage", "disk is full and nothing was accepted: send it again when there is room, with the same Idempotency-Key", true},
 		{"internal", nil, do("fail"), 500, "tool_error", "tool execution failed", true},
-		{"panic", nil, do("panic"), 500, "internal", "something failed here", true},
+		{"panic", nil, do("panic"), 500, "internal", "internal error", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := f.count()
@@ -138,7 +138,7 @@ func TestInvokeFailures(t *testing.T) {
 		})
 	}
 	if r := (request{"POST", "/tools/invoke", []string{"Authorization: Bearer op"}, strings.NewReader(do("unknown session"))}).send(t, url); r.status != 200 {
-		t.Errorf("the server does not go on: %d %s", r.status, r.body)
+		t.Errorf("a call after the failures: %d %s", r.status, r.body)
 	}
 }
 
@@ -172,11 +172,11 @@ func TestInvokeBodies(t *testing.T) {
 	}
 }
 
-// Calls beyond the bound are refused at once, and the gateway serves on.
+// Calls beyond MaxCalls are refused immediately, and the gateway continues to serve.
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	url := newServer(t, newAPI(t, f, oneCall))
+	url := newServer(t, newAPI(t, f, maxOneCall))
 	call := func(args string) response {
 		return request{"POST", "/tools/invoke", []string{"Authorization: Bearer op"}, strings.NewReader(`{"tool":"echo","args":` + args + `}`)}.send(t, url)
 	}
@@ -185,13 +185,13 @@ func TestTooManyCalls(t *testing.T) {
 	<-f.started
 	r := call(`{}`)
 	if isFailure(t, r, "too_many_requests", "try again"); r.status != 429 || r.header.Get("Retry-After") == "" {
-		t.Errorf("answered %+v", r)
+		t.Errorf("a second call: %+v", r)
 	}
 	close(f.gate)
 	if r := <-first; r.status != 200 {
-		t.Errorf("the first call was answered %+v", r)
+		t.Errorf("the first call: %+v", r)
 	}
 	if r := call(`{}`); r.status != 200 {
-		t.Errorf("afterwards: %+v", r)
+		t.Errorf("a call after the first: %+v", r)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// wholeOrText is the kind of a thread's id, which some channels count in numbers.
+// wholeOrText is the kind of a thread id, which is a number on some channels.
 type wholeOrText struct{}
 
 func (wholeOrText) String() string { return "a string or a whole number" }
@@ -32,14 +32,14 @@ func (t thread) ReadJSON(v gjson.Result, _ jsonobject.Mode) *jsonobject.Problem 
 // fromZero is the kind of a number that is not negative.
 type fromZero struct{}
 
-func (fromZero) String() string { return "a number from 0" }
+func (fromZero) String() string { return "a non-negative number" }
 
 func (fromZero) Check(v gjson.Result) jsonobject.Fault {
 	return jsonobject.WrongUnless(v.Type == gjson.Number && v.Num >= 0)
 }
 
-// settingText is the kind of a string that changes something. A blank one may be an
-// accident, such as a variable that is not set.
+// settingText is the kind of a string that changes a setting. It rejects blank strings,
+// which may result from an unset variable.
 type settingText struct{}
 
 func (settingText) String() string { return "a string that is not blank; null unsets it" }

@@ -16,10 +16,10 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
-// maxLocalCall bounds the body of a call: arguments and what is around them.
+// maxLocalCall bounds the body of a call: the arguments and the enclosing members.
 const maxLocalCall = host.MaxArgs + 64<<10
 
-// ownerRoutes are the endpoints of tools, status and imports, for the local user.
+// ownerRoutes are the endpoints for tools, status and imports, for the local user.
 func (a *API) ownerRoutes(o gateway.Operator) []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/status", do: func(*input) ([]byte, error) { return encode(o.Status(), nil) }},
@@ -34,7 +34,7 @@ func (a *API) ownerRoutes(o gateway.Operator) []endpoint {
 	}
 }
 
-// describe answers the tools, or those that the caller in the query may use.
+// describe answers with all tools, or with those that the caller in the query may use.
 func describe(tools gateway.Tools) operation {
 	return func(in *input) ([]byte, error) {
 		d := abi.Description{ABI: abi.Version, Tools: tools.Tools()}
@@ -44,7 +44,7 @@ func describe(tools gateway.Tools) operation {
 		var c abi.Caller
 		text := in.query.Get(local.QueryCaller)
 		if readBody([]byte(text), &c, jsonobject.Strict) != nil || checkCaller(&c) != nil {
-			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, clip(text))
+			return nil, invalid("the query's %s=%s is wrong", local.QueryCaller, truncate(text))
 		}
 		var err error
 		d.Tools, err = tools.ToolsFor(in.Context(), c)
@@ -52,8 +52,8 @@ func describe(tools gateway.Tools) operation {
 	}
 }
 
-// callTool makes a tool call as any caller: without one, as the operator. The caller's
-// sessionKey is canonical.
+// callTool makes a tool call as the caller in the body, or as the operator if there is
+// none. The caller's sessionKey must be canonical.
 func callTool(in *input) ([]byte, error) {
 	c, err := parseCall(in.body)
 	if err != nil {
@@ -80,24 +80,24 @@ func parseCall(body []byte) (*host.Call, error) {
 	return &host.Call{Tool: q.Tool, Args: q.Args, Caller: *q.Caller, ID: q.ID}, host.CheckCallID("callId", q.ID)
 }
 
-// checkCaller refuses numbers that a caller never has.
+// checkCaller rejects negative numbers.
 func checkCaller(c *abi.Caller) error {
 	if c.Depth < 0 || c.Hops < 0 {
-		return invalid("caller.depth and caller.hops must be whole numbers from 0")
+		return invalid("caller.depth and caller.hops must not be negative")
 	}
 	return nil
 }
 
-// importer imports an OpenClaw directory and writes what it does line by line. An
-// import ends when its client goes away. One runs at a time.
+// importer imports an OpenClaw directory and writes an event per line. An import ends
+// when its client disconnects. Only one import runs at a time.
 func (a *API) importer(o gateway.Operator) handler {
 	var busy sync.Mutex
 	return func(w http.ResponseWriter, r *http.Request, _ *gateway.Identity) {
-		body, no := a.body(w, r, defaultMaxBody)
+		body, failure := a.body(w, r, defaultMaxBody)
 		var q local.ImportRequest
 		switch {
-		case no != nil:
-			a.fail(w, no)
+		case failure != nil:
+			a.fail(w, failure)
 			return
 		case readBody(body, local.ImportMembers.Of(&q), jsonobject.Strict) != nil || !filepath.IsAbs(q.Dir):
 			a.fail(w, a.problem(invalid(`the body must be {"dir": ABSOLUTE PATH}`)))
@@ -108,20 +108,20 @@ func (a *API) importer(o gateway.Operator) handler {
 		}
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		out, flush := json.NewEncoder(w), http.NewResponseController(w)
-		tell := func(e local.ImportEvent) {
-			// A client that has gone ends the request's context, and so the import.
+		write := func(e local.ImportEvent) {
+			// A disconnect cancels the request's context, and so the import.
 			_ = out.Encode(e)
 			_ = flush.Flush()
 		}
 		report, err := func() (*local.ImportReport, error) {
 			defer busy.Unlock() // the client that reads the last event may start the next import at once
-			return o.Import(r.Context(), q.Dir, func(p local.ImportProgress) { tell(local.ImportEvent{Progress: &p}) })
+			return o.Import(r.Context(), q.Dir, func(p local.ImportProgress) { write(local.ImportEvent{Progress: &p}) })
 		}()
 		if err != nil {
-			tell(local.ImportEvent{Error: importFailure(err)})
+			write(local.ImportEvent{Error: importFailure(err)})
 			return
 		}
-		tell(local.ImportEvent{Report: report})
+		write(local.ImportEvent{Report: report})
 	}
 }
 

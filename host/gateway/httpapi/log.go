@@ -8,17 +8,17 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// recorder notes what is written. http.ResponseController reaches through it.
+// recorder records the status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -48,7 +48,7 @@ func (a *API) logged(next http.Handler) http.Handler {
 	})
 }
 
-// recovered makes a panic the failure of one request.
+// recovered limits a panic to the failure of its request.
 func (a *API) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -59,10 +59,10 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			a.logger.Error("httpapi: a handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			a.logger.Error("httpapi: handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if rec, ok := w.(*recorder); !ok || rec.status == 0 {
 				a.fail(w, newProblem(http.StatusInternalServerError, kindInternal,
-					"something failed here; the gateway's log has the details", abi.Internal))
+					"internal error; the gateway's log has the details", abi.Internal))
 			}
 		}()
 		next.ServeHTTP(w, r)

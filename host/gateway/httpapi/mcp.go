@@ -7,26 +7,26 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 )
 
-// HeaderSession is how an MCP client with the operator's token speaks as a session;
-// over /tools/invoke the body says it.
+// HeaderSession names the session as which an MCP client with the operator's token acts.
+// Requests to /tools/invoke name it in the body.
 const HeaderSession = "X-Openclaw-Session-Key"
 
-// serveMCP puts the caller into the request's context, where package mcp looks.
+// serveMCP passes the caller to package mcp in the request's context.
 func (a *API) serveMCP(next http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, who *gateway.Identity) {
-		caller, err := a.caller(r, who, r.Header.Get(HeaderSession))
+	return func(w http.ResponseWriter, r *http.Request, identity *gateway.Identity) {
+		caller, err := a.caller(r, identity, r.Header.Get(HeaderSession))
 		if err != nil {
 			a.fail(w, a.problem(err))
 			return
 		}
 		if r.Method == http.MethodPost {
-			body, no := a.body(w, r, mcp.MaxMessage)
-			if no != nil {
-				a.fail(w, no)
+			body, failure := a.body(w, r, mcp.MaxMessage)
+			if failure != nil {
+				a.fail(w, failure)
 				return
 			}
 			r.Body = bytesBody(body)
 		}
-		next.ServeHTTP(w, r.WithContext(mcp.WithCaller(r.Context(), who.ID, caller)))
+		next.ServeHTTP(w, r.WithContext(mcp.WithCaller(r.Context(), identity.ID, caller)))
 	}
 }

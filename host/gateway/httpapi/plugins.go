@@ -13,16 +13,16 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
-// pluginRoutes are the endpoints of the plugin's versions. take is how a swap's module is
-// given.
-func pluginRoutes(p gateway.Plugins, take func(url.Values, []byte) (*host.Candidate, error)) []endpoint {
+// pluginRoutes are the endpoints for the plugin's versions. parse returns the module of a
+// swap request.
+func pluginRoutes(p gateway.Plugins, parse func(url.Values, []byte) (*host.PluginFile, error)) []endpoint {
 	const operator = "changing the plugin"
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/plugins", operator: operator, do: func(in *input) ([]byte, error) {
 			return encode(p.Plugins(in.Context()))
 		}},
 		{method: http.MethodPost, path: "/v1/plugins", operator: operator, maxBody: host.MaxModule, do: func(in *input) ([]byte, error) {
-			c, err := take(in.query, in.body)
+			c, err := parse(in.query, in.body)
 			if err != nil {
 				return nil, err
 			}
@@ -31,34 +31,34 @@ func pluginRoutes(p gateway.Plugins, take func(url.Values, []byte) (*host.Candid
 	}
 }
 
-// remoteCandidate is the module of a swap over the network.
-func remoteCandidate(query url.Values, body []byte) (*host.Candidate, error) {
-	c, err := candidate(query, body, "HTTP")
+// remoteModule returns the module of a swap request from the network.
+func remoteModule(query url.Values, body []byte) (*host.PluginFile, error) {
+	c, err := parseModule(query, body, "HTTP")
 	if err == nil && len(c.Wasm) == 0 && !fullDigest.MatchString(c.Digest) {
-		err = invalid("the digest %s is not whole: without a module in the body it must have all 64 hexadecimal digits", clip(c.Digest))
+		err = invalid("the digest %s is incomplete: without a module in the body it must have all 64 hexadecimal digits", truncate(c.Digest))
 	}
 	return c, err
 }
 
-// localCandidate is the module of a swap by a process of the user, which says where the
-// module came from.
-func localCandidate(query url.Values, body []byte) (*host.Candidate, error) {
+// localModule returns the module of a swap request from a process of the user, whose
+// query contains the module's origin.
+func localModule(query url.Values, body []byte) (*host.PluginFile, error) {
 	origin := query.Get(local.QueryOrigin)
 	query.Del(local.QueryOrigin)
-	return candidate(query, body, origin)
+	return parseModule(query, body, origin)
 }
 
-// fullDigest names a module that the store has.
+// fullDigest matches an unabbreviated digest.
 var fullDigest = regexp.MustCompile(`^(sha256:)?[0-9a-fA-F]{64}$`)
 
-// standardBase64 makes standard base64 of what a query may hold: base64url, and base64
-// whose plus signs were not escaped, which mean spaces there.
+// standardBase64 converts the value of a query parameter to standard base64. It accepts
+// base64url, and base64 with unescaped plus signs, which a query decodes to spaces.
 var standardBase64 = strings.NewReplacer(" ", "+", "-", "+", "_", "/")
 
-// candidate is the module in the body, or that with the digest in the query, if the
-// body is empty.
-func candidate(query url.Values, body []byte, origin string) (*host.Candidate, error) {
-	c := &host.Candidate{Wasm: body, Origin: origin}
+// parseModule returns the module in the body, or, if the body is empty, a reference to the
+// stored module with the digest in the query.
+func parseModule(query url.Values, body []byte, origin string) (*host.PluginFile, error) {
+	c := &host.PluginFile{Wasm: body, Origin: origin}
 	for name, values := range query {
 		last := values[len(values)-1]
 		var err error
@@ -73,11 +73,11 @@ func candidate(query url.Values, body []byte, origin string) (*host.Candidate, e
 			err = errUnknown
 		}
 		if err != nil {
-			return nil, invalid("the query's %s=%s is wrong; known are digest (hexadecimal), signature (base64) and force (true)", clip(name), clip(last))
+			return nil, invalid("the query's %s=%s is wrong; known are digest (hexadecimal), signature (base64) and force (true)", truncate(name), truncate(last))
 		}
 	}
 	if len(c.Wasm) == 0 && c.Digest == "" {
-		return nil, invalid("the body must be a WebAssembly module, or the query must name the digest of one that is stored")
+		return nil, invalid("the body must be a WebAssembly module, or the query must contain the digest of a stored one")
 	}
 	return c, nil
 }

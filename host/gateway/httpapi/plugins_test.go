@@ -18,13 +18,13 @@ func TestPlugins(t *testing.T) {
 	if r.status != 200 || !strings.HasPrefix(r.body, `{"versions":[{"digest":"one",`) {
 		t.Errorf("the list is %d %s", r.status, r.body)
 	}
-	// More than any other body may have.
+	// Larger than the default limit for bodies.
 	big := strings.Repeat("m", defaultMaxBody+1)
 	r = request{"POST", "/v1/plugins?digest=AB&force=true&signature=AAE%3D", []string{op}, strings.NewReader(big)}.send(t, url)
 	if r.status != 200 || !strings.HasPrefix(r.body, `{"before":"one","active":{"digest":"two"`) {
 		t.Errorf("the swap is %d %s", r.status, r.body)
 	}
-	want := []host.Candidate{{Wasm: []byte(big), Digest: "AB", Force: true, Signature: []byte{0, 1}, Origin: "HTTP"}}
+	want := []host.PluginFile{{Wasm: []byte(big), Digest: "AB", Force: true, Signature: []byte{0, 1}, Origin: "HTTP"}}
 	if d := cmp.Diff(want, f.swapped); d != "" {
 		t.Error(d)
 	}
@@ -33,17 +33,17 @@ func TestPlugins(t *testing.T) {
 		status                           int
 		kind, message                    string
 	}{
-		{"a module that cannot serve", "POST", "", "bad", "op", 400, kindInvalid, "not a WebAssembly module"},
-		{"nothing", "POST", "", "", "op", 400, kindInvalid, "the body must be a WebAssembly module"},
+		{"not a module", "POST", "", "bad", "op", 400, kindInvalid, "not a WebAssembly module"},
+		{"neither module nor digest", "POST", "", "", "op", 400, kindInvalid, "the body must be a WebAssembly module"},
 		{"a shortened digest", "POST", "?digest=0123456789ab", "", "op", 400, kindInvalid, "all 64 hexadecimal digits"},
-		{"a digest of something else", "POST", "?digest=" + strings.Repeat("x", 64), "", "op", 400, kindInvalid, "all 64 hexadecimal digits"},
-		{"an origin of the client's", "POST", "?origin=/etc", "x", "op", 400, kindInvalid, "the query's origin=/etc is wrong"},
-		{"no base64", "POST", "?signature=%25", "x", "op", 400, kindInvalid, "the query's signature=% is wrong"},
+		{"not a digest", "POST", "?digest=" + strings.Repeat("x", 64), "", "op", 400, kindInvalid, "all 64 hexadecimal digits"},
+		{"an origin from the client", "POST", "?origin=/etc", "x", "op", 400, kindInvalid, "the query's origin=/etc is wrong"},
+		{"not base64", "POST", "?signature=%25", "x", "op", 400, kindInvalid, "the query's signature=% is wrong"},
 		{"too large", "POST", "", strings.Repeat("m", host.MaxModule+1), "op", 413, kindTooLarge, "longer than"},
-		{"a session", "POST", "", "x", "ops", 403, kindForbidden, "changing the plugin is for the operator alone"},
-		{"a session that looks", "GET", "", "", "ops", 403, kindForbidden, "is for the operator alone"},
-		{"a run", "POST", "", "x", "run", 403, kindForbidden, "is for the operator alone"},
-		{"nobody", "POST", "", "x", "none", 401, kindUnauthorized, ""},
+		{"a session", "POST", "", "x", "ops", 403, kindForbidden, "changing the plugin requires the operator's token"},
+		{"a session lists versions", "GET", "", "", "ops", 403, kindForbidden, "requires the operator's token"},
+		{"a run", "POST", "", "x", "run", 403, kindForbidden, "requires the operator's token"},
+		{"an unknown token", "POST", "", "x", "none", 401, kindUnauthorized, ""},
 		{"another method", "PUT", "", "x", "op", 405, kindMethod, "use GET, POST"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,14 +54,14 @@ func TestPlugins(t *testing.T) {
 			}
 			isFailure(t, r, c.kind, c.message)
 			if c.body != "bad" && f.swapped != nil {
-				t.Error("it was swapped to")
+				t.Error("the swap was executed")
 			}
 		})
 	}
 }
 
-// A signature is whole however its base64 was written, and a stored version is named
-// by a whole digest.
+// Every base64 variant of a signature is accepted, and a stored version is identified by
+// its full digest.
 func TestSwapQuery(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -76,7 +76,7 @@ func TestSwapQuery(t *testing.T) {
 	} {
 		f.swapped = nil
 		r := request{"POST", "/v1/plugins?digest=" + digest + "&" + query, []string{"Authorization: Bearer op"}, nil}.send(t, url)
-		want := []host.Candidate{{Wasm: []byte{}, Digest: digest, Signature: signature, Origin: "HTTP"}}
+		want := []host.PluginFile{{Wasm: []byte{}, Digest: digest, Signature: signature, Origin: "HTTP"}}
 		if d := cmp.Diff(want, f.swapped); r.status != 200 || d != "" {
 			t.Errorf("%s: %d %s\n%s", query, r.status, r.body, d)
 		}

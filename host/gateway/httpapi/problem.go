@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// Kinds of problem: the member type of an error.
+// Kinds of problem: values of the member "type" of an error.
 const (
 	kindTool         = "tool_error"
 	kindInvalid      = "invalid_request"
@@ -31,15 +31,15 @@ type problem struct {
 	status  int
 	kind    string
 	message string
-	code    abi.Code // for the processes of one user alone
-	again   bool     // the same request may succeed in a second
+	code    abi.Code // sent on the socket only
+	retry   bool     // the same request may succeed in a second
 }
 
 func newProblem(status int, kind, message string, code abi.Code) *problem {
 	return &problem{status: status, kind: kind, message: message, code: code}
 }
 
-// problems are the problems of the classes of error, without text and code.
+// problems maps classes of error to problems without message and code.
 var problems = map[gateway.Class]problem{
 	gateway.Invalid:     {status: http.StatusBadRequest, kind: kindInvalid},
 	gateway.Forbidden:   {status: http.StatusForbidden, kind: kindForbidden},
@@ -47,18 +47,18 @@ var problems = map[gateway.Class]problem{
 	gateway.Conflict:    {status: http.StatusConflict, kind: kindConflict},
 	gateway.Limit:       {status: http.StatusTooManyRequests, kind: kindTooMany},
 	gateway.Full:        {status: http.StatusInsufficientStorage, kind: kindFull},
-	gateway.Busy:        {status: http.StatusTooManyRequests, kind: kindTooMany, again: true},
-	gateway.Unavailable: {status: http.StatusServiceUnavailable, kind: kindUnavailable, again: true},
+	gateway.Busy:        {status: http.StatusTooManyRequests, kind: kindTooMany, retry: true},
+	gateway.Unavailable: {status: http.StatusServiceUnavailable, kind: kindUnavailable, retry: true},
 }
 
-// Texts for the network of classes of error that have none.
+// Messages to the network for classes of error without a text.
 const (
 	textFull     = "the gateway's disk is full and nothing was accepted: send it again when there is room, with the same " + HeaderIdempotency
 	textInternal = "tool execution failed; the gateway's log has the details"
 )
 
-// problem returns what a client reads of an error. To the network it says only what
-// the client can change; the rest is in the log.
+// problem translates an error for the client. For the network it reveals only errors that
+// the client can fix; details of the others are in the log.
 func (a *API) problem(err error) *problem {
 	class, text := gateway.Classify(err)
 	p, ok := problems[class]
@@ -78,9 +78,9 @@ func (a *API) problem(err error) *problem {
 	return &p
 }
 
-// fail writes a problem.
+// fail answers a request with a problem.
 func (a *API) fail(w http.ResponseWriter, p *problem) {
-	if p.again {
+	if p.retry {
 		w.Header().Set("Retry-After", "1")
 	}
 	o := jsonappend.Open(nil)

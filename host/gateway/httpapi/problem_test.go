@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// To the network a problem says what the client can change, and to the user's own
-// processes all that is known.
+// The network receives only the errors that the client can fix; the user's own processes
+// receive all details.
 func TestProblems(t *testing.T) {
 	const internal = `{"ok":false,"error":{"type":"tool_error","message":"tool execution failed; the gateway's log has the details"}}`
 	full := `{"ok":false,"error":{"type":"insufficient_storage","message":"` + textFull + `"}}`
@@ -55,8 +55,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// The tool that a request names is clipped in the answer.
-func TestUnknownToolIsClipped(t *testing.T) {
+// The name of an unknown tool is truncated in the answer.
+func TestUnknownToolIsTruncated(t *testing.T) {
 	url := newServer(t, newAPI(t, newFake()))
 	r := request{"POST", "/tools/invoke", []string{"Authorization: Bearer op"}, strings.NewReader(`{"tool":"` + strings.Repeat("x", 100) + `"}`)}.send(t, url)
 	if want := `{"ok":false,"error":{"type":"not_found","message":"Tool not available: ` + strings.Repeat("x", 60) + `…"}}`; r.status != 404 || r.body != want {

@@ -10,9 +10,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-var errUnknown = errors.New("is not known")
+var errUnknown = errors.New("unknown query parameter")
 
-// parseFilter reads a query as local.Query writes it.
+// parseFilter parses a query in local.Query's format.
 func parseFilter(query url.Values) (*store.Filter, error) {
 	f := &store.Filter{}
 	return f, parseQuery(query, func(name string, values []string, last string) (err error) {
@@ -34,7 +34,7 @@ func parseFilter(query url.Values) (*store.Filter, error) {
 	})
 }
 
-// parseTreeQuery reads a query as local.TreeQuery writes it.
+// parseTreeQuery parses a query in local.TreeQuery's format.
 func parseTreeQuery(query url.Values) (*host.TreeQuery, error) {
 	q := &host.TreeQuery{}
 	return q, parseQuery(query, func(name string, _ []string, last string) (err error) {
@@ -50,12 +50,13 @@ func parseTreeQuery(query url.Values) (*host.TreeQuery, error) {
 	})
 }
 
-// parseQuery gives each member of the query to take, with the last of its values.
+// parseQuery calls take for each parameter of the query, with all its values and the last
+// one.
 func parseQuery(query url.Values, take func(name string, values []string, last string) error) error {
 	for name, values := range query {
 		last := values[len(values)-1]
 		if err := take(name, values, last); err != nil {
-			return invalid("the query's %s=%s is wrong", clip(name), clip(last))
+			return invalid("the query's %s=%s is wrong", truncate(name), truncate(last))
 		}
 	}
 	return nil

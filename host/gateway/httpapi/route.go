@@ -11,27 +11,27 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// endpoint is what a method of a path does.
+// endpoint handles one method of a path.
 type endpoint struct {
 	method, path string // the path may have one segment {id}
-	// operator is what it does, if it is for the operator alone.
+	// operator describes the operation, if it requires the operator's token.
 	operator string
-	open     bool // it needs no credentials
-	// do answers a request that is let in, with JSON. Its body has at most maxBody bytes.
+	open     bool // no credentials required
+	// do answers an admitted request with JSON. Its body has at most maxBody bytes.
 	do      operation
 	maxBody int64
-	// handler answers instead of do, all by itself.
+	// handler, if set, answers instead of do, and admits the request itself if necessary.
 	handler handler
 }
 
-// operation answers a request with JSON. Its errors are *abi.Error where the client
-// can change something.
+// operation answers a request with JSON. Its errors are *abi.Error if the client can fix
+// the request.
 type operation func(in *input) ([]byte, error)
 
-// handler answers a request of an identity; nil for an endpoint that is open.
+// handler answers a request of an identity, which is nil for an open endpoint.
 type handler func(http.ResponseWriter, *http.Request, *gateway.Identity)
 
-// input is what an operation gets of a request.
+// input is the part of a request that operations use.
 type input struct {
 	*gateway.Request
 	body   []byte
@@ -41,7 +41,7 @@ type input struct {
 	caller abi.Caller
 }
 
-// route is a path's endpoints.
+// route is the set of a path's endpoints.
 type route struct {
 	methods   []string // in the order in which they were added
 	endpoints map[string]*endpoint
@@ -85,11 +85,11 @@ func match(path string, u *url.URL) (id string, ok bool) {
 	return id, err == nil
 }
 
-// dispatch finds the endpoint and the identity of a request.
+// dispatch finds the endpoint and the identity of a request, and calls the endpoint.
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	to, id := a.find(r.URL)
 	if to == nil {
-		a.fail(w, a.nowhere())
+		a.fail(w, a.unknownPath())
 		return
 	}
 	e := to.endpoints[r.Method]
@@ -103,26 +103,26 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		e.handler(w, r, nil)
 		return
 	}
-	who, err := a.admission.Identify(r)
+	identity, err := a.admission.Identify(r)
 	if err != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		a.fail(w, newProblem(http.StatusUnauthorized, kindUnauthorized, err.Error(), abi.Forbidden))
 		return
 	}
-	if e.operator != "" && !who.Caller.Operator {
-		a.forbid(w, fmt.Sprintf("%s is for the operator alone, and this token stands for the session %s; use the operator's token, or the session tools at /tools/invoke",
-			e.operator, who.Caller.SessionKey))
+	if e.operator != "" && !identity.Caller.Operator {
+		a.forbid(w, fmt.Sprintf("%s requires the operator's token, and this token is for session %s; use the operator's token, or the session tools at /tools/invoke",
+			e.operator, identity.Caller.SessionKey))
 		return
 	}
 	if e.handler != nil {
-		e.handler(w, r, who)
+		e.handler(w, r, identity)
 		return
 	}
-	a.operate(w, r, who, e, id)
+	a.operate(w, r, identity, e, id)
 }
 
-// operate lets a request in and answers it with the endpoint's operation.
-func (a *API) operate(w http.ResponseWriter, r *http.Request, who *gateway.Identity, e *endpoint, id string) {
+// operate admits a request and answers it with the endpoint's operation.
+func (a *API) operate(w http.ResponseWriter, r *http.Request, identity *gateway.Identity, e *endpoint, id string) {
 	request, body, ok := a.enter(w, r, max(e.maxBody, defaultMaxBody))
 	if !ok {
 		return
@@ -131,39 +131,40 @@ func (a *API) operate(w http.ResponseWriter, r *http.Request, who *gateway.Ident
 	key, err := requestID(r)
 	var doc []byte
 	if err == nil {
-		doc, err = e.do(&input{Request: request, body: body, query: r.URL.Query(), path: id, id: key, caller: who.Caller})
-		err = request.Ended(err)
+		doc, err = e.do(&input{Request: request, body: body, query: r.URL.Query(), path: id, id: key, caller: identity.Caller})
+		err = request.Cause(err)
 	}
 	switch {
 	case err == nil:
 		send(w, http.StatusOK, doc)
-	case r.Context().Err() == nil: // else the client has gone, and needs no answer
+	case r.Context().Err() == nil: // the client is still connected
 		class, _ := gateway.Classify(err)
-		a.logger.Log(r.Context(), class.Level(), "httpapi: a request was not done", "path", r.URL.Path, "session", who.Caller.SessionKey, "error", err)
+		a.logger.Log(r.Context(), class.Level(), "httpapi: request failed", "path", r.URL.Path, "session", identity.Caller.SessionKey, "error", err)
 		a.fail(w, a.problem(err))
 	}
 }
 
-// enter lets a request in and reads its body, or answers why not.
+// enter admits a request and reads its body. If that fails, it answers the request with
+// the error and returns false.
 func (a *API) enter(w http.ResponseWriter, r *http.Request, maxBody int64) (request *gateway.Request, body []byte, ok bool) {
 	request, err := a.admission.Enter(r.Context())
 	if err != nil {
 		a.fail(w, a.problem(err))
 		return nil, nil, false
 	}
-	body, no := a.body(w, r, maxBody)
-	if no != nil {
+	body, failure := a.body(w, r, maxBody)
+	if failure != nil {
 		request.Done()
-		a.fail(w, no)
+		a.fail(w, failure)
 		return nil, nil, false
 	}
 	return request, body, true
 }
 
-// HeaderIdempotency names a call or a message, so that it can be sent again (S4.4).
+// HeaderIdempotency identifies a call or a message, so that it can be repeated (S4.4).
 const HeaderIdempotency = "Idempotency-Key"
 
-// requestID is the caller's name for the request, or empty (S4.4).
+// requestID returns the client's id for the request, or "" (S4.4).
 func requestID(r *http.Request) (string, error) {
 	id := strings.TrimSpace(r.Header.Get(HeaderIdempotency))
 	return id, host.CheckCallID("the header "+HeaderIdempotency, id)

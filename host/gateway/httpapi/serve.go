@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Bounds of a connection.
+// Limits of a connection.
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
-	grace         = 10 * time.Second // for the requests under way, when the server stops
+	grace         = 10 * time.Second // for active requests when the server stops
 )
 
-// keepalive finds dead clients within a minute and a half: while a request waits
-// for an agent, nothing else would.
+// keepalive detects dead clients within a minute and a half. Nothing else would detect
+// them while a request waits for an agent.
 var keepalive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 6}
 
-// Serve answers requests on l until ctx is done. Then it accepts no more, closes
-// the API, so that nothing waits any longer, and lets the requests under way finish
-// for up to ten seconds. It closes l.
+// Serve answers requests on l until ctx is done. Then it accepts no more connections,
+// closes the API, which cancels waiting requests, and gives active requests up to ten
+// seconds to finish. It closes l.
 //
-// There is no deadline for answers: one may come after an hour.
+// Answers have no deadline: a request may take an hour.
 func (a *API) Serve(ctx context.Context, l net.Listener) error {
 	s := &http.Server{
 		Handler:           a,
@@ -36,7 +36,7 @@ func (a *API) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if tcp, ok := c.(*net.TCPConn); ok {
-				_ = tcp.SetKeepAliveConfig(keepalive) // it stays as the system has it
+				_ = tcp.SetKeepAliveConfig(keepalive) // on failure the system's settings apply
 			}
 			return ctx
 		},
@@ -53,7 +53,7 @@ func (a *API) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err := s.Shutdown(stop)
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.logger.Warn("httpapi: requests were cut off at the end", "grace", grace)
+		a.logger.Warn("httpapi: requests cancelled at shutdown", "grace", grace)
 		err = s.Close()
 	}
 	<-served

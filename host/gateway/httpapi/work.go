@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// workRoutes are the endpoints of flows, runs, deliveries and trees, for the local user.
+// workRoutes are the endpoints for flows, runs, deliveries and trees, for the local user.
 func workRoutes(w gateway.Work) []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: "/v1/flows", do: list("flows", w.Flows)},
@@ -39,7 +39,7 @@ func workRoutes(w gateway.Work) []endpoint {
 	}
 }
 
-// list answers {name: rows}.
+// list answers with {name: rows}.
 func list[T any](name string, rows func(context.Context, *store.Filter) ([]T, error)) operation {
 	return func(in *input) ([]byte, error) {
 		f, err := parseFilter(in.query)

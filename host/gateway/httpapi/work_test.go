@@ -13,14 +13,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// work knows one flow, run and delivery each.
+// work is a gateway.Work and gateway.Plugins with one flow, run and delivery each.
 type work struct {
 	filter  store.Filter // the last one
 	changed []string
-	swapped []host.Candidate
+	swapped []host.PluginFile
 }
 
-func known(id, want string) error {
+func requireID(id, want string) error {
 	if id != want {
 		return abi.NewError(abi.NotFound, "there is no "+id)
 	}
@@ -43,10 +43,10 @@ func (w *work) Deliveries(_ context.Context, f *store.Filter) ([]*store.Delivery
 }
 
 func (w *work) Flow(_ context.Context, id string) (*store.Flow, error) {
-	return &store.Flow{ID: id}, known(id, "f_1")
+	return &store.Flow{ID: id}, requireID(id, "f_1")
 }
 
-// Tree has one root, with the limit in it.
+// Tree returns one root, with the limit as its UpdatedAt.
 func (w *work) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	if q.Key == "none" {
 		return nil, abi.NewError(abi.NotFound, "there is no session")
@@ -54,21 +54,21 @@ func (w *work) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	return &host.Tree{Roots: []*host.TreeNode{{Key: "agent:a:" + q.Key, UpdatedAt: int64(q.Limit)}}}, nil
 }
 
-// Plugins has none.
+// Plugins lists one version.
 func (w *work) Plugins(context.Context) (*host.Plugins, error) {
 	return &host.Plugins{Versions: []*host.Plugin{{Digest: "one", Status: host.PluginActive}}}, nil
 }
 
-// Swap keeps the candidate, and refuses the module "bad".
-func (w *work) Swap(_ context.Context, c *host.Candidate) (*host.Swapped, error) {
+// Swap records the module, and refuses the module "bad".
+func (w *work) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResult, error) {
 	w.swapped = append(w.swapped, *c)
 	if string(c.Wasm) == "bad" {
 		return nil, abi.NewError(abi.InvalidArgs, "engine: load: not a WebAssembly module")
 	}
-	return &host.Swapped{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
+	return &host.SwapResult{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
 }
 
-// AwaitPlugin answers unless it is asked for another than "one".
+// AwaitPlugin returns the version "one", and blocks if that is the given digest.
 func (w *work) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	if digest == "one" {
 		<-ctx.Done()
@@ -78,11 +78,11 @@ func (w *work) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, er
 }
 
 func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
-	return &store.Run{ID: id, Status: abi.RunRunning}, known(id, "r_1")
+	return &store.Run{ID: id, Status: abi.RunRunning}, requireID(id, "r_1")
 }
 
-// KillRun kills r_1; r_done has ended, and r_waiting does not end.
-func (w *work) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+// AbortRun aborts r_1; r_done has ended, and r_waiting does not end.
+func (w *work) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	switch id {
 	case "r_done":
 		return nil, abi.NewError(abi.Conflict, "run r_done has ended already, as done")
@@ -90,7 +90,7 @@ func (w *work) KillRun(ctx context.Context, id, why string) (*store.Run, error) 
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &store.Run{ID: id, Status: abi.RunKilled, Error: why, EndedAt: 1}, w.change("kill "+id+" "+why, id, "r_1")
+	return &store.Run{ID: id, Status: abi.RunKilled, Error: why, EndedAt: 1}, w.change("abort "+id+" "+why, id, "r_1")
 }
 
 func (w *work) RetryFlow(_ context.Context, id string) error { return w.change("retry "+id, id, "f_1") }
@@ -99,9 +99,9 @@ func (w *work) ResendDelivery(_ context.Context, id string) error {
 	return w.change("resend "+id, id, "d_1")
 }
 
-func (w *work) change(what, id, want string) error {
-	w.changed = append(w.changed, what)
-	return known(id, want)
+func (w *work) change(action, id, want string) error {
+	w.changed = append(w.changed, action)
+	return requireID(id, want)
 }
 
 // WaitFlow returns f_1 at once; f_waiting never ends.
@@ -110,7 +110,7 @@ func (w *work) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return &store.Flow{ID: id, Status: store.FlowDone}, known(id, "f_1")
+	return &store.Flow{ID: id, Status: store.FlowDone}, requireID(id, "f_1")
 }
 
 func TestSocketWork(t *testing.T) {
@@ -167,11 +167,11 @@ func TestSocketWork(t *testing.T) {
 		{"POST", "/v1/import", `{"dir":"/none"}`, 200, "}}\n{\"error\":{\"code\":\"not_found\",\"message\":\"there is no /none\"}}\n"},
 		{"POST", "/v1/import", `{"dir":"none"}`, 400, `the body must be {\"dir\": ABSOLUTE PATH}`},
 		{"POST", "/v1/import", `{`, 400, `the body must be {\"dir\": ABSOLUTE PATH}`},
-		{"GET", "/v1/flows/", "", 404, `does not know this path`},
+		{"GET", "/v1/flows/", "", 404, `unknown path; the owner`},
 		{"GET", "/v1/flows/{id}", "", 404, `there is no {id}`},
-		{"GET", "/v1/flows/f_1/end/", "", 404, `does not know this path`},
-		{"POST", "/tools/invoke", `{"tool":"echo"}`, 404, `does not know this path`},
-		{"GET", "/mcp", "", 404, `does not know this path`},
+		{"GET", "/v1/flows/f_1/end/", "", 404, `unknown path; the owner`},
+		{"POST", "/tools/invoke", `{"tool":"echo"}`, 404, `unknown path; the owner`},
+		{"GET", "/mcp", "", 404, `unknown path; the owner`},
 		{"GET", "/v1/flows/f_1/retry", "", 405, `use POST`},
 		{"POST", "/v1/flows", "", 405, `use GET`},
 	} {
@@ -182,7 +182,7 @@ func TestSocketWork(t *testing.T) {
 			}
 		})
 	}
-	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1", "kill r_1 enough", "kill r_1 ", "kill r_2 "}, f.changed); d != "" {
+	if d := cmp.Diff([]string{"retry f_1", "retry f_2", "drop f_1", "resend d_1", "abort r_1 enough", "abort r_1 ", "abort r_2 "}, f.changed); d != "" {
 		t.Error(d)
 	}
 	request{"GET", "/v1/flows?status=waiting&status=parked&session=agent:a:main&flow=f&since=7&limit=9", nil, nil}.send(t, url)
@@ -192,8 +192,8 @@ func TestSocketWork(t *testing.T) {
 	}
 }
 
-// The end of the socket's API sends those away who wait, so that they ask the
-// next owner, and lets the others end.
+// Close answers waiting requests on the socket with 503, so that their clients join the
+// next owner, and lets the others finish.
 func TestSocketClose(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -207,19 +207,19 @@ func TestSocketClose(t *testing.T) {
 		<-f.started
 		return answer
 	}
-	waits, works := call("exchange"), call("wait")
+	waits, works := call("flow"), call("wait")
 	s.Close()
 	if r := <-waits; r.status != 503 {
-		t.Errorf("the call that waits: %d %s", r.status, r.body)
+		t.Errorf("the waiting call: %d %s", r.status, r.body)
 	}
 	if r := (request{"GET", "/v1/flows/f_waiting/end", nil, nil}).send(t, url); r.status != 503 {
 		t.Errorf("a wait for a flow: %d %s", r.status, r.body)
 	}
 	if r := (request{"POST", "/v1/agent/abort", nil, strings.NewReader(`{"runId":"r_waiting"}`)}.send(t, url)); r.status != 503 {
-		t.Errorf("a kill that waits for the run's end: %d %s", r.status, r.body)
+		t.Errorf("an abort that waits for the run's end: %d %s", r.status, r.body)
 	}
 	close(f.gate)
 	if r := <-works; r.status != 200 {
-		t.Errorf("the call that works: %d %s", r.status, r.body)
+		t.Errorf("the working call: %d %s", r.status, r.body)
 	}
 }

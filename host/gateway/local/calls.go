@@ -18,8 +18,8 @@ import (
 // maxAnswer bounds an answer, in bytes; the engine's own bound is lower.
 const maxAnswer = 64 << 20
 
-// Call runs a tool call in the owner. Errors are those of host.Host.Call, and
-// the package's own. The call's Wait is not used: only the owner knows when the call waits.
+// Call makes a tool call in the owner. It returns the errors of host.Host.Call and this
+// package's own. It ignores the call's Wait: only the owner knows when the call waits.
 func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
 	q := CallRequest{Tool: call.Tool, Args: call.Args, Caller: &call.Caller, ID: call.ID}
 	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", CallMembers.Append(nil, &q))
@@ -31,7 +31,7 @@ func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error
 	return answer, nil
 }
 
-// refresh asks the owner what it serves now.
+// refresh fetches the owner's current status and tools.
 func (c *Client) refresh(ctx context.Context) error {
 	now := new(served)
 	if err := c.get(ctx, "/v1/status", &now.status); err != nil {
@@ -47,8 +47,8 @@ func (c *Client) refresh(ctx context.Context) error {
 	return err
 }
 
-// ToolsFor returns those of the tools that the caller may use. The owner says which,
-// because its settings and its plugin may have changed.
+// ToolsFor returns the tools that the caller may use. It asks the owner, because the
+// owner's settings and plugin may have changed.
 func (c *Client) ToolsFor(ctx context.Context, caller abi.Caller) ([]abi.Tool, error) {
 	query := url.Values{QueryCaller: {string(caller.AppendJSON(nil))}}
 	doc, err := c.ask(ctx, http.MethodGet, "/v1/tools?"+query.Encode(), nil)
@@ -61,7 +61,7 @@ func (c *Client) ToolsFor(ctx context.Context, caller abi.Caller) ([]abi.Tool, e
 	return host.ParseTools([]byte(doc.Raw))
 }
 
-// ask sends a request and reads a JSON answer or an error.
+// ask sends a request and returns the JSON object of its answer, or an error.
 func (c *Client) ask(ctx context.Context, method, path string, body []byte) (doc gjson.Result, err error) {
 	err = c.do(ctx, method, path, body, func(r *http.Response) error {
 		text, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
@@ -73,21 +73,21 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte) (doc
 			return wireError(r.StatusCode, doc)
 		}
 		if !doc.IsObject() {
-			return fmt.Errorf("local: %s %s: the owner's answer is no JSON object", method, path)
+			return fmt.Errorf("local: %s %s: the owner's answer is not a JSON object", method, path)
 		}
 		return nil
 	})
 	return doc, err
 }
 
-// wireError makes an answer that is an error an *abi.Error again.
+// wireError converts an error answer back to an *abi.Error.
 func wireError(status int, doc gjson.Result) error {
 	code, message := abi.Code(doc.Get("error.code").Str), doc.Get("error.message").Str
 	if !code.Known() {
 		code = abi.Internal
 	}
 	if message == "" {
-		message = fmt.Sprintf("the owner answers with HTTP status %d", status)
+		message = fmt.Sprintf("the owner answered with HTTP status %d", status)
 	}
 	e := &abi.Error{Code: code, Message: message}
 	if status == http.StatusInsufficientStorage {

@@ -13,18 +13,18 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Client reaches the tools of the process that owns a database, and the work that it
-// keeps, over its socket. It answers as a *host.Host of this process would. It is safe
-// for concurrent use; the caller of NewClient closes it.
+// Client sends tool calls and requests for flows, runs and deliveries to the process that
+// owns a database, over its socket. It answers like a *host.Host of this process. It is
+// safe for concurrent use; the caller of NewClient must call Close.
 //
-// When the owner ends, calls fail with an *Error of kind ErrFree: the database can be
-// joined again. When it stops answering, with ErrHung.
+// After the owner has ended, calls fail with an *Error of kind ErrFree: the database can
+// be joined again. If the owner stops answering, they fail with ErrHung.
 type Client struct {
 	peer   *Peer
 	served atomic.Pointer[served]
 }
 
-// served is what the owner said of itself.
+// served is the owner's last known status and tools.
 type served struct {
 	status Status
 	tools  []abi.Tool
@@ -39,17 +39,18 @@ func NewClient(ctx context.Context, peer *Peer) (*Client, error) {
 	return c, nil
 }
 
-// Status says under what the owner answered when the Client was made, or when it last
-// heard of a swap.
+// Status returns the owner's status as of NewClient, or of the last swap that the Client
+// made or observed.
 func (c *Client) Status() *Status { return &c.served.Load().status }
 
-// Keys returns the settings that keys depend on.
+// Keys returns the owner's settings for session keys.
 func (c *Client) Keys() sessionkey.Settings { return c.Status().Keys }
 
-// Tools returns the owner's tools, as of the same time. The slice must not be changed.
+// Tools returns the owner's tools, as of the same time as Status. The caller must not
+// change the slice.
 func (c *Client) Tools() []abi.Tool { return c.served.Load().tools }
 
-// Close ends the connections.
+// Close closes the idle connections.
 func (c *Client) Close(context.Context) error {
 	c.peer.Close()
 	return nil
@@ -61,8 +62,8 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	})
 }
 
-// do sends a request and lets read take the answer, while watching that the
-// owner is alive.
+// do sends a request and passes the answer to read. Meanwhile it checks that the owner
+// still answers.
 func (c *Client) do(ctx context.Context, method, path string, body []byte, read func(*http.Response) error) error {
 	watched, stop := c.peer.Watch(ctx)
 	defer stop()
@@ -73,9 +74,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, read 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	// Every request may be sent again, calls because they have ids. Without values
-	// the header says so to the transport alone, which else fails when an owner that
-	// ends closes a connection that was idle.
+	// Every request may be repeated, calls because they have ids. Without values the
+	// header is not sent and only allows the transport to retry; otherwise a request
+	// fails when an owner that ends closes an idle connection.
 	req.Header["X-Idempotency-Key"] = nil
 	resp, err := c.peer.Transport.RoundTrip(req)
 	if err == nil {
@@ -88,7 +89,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, read 
 	return c.explain(ctx, watched, err)
 }
 
-// explain finds out why a request failed.
+// explain returns the reason why a request failed.
 func (c *Client) explain(ctx, watched context.Context, err error) error {
 	var e *Error
 	switch {

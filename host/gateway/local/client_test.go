@@ -29,8 +29,8 @@ var status = local.Status{
 	Keys: sessionkey.Settings{MainKey: "home", DefaultAgent: "ops"},
 }
 
-// serve owns a database of its own, answers calls with call and imports with
-// load, and returns the owner with a client.
+// serve becomes the owner of a new database, answers calls with call and imports with
+// load, and returns the owner and a client.
 func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)) (*local.Owner, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")
@@ -44,7 +44,7 @@ func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, d
 	if call != nil {
 		mux.HandleFunc("POST /v1/call", call)
 	}
-	k := &kept{load: load}
+	k := &fakeOwner{load: load}
 	mux.Handle("/", httpapi.NewLocal(k, k, nil))
 	lock.Handle(mux)
 	peer, err := local.Dial(t.Context(), db, ownership(t, db), nil)
@@ -80,16 +80,16 @@ func TestCall(t *testing.T) {
 		want   *host.Answer
 		err    error
 	}{
-		"ok":             {200, `{"callId":"c1","result":{"count":1}}`, &host.Answer{CallID: "c1", Result: []byte(`{"count":1}`)}, nil},
-		"tool's error":   {200, `{"callId":"c1","result":{"status":"forbidden"},"code":"forbidden"}`, &host.Answer{CallID: "c1", Result: []byte(`{"status":"forbidden"}`), Code: abi.Forbidden}, nil},
-		"no tool":        {404, `{"error":{"code":"not_found","message":"there is no tool"}}`, nil, abi.NotFound},
-		"limit":          {500, `{"error":{"code":"limit","message":"too long"}}`, nil, abi.Limit},
-		"full disk":      {507, `{"error":{"code":"limit","message":"no room"}}`, nil, store.ErrFull},
-		"unknown code":   {500, `{"error":{"code":"new","message":"?"}}`, nil, abi.Internal},
-		"no JSON":        {500, `oops`, nil, abi.Internal},
-		"stopping":       {503, `bye`, nil, local.ErrFree},
-		"half a reply":   {200, ``, nil, nil},
-		"no JSON object": {200, `[]`, nil, nil},
+		"ok":            {200, `{"callId":"c1","result":{"count":1}}`, &host.Answer{CallID: "c1", Result: []byte(`{"count":1}`)}, nil},
+		"tool error":    {200, `{"callId":"c1","result":{"status":"forbidden"},"code":"forbidden"}`, &host.Answer{CallID: "c1", Result: []byte(`{"status":"forbidden"}`), Code: abi.Forbidden}, nil},
+		"unknown tool":  {404, `{"error":{"code":"not_found","message":"there is no tool"}}`, nil, abi.NotFound},
+		"limit":         {500, `{"error":{"code":"limit","message":"too long"}}`, nil, abi.Limit},
+		"full disk":     {507, `{"error":{"code":"limit","message":"no room"}}`, nil, store.ErrFull},
+		"unknown code":  {500, `{"error":{"code":"new","message":"?"}}`, nil, abi.Internal},
+		"not JSON":      {500, `oops`, nil, abi.Internal},
+		"stopping":      {503, `bye`, nil, local.ErrFree},
+		"empty answer":  {200, ``, nil, nil},
+		"not an object": {200, `[]`, nil, nil},
 	}
 	for name, a := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestOwnerEndsDuringACall(t *testing.T) {
+func TestOwnerEndsDuringCall(t *testing.T) {
 	arrived := make(chan bool)
 	lock, c := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		close(arrived)
@@ -138,7 +138,7 @@ func TestOwnerEndsDuringACall(t *testing.T) {
 	}
 }
 
-func TestCallerGivesUp(t *testing.T) {
+func TestCallCancelled(t *testing.T) {
 	ended := make(chan bool)
 	_, c := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -212,6 +212,6 @@ func TestOneImportAtATime(t *testing.T) {
 	}
 	<-gone
 	if err := <-got; err == nil {
-		t.Error("the import that was cut off ended well")
+		t.Error("the cancelled import succeeded")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Dial reaches the owner of the database at this location (store.Backend) and makes
-// sure that it answers. It fails with an *Error: ErrFree when nobody is there,
-// ErrHung, or ErrMismatch. It changes nothing.
+// Dial connects to the owner of the database at this location (store.Backend) and checks
+// that it answers. It fails with an *Error of kind ErrFree if there is no owner, ErrHung,
+// or ErrMismatch. It changes nothing.
 func Dial(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Peer, error) {
 	opts := o.orDefault()
 	info, err := published(ctx, ownership)
@@ -41,13 +41,13 @@ func Dial(ctx context.Context, location string, ownership store.Ownership, o *Op
 	return peer, nil
 }
 
-// Join makes this process the owner of the database at this location, or reaches
-// the one that is: exactly one of owner and peer is not nil. While an owner is on its
-// way in it looks again, for at most the time-out; for one on its way out it has
-// Options.Patience.
+// Join makes this process the owner of the database at this location, or connects to its
+// owner: on success exactly one of owner and peer is not nil. It waits at most
+// Options.Timeout for an owner that is starting, and at most Options.ShutdownTimeout for
+// one that is ending.
 func Join(ctx context.Context, location string, ownership store.Ownership, o *Options) (owner *Owner, peer *Peer, err error) {
 	opts := o.orDefault()
-	start, patience, state := time.Now(), opts.Timeout, "which nobody can reach: no socket"
+	start, timeout, state := time.Now(), opts.Timeout, "which is unreachable: no socket"
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		var owned *Error
 		if owner, err = Acquire(ctx, location, ownership, &opts); err == nil || !errors.As(err, &owned) {
@@ -56,12 +56,12 @@ func Join(ctx context.Context, location string, ownership store.Ownership, o *Op
 		if peer, err = Dial(ctx, location, ownership, &opts); !errors.Is(err, ErrFree) {
 			return nil, peer, err
 		}
-		if owned.Owner.Ending { // until it is gone, although the notice is removed before
-			patience, state = opts.Patience, "which is ending: it is not over"
+		if owned.Owner.Ending { // stays in effect after the owner has removed its notice
+			timeout, state = opts.ShutdownTimeout, "which is shutting down and has not exited"
 		}
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			return nil, nil, &Error{Kind: ErrHung, Database: owned.Database, Owner: owned.Owner, text: fmt.Sprintf(
-				"is owned by %s, %s after %s: stop that process and try again; nothing was changed", &owned.Owner, state, patience)}
+				"is owned by %s, %s after %s: stop that process and try again; nothing was changed", &owned.Owner, state, timeout)}
 		}
 		select {
 		case <-ctx.Done():
@@ -71,8 +71,8 @@ func Join(ctx context.Context, location string, ownership store.Ownership, o *Op
 	}
 }
 
-// Disconnected reports whether a request failed because nobody listens at the
-// socket, or who listened has gone.
+// Disconnected reports whether a request failed because no process listens on the
+// socket, or the listening process has ended.
 func Disconnected(err error) bool {
 	for _, e := range []error{unix.ENOENT, unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, e) {

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/local"
 )
 
-// Whoever asks an owner that ends just then must hear that the database is free,
-// however far the request got.
+// Every error of a request to an ending owner, at whatever stage, must count as a
+// disconnect, so that the client joins the database again.
 func TestDisconnected(t *testing.T) {
 	for err, want := range map[error]bool{
 		unix.ENOENT: true, unix.ECONNREFUSED: true, unix.ECONNRESET: true, unix.EPIPE: true, io.EOF: true, io.ErrUnexpectedEOF: true,

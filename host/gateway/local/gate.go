@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// gate holds requests back until there is a handler for them.
+// gate blocks requests until a handler is set.
 type gate struct {
 	ready chan struct{} // closed by the first open, or by refuse
 	once  sync.Once
@@ -25,10 +25,10 @@ func (g *gate) open(h http.Handler) {
 	g.once.Do(func() { close(g.ready) })
 }
 
-// refuse turns away everybody who is not in the handler yet.
+// refuse makes the gate refuse every request that has not entered the handler.
 func (g *gate) refuse() { g.open(nil) }
 
-// wait returns when no request is in the handler. It needs refuse before it.
+// wait blocks until no request is in the handler. The caller must call refuse first.
 func (g *gate) wait() {
 	g.running.Lock()
 	defer g.running.Unlock()

@@ -29,7 +29,7 @@ func TestStoppedOwner(t *testing.T) {
 	}
 	for _, want := range []string{db, fmt.Sprint(c.Process.Pid), "did not answer within 200ms", "kill -CONT", "try again"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+			t.Errorf("%q does not contain %q", err, want)
 		}
 	}
 	if err := p.Ping(t.Context()); !errors.Is(err, local.ErrHung) {
@@ -42,7 +42,7 @@ func TestStoppedOwner(t *testing.T) {
 	}
 }
 
-func TestWatchEndsARequestToAStoppedOwner(t *testing.T) {
+func TestWatchCancelsRequestToStoppedOwner(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	c := startChild(t, db)
 	p := dial(t, db, &local.Options{Timeout: 200 * time.Millisecond})
@@ -61,8 +61,9 @@ func TestWatchEndsARequestToAStoppedOwner(t *testing.T) {
 	}
 }
 
-// impostor holds the lock as another version of the program would, and serves h.
-func impostor(t *testing.T, db string, h http.Handler) {
+// foreignOwner holds the lock, as another version of the program would, and serves h on
+// the socket; nil: it opens no socket.
+func foreignOwner(t *testing.T, db string, h http.Handler) {
 	t.Helper()
 	lock, err := ownership(t, db).Acquire(t.Context())
 	if err != nil {
@@ -89,7 +90,7 @@ func impostor(t *testing.T, db string, h http.Handler) {
 	t.Cleanup(func() { s.Close() })
 }
 
-func TestStrangeOwners(t *testing.T) {
+func TestForeignOwners(t *testing.T) {
 	cases := map[string]struct {
 		handler http.Handler
 		kind    error
@@ -97,18 +98,18 @@ func TestStrangeOwners(t *testing.T) {
 	}{
 		"another API": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(local.Info{API: local.API + 1, Version: "v9"})
-		}), local.ErrMismatch, `version "v9" speaks API 3`},
+		}), local.ErrMismatch, `version "v9" has API 3`},
 		"an older API": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_ = json.NewEncoder(w).Encode(local.Info{API: 1, Version: "v0"})
-		}), local.ErrMismatch, `version "v0" speaks API 1, and this program speaks API 2: stop that process, or use the same version`},
+		}), local.ErrMismatch, `version "v0" has API 1, but this program has API 2: stop that process, or use the same version`},
 		"no API":    {http.NotFoundHandler(), local.ErrHung, "HTTP status 404"},
-		"no JSON":   {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }), local.ErrHung, "invalid character"},
-		"no socket": {nil, local.ErrHung, "nobody can reach"},
+		"not JSON":  {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hi") }), local.ErrHung, "invalid character"},
+		"no socket": {nil, local.ErrHung, "unreachable"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "a.db")
-			impostor(t, db, c.handler)
+			foreignOwner(t, db, c.handler)
 			_, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Timeout: 100 * time.Millisecond})
 			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "4711") {
 				t.Errorf("error is %v, want kind %v and %q", err, c.kind, c.text)

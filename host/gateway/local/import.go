@@ -12,14 +12,14 @@ import (
 	"github.com/parley-wasm/parley/host/internal/importer"
 )
 
-// ImportReport says what an import took, and what it could not take.
+// ImportReport is the result of an import: the imported and the skipped items.
 type ImportReport = importer.Report
 
-// ImportProgress says how far an import is.
+// ImportProgress is the progress of an import.
 type ImportProgress = importer.Progress
 
-// Import lets the owner import an OpenClaw state directory, named by its
-// absolute path. progress may be nil.
+// Import makes the owner import an OpenClaw state directory. dir must be an absolute
+// path; progress may be nil.
 func (c *Client) Import(ctx context.Context, dir string, progress func(ImportProgress)) (report *ImportReport, err error) {
 	body := ImportMembers.Append(nil, &ImportRequest{Dir: dir})
 	err = c.do(ctx, http.MethodPost, "/v1/import", body, func(r *http.Response) error {

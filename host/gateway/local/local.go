@@ -1,35 +1,33 @@
-// Package local connects the processes of one user that work on one database: one
-// of them owns it (Owner), and every other one finds that (Dial, Join) and is its
-// Client.
+// Package local connects the processes of one user that use one database: one of them
+// owns it (Owner), and the others connect to the owner (Dial, Join) as its Clients.
 //
-// The owner holds the lock of the store (store.Ownership). The notice that it leaves
-// there says who it is: pid, start, socket. If the store is in a folder, the file
-// <database>.sock beside it is a Unix socket of mode 0600, over which the owner serves
+// The owner holds the lock of the store (store.Ownership) and publishes a notice there
+// with its pid, start time and socket. If the store is in a folder, the file
+// <database>.sock next to it is a Unix socket of mode 0600, over which the owner serves
 // its API to the other processes.
 //
-// States of a database and how a process tells:
+// States of a database and how a process detects them:
 //
-//	free      nobody holds the lock: Acquire succeeds, whatever files lie around
-//	starting  the lock is held, GET /v1/owner answers, other requests wait
+//	free      the lock is not held: Acquire succeeds, whatever files exist
+//	starting  the lock is held, GET /v1/owner is answered, other requests wait
 //	owned     the lock is held and every request is answered
-//	ending    the lock is held, and its notice says so: nobody is served any more,
-//	          but what was begun is not over yet
+//	ending    the lock is held and its notice says "ending": the owner serves no new
+//	          requests and finishes the active ones
 //	hung      the lock is held, but GET /v1/owner is not answered in time
 //
-// Invariants: the lock is released when the process ends, in whatever way, so a
-// killed owner never blocks the next one. Sockets are created and removed only
-// by the holder of the lock.
+// Invariants: the lock is released when the process ends for any reason, so a killed
+// owner never blocks the next one. Only the holder of the lock creates and removes
+// sockets.
 //
-// Failures are store.ErrOwned (the lock is taken), ErrHung, ErrMismatch (the owner
-// speaks another version of the API) and ErrFree (nobody was there to dial).
-// Each comes with a text that names the database, the process and what to do.
+// Failures are store.ErrOwned (the lock is held), ErrHung, ErrMismatch (the owner has
+// another version of the API) and ErrFree (there is no owner to dial). Each error text
+// names the database and the process and says what to do.
 //
-// What the owner serves on its socket is the API of package httpapi; the types that
-// only the socket has, and how the Client asks, lie here (wire.go, query.go). The
-// socket is the user's own: every process that reaches it could open the database as
-// well, so that there are no tokens.
+// The owner serves the API of package httpapi on its socket; the types that only the
+// socket uses, and the Client's requests, are here (wire.go, query.go). The API has no
+// tokens: every process with access to the socket could open the database itself.
 //
-// Unix only: Unix sockets.
+// The package needs Unix sockets, so it supports Unix only.
 package local
 
 import (
@@ -39,8 +37,8 @@ import (
 	"time"
 )
 
-// API is the version of what owners serve on their sockets. Processes that
-// differ in it cannot talk to each other.
+// API is the version of the API on the sockets of owners. Processes with different
+// versions cannot communicate.
 const API = 2
 
 // DefaultTimeout is how long an owner may take to answer.
@@ -49,22 +47,21 @@ const DefaultTimeout = 5 * time.Second
 // Failures besides store.ErrOwned, to be compared with errors.Is.
 var (
 	ErrHung     = errors.New("the owner of the database does not answer")
-	ErrMismatch = errors.New("the owner of the database speaks another version")
-	ErrFree     = errors.New("no owner of the database is to be found")
+	ErrMismatch = errors.New("the owner of the database has another API version")
+	ErrFree     = errors.New("the database has no owner")
 )
 
-// Info is what an owner says of itself from the start: in its notice, and as the answer
-// to GET /v1/owner.
+// Info describes an owner: in its notice, and as the answer to GET /v1/owner.
 type Info struct {
-	API      int       `json:"api"`
-	Version  string    `json:"version"` // of the program
-	PID      int       `json:"pid"`
-	Command  string    `json:"command"` // what it does, such as "serve"
-	Stays    bool      `json:"stays"`   // it runs until it is told to end, and does what is accepted
-	Started  time.Time `json:"started"`
-	Database string    `json:"database"` // its location (store.Backend)
-	Socket   string    `json:"socket"`   // empty until the socket is there, and when the owner is ending
-	Ending   bool      `json:"ending,omitempty"`
+	API         int       `json:"api"`
+	Version     string    `json:"version"` // of the program
+	PID         int       `json:"pid"`
+	Command     string    `json:"command"` // parley command, such as "serve"
+	LongRunning bool      `json:"stays"`   // long-running: it executes accepted work until it is stopped
+	Started     time.Time `json:"started"`
+	Database    string    `json:"database"` // its location (store.Backend)
+	Socket      string    `json:"socket"`   // empty until the socket exists, and while the owner is ending
+	Ending      bool      `json:"ending,omitempty"`
 }
 
 // String names the process, for errors.
@@ -79,8 +76,7 @@ func (i *Info) String() string {
 	return s
 }
 
-// Error is a failure that concerns another process. It matches Kind with
-// errors.Is.
+// Error is a failure caused by another process. It matches Kind with errors.Is.
 type Error struct {
 	Kind     error // store.ErrOwned, ErrHung, ErrMismatch or ErrFree
 	Database string
@@ -93,15 +89,15 @@ func (e *Error) Error() string { return e.Database + ": " + e.text }
 // Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Options of Acquire, Dial and Join. The zero value means the defaults.
+// Options configures Acquire, Dial and Join. The zero value means the defaults.
 type Options struct {
-	Version string        // of this program, for others to read
-	Command string        // what this process does, for others to read
-	Stays   bool          // it runs until it is told to end
-	Timeout time.Duration // how long an owner may take to answer; 0 = DefaultTimeout
-	// Patience is how long Join waits for an owner that is ending; 0 = Timeout.
-	Patience time.Duration
-	Logger   *slog.Logger // nil = discard
+	Version     string        // of this program, shown to other processes
+	Command     string        // parley command of this process, shown to other processes
+	LongRunning bool          // long-running: this process runs until it is stopped
+	Timeout     time.Duration // for an owner to answer; 0 = DefaultTimeout
+	// ShutdownTimeout is how long Join waits for an owner that is ending; 0 = Timeout.
+	ShutdownTimeout time.Duration
+	Logger          *slog.Logger // nil = discard
 }
 
 func (o *Options) orDefault() Options {
@@ -112,8 +108,8 @@ func (o *Options) orDefault() Options {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	if c.Patience <= 0 {
-		c.Patience = c.Timeout
+	if c.ShutdownTimeout <= 0 {
+		c.ShutdownTimeout = c.Timeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -18,17 +18,17 @@ func (c *Client) Plugins(ctx context.Context) (*host.Plugins, error) {
 }
 
 // Swap makes a module the owner's active version of the plugin.
-func (c *Client) Swap(ctx context.Context, m *host.Candidate) (*host.Swapped, error) {
+func (c *Client) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResult, error) {
 	path := pluginsPath + SwapQuery(m.Digest, m.Signature, m.Force, m.Origin)
-	s, err := request[host.Swapped](ctx, c, http.MethodPost, path, append([]byte{}, m.Wasm...))
+	s, err := request[host.SwapResult](ctx, c, http.MethodPost, path, append([]byte{}, m.Wasm...))
 	if err != nil {
 		return nil, err
 	}
 	return s, c.refresh(ctx)
 }
 
-// AwaitPlugin returns the owner's active version of the plugin when it is not the
-// one with this digest. Tools are its tools then.
+// AwaitPlugin waits until the owner's active version of the plugin has another digest,
+// and returns it. From then on Tools returns that version's tools.
 func (c *Client) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	p, err := request[host.Plugin](ctx, c, http.MethodGet, pluginsPath+"/next"+SwapQuery(digest, nil, false, ""), nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) Deliveries(ctx context.Context, f *store.Filter) ([]*store.Deli
 	return list[store.Delivery](ctx, c, "deliveries", f)
 }
 
-// Tree returns sessions of the owner's store with what they have spawned.
+// Tree returns sessions of the owner's store with the sessions they have spawned.
 func (c *Client) Tree(ctx context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	return request[host.Tree](ctx, c, http.MethodGet, "/v1/tree"+TreeQuery(q.Key, q.Limit), nil)
 }
@@ -64,8 +64,8 @@ func (c *Client) Flow(ctx context.Context, id string) (*store.Flow, error) {
 	return request[store.Flow](ctx, c, http.MethodGet, flowPath(id), nil)
 }
 
-// WaitFlow returns the flow when it has ended or rests, and its deliveries have
-// ended, or it is parked.
+// WaitFlow waits until a flow has ended, is idle or is parked, and its deliveries have
+// ended.
 func (c *Client) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return request[store.Flow](ctx, c, http.MethodGet, flowPath(id)+"/end", nil)
 }
@@ -75,9 +75,9 @@ func (c *Client) Run(ctx context.Context, id string) (*store.Run, error) {
 	return request[store.Run](ctx, c, http.MethodGet, runPath(id), nil)
 }
 
-// KillRun ends a run and returns it as it has ended; one that had before is
-// abi.Conflict.
-func (c *Client) KillRun(ctx context.Context, id, why string) (*store.Run, error) {
+// AbortRun aborts a run and returns it in its final state, or fails with abi.Conflict if
+// the run has already ended.
+func (c *Client) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	body := jsonappend.Open(nil)
 	body.String("runId", id)
 	body.OptString("reason", why)
@@ -87,7 +87,7 @@ func (c *Client) KillRun(ctx context.Context, id, why string) (*store.Run, error
 	return c.Run(ctx, id)
 }
 
-// RetryFlow lets a parked flow go on.
+// RetryFlow resumes a parked flow.
 func (c *Client) RetryFlow(ctx context.Context, id string) error {
 	return c.change(ctx, flowPath(id)+"/retry")
 }
@@ -106,15 +106,15 @@ func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
 
 func flowPath(id string) string { return "/v1/flows/" + url.PathEscape(id) }
 
-// nothing is the body of a request whose path says everything.
-var nothing = []byte("{}")
+// emptyBody is the body of a request whose path contains all parameters.
+var emptyBody = []byte("{}")
 
 func (c *Client) change(ctx context.Context, path string) error {
-	_, err := c.ask(ctx, http.MethodPost, path, nothing)
+	_, err := c.ask(ctx, http.MethodPost, path, emptyBody)
 	return err
 }
 
-// list asks for rows, which the answer has under their name.
+// list requests rows; name is their path and their member in the answer.
 func list[T any](ctx context.Context, c *Client, name string, f *store.Filter) ([]*T, error) {
 	doc, err := request[map[string][]*T](ctx, c, http.MethodGet, "/v1/"+name+Query(f), nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func request[T any](ctx context.Context, c *Client, method, path string, body []
 	}
 	answer := new(T)
 	if err := json.Unmarshal([]byte(doc.Raw), answer); err != nil {
-		return nil, fmt.Errorf("local: %s: the owner's answer is not as expected: %w", path, err)
+		return nil, fmt.Errorf("local: %s: unexpected answer from the owner: %w", path, err)
 	}
 	return answer, nil
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// kept is an owner that has one row of each kind, with every field set that the
-// wire must not lose.
-type kept struct {
-	gateway.Chat // is not asked
+// fakeOwner implements an owner's API with one row of each kind, in which every field is
+// set that the encoding must preserve.
+type fakeOwner struct {
+	gateway.Chat // not called
 
 	load    func(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)
 	filter  store.Filter
 	tree    host.TreeQuery
 	changed string
-	swapped host.Candidate
-	waits   chan bool // receives when WaitFlow begins to wait; it does so for ever
+	swapped host.PluginFile
+	waits   chan bool // if set, receives when WaitFlow begins to wait, which then never ends
 }
 
 var (
@@ -59,96 +59,96 @@ var (
 	}
 )
 
-func (k *kept) one(id, want string) error {
+func (k *fakeOwner) requireID(id, want string) error {
 	if id != want {
 		return abi.NewError(abi.NotFound, "there is no "+id)
 	}
 	return nil
 }
 
-func (k *kept) Status() *local.Status { return &status }
+func (k *fakeOwner) Status() *local.Status { return &status }
 
-func (k *kept) Keys() sessionkey.Settings { return status.Keys }
+func (k *fakeOwner) Keys() sessionkey.Settings { return status.Keys }
 
-func (k *kept) Import(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error) {
+func (k *fakeOwner) Import(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error) {
 	return k.load(ctx, dir, progress)
 }
 
-func (k *kept) Tools() []abi.Tool {
+func (k *fakeOwner) Tools() []abi.Tool {
 	return []abi.Tool{{Name: "t", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)}}
 }
 
-// ToolsFor gives the runs of children nothing.
-func (k *kept) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
+// ToolsFor returns no tools for the runs of children.
+func (k *fakeOwner) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
 	if c.RunID != "" && c.Depth > 0 {
 		return nil, nil
 	}
 	return k.Tools(), nil
 }
 
-func (k *kept) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
+func (k *fakeOwner) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
 	return &host.Answer{CallID: c.ID, FlowID: "f_1", Result: []byte(`{"who":"` + c.Caller.RunID + `"}`)}, nil
 }
 
-func (k *kept) Flows(_ context.Context, f *store.Filter) ([]*store.Flow, error) {
+func (k *fakeOwner) Flows(_ context.Context, f *store.Filter) ([]*store.Flow, error) {
 	k.filter = *f
 	return []*store.Flow{flowRow}, nil
 }
 
-func (k *kept) Runs(context.Context, *store.Filter) ([]*store.Run, error) {
+func (k *fakeOwner) Runs(context.Context, *store.Filter) ([]*store.Run, error) {
 	return []*store.Run{runRow}, nil
 }
 
-func (k *kept) Deliveries(context.Context, *store.Filter) ([]*store.Delivery, error) {
+func (k *fakeOwner) Deliveries(context.Context, *store.Filter) ([]*store.Delivery, error) {
 	return []*store.Delivery{deliveryRow}, nil
 }
-func (k *kept) Flow(_ context.Context, id string) (*store.Flow, error) {
-	return flowRow, k.one(id, "f_1")
+func (k *fakeOwner) Flow(_ context.Context, id string) (*store.Flow, error) {
+	return flowRow, k.requireID(id, "f_1")
 }
 
-func (k *kept) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
+func (k *fakeOwner) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	if k.waits == nil {
-		return flowRow, k.one(id, "f_1")
+		return flowRow, k.requireID(id, "f_1")
 	}
 	k.waits <- true
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (k *kept) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
+func (k *fakeOwner) Tree(_ context.Context, q *host.TreeQuery) (*host.Tree, error) {
 	k.tree = *q
-	return treeRow, k.one(q.Key, "agent:a:x y&z")
+	return treeRow, k.requireID(q.Key, "agent:a:x y&z")
 }
 
-func (k *kept) Run(_ context.Context, id string) (*store.Run, error) {
-	return runRow, k.one(id, "r_1")
+func (k *fakeOwner) Run(_ context.Context, id string) (*store.Run, error) {
+	return runRow, k.requireID(id, "r_1")
 }
 
-func (k *kept) KillRun(_ context.Context, id, why string) (*store.Run, error) {
-	k.changed = "kill because " + why
+func (k *fakeOwner) AbortRun(_ context.Context, id, why string) (*store.Run, error) {
+	k.changed = "abort because " + why
 	if id == "r_done" {
 		return nil, abi.NewError(abi.Conflict, "it has ended")
 	}
-	return runRow, k.one(id, "r_1")
+	return runRow, k.requireID(id, "r_1")
 }
 
-func (k *kept) RetryFlow(_ context.Context, id string) error {
+func (k *fakeOwner) RetryFlow(_ context.Context, id string) error {
 	k.changed = "retry"
-	return k.one(id, "f_1")
+	return k.requireID(id, "f_1")
 }
 
-func (k *kept) DropFlow(_ context.Context, id string) error {
+func (k *fakeOwner) DropFlow(_ context.Context, id string) error {
 	k.changed = "drop"
-	return k.one(id, "f_1")
+	return k.requireID(id, "f_1")
 }
 
-func (k *kept) ResendDelivery(_ context.Context, id string) error {
+func (k *fakeOwner) ResendDelivery(_ context.Context, id string) error {
 	k.changed = "resend"
-	return k.one(id, "d_1")
+	return k.requireID(id, "d_1")
 }
 
-// serveKept owns a database of its own with the real API of the socket.
-func serveKept(t *testing.T, k *kept) (*local.Owner, *httpapi.API, *local.Client) {
+// serveFake becomes the owner of a new database and serves k with the socket's real API.
+func serveFake(t *testing.T, k *fakeOwner) (*local.Owner, *httpapi.API, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")
 	lock, err := local.Acquire(t.Context(), db, ownership(t, db), nil)
@@ -178,8 +178,8 @@ func same(t *testing.T, want, got any, err error) {
 }
 
 func TestWork(t *testing.T) {
-	k := &kept{}
-	_, _, c := serveKept(t, k)
+	k := &fakeOwner{}
+	_, _, c := serveFake(t, k)
 	ctx := t.Context()
 
 	filter := store.Filter{Statuses: []string{"waiting", "parked"}, SessionKey: "agent:a:x y&z", FlowID: "f/1", Since: 5, Limit: 6}
@@ -199,15 +199,15 @@ func TestWork(t *testing.T) {
 
 	run, err := c.Run(ctx, "r_1")
 	same(t, runRow, run, err)
-	run, err = c.KillRun(ctx, "r_1", "enough \"\n")
+	run, err = c.AbortRun(ctx, "r_1", "enough \"\n")
 	same(t, runRow, run, err)
-	same(t, "kill because enough \"\n", k.changed, nil)
-	run, err = c.KillRun(ctx, "r_1", "")
+	same(t, "abort because enough \"\n", k.changed, nil)
+	run, err = c.AbortRun(ctx, "r_1", "")
 	same(t, runRow, run, err)
-	same(t, "kill because ", k.changed, nil)
+	same(t, "abort because ", k.changed, nil)
 	for id, code := range map[string]abi.Code{"r_2/..": abi.NotFound, "r_done": abi.Conflict} {
-		if r, err := c.KillRun(ctx, id, ""); r != nil || !errors.Is(err, code) {
-			t.Errorf("kill %s: %v, %v", id, r, err)
+		if r, err := c.AbortRun(ctx, id, ""); r != nil || !errors.Is(err, code) {
+			t.Errorf("abort %s: %v, %v", id, r, err)
 		}
 	}
 	if r, err := c.Run(ctx, "r_2?"); r != nil || !errors.Is(err, abi.NotFound) {
@@ -223,15 +223,15 @@ func TestWork(t *testing.T) {
 	}
 	same(t, host.TreeQuery{}, k.tree, nil)
 
-	for what, do := range map[string]func(context.Context, string) error{"retry": c.RetryFlow, "drop": c.DropFlow, "resend": c.ResendDelivery} {
+	for action, do := range map[string]func(context.Context, string) error{"retry": c.RetryFlow, "drop": c.DropFlow, "resend": c.ResendDelivery} {
 		id := "f_1"
-		if what == "resend" {
+		if action == "resend" {
 			id = "d_1"
 		}
 		same(t, nil, nil, do(ctx, id))
-		same(t, what, k.changed, nil)
+		same(t, action, k.changed, nil)
 		if err := do(ctx, "../"+id+"?x#y"); !errors.Is(err, abi.NotFound) || err.Error() != "there is no ../"+id+"?x#y" {
-			t.Errorf("%s of another: %v", what, err)
+			t.Errorf("%s of another: %v", action, err)
 		}
 	}
 	if f, err := c.Flow(ctx, "no"); f != nil || !errors.Is(err, abi.NotFound) {
@@ -243,7 +243,7 @@ func TestWork(t *testing.T) {
 }
 
 func TestToolsFor(t *testing.T) {
-	_, _, c := serveKept(t, &kept{})
+	_, _, c := serveFake(t, &fakeOwner{})
 	for _, tt := range []struct {
 		caller abi.Caller
 		want   []abi.Tool
@@ -261,10 +261,11 @@ func TestToolsFor(t *testing.T) {
 	}
 }
 
-// Who waits for a flow is sent to the next owner when this one ends.
-func TestOwnerEndsDuringAWait(t *testing.T) {
-	k := &kept{waits: make(chan bool)}
-	lock, socket, c := serveKept(t, k)
+// When an owner ends, a wait for a flow fails with ErrFree, so that the client joins the
+// next owner.
+func TestOwnerEndsDuringWait(t *testing.T) {
+	k := &fakeOwner{waits: make(chan bool)}
+	lock, socket, c := serveFake(t, k)
 	got := make(chan error)
 	go func() {
 		_, err := c.WaitFlow(t.Context(), "f_1")

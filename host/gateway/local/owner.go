@@ -15,25 +15,25 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Owner is this process as the owner of a database: the lock that it holds, and the
-// socket on which it serves other processes. It is safe for concurrent use; the
-// caller of Acquire or Join must call Close.
+// Owner holds the lock of a database for this process, and the socket on which this
+// process serves others. It is safe for concurrent use; the caller of Acquire or Join
+// must call Close.
 type Owner struct {
 	info   Info
-	lock   store.Owned
+	lock   store.HeldLock
 	server *http.Server
 	gate   *gate
 	clean  func() // removes the socket
 	served chan struct{}
-	cutOff context.CancelFunc // ends the contexts of all requests
+	cancel context.CancelFunc // cancels the contexts of all requests
 
 	stop, release     sync.Once
 	stopped, released error
 }
 
-// Acquire takes the database at this location (store.Backend) for this process, or
-// fails with an *Error of kind store.ErrOwned. From here on GET /v1/owner is
-// answered; requests for anything else wait until Handle says who answers them.
+// Acquire makes this process the owner of the database at this location (store.Backend),
+// or fails with an *Error of kind store.ErrOwned. From then on GET /v1/owner is answered;
+// all other requests wait for Handle.
 func Acquire(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Owner, error) {
 	opts := o.orDefault()
 	lock, err := ownership.Acquire(ctx)
@@ -49,7 +49,7 @@ func Acquire(ctx context.Context, location string, ownership store.Ownership, o 
 		return nil, err
 	}
 	owner := &Owner{lock: lock, gate: newGate(), served: make(chan struct{}), info: Info{
-		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, Stays: opts.Stays,
+		API: API, Version: opts.Version, PID: os.Getpid(), Command: opts.Command, LongRunning: opts.LongRunning,
 		Started: time.Now().UTC().Truncate(time.Millisecond), Database: location,
 	}}
 	if err := owner.start(ctx, ownership, opts.Logger); err != nil {
@@ -67,7 +67,7 @@ func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.
 	if err := o.publish(&o.info); err != nil {
 		return err
 	}
-	beside := ownership.Beside(".sock")
+	beside := ownership.CompanionPath(".sock")
 	removeStale(o.info.Database, beside, &previous)
 	socket, clean, err := listen(o.info.Database, beside)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *Owner) serve(socket net.Listener, log *slog.Logger) {
 		_ = json.NewEncoder(w).Encode(o.info)
 	})
 	mux.Handle("/", o.gate)
-	base, cutOff := context.WithCancel(context.Background())
-	o.cutOff = cutOff
+	base, cancel := context.WithCancel(context.Background())
+	o.cancel = cancel
 	o.server = &http.Server{
 		Handler:           mux,
 		BaseContext:       func(net.Listener) context.Context { return base },
@@ -101,57 +101,57 @@ func (o *Owner) serve(socket net.Listener, log *slog.Logger) {
 	go func() {
 		defer close(o.served)
 		if err := o.server.Serve(socket); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("local: the socket fails; other processes cannot reach this one", "socket", o.info.Socket, "error", err)
+			log.Error("local: socket failed; other processes cannot reach this one", "socket", o.info.Socket, "error", err)
 		}
 	}()
 }
 
-// Info returns what this owner says of itself.
+// Info returns the description that this owner publishes.
 func (o *Owner) Info() Info { return o.info }
 
-// Handle sets who answers the requests of other processes; those that have been
-// waiting go on. It may be called again.
+// Handle sets the handler for requests of other processes, and passes waiting requests to
+// it. It may be called again.
 func (o *Owner) Handle(h http.Handler) { o.gate.open(h) }
 
-// OnShutdown lets fn be called, in a goroutine of its own, when Shutdown has
-// begun: nobody finds the socket any more, and running requests are waited for.
+// OnShutdown registers fn to be called, in its own goroutine, when Shutdown has removed
+// the socket and waits for the running requests.
 func (o *Owner) OnShutdown(fn func()) { o.server.RegisterOnShutdown(fn) }
 
-// Shutdown ends the service to other processes: it removes the socket, lets
-// running requests end and refuses those that still wait for Handle with 503.
-// When ctx ends first, requests are cut off. None is running when it returns.
-// The lock stays.
+// Shutdown ends the service to other processes: it removes the socket, waits for running
+// requests, and refuses requests that still wait for Handle with 503. If ctx ends first,
+// it cancels the requests. No request is running when Shutdown returns. The lock remains
+// held.
 func (o *Owner) Shutdown(ctx context.Context) error {
 	o.stop.Do(func() {
-		// The socket's name goes first: whoever looks from now on finds nobody.
+		// Remove the socket's name first, so that no other process connects from now on.
 		ending := o.info
 		ending.Ending, ending.Socket = true, ""
-		_ = o.publish(&ending) // it only explains
+		_ = o.publish(&ending) // only improves error messages
 		o.clean()
 		o.gate.refuse()
 		if o.stopped = o.server.Shutdown(ctx); o.stopped != nil {
 			o.stopped = errors.Join(o.stopped, o.server.Close())
 		}
-		o.cutOff() // a handler that did not read its request's body learns nothing from Close
+		o.cancel() // server.Close does not reach a handler that has not read its request's body
 		<-o.served
 		o.gate.wait()
 	})
 	return o.stopped
 }
 
-// Close gives up the lock. Requests that are still running are cut off: call
-// Shutdown first, and close the database in between.
+// Close releases the lock. It cancels requests that are still running: the caller should
+// call Shutdown first, and close the database in between.
 func (o *Owner) Close() error {
 	o.release.Do(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = o.Shutdown(ctx) // cutting off is what was asked for
+		_ = o.Shutdown(ctx) // its error only reports the cancelled requests
 		o.released = o.lock.Release()
 	})
 	return o.released
 }
 
-// publish leaves the notice for other processes.
+// publish writes the notice for other processes.
 func (o *Owner) publish(i *Info) error {
 	text, err := json.Marshal(i)
 	if err != nil {
@@ -160,8 +160,8 @@ func (o *Owner) publish(i *Info) error {
 	return o.lock.Publish(append(text, '\n'))
 }
 
-// published returns what an owner published last. It is empty if there is no notice,
-// and while an owner publishes one.
+// published returns the last notice of an owner. It is empty if there is no notice, or
+// while an owner writes one.
 func published(ctx context.Context, ownership store.Ownership) (Info, error) {
 	text, err := ownership.Notice(ctx)
 	if err != nil {

@@ -73,13 +73,13 @@ func TestOneOwner(t *testing.T) {
 	}
 	for _, want := range []string{db, fmt.Sprint("process ", c.Process.Pid), "parley child", "stop it first"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+			t.Errorf("%q does not contain %q", err, want)
 		}
 	}
 
 	p := dial(t, db, nil)
 	if p.Info.PID != c.Process.Pid || p.Info.Database != db || p.Info.Version != "v1" {
-		t.Errorf("owner says %+v", p.Info)
+		t.Errorf("owner's info is %+v", p.Info)
 	}
 	if _, body, err := get(t, t.Context(), p, "/greet"); err != nil || body != "hello" {
 		t.Errorf("answer is %q, %v", body, err)
@@ -90,7 +90,7 @@ func TestOneOwner(t *testing.T) {
 	acquire(t, db)
 }
 
-func TestKilledOwnerBlocksNobody(t *testing.T) {
+func TestAcquireAfterKilledOwner(t *testing.T) {
 	for name, dir := range directories(t) {
 		t.Run(name, func(t *testing.T) {
 			db := filepath.Join(dir, "a.db")
@@ -98,7 +98,7 @@ func TestKilledOwnerBlocksNobody(t *testing.T) {
 			p := dial(t, db, nil)
 			c.kill()
 			if _, err := os.Lstat(p.Info.Socket); err != nil {
-				t.Fatalf("a killed owner leaves its socket: %v", err)
+				t.Fatalf("the socket of a killed owner does not exist: %v", err)
 			}
 			if err := p.Ping(t.Context()); !errors.Is(err, local.ErrFree) {
 				t.Errorf("ping of a killed owner: %v, want ErrFree", err)
@@ -110,7 +110,7 @@ func TestKilledOwnerBlocksNobody(t *testing.T) {
 			l := acquire(t, db)
 			if l.Info().Socket != p.Info.Socket {
 				if _, err := os.Lstat(filepath.Dir(p.Info.Socket)); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the directory of the stale socket is still there: %v", err)
+					t.Errorf("the directory of the stale socket still exists: %v", err)
 				}
 			}
 			if q := dial(t, db, nil); q.Info.PID != os.Getpid() {
@@ -120,7 +120,8 @@ func TestKilledOwnerBlocksNobody(t *testing.T) {
 	}
 }
 
-// directories are one in which a socket fits and one in which it does not.
+// directories returns one directory whose path is short enough for a socket, and one whose
+// path is not.
 func directories(t *testing.T) map[string]string {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -147,15 +148,15 @@ func TestSocketIsPrivate(t *testing.T) {
 				}
 			}
 			if name == "long path" && strings.HasPrefix(p.Info.Socket, dir) {
-				t.Errorf("socket %s is too long to lie beside the database", p.Info.Socket)
+				t.Errorf("socket %s is next to the database despite its long path", p.Info.Socket)
 			}
 			c.end()
 			if _, err := os.Lstat(p.Info.Socket); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the socket is still there: %v", err)
+				t.Errorf("the socket still exists: %v", err)
 			}
 			left, err := filepath.Glob(filepath.Join(dir, "*"))
 			if err != nil || len(left) != 1 {
-				t.Errorf("files left: %v, %v; want the lock file alone", left, err)
+				t.Errorf("files left: %v, %v; want only the lock file", left, err)
 			}
 		})
 	}
@@ -164,7 +165,7 @@ func TestSocketIsPrivate(t *testing.T) {
 func TestRequestsWaitForTheHandler(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	l := acquire(t, db)
-	p := dial(t, db, nil) // answered already
+	p := dial(t, db, nil) // GET /v1/owner needs no handler
 	got := make(chan string)
 	go func() {
 		_, body, err := get(t, t.Context(), p, "/x")
@@ -198,7 +199,7 @@ func TestShutdownBeforeHandleRefuses(t *testing.T) {
 	}
 }
 
-func TestShutdownLetsRequestsEnd(t *testing.T) {
+func TestShutdownWaitsForRequests(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	l := acquire(t, db)
 	arrived, release := make(chan bool), make(chan bool)
@@ -223,7 +224,7 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := local.Acquire(t.Context(), db, ownership(t, db), nil); !errors.Is(err, store.ErrOwned) {
-		t.Errorf("after Shutdown: %v, want ErrOwned: the lock stays", err)
+		t.Errorf("after Shutdown: %v, want ErrOwned: the lock must still be held", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -231,8 +232,8 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 	acquire(t, db)
 }
 
-// Whoever joins while an owner ends waits for it, for as long as it was told.
-func TestJoinWaitsForTheEnd(t *testing.T) {
+// Join waits for an ending owner for at most Options.ShutdownTimeout.
+func TestJoinWaitsForEndingOwner(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	l := acquire(t, db)
 	called := make(chan bool)
@@ -242,13 +243,13 @@ func TestJoinWaitsForTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-called
-	_, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Timeout: 1, Patience: 2})
-	if !errors.Is(err, local.ErrHung) || !strings.Contains(err.Error(), "which is ending: it is not over after 2ns") {
-		t.Errorf("no patience: %v", err)
+	_, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Timeout: 1, ShutdownTimeout: 2})
+	if !errors.Is(err, local.ErrHung) || !strings.Contains(err.Error(), "which is shutting down and has not exited after 2ns") {
+		t.Errorf("after the timeout: %v", err)
 	}
 	joined := make(chan error)
 	go func() {
-		next, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{Patience: time.Hour})
+		next, _, err := local.Join(t.Context(), db, ownership(t, db), &local.Options{ShutdownTimeout: time.Hour})
 		if next != nil {
 			err = next.Close()
 		}
@@ -262,7 +263,7 @@ func TestJoinWaitsForTheEnd(t *testing.T) {
 	}
 }
 
-func TestCloseCutsRequestsOff(t *testing.T) {
+func TestCloseCancelsRequests(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	l := acquire(t, db)
 	arrived, ended := make(chan bool), false
@@ -322,8 +323,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A lock file that was copied with its database names the other database's
-// socket; that one stays.
+// A lock file that was copied with its database names the original database's socket,
+// which must not be removed.
 func TestCopiedLockFile(t *testing.T) {
 	for name, dir := range directories(t) {
 		t.Run(name, func(t *testing.T) {
@@ -348,17 +349,17 @@ func TestCopiedLockFile(t *testing.T) {
 	}
 }
 
-// elsewhere is the lock of a store that is not in a folder.
-type elsewhere struct{ store.Ownership }
+// noFolder is the Ownership of a store that is not in a folder.
+type noFolder struct{ store.Ownership }
 
-func (elsewhere) Beside(string) string { return "" }
+func (noFolder) CompanionPath(string) string { return "" }
 
-func TestStoreWithoutAFolder(t *testing.T) {
+func TestStoreWithoutFolder(t *testing.T) {
 	runtime := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	t.Chdir(t.TempDir())
 	db := filepath.Join(t.TempDir(), "a.db")
-	l, err := local.Acquire(t.Context(), db, elsewhere{ownership(t, db)}, nil)
+	l, err := local.Acquire(t.Context(), db, noFolder{ownership(t, db)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,6 +371,6 @@ func TestStoreWithoutAFolder(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(runtime); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files left: %v, %v", left, err)
 	}
 }

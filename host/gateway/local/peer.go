@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// URL is where requests over a Peer's Transport go. The host's name is not
-// looked up: the transport knows the socket.
+// URL is the base URL of requests over a Peer's Transport. The host name is not resolved:
+// the transport always connects to the socket.
 const URL = "http://parley"
 
-// Peer is the process that owns a database, as another process sees it. It is
-// safe for concurrent use; who dialled it closes it.
+// Peer is a connection to the process that owns a database. It is safe for concurrent
+// use; the caller of Dial or Join must call Close.
 type Peer struct {
 	Info      Info
 	Transport http.RoundTripper // over the owner's socket; for any path below URL
@@ -26,16 +26,15 @@ type Peer struct {
 	idle    func()
 }
 
-// Ping makes sure that the owner still answers. It fails with an *Error of kind
-// ErrFree, ErrHung or ErrMismatch.
+// Ping checks that the owner still answers. It fails with an *Error of kind ErrFree,
+// ErrHung or ErrMismatch.
 func (p *Peer) Ping(ctx context.Context) error {
 	_, err := p.identify(ctx)
 	return err
 }
 
-// Watch returns a context for a request that may take long. It is cancelled,
-// with the *Error as its cause, when the owner stops answering pings. stop
-// ends the watch and must be called.
+// Watch returns a context for a long request. Watch cancels it, with the *Error as its
+// cause, when the owner stops answering pings. The caller must call stop.
 func (p *Peer) Watch(ctx context.Context) (watched context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -56,13 +55,13 @@ func (p *Peer) Watch(ctx context.Context) (watched context.Context, stop func())
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// Gone returns the *Error of kind ErrFree for a request that the owner did not
-// answer because it ended.
+// Gone returns the *Error of kind ErrFree for a request that was not answered because the
+// owner ended.
 func (p *Peer) Gone() error {
 	return p.failure(ErrFree, "which has ended: try again")
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (p *Peer) Close() { p.idle() }
 
 func (p *Peer) identify(ctx context.Context) (Info, error) {
@@ -73,16 +72,16 @@ func (p *Peer) identify(ctx context.Context) (Info, error) {
 	case err == nil && info.API == API:
 		return info, nil
 	case err == nil:
-		return Info{}, p.failure(ErrMismatch, "whose version %q speaks API %d, and this program speaks API %d: stop that process, or use the same version", info.Version, info.API, API)
+		return Info{}, p.failure(ErrMismatch, "whose version %q has API %d, but this program has API %d: stop that process, or use the same version", info.Version, info.API, API)
 	case Disconnected(err):
 		return Info{}, p.Gone()
 	case errors.Is(context.Cause(ctx), ErrHung), errors.Is(err, unix.EAGAIN):
-		return Info{}, p.failure(ErrHung, "which did not answer within %s: if it is stopped, let it go on (kill -CONT %d) or end it (kill -KILL %d), and try again",
+		return Info{}, p.failure(ErrHung, "which did not answer within %s: if it is stopped, resume it (kill -CONT %d) or kill it (kill -KILL %d), and try again",
 			p.timeout, p.Info.PID, p.Info.PID)
 	case ctx.Err() != nil:
 		return Info{}, ctx.Err()
 	}
-	return Info{}, p.failure(ErrHung, "which answers with an error (%v): end it (kill %d) and try again", err, p.Info.PID)
+	return Info{}, p.failure(ErrHung, "which answered with an error (%v): stop it (kill %d) and try again", err, p.Info.PID)
 }
 
 func (p *Peer) ask(ctx context.Context) (Info, error) {

@@ -13,22 +13,22 @@ import (
 var (
 	pluginRow  = &host.Plugin{Digest: "two", Name: "p", Version: "2", Status: host.PluginActive, Tools: []string{"t"}, Resumes: [2]int{1, 2}, Flows: 3}
 	pluginsRow = &host.Plugins{Versions: []*host.Plugin{pluginRow}, History: []*store.Activation{{Seq: 1, Digest: "two", At: 5, Origin: "/x"}}}
-	swapRow    = &host.Swapped{Before: "one", Active: pluginRow, Pinned: 4}
+	swapRow    = &host.SwapResult{Before: "one", Active: pluginRow, Pinned: 4}
 )
 
-func (k *kept) Plugins(context.Context) (*host.Plugins, error) { return pluginsRow, nil }
+func (k *fakeOwner) Plugins(context.Context) (*host.Plugins, error) { return pluginsRow, nil }
 
-// Swap refuses what nobody forces.
-func (k *kept) Swap(_ context.Context, c *host.Candidate) (*host.Swapped, error) {
+// Swap refuses a swap without Force.
+func (k *fakeOwner) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResult, error) {
 	k.swapped = *c
 	if !c.Force {
-		return nil, abi.NewError(abi.Conflict, "not by force")
+		return nil, abi.NewError(abi.Conflict, "force is required")
 	}
 	return swapRow, nil
 }
 
-// AwaitPlugin waits for another one than "two".
-func (k *kept) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+// AwaitPlugin returns pluginRow, and blocks if digest is pluginRow's.
+func (k *fakeOwner) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	if digest == pluginRow.Digest {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -37,18 +37,18 @@ func (k *kept) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, er
 }
 
 func TestPlugins(t *testing.T) {
-	k := &kept{}
-	_, _, c := serveKept(t, k)
+	k := &fakeOwner{}
+	_, _, c := serveFake(t, k)
 	all, err := c.Plugins(t.Context())
 	same(t, pluginsRow, all, err)
 
-	m := host.Candidate{Wasm: []byte("\x00asm &?"), Digest: "d&x=1", Origin: "/a b/ä.wasm", Signature: []byte("+/\xff"), Force: true}
+	m := host.PluginFile{Wasm: []byte("\x00asm &?"), Digest: "d&x=1", Origin: "/a b/ä.wasm", Signature: []byte("+/\xff"), Force: true}
 	swapped, err := c.Swap(t.Context(), &m)
 	same(t, swapRow, swapped, err)
 	same(t, m, k.swapped, nil)
-	back := host.Candidate{Wasm: []byte{}, Digest: "one"}
+	back := host.PluginFile{Wasm: []byte{}, Digest: "one"}
 	if _, err := c.Swap(t.Context(), &back); !errors.Is(err, abi.Conflict) {
-		t.Errorf("a swap that is refused: %v", err)
+		t.Errorf("a refused swap: %v", err)
 	}
 	same(t, back, k.swapped, nil)
 
@@ -62,6 +62,6 @@ func TestPlugins(t *testing.T) {
 	}()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("a wait that is given up: %v", err)
+		t.Errorf("a cancelled wait: %v", err)
 	}
 }

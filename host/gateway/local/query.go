@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Names in the query of a list of flows, runs or deliveries, or of a tree.
+// Query parameters of a list of flows, runs or deliveries, or of a tree.
 const (
 	QueryStatus  = "status" // may be repeated
 	QuerySession = "session"
@@ -18,19 +18,20 @@ const (
 	QueryKey     = "key" // of a tree
 )
 
-// QueryCaller is the name, in the query of the list of tools, of whoever they are
-// for: an abi.Caller's JSON.
+// QueryCaller is the query parameter of the list of tools that restricts it to a caller:
+// an abi.Caller's JSON.
 const QueryCaller = "caller"
 
-// Names in the query of a swap.
+// Query parameters of a swap.
 const (
-	QueryDigest    = "digest"    // of the module, or of one that is stored
+	QueryDigest    = "digest"    // of the module in the body, or of a stored one
 	QuerySignature = "signature" // base64
 	QueryForce     = "force"     // true
-	QueryOrigin    = "origin"    // where the module came from; on the socket
+	QueryOrigin    = "origin"    // source of the module; only on the socket
 )
 
-// SwapQuery returns what a swap is asked for, but for the module, as a query.
+// SwapQuery returns the query of a swap, with its question mark, or "" if all arguments
+// are zero.
 func SwapQuery(digest string, signature []byte, force bool, origin string) string {
 	q := query{}
 	q.text(QueryDigest, digest)
@@ -42,8 +43,8 @@ func SwapQuery(digest string, signature []byte, force bool, origin string) strin
 	return q.encode()
 }
 
-// Query returns a filter as a query, with its question mark; nil and the zero
-// filter are none.
+// Query returns a filter as a query, with its question mark, or "" for nil and the zero
+// filter.
 func Query(f *store.Filter) string {
 	if f == nil {
 		return ""
@@ -56,8 +57,8 @@ func Query(f *store.Filter) string {
 	return q.encode()
 }
 
-// TreeQuery returns what a tree is asked for as a query, with its question mark;
-// the zero value of both is none.
+// TreeQuery returns the query of a tree, with its question mark, or "" if both arguments
+// are zero.
 func TreeQuery(key string, limit int) string {
 	q := query{}
 	q.text(QueryKey, key)
@@ -65,7 +66,7 @@ func TreeQuery(key string, limit int) string {
 	return q.encode()
 }
 
-// query is a query without members that say nothing.
+// query is a query that omits parameters with zero values.
 type query url.Values
 
 func (q query) text(name, value string) {

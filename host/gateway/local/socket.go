@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// maxSocketPath is what every Unix takes (Linux 107 bytes, macOS 103).
+// maxSocketPath is a length that every Unix accepts (limits: Linux 107 bytes, macOS 103).
 const maxSocketPath = 100
 
-// shortDir is how the directories of sockets begin that do not fit beside their
-// database.
+// shortDir is the name prefix of the directories for sockets that cannot be placed next
+// to their database.
 const shortDir = "parley-"
 
-// listen opens the socket at the path beside the database. If that is empty or too
-// long, or the file system has no sockets, the socket is in a directory of its own
-// under the runtime directory. clean removes what listen made.
+// listen opens the socket at the path next to the database. If that path is empty or too
+// long, or the file system does not support sockets, listen creates a directory for the
+// socket under the runtime directory. clean removes the created files.
 func listen(database, beside string) (l net.Listener, clean func(), err error) {
 	if beside != "" && len(beside) <= maxSocketPath {
 		if l, clean, err = listenBeside(beside); err == nil {
@@ -27,13 +27,13 @@ func listen(database, beside string) (l net.Listener, clean func(), err error) {
 	}
 	l, clean, second := listenShort()
 	if second != nil {
-		return nil, nil, fmt.Errorf("local: no place for the socket of %s: %w", database, errors.Join(err, second))
+		return nil, nil, fmt.Errorf("local: cannot create a socket for %s: %w", database, errors.Join(err, second))
 	}
 	return l, clean, nil
 }
 
-// listenBeside makes the socket in a private directory first and moves it when
-// its mode is right, so that it is never open to others, whatever the umask.
+// listenBeside creates the socket in a private directory and moves it after setting its
+// mode, so that it is never accessible to other users, whatever the umask.
 func listenBeside(path string) (net.Listener, func(), error) {
 	private, err := os.MkdirTemp(filepath.Dir(path), ".p")
 	if err != nil {
@@ -55,7 +55,7 @@ func listenBeside(path string) (net.Listener, func(), error) {
 	return renamed{l, path}, func() { os.Remove(path) }, nil
 }
 
-// listenShort makes the socket in a new private directory, which goes with it.
+// listenShort creates the socket in a new private directory, which clean removes too.
 func listenShort() (net.Listener, func(), error) {
 	base := os.Getenv("XDG_RUNTIME_DIR")
 	if base == "" || len(base) > maxSocketPath-30 {
@@ -84,7 +84,7 @@ func bind(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // clean does it, for the name that the socket then has
+	l.SetUnlinkOnClose(false) // clean removes the socket under its final name
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		os.Remove(path)
@@ -93,7 +93,7 @@ func bind(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// renamed is a listener that knows the path it was moved to.
+// renamed is a listener whose socket was moved to path.
 type renamed struct {
 	net.Listener
 	path string
@@ -101,10 +101,10 @@ type renamed struct {
 
 func (r renamed) Addr() net.Addr { return &net.UnixAddr{Name: r.path, Net: "unix"} }
 
-// removeStale removes the sockets that a killed owner left. Only the holder of
-// the lock may call it. previous comes from the notice, which may have been
-// copied together with another database: nothing but a socket of this one, in a
-// directory that listenShort made, is removed on its word.
+// removeStale removes the sockets that a killed owner left behind. Only the holder of the
+// lock may call it. previous comes from the notice, which may be a copy from another
+// database: removeStale removes the socket it names only if it belongs to this database
+// and is in a directory that listenShort made.
 func removeStale(database, beside string, previous *Info) {
 	removeSocket(beside)
 	dir := filepath.Dir(previous.Socket)

@@ -7,22 +7,22 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// Status is what an owner says of itself when it answers calls: under what it does.
+// Status describes an owner that answers calls, with its configuration and plugin.
 type Status struct {
 	Info
-	Config string              `json:"config"` // the file; empty = none
+	Config string              `json:"config"` // configuration file; empty = none
 	Plugin Plugin              `json:"plugin"`
 	Keys   sessionkey.Settings `json:"keys"`
 }
 
-// Plugin is the module that the owner runs.
+// Plugin identifies the owner's active version of the plugin.
 type Plugin struct {
 	Digest  string `json:"digest"` // SHA-256, hexadecimal
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// CallRequest asks for a tool call.
+// CallRequest is the body of a tool call.
 type CallRequest struct {
 	Tool   string
 	Args   []byte      // as in host.Call
@@ -30,8 +30,7 @@ type CallRequest struct {
 	ID     string
 }
 
-// CallMembers are the members of a CallRequest. Args that are read are a part of the
-// document.
+// CallMembers are the members of a CallRequest. After reading, Args aliases the document.
 var CallMembers = jsonobject.New(
 	jsonobject.Always("tool", jsonobject.Text, func(c *CallRequest) any { return &c.Tool }),
 	jsonobject.Optional("args", jsonobject.Any, func(c *CallRequest) any { return &c.Args }),
@@ -39,8 +38,8 @@ var CallMembers = jsonobject.New(
 	jsonobject.Optional("callId", jsonobject.Text, func(c *CallRequest) any { return &c.ID }),
 )
 
-// AnswerMembers are the members of the answer to a CallRequest. A Result that is read is
-// a part of the document.
+// AnswerMembers are the members of the answer to a CallRequest. After reading, Result
+// aliases the document.
 var AnswerMembers = jsonobject.New(
 	jsonobject.Always("callId", jsonobject.Text, func(a *host.Answer) any { return &a.CallID }),
 	jsonobject.Optional("flowId", jsonobject.Text, func(a *host.Answer) any { return &a.FlowID }),
@@ -48,7 +47,7 @@ var AnswerMembers = jsonobject.New(
 	jsonobject.Optional("code", jsonobject.Text, func(a *host.Answer) any { return (*string)(&a.Code) }),
 )
 
-// ImportRequest names OpenClaw's state directory.
+// ImportRequest is the body of an import request. It names OpenClaw's state directory.
 type ImportRequest struct {
 	Dir string // absolute
 }
@@ -58,14 +57,14 @@ var ImportMembers = jsonobject.New(
 	jsonobject.Always("dir", jsonobject.Text, func(r *ImportRequest) any { return &r.Dir }),
 )
 
-// ImportEvent is one line of an import's answer; one member is set.
+// ImportEvent is one line of an import's answer. Exactly one member is set.
 type ImportEvent struct {
 	Progress *ImportProgress `json:"progress,omitempty"`
 	Report   *ImportReport   `json:"report,omitempty"`
 	Error    *Failure        `json:"error,omitempty"`
 }
 
-// Failure is why an import failed.
+// Failure is the error of a failed import.
 type Failure struct {
 	Code    abi.Code `json:"code"`
 	Message string   `json:"message"`

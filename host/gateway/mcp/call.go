@@ -15,29 +15,29 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// callID is the member of _meta that names a call.
+// callID is the member of _meta that contains the call's id.
 const callID = "callId"
 
-// callerExtra is where a request's token information holds its caller.
+// callerExtra is the key of the caller in a request's token information.
 const callerExtra = "parley.caller"
 
 func tokenInfo(id string, c abi.Caller) *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: id, Extra: map[string]any{callerExtra: c}}
 }
 
-// callerOf returns who sent the request. Every transport says so for each
-// request; without it nothing is listed or called.
+// callerOf returns the caller of a request, which every transport sets for each request.
+// Requests without a caller are refused.
 func callerOf(r sdk.Request) (abi.Caller, error) {
 	if x := r.GetExtra(); x != nil && x.TokenInfo != nil {
 		if c, ok := x.TokenInfo.Extra[callerExtra].(abi.Caller); ok {
 			return c, nil
 		}
 	}
-	return abi.Caller{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the request comes from nobody"}
+	return abi.Caller{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated request"}
 }
 
-// call answers one tool call. A request that is cancelled, or whose connection is
-// lost, ends its waiting and nothing else.
+// call answers one tool call. If the request is cancelled or its connection is lost, only
+// its wait ends, not the call.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	caller, err := callerOf(r)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, answer.Result, "", "  "); err != nil {
-		s.logger.Error("mcp: the result is no JSON", "tool", r.Params.Name, "call", answer.CallID, "error", err)
+		s.logger.Error("mcp: result is not JSON", "tool", r.Params.Name, "call", answer.CallID, "error", err)
 		return nil, protocolError(err)
 	}
 	return &sdk.CallToolResult{
@@ -88,8 +88,8 @@ func idOf(meta sdk.Meta) (string, error) {
 	return id, host.CheckCallID("_meta.callId", id)
 }
 
-// protocolError makes err a JSON-RPC error. Only what the client can change is
-// told.
+// protocolError converts err to a JSON-RPC error. It reveals only errors that the client
+// can fix.
 func protocolError(err error) error {
 	internal := func(text string) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text}
@@ -103,11 +103,11 @@ func protocolError(err error) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text}
 	case gateway.Internal:
 		return internal("the call failed; the gateway's log has the details. " +
-			"Whether it changed anything is not known: the same _meta.callId gets the answer and does nothing twice; without one, look before you call again")
+			"It may have taken effect: repeat it with the same _meta.callId, which returns its answer without executing it twice; if you sent none, check the effect before you call again")
 	default:
 		return internal(text)
 	}
 }
 
-// rawJSON keeps JSON text as it is.
+// rawJSON marks text that is JSON already, so that the SDK does not encode it again.
 func rawJSON(doc []byte) json.RawMessage { return json.RawMessage(doc) }

@@ -16,11 +16,11 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// sessionTimeout ends MCP sessions in which nothing was asked for so long.
+// sessionTimeout is the time after which an MCP session without requests ends.
 const sessionTimeout = 24 * time.Hour
 
-// sessionless is the first protocol version without sessions. The SDK serves it
-// and its predecessors with two kinds of handler.
+// sessionless is the first protocol version without sessions. The SDK has one handler for
+// it and later versions, and another for earlier ones.
 const sessionless = "2026-07-28"
 
 type contextKey struct{}
@@ -30,16 +30,14 @@ type identity struct {
 	caller abi.Caller
 }
 
-// WithCaller returns a context for the requests of an HTTP handler: who calls,
-// and the id of who opened the connection. An MCP session is only for the id
-// that opened it.
+// WithCaller returns a context for a request to Handler, with the caller and the id of
+// its identity. An MCP session accepts only requests of the identity that opened it.
 func WithCaller(ctx context.Context, id string, c abi.Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, &identity{id, c})
 }
 
-// Handler serves streamable HTTP. It looks for no credentials itself: each
-// request's context says who calls (WithCaller), and one that does not is
-// refused.
+// Handler returns a handler for streamable HTTP. It does not check credentials: each
+// request's context must contain the caller (WithCaller). Other requests are refused.
 func (s *Server) Handler() http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.sdk }
 	handler := func(stateless bool) http.Handler {
@@ -49,7 +47,7 @@ func (s *Server) Handler() http.Handler {
 			SessionTimeout:               sessionTimeout,
 			MaxRequestBodyBytes:          MaxMessage,
 			PropagateRequestCancellation: true,
-			// The gateway checks Host and Origin for all its paths.
+			// The gateway checks Host and Origin for all paths.
 			DisableLocalhostProtection: true,
 		})
 	}
@@ -66,8 +64,8 @@ func (s *Server) Handler() http.Handler {
 	}))
 }
 
-// identified hands the caller to the SDK, which passes it on with each request
-// and binds sessions to it. The token itself goes no further.
+// identified passes the caller to the SDK, which attaches it to each request and binds
+// sessions to it. The SDK does not see the token.
 func identified(next http.Handler) http.Handler {
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		i := ctx.Value(contextKey{}).(*identity)
@@ -76,7 +74,7 @@ func identified(next http.Handler) http.Handler {
 	bearer := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := r.Context().Value(contextKey{}).(*identity); !ok {
-			http.Error(w, "the request comes from nobody", http.StatusUnauthorized)
+			http.Error(w, "unauthenticated request", http.StatusUnauthorized)
 			return
 		}
 		r = r.Clone(r.Context())
@@ -85,7 +83,8 @@ func identified(next http.Handler) http.Handler {
 	})
 }
 
-// strict reads the body and refuses what is not strict JSON.
+// strict reads the body and reports whether it is strict JSON. Otherwise it refuses the
+// request.
 func strict(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	var big *http.MaxBytesError
@@ -97,16 +96,16 @@ func strict(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusBadRequest, &refusal{jsonrpc.CodeInvalidRequest, "the body could not be read", "null"})
 		return false
 	}
-	if no := check(body); no != nil {
-		refuse(w, http.StatusBadRequest, no)
+	if refused := check(body); refused != nil {
+		refuse(w, http.StatusBadRequest, refused)
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return true
 }
 
-func refuse(w http.ResponseWriter, status int, no *refusal) {
+func refuse(w http.ResponseWriter, status int, r *refusal) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(no.appendJSON(nil)) // a client that has gone needs no answer
+	_, _ = w.Write(r.appendJSON(nil)) // fails only if the client has disconnected
 }

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// users gives each request the caller that its header names.
+// users sets the caller of each request from its Authorization header.
 func users(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if u := r.Header.Get("Authorization"); u != "" {
@@ -39,7 +39,7 @@ func TestHTTP(t *testing.T) {
 			srv := httptest.NewServer(users(s.Handler()))
 			defer srv.Close()
 			session := connect(t, &sdk.StreamableClientTransport{Endpoint: srv.URL, HTTPClient: &http.Client{Transport: withHeader{"bob"}}}, version)
-			exercise(t, f, session, "agent:bob:main")
+			testSession(t, f, session, "agent:bob:main")
 			if version != "" && session.InitializeResult().ProtocolVersion != version {
 				t.Errorf("negotiated %s", session.InitializeResult().ProtocolVersion)
 			}
@@ -76,12 +76,12 @@ func post(t *testing.T, url, user, session, body string) *http.Response {
 	return resp
 }
 
-// A session is only for who opened it.
-func TestHTTPSessionIsBound(t *testing.T) {
+// An MCP session accepts only requests of the identity that opened it.
+func TestHTTPSessionIsBoundToIdentity(t *testing.T) {
 	f := &fake{}
 	srv := httptest.NewServer(users(newServer(t, f).Handler()))
 	defer srv.Close()
-	first, _, _ := strings.Cut(hello, "\n")
+	first, _, _ := strings.Cut(initialize, "\n")
 	opened := post(t, srv.URL, "bob", "", first)
 	id := opened.Header.Get("Mcp-Session-Id")
 	if opened.StatusCode != 200 || id == "" {
@@ -92,7 +92,7 @@ func TestHTTPSessionIsBound(t *testing.T) {
 		t.Errorf("another user: status %d, %d calls", r.StatusCode, len(f.calls))
 	}
 	if r := post(t, srv.URL, "", id, call); r.StatusCode != http.StatusUnauthorized || len(f.calls) != 0 {
-		t.Errorf("nobody: status %d, %d calls", r.StatusCode, len(f.calls))
+		t.Errorf("unauthenticated: status %d, %d calls", r.StatusCode, len(f.calls))
 	}
 	if r := post(t, srv.URL, "bob", id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); r.StatusCode != http.StatusAccepted {
 		t.Errorf("initialized: status %d", r.StatusCode)
@@ -100,7 +100,7 @@ func TestHTTPSessionIsBound(t *testing.T) {
 	r := post(t, srv.URL, "bob", id, call)
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != 200 || !bytes.Contains(body, []byte("agent:bob:main")) {
-		t.Errorf("its user: status %d, %s", r.StatusCode, body)
+		t.Errorf("the session's user: status %d, %s", r.StatusCode, body)
 	}
 	if r := post(t, srv.URL, "bob", "no-such-session", call); r.StatusCode != http.StatusNotFound {
 		t.Errorf("an unknown session: status %d", r.StatusCode)
@@ -118,9 +118,9 @@ func TestHTTPBadBodies(t *testing.T) {
 	}{
 		"garbage":   {"garbage", 400, `"id":null,"error":{"code":-32700`},
 		"empty":     {"", 400, `"id":null,"error":{"code":-32700`},
-		"twice":     {`{"jsonrpc":"2.0","id":5,"method":"ping","method":"ping"}`, 400, `"id":5,"error":{"code":-32700`},
+		"duplicate": {`{"jsonrpc":"2.0","id":5,"method":"ping","method":"ping"}`, 400, `"id":5,"error":{"code":-32700`},
 		"not UTF-8": {"{\"jsonrpc\":\"\xff\"}", 400, `"code":-32700`},
-		"huge":      {strings.Repeat(" ", MaxMessage+1), 413, "longer than 2097152 bytes"},
+		"too large": {strings.Repeat(" ", MaxMessage+1), 413, "longer than 2097152 bytes"},
 		"no method": {`{"jsonrpc":"2.0","id":5,"method":"none"}`, 400, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 	"github.com/parley-wasm/parley/host/gateway"
 )
 
-// cachePrivate is the cacheScope of what is for its caller alone.
+// cachePrivate is the cacheScope of results that must not be shared between callers.
 const cachePrivate = "private"
 
-// listed leaves out of the lists of tools, which the SDK has one of, what their
-// caller may not use.
-func (s *Server) listed(next sdk.MethodHandler) sdk.MethodHandler {
+// filterTools is a middleware that removes the tools the caller may not use from the
+// SDK's list, which is the same for all callers.
+func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, r)
 		list, ok := result.(*sdk.ListToolsResult)
@@ -28,7 +28,7 @@ func (s *Server) listed(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		tools, err := s.tools.ToolsFor(ctx, caller)
 		if err != nil {
-			return nil, s.unlisted(ctx, err)
+			return nil, s.listError(ctx, err)
 		}
 		list.Tools = slices.DeleteFunc(list.Tools, func(t *sdk.Tool) bool {
 			return !slices.ContainsFunc(tools, func(may abi.Tool) bool { return may.Name == t.Name })
@@ -38,13 +38,13 @@ func (s *Server) listed(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// unlisted is the error of a list of tools that could not be made: of a client that has
-// gone, the context's.
-func (s *Server) unlisted(ctx context.Context, err error) error {
+// listError returns the error of a failed list of tools: the context's error if the client
+// has disconnected.
+func (s *Server) listError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	class, _ := gateway.Classify(err)
-	s.logger.Log(ctx, class.Level(), "mcp: tools were not listed", "error", err)
+	s.logger.Log(ctx, class.Level(), "mcp: listing tools failed", "error", err)
 	return protocolError(err)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// as gives every request the caller.
-func as(c *abi.Caller, next http.Handler) http.Handler {
+// withCaller sets the caller of every request.
+func withCaller(c *abi.Caller, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), "id", *c)))
 	})
@@ -34,8 +34,8 @@ func listedTo(t *testing.T, session *sdk.ClientSession) (names []string) {
 	return names
 }
 
-// Each caller is listed what it may use, in whatever order they ask the one server.
-func TestListOfCaller(t *testing.T) {
+// A server lists for each caller the tools that it may use, in any order of requests.
+func TestListForCaller(t *testing.T) {
 	run := abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", RunID: "r_1"}
 	child := run
 	child.SessionKey, child.Depth = "agent:ops:subagent:1", 1
@@ -50,7 +50,7 @@ func TestListOfCaller(t *testing.T) {
 			{run, []string{"echo", "wait"}},
 			{child, []string{"echo"}},
 		} {
-			srv := httptest.NewServer(as(&c.caller, s.Handler()))
+			srv := httptest.NewServer(withCaller(&c.caller, s.Handler()))
 			session := connect(t, &sdk.StreamableClientTransport{Endpoint: srv.URL}, version)
 			if got := listedTo(t, session); !slices.Equal(got, c.want) {
 				t.Errorf("protocol %q: %+v is listed %q, want %q", version, c.caller, got, c.want)
@@ -80,7 +80,8 @@ func TestListOverStdio(t *testing.T) {
 	}
 }
 
-// A list is its caller's alone, and there is none when nobody knows what it may use.
+// The cache scope of a list is private. A list fails if the caller's tools cannot be
+// determined.
 func TestListIsPrivate(t *testing.T) {
 	f := &fake{}
 	srv := httptest.NewServer(users(newServer(t, f).Handler()))
@@ -99,9 +100,9 @@ func TestListIsPrivate(t *testing.T) {
 		{errors.New("secret detail"), "the gateway's log has the details"},
 		{context.DeadlineExceeded, "the gateway's log has the details"},
 	} {
-		f.lists = c.err
+		f.listErr = c.err
 		if _, err := session.ListTools(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v is told as %v", c.err, err)
+			t.Errorf("%v is reported as %v", c.err, err)
 		}
 	}
 }

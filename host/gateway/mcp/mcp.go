@@ -1,21 +1,20 @@
 // Package mcp serves the tools over the Model Context Protocol, with the
 // official Go SDK: on standard input and output, and as streamable HTTP.
 //
-// Names, descriptions and schemas are the plugin's own. A result is one text
-// block, the JSON indented by two, and the same object as structured content;
-// isError is set when its status is error or forbidden (S0.1). A list of the tools
-// has those that its caller may use (S5.4). Calls that no
-// tool answered are JSON-RPC errors: invalid params for an unknown tool or
-// arguments that are no strict JSON, an internal error for the rest.
+// Names, descriptions and schemas are the plugin's own. A result is one text block, the
+// JSON indented by two, and the same object as structured content; isError is set when
+// its status is error or forbidden (S0.1). A list of tools contains the tools that its
+// caller may use (S5.4). Calls that no tool answered are JSON-RPC errors: invalid params
+// for an unknown tool or arguments that are not strict JSON, an internal error otherwise.
 //
-// Arguments reach the plugin byte for byte, which checks them. _meta.callId of a
-// request is the call's id (S4.4): with it a call is picked up again after its
-// connection was lost. _meta.callId of a result says which it had.
+// Arguments reach the plugin byte for byte, and the plugin checks them. _meta.callId of a
+// request is the call's id (S4.4): a client can use it to resume a call after its
+// connection was lost. _meta.callId of a result is the id of its call.
 //
-// When another version of the plugin serves that has other tools, clients are sent
-// notifications/tools/list_changed.
+// When a swap of the plugin changes the tools, the server sends
+// notifications/tools/list_changed to clients.
 //
-// While a call takes its time, a request with a progress token is sent progress.
+// During a long call, the server sends progress for a request with a progress token.
 package mcp
 
 import (
@@ -33,30 +32,30 @@ import (
 // MaxMessage bounds one JSON-RPC message, in bytes.
 const MaxMessage = 2 << 20
 
-// Options of a Server. The zero value means the defaults.
+// Options configures a Server. The zero value means the defaults.
 type Options struct {
-	// Name and Version are what the server calls itself; empty: "parley", "0".
+	// Name and Version identify the server to clients; empty: "parley", "0".
 	Name, Version string
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
 }
 
-// Server speaks MCP to any number of clients at once. It is safe for concurrent
-// use; who made it closes it.
+// Server serves MCP to any number of clients. It is safe for concurrent use; the caller
+// of New must call Close.
 type Server struct {
 	sdk       *sdk.Server
 	tools     gateway.Tools
 	admission *gateway.Admission
 	logger    *slog.Logger
 
-	first, next time.Duration // between a call's begin and its reports of progress
+	first, next time.Duration // delay of the first progress notification, and interval of the next ones
 
-	following context.CancelFunc // ends follow
-	followed  chan struct{}      // closed when it has ended
-	offered   []abi.Tool         // those that the SDK has
+	stopFollowing context.CancelFunc // ends follow
+	followed      chan struct{}      // closed when follow has returned
+	offered       []abi.Tool         // the tools registered with the SDK
 }
 
-// New makes a Server of the tools. One whose schemas the SDK refuses is left out.
+// New makes a Server for the tools. It skips tools whose schemas the SDK rejects.
 func New(tools gateway.Tools, o *Options) *Server {
 	var opts Options
 	if o != nil {
@@ -71,17 +70,17 @@ func New(tools gateway.Tools, o *Options) *Server {
 		Logger:       s.logger,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}},
 	})
-	s.sdk.AddReceivingMiddleware(s.listed)
+	s.sdk.AddReceivingMiddleware(s.filterTools)
 	s.offer(tools.Tools())
 	ctx, cancel := context.WithCancel(context.Background())
-	s.following, s.followed = cancel, make(chan struct{})
+	s.stopFollowing, s.followed = cancel, make(chan struct{})
 	go s.follow(ctx)
 	return s
 }
 
-// Close ends what calls wait for, and every client's session.
+// Close cancels waiting calls and ends every client's session.
 func (s *Server) Close() {
-	s.following()
+	s.stopFollowing()
 	<-s.followed
 	s.admission.Close()
 	for session := range s.sdk.Sessions() {

@@ -21,16 +21,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fake answers with what it was asked.
+// fake implements gateway.Tools. Its tools answer with their caller, or as their arguments
+// say.
 type fake struct {
 	mu    sync.Mutex
 	calls []host.Call
 	gate  chan struct{} // when set, a call of "wait" blocks until it is closed
 
-	began map[string]bool // ids of the calls of "wait"
-	waits chan string     // the id of each call that begins to wait, when set
+	started map[string]bool // ids of the calls of "wait"
+	waits   chan string     // if set, receives the id of each call that begins to wait
 
-	lists error // why nobody's tools are known
+	listErr error // returned by ToolsFor
 }
 
 var _ gateway.Tools = (*fake)(nil)
@@ -43,10 +44,10 @@ func (f *fake) Tools() []abi.Tool {
 	}
 }
 
-// ToolsFor keeps "wait" from the runs of children.
+// ToolsFor omits "wait" for the runs of children.
 func (f *fake) ToolsFor(_ context.Context, c abi.Caller) ([]abi.Tool, error) {
-	if f.lists != nil {
-		return nil, f.lists
+	if f.listErr != nil {
+		return nil, f.listErr
 	}
 	return slices.DeleteFunc(f.Tools(), func(t abi.Tool) bool { return c.RunID != "" && c.Depth > 0 && t.Name == "wait" }), nil
 }
@@ -61,10 +62,10 @@ func (f *fake) Call(ctx context.Context, c *host.Call) (*host.Answer, error) {
 	}
 	if c.Tool == "wait" {
 		f.mu.Lock()
-		if f.began == nil {
-			f.began = map[string]bool{}
+		if f.started == nil {
+			f.started = map[string]bool{}
 		}
-		f.began[id] = true
+		f.started[id] = true
 		f.mu.Unlock()
 		c.Wait.Suspend()
 		defer c.Wait.Resume()
@@ -107,9 +108,9 @@ func newServer(t *testing.T, f *fake) *Server {
 	return s
 }
 
-// exercise runs the same client calls over any transport. caller is who the
-// server must take the client for.
-func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) {
+// testSession makes the same client calls over any transport. caller is the session key
+// that the server must use for the client.
+func testSession(t *testing.T, f *fake, session *sdk.ClientSession, caller string) {
 	t.Helper()
 	ctx := t.Context()
 	if name := session.InitializeResult().ServerInfo.Name; name != "parley" {
@@ -156,12 +157,12 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 			t.Error(d)
 		}
 	})
-	t.Run("arguments as they are", func(t *testing.T) {
+	t.Run("arguments unchanged", func(t *testing.T) {
 		if _, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "echo", Arguments: json.RawMessage(`{"unknown":[1e2]}`)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(f.last().Args); got != `{"unknown":[1e2]}` {
-			t.Errorf("the plugin gets %s", got)
+			t.Errorf("the plugin received %s", got)
 		}
 	})
 	for name, c := range map[string]struct {
@@ -175,7 +176,7 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 		"conflict":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 5}}, jsonrpc.CodeInternalError, "flow f_1 was ended by the operator"},
 		"full disk":        {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 6}}, jsonrpc.CodeInternalError, "the gateway's disk is full and nothing was accepted: call again when there is room, with the same _meta.callId"},
 		"internal":         {sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"n": 3}}, jsonrpc.CodeInternalError, "the call failed; the gateway's log has the details"},
-		"call id no text":  {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": 5}}, jsonrpc.CodeInvalidParams, "_meta.callId must be a string"},
+		"callId no string": {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": 5}}, jsonrpc.CodeInvalidParams, "_meta.callId must be a string"},
 		"call id too long": {sdk.CallToolParams{Name: "echo", Meta: sdk.Meta{"callId": strings.Repeat("x", 300)}}, jsonrpc.CodeInvalidParams, "longer than 256 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +187,7 @@ func exercise(t *testing.T, f *fake, session *sdk.ClientSession, caller string) 
 			}
 		})
 	}
-	t.Run("many at once", func(t *testing.T) {
+	t.Run("concurrent calls", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
@@ -210,8 +211,8 @@ func connect(t *testing.T, tr sdk.Transport, version string) *sdk.ClientSession 
 
 var sandboxed = abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops", Sandboxed: true}
 
-// A gateway starts whatever the tools are.
-func TestNewLeavesOut(t *testing.T) {
+// A gateway starts even if the SDK rejects a tool's schema.
+func TestNewSkipsInvalidSchemas(t *testing.T) {
 	for _, schema := range []string{`{}`, `{"type":"array"}`} {
 		var log bytes.Buffer
 		bad := named("x", "")
@@ -219,7 +220,7 @@ func TestNewLeavesOut(t *testing.T) {
 		s := New(tools{bad, named("y", "")}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer s.Close()
 		if len(s.offered) != 1 || s.offered[0].Name != "y" {
-			t.Errorf("%s: offered are %+v", schema, s.offered)
+			t.Errorf("%s: the offered tools are %+v", schema, s.offered)
 		}
 		if !strings.Contains(log.String(), "tool=x ") {
 			t.Errorf("%s: the log is %s", schema, &log)

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// refusal answers a message that is not handed on. It carries the message's id
-// if one can be made out, so that the client need not wait for ever.
+// refusal is the answer to a message that is not passed to the SDK. It contains the
+// message's id if that can be parsed, so that the client does not wait forever.
 type refusal struct {
 	code    int64
 	message string
@@ -27,8 +27,8 @@ func (r *refusal) appendJSON(b []byte) []byte {
 	return o.Close()
 }
 
-// check refuses a message that is not strict JSON: the SDK would take the last
-// of two members of one name and pass over what it does not know.
+// check refuses a message that is not strict JSON: the SDK would use the last of two
+// members of the same name, and ignore unknown members.
 func check(message []byte) *refusal {
 	if err := jsonstrict.Check(message); err != nil {
 		return &refusal{jsonrpc.CodeParseError, "the message is not strict JSON: " + err.Error(), idIn(message)}

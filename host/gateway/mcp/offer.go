@@ -14,18 +14,18 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// Swapping is implemented by gateway.Tools that may change while they are served.
-type Swapping interface {
-	// AwaitPlugin returns the active version of the plugin when it is not the one with
-	// this digest.
+// PluginAwaiter is implemented by gateway.Tools that may change while they are served.
+type PluginAwaiter interface {
+	// AwaitPlugin waits until the active version of the plugin has another digest, and
+	// returns it.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
 
-var _ Swapping = (*host.Host)(nil)
+var _ PluginAwaiter = (*host.Host)(nil)
 
-// offer gives the SDK the tools, and takes away those that are no more. It tells
-// clients of a change. One that the SDK does not take is left out: the others are
-// worth as much without it. Only New and follow call it.
+// offer registers the tools with the SDK and removes all others. The SDK notifies clients
+// of a change. offer skips tools that the SDK rejects, so that the others stay usable.
+// Only New and follow call it.
 func (s *Server) offer(tools []abi.Tool) {
 	var gone []string
 	for _, old := range s.offered {
@@ -38,8 +38,8 @@ func (s *Server) offer(tools []abi.Tool) {
 	for _, t := range tools {
 		if !slices.ContainsFunc(s.offered, func(old abi.Tool) bool { return same(&old, &t) }) {
 			if err := s.add(t); err != nil {
-				s.logger.Error("mcp: a tool is left out", "tool", t.Name, "error", err)
-				s.sdk.RemoveTools(t.Name) // as another version had it
+				s.logger.Error("mcp: tool skipped", "tool", t.Name, "error", err)
+				s.sdk.RemoveTools(t.Name) // a previous version may have registered it
 				continue
 			}
 		}
@@ -48,13 +48,13 @@ func (s *Server) offer(tools []abi.Tool) {
 	s.offered = offered
 }
 
-// same reports whether clients are told the same of two tools.
+// same reports whether clients see two tools as equal.
 func same(a, b *abi.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.ReadOnly == b.ReadOnly &&
 		bytes.Equal(a.InputSchema, b.InputSchema) && bytes.Equal(a.OutputSchema, b.OutputSchema)
 }
 
-// add gives the SDK one tool. Its own check of schemas panics.
+// add registers one tool. It recovers from the SDK's schema check, which panics.
 func (s *Server) add(t abi.Tool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,9 +74,9 @@ func (s *Server) add(t abi.Tool) (err error) {
 	return nil
 }
 
-// annotations are what clients may show before they let a tool be called. One that
-// writes adds messages and takes nothing away; called again, it adds again; and
-// what it causes may reach chat channels.
+// annotations returns hints that clients may show before they allow a tool call. A tool
+// that writes adds messages and removes nothing, is not idempotent, and may cause
+// messages in chat channels.
 func annotations(t abi.Tool) *sdk.ToolAnnotations {
 	writes := !t.ReadOnly
 	a := &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: &writes}
@@ -86,15 +86,14 @@ func annotations(t abi.Tool) *sdk.ToolAnnotations {
 	return a
 }
 
-// followAgain is the pause after a failure to learn of swaps: the owner of the
-// database may have ended.
-const followAgain = time.Second
+// followRetry is the pause after a failure of AwaitPlugin: the owner of the database may
+// have ended.
+const followRetry = time.Second
 
-// follow offers the tools of each version of the plugin that takes over, until ctx
-// ends.
+// follow offers the tools of each new active version of the plugin, until ctx ends.
 func (s *Server) follow(ctx context.Context) {
 	defer close(s.followed)
-	plugin, ok := s.tools.(Swapping)
+	plugin, ok := s.tools.(PluginAwaiter)
 	if !ok {
 		return
 	}
@@ -107,10 +106,10 @@ func (s *Server) follow(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() == nil {
-			s.logger.Warn("mcp: the list of tools may be old", "error", err)
+			s.logger.Warn("mcp: the list of tools may be outdated", "error", err)
 		}
 		select {
-		case <-time.After(followAgain):
+		case <-time.After(followRetry):
 		case <-ctx.Done():
 		}
 	}

@@ -15,35 +15,37 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// swapping has the tools of one version after the other.
-type swapping struct {
+// swappableTools implements PluginAwaiter with a sequence of versions.
+type swappableTools struct {
 	fake
 	mu     sync.Mutex
 	digest string
 	offers []abi.Tool
-	next   chan struct{} // closed when there is another version
-	fails  error         // of the next AwaitPlugin
+	next   chan struct{} // closed by the next swap
+	err    error         // returned by the next AwaitPlugin
 }
 
-var _ Swapping = (*swapping)(nil)
+var _ PluginAwaiter = (*swappableTools)(nil)
 
-func (s *swapping) Tools() []abi.Tool {
+func (s *swappableTools) Tools() []abi.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offers
 }
 
-func (s *swapping) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) { return s.Tools(), nil }
+func (s *swappableTools) ToolsFor(context.Context, abi.Caller) ([]abi.Tool, error) {
+	return s.Tools(), nil
+}
 
-func (s *swapping) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
+func (s *swappableTools) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	for {
 		s.mu.Lock()
-		now, next, failed := s.digest, s.next, s.fails
-		s.fails = nil
+		now, next, err := s.digest, s.next, s.err
+		s.err = nil
 		s.mu.Unlock()
 		switch {
-		case failed != nil:
-			return nil, failed
+		case err != nil:
+			return nil, err
 		case now != digest:
 			return &host.Plugin{Digest: now}, nil
 		}
@@ -55,7 +57,7 @@ func (s *swapping) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin
 	}
 }
 
-func (s *swapping) swap(digest string, tools ...abi.Tool) {
+func (s *swappableTools) swap(digest string, tools ...abi.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.digest, s.offers = digest, tools
@@ -67,17 +69,17 @@ func named(name, description string) abi.Tool {
 	return abi.Tool{Name: name, Description: description, InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)}
 }
 
-// Clients hear of a version with other tools, and of no other version.
+// Clients are notified of versions with other tools, and only of those.
 func TestToolsChange(t *testing.T) {
-	tools := &swapping{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), fails: errors.New("the owner has ended")}
+	tools := &swappableTools{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), err: errors.New("the owner has ended")}
 	s := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
 	defer s.Close()
-	web := httptest.NewServer(as(&abi.Caller{Operator: true}, s.Handler()))
+	web := httptest.NewServer(withCaller(&abi.Caller{Operator: true}, s.Handler()))
 	defer web.Close()
-	heard := make(chan struct{}, 8)
+	notified := make(chan struct{}, 8)
 	bad := abi.Tool{Name: "c", InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "0"}, &sdk.ClientOptions{
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} },
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { notified <- struct{}{} },
 	})
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: web.URL}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
@@ -86,7 +88,7 @@ func TestToolsChange(t *testing.T) {
 	defer session.Close()
 
 	if got := listedTo(t, session); !slices.Equal(got, []string{"a", "b"}) {
-		t.Fatalf("at first there are %v", got)
+		t.Fatalf("the first version's tools are %v", got)
 	}
 	for _, c := range []struct {
 		digest string
@@ -94,29 +96,29 @@ func TestToolsChange(t *testing.T) {
 		want   []string
 	}{
 		{"2", []abi.Tool{named("b", ""), named("c", "")}, []string{"b", "c"}},
-		{"3", []abi.Tool{named("b", "said otherwise"), named("c", "")}, []string{"b", "c"}},
-		// One that the SDK refuses goes, and comes back as it was; others come and go.
+		{"3", []abi.Tool{named("b", "new description"), named("c", "")}, []string{"b", "c"}},
+		// A tool that the SDK rejects is removed, and returns with its old schema.
 		{"bad", []abi.Tool{bad, named("a", "")}, []string{"a"}},
 		{"good", []abi.Tool{named("c", ""), named("a", ""), named("b", "")}, []string{"a", "b", "c"}},
 		{"4", []abi.Tool{named("c", "")}, []string{"c"}},
 	} {
 		tools.swap(c.digest, c.tools...)
-		<-heard
+		<-notified
 		if got := listedTo(t, session); !slices.Equal(got, c.want) {
-			t.Errorf("version %s: there are %v, want %v", c.digest, got, c.want)
+			t.Errorf("version %s: the tools are %v, want %v", c.digest, got, c.want)
 		}
 	}
 	if r, err := session.ListTools(t.Context(), nil); err != nil || r.Tools[0].Description != "" {
 		t.Errorf("%v, %v", r, err)
 	}
-	// The same tools of another version are no news: what comes next is.
+	// A version with the same tools causes no notification; the next one does.
 	tools.swap("5", named("c", ""))
 	tools.swap("6", named("d", ""))
-	<-heard
+	<-notified
 	if got := listedTo(t, session); !slices.Equal(got, []string{"d"}) {
-		t.Errorf("at last there are %v", got)
+		t.Errorf("the last version's tools are %v", got)
 	}
-	if len(heard) > 0 {
-		t.Error("clients were told once more")
+	if len(notified) > 0 {
+		t.Error("clients received another notification")
 	}
 }

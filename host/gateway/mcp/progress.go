@@ -7,15 +7,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// When progress is sent: soon enough to show that something happens, and then
-// often enough to keep connections and clients' time-outs alive.
+// Times of progress notifications: early enough to show activity, and frequent enough to
+// prevent timeouts of connections and clients.
 const (
 	firstProgress = time.Second
 	nextProgress  = 5 * time.Second
 )
 
-// progress tells the client of a call under way, if it has asked for it, how many
-// seconds have passed. stop returns when no more is sent.
+// progress periodically notifies the client, if its request has a progress token, how many
+// seconds the call has taken. After stop returns, no more notifications are sent.
 func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil || r.Session == nil {
@@ -36,7 +36,7 @@ func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop fun
 			}
 			p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: time.Since(start).Round(time.Second).Seconds(), Message: "waiting for the answer"}
 			if err := r.Session.NotifyProgress(ctx, p); err != nil {
-				return // the client has gone, or takes none
+				return // the client has disconnected, or does not accept notifications
 			}
 			timer.Reset(s.next)
 		}

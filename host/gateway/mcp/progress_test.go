@@ -16,24 +16,24 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// said is what a server writes during one call: reports of progress, and at last
-// its answer.
-type said struct {
+// serverMessage is a message from the server: a progress notification or an answer.
+type serverMessage struct {
 	ID     any
 	Method string
 	Params map[string]any
 }
 
-// talk serves lines of JSON and returns what comes back until the answer to id 1.
-func talk(t *testing.T, s *Server, call string) (progress []map[string]any) {
+// serveCall sends call over stdio and returns the progress notifications before the
+// answer to id 1.
+func serveCall(t *testing.T, s *Server, call string) (progress []map[string]any) {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- s.ServeStdio(t.Context(), sandboxed, fromClient, toClient) }()
-	go fmt.Fprint(toServer, hello, call, "\n")
+	go fmt.Fprint(toServer, initialize, call, "\n")
 	for out := bufio.NewScanner(fromServer); out.Scan(); {
-		var m said
+		var m serverMessage
 		if err := json.Unmarshal(out.Bytes(), &m); err != nil {
 			t.Fatal(err)
 		}
@@ -61,14 +61,14 @@ func TestProgress(t *testing.T) {
 		want       []map[string]any
 	}{
 		{"slow", `{"progressToken":"p"}`, 12 * time.Second, []map[string]any{report(1), report(6), report(11)}},
-		{"quick", `{"progressToken":"p"}`, time.Second / 2, nil},
-		{"not asked for", `{}`, 12 * time.Second, nil},
+		{"fast", `{"progressToken":"p"}`, time.Second / 2, nil},
+		{"no token", `{}`, 12 * time.Second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fake{gate: make(chan struct{})}
 				time.AfterFunc(c.takes, func() { close(f.gate) })
-				got := talk(t, newServer(t, f), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{},"_meta":`+c.meta+`}}`)
+				got := serveCall(t, newServer(t, f), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{},"_meta":`+c.meta+`}}`)
 				if d := cmp.Diff(c.want, got); d != "" {
 					t.Error(d)
 				}
@@ -77,7 +77,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Over HTTP reports come in the answer's own stream.
+// Over HTTP progress is sent in the stream of the call's answer.
 func TestProgressHTTP(t *testing.T) {
 	for _, version := range []string{"", "2025-06-18"} {
 		t.Run("protocol "+version, func(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// ServeStdio speaks with one client, who is caller, over lines of JSON. It
-// returns when the input has ended and every call is answered, or when ctx is
-// done. A line that is no message is answered with an error and passed over: it
-// does not end the session, as it would with the SDK's own transport.
+// ServeStdio serves one client, identified as caller, over lines of JSON. It returns when
+// the input has ended and every call is answered, or when ctx is done. It answers a line
+// that is not a valid message with an error and continues; the SDK's own transport would
+// end the session.
 //
-// On return by ctx a read of in may still be under way.
+// After ctx has ended, a read of in may still be blocked when ServeStdio returns.
 func (s *Server) ServeStdio(ctx context.Context, caller abi.Caller, in io.Reader, out io.Writer) error {
-	err := s.sdk.Run(ctx, &stdio{in: in, out: out, who: tokenInfo("stdio", caller), stop: ctx.Done()})
+	err := s.sdk.Run(ctx, &stdio{in: in, out: out, token: tokenInfo("stdio", caller), stop: ctx.Done()})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -35,20 +35,20 @@ func (s *Server) ServeStdio(ctx context.Context, caller abi.Caller, in io.Reader
 }
 
 const (
-	// methodListen is answered when the session ends, so nothing waits for it.
+	// methodListen is answered when the session ends, so drain must not wait for it.
 	methodListen = "subscriptions/listen"
-	// methodCancelled takes a call back: its client wants no answer any more. The SDK
-	// answers all the same.
+	// methodCancelled cancels a call, whose client expects no answer. The SDK answers
+	// nevertheless.
 	methodCancelled = "notifications/cancelled"
 )
 
 // stdio is the transport of ServeStdio.
 type stdio struct {
-	in  io.Reader
-	out io.Writer
-	who *auth.TokenInfo
-	// stop ends reading, and thereby cancels the calls under way: the contexts
-	// that the SDK hands on never end by themselves.
+	in    io.Reader
+	out   io.Writer
+	token *auth.TokenInfo
+	// stop ends reading, and thereby cancels the active calls: the contexts that the SDK
+	// passes on never end by themselves.
 	stop <-chan struct{}
 }
 
@@ -70,15 +70,15 @@ func (t *stdio) Connect(context.Context) (sdk.Connection, error) {
 	return c, nil
 }
 
-// line is one line of input, or the reason why there are no more.
+// line is one line of input, or the error that ended the input.
 type line struct {
 	text []byte
 	long bool
 	err  error
 }
 
-// stdioConn is one session. It keeps account of the calls under way, because
-// the end of the input would cancel them.
+// stdioConn is one session. It tracks the active calls, because the SDK would cancel them
+// at the end of the input.
 type stdioConn struct {
 	*stdio
 	incoming chan line
@@ -87,8 +87,8 @@ type stdioConn struct {
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	waiting  map[jsonrpc.ID]bool // calls under way; true: cancelled
-	answered chan struct{}       // something was taken out of waiting
+	waiting  map[jsonrpc.ID]bool // active calls; true: cancelled
+	answered chan struct{}       // receives after a removal from waiting
 }
 
 func (c *stdioConn) scan() {
@@ -106,8 +106,7 @@ func (c *stdioConn) scan() {
 	}
 }
 
-// readLine reads a line of at most MaxMessage bytes; of a longer one it keeps
-// nothing.
+// readLine reads a line of at most MaxMessage bytes. It discards a longer one.
 func readLine(r *bufio.Reader) (l line) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -119,7 +118,7 @@ func readLine(r *bufio.Reader) (l line) {
 		switch {
 		case err == bufio.ErrBufferFull:
 		case err == io.EOF && (len(l.text) > 0 || l.long):
-			return l // a last line without its end
+			return l // a last line without a line feed
 		default:
 			l.err = err
 			return l
@@ -141,9 +140,9 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 				c.drain()
 				return nil, l.err
 			}
-			m, no := c.accept(l)
-			if no != nil {
-				if err := c.write(no.appendJSON(nil)); err != nil {
+			m, refused := c.accept(l)
+			if refused != nil {
+				if err := c.write(refused.appendJSON(nil)); err != nil {
 					return nil, err
 				}
 			} else if m != nil {
@@ -153,7 +152,7 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// accept makes a line a message; a blank line is none.
+// accept parses a line. It returns nil for a blank line.
 func (c *stdioConn) accept(l line) (jsonrpc.Message, *refusal) {
 	text := bytes.TrimSpace(l.text)
 	switch {
@@ -162,22 +161,22 @@ func (c *stdioConn) accept(l line) (jsonrpc.Message, *refusal) {
 	case len(text) == 0:
 		return nil, nil
 	}
-	if no := check(text); no != nil {
-		return nil, no
+	if refused := check(text); refused != nil {
+		return nil, refused
 	}
 	m, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
 		return nil, &refusal{jsonrpc.CodeInvalidRequest, "not a JSON-RPC message: " + err.Error(), idIn(text)}
 	}
 	if r, ok := m.(*jsonrpc.Request); ok {
-		r.Extra = &sdk.RequestExtra{TokenInfo: c.who}
-		c.note(r)
+		r.Extra = &sdk.RequestExtra{TokenInfo: c.token}
+		c.track(r)
 	}
 	return m, nil
 }
 
-// note keeps account of calls that begin and are cancelled.
-func (c *stdioConn) note(r *jsonrpc.Request) {
+// track records new and cancelled calls.
+func (c *stdioConn) track(r *jsonrpc.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -185,7 +184,7 @@ func (c *stdioConn) note(r *jsonrpc.Request) {
 		c.waiting[r.ID] = false
 	case r.Method == methodCancelled:
 		id, err := jsonrpc.MakeID(gjson.GetBytes(r.Params, "requestId").Value())
-		if _, under := c.waiting[id]; err == nil && under {
+		if _, active := c.waiting[id]; err == nil && active {
 			c.waiting[id] = true
 		}
 	}
@@ -232,7 +231,7 @@ func (c *stdioConn) cancelled(id jsonrpc.ID) bool {
 	return c.waiting[id]
 }
 
-// done takes a call out of the account.
+// done removes a call from the active ones.
 func (c *stdioConn) done(id jsonrpc.ID) {
 	c.mu.Lock()
 	delete(c.waiting, id)
@@ -250,11 +249,11 @@ func (c *stdioConn) write(text []byte) error {
 	return err
 }
 
-// Close lets a Read under way return.
+// Close makes a blocked Read return.
 func (c *stdioConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
-// SessionID returns "": there is one session only.
+// SessionID returns "": there is only one session.
 func (c *stdioConn) SessionID() string { return "" }

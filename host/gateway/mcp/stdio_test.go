@@ -27,7 +27,7 @@ func TestStdio(t *testing.T) {
 				toClient.Close()
 			}()
 			session := connect(t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, version)
-			exercise(t, f, session, "agent:ops:main")
+			testSession(t, f, session, "agent:ops:main")
 			if err := session.Close(); err != nil {
 				t.Error(err)
 			}
@@ -38,7 +38,7 @@ func TestStdio(t *testing.T) {
 	}
 }
 
-// rpc is a JSON-RPC answer.
+// rpc is a JSON-RPC response.
 type rpc struct {
 	ID     any
 	Result map[string]any
@@ -48,12 +48,11 @@ type rpc struct {
 	}
 }
 
-const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// A call that was cancelled gets no answer, and the end of the input does not wait
-// for one.
+// A cancelled call receives no answer, and the end of the input does not wait for one.
 func TestStdioCancelled(t *testing.T) {
 	for _, id := range []string{`1`, `"one"`} {
 		f := &fake{waits: make(chan string)}
@@ -65,7 +64,7 @@ func TestStdioCancelled(t *testing.T) {
 			toClient.Close()
 		}()
 		go func() {
-			io.WriteString(toServer, hello+`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"wait","arguments":{}}}`+"\n")
+			io.WriteString(toServer, initialize+`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"wait","arguments":{}}}`+"\n")
 			<-f.waits
 			io.WriteString(toServer, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`+"\n")
 			io.WriteString(toServer, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}`+"\n")
@@ -85,7 +84,7 @@ func TestStdioCancelled(t *testing.T) {
 	}
 }
 
-// Lines that are no messages are answered and passed over, and the end of the
+// Invalid lines are answered with an error and do not end the session. The end of the
 // input waits for answers.
 func TestStdioBadLines(t *testing.T) {
 	lines := []struct {
@@ -105,11 +104,11 @@ func TestStdioBadLines(t *testing.T) {
 		{strings.Repeat("x", 3<<20), nil, jsonrpc.CodeInvalidRequest, "longer than 2097152 bytes"},
 	}
 	var in bytes.Buffer
-	in.WriteString(hello)
+	in.WriteString(initialize)
 	for _, l := range lines {
-		in.WriteString(l.text + "\n\r\n") // blank lines are nothing
+		in.WriteString(l.text + "\n\r\n") // blank lines are ignored
 	}
-	in.WriteString(`{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":null}}`) // no line end
+	in.WriteString(`{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":null}}`) // no line feed
 	var out bytes.Buffer
 	if err := newServer(t, &fake{}).ServeStdio(t.Context(), sandboxed, &in, &out); err != nil {
 		t.Fatal(err)
@@ -140,9 +139,9 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
-// The end of the input does not cancel calls under way; the end of ctx does.
+// The end of the input does not cancel active calls; the end of ctx does.
 func TestStdioEnd(t *testing.T) {
-	call := hello + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{}}}` + "\n"
+	call := initialize + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{}}}` + "\n"
 	t.Run("of input", func(t *testing.T) {
 		f := &fake{gate: make(chan struct{})}
 		in := &atEnd{Reader: strings.NewReader(call), then: func() { close(f.gate) }}
@@ -164,7 +163,7 @@ func TestStdioEnd(t *testing.T) {
 	})
 }
 
-// atEnd calls then when its reader has ended.
+// atEnd calls then at the end of its reader.
 type atEnd struct {
 	io.Reader
 	then func()

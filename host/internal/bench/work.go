@@ -199,8 +199,8 @@ func measureChildren(ctx context.Context, w *tabwriter.Writer, h *host.Host, par
 		if err != nil {
 			return err
 		}
-		if !f.Resting() {
-			return fmt.Errorf("flow %s is %s: %s", id, f.Status, f.Standing())
+		if !f.Idle() {
+			return fmt.Errorf("flow %s is %s: %s", id, f.Status, f.StatusText())
 		}
 	}
 	rate := float64(len(flows)) / time.Since(begin).Seconds()

@@ -1,12 +1,12 @@
-// Package chat is where messages from outside enter sessions: from chat channels
-// (chat.send), from programs (agent), and changes of a session's settings by the
-// operator (sessions.patch).
+// Package chat handles inbound requests: messages from chat channels (chat.send) and
+// from programs (agent), and the operator's changes to session settings
+// (sessions.patch).
 //
-// A message is refused, and then nothing is written; or it is accepted, and then
-// its session, made if it was missing, and its run are on disk together. What an
-// owner writes may be a command instead, which changes the session and starts no
-// run. The checks come in this order: the request itself, whether it was accepted
-// before, whether the session takes messages at all, and the send policy (S8.3).
+// A message is either refused, and nothing is written, or accepted: its session (a new
+// one if necessary) and its run are committed together. A message of an owner may be
+// a command instead, which changes the session and starts no run. The checks are, in
+// this order: the request itself, whether it was accepted before, whether the session
+// is archived, and the send policy (S8.3).
 package chat
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options say what a Service works with. Store is required; the zero value of
+// Options configure a Service. Store is required; the zero value of
 // every other field is its default.
 type Options struct {
 	Store store.Durable
-	// Config returns the settings in force; nil: the defaults.
+	// Config returns the current settings; nil: the defaults.
 	Config func() *config.Config
-	// NewID makes the ids of runs, and what the ids of new sessions derive from;
-	// nil: random ones.
+	// NewID generates the ids of runs, from which the ids of new sessions derive;
+	// nil: random ids.
 	NewID func() string
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -38,7 +38,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Service takes messages. It is safe for concurrent use and needs no closing.
+// Service accepts messages. It is safe for concurrent use and need not be closed.
 type Service struct {
 	options Options
 }
@@ -65,11 +65,11 @@ func New(o *Options) (*Service, error) {
 	return &Service{options: v}, nil
 }
 
-// Send takes a message from a chat channel (chat.send). It fails with an
-// *abi.Error: InvalidArgs (the request is wrong, its session is archived or of no
-// agent, or its id belongs to another request) or Forbidden (send policy, S8). Any
-// other error is the store's, and whether the message was accepted is then not
-// known: the same RequestID may be tried again.
+// Send accepts a message from a chat channel (chat.send). It fails with an *abi.Error:
+// InvalidArgs (the request is invalid, its session is archived or its agent is not
+// configured, or its id belongs to another request) or Forbidden (send policy, S8).
+// Any other error comes from the store and leaves open whether the message was
+// accepted: the caller may repeat it with the same RequestID.
 func (s *Service) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	c := s.options.Config()
 	r, err := newRequest(c, "chat.send", m.SessionKey, m.Text, m.RequestID)
@@ -83,13 +83,13 @@ func (s *Service) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	if r.target, err = target(m.Target); err != nil {
 		return nil, err
 	}
-	if r.from == "" && r.target.Channel == "" || Owns(c, r.target.Channel, r.from) {
+	if r.from == "" && r.target.Channel == "" || IsOwner(c, r.target.Channel, r.from) {
 		r.command = parseCommand(r.text)
 	}
 	return s.accept(ctx, c, r)
 }
 
-// StartAgent asks for one run of a session's agent (agent). It fails as Send does.
+// StartAgent queues one run of a session's agent (agent). It fails as Send does.
 func (s *Service) StartAgent(ctx context.Context, a *AgentRequest) (*Accepted, error) {
 	c := s.options.Config()
 	r, err := newRequest(c, "agent", a.SessionKey, a.Message, a.RequestID)
@@ -105,7 +105,7 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 	var accepted *Accepted
 	err := s.options.Store.Update(ctx, func(tx store.Tx) error {
 		var err error
-		if accepted, err = r.earlier(tx); accepted != nil || err != nil {
+		if accepted, err = r.previous(tx); accepted != nil || err != nil {
 			return err
 		}
 		session, err := s.session(tx, r, id, now)
@@ -118,11 +118,11 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 			if err := tx.PutSession(session); err != nil || r.id == "" {
 				return err
 			}
-			return tx.PutRun(r.done(id, now))
+			return tx.PutRun(r.commandRun(id, now))
 		}
 		accepted = &Accepted{RunID: id, Status: StatusAccepted}
 		session.UpdatedAt = max(session.UpdatedAt, now)
-		heard(session, r.target)
+		recordTarget(session, r.target)
 		if err := c.Session.SendPolicy.Receive(c.Keys(), session); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Service) accept(ctx context.Context, c *config.Config, r *request) (*Ac
 	var known *abi.Error
 	switch {
 	case errors.Is(err, abi.Forbidden):
-		s.options.Logger.InfoContext(ctx, "message refused", "session", r.key, "reason", err)
+		s.options.Logger.InfoContext(ctx, "chat: message refused", "session", r.key, "reason", err)
 		return nil, err
 	case errors.As(err, &known):
 		return nil, err

@@ -20,8 +20,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// fixture is a Service over a database of its own. Its clock stands still until
-// the test moves it, and its ids count.
+// fixture is a Service with its own database. Only the test advances its clock, and
+// its ids are numbered.
 type fixture struct {
 	*chat.Service
 	t      *testing.T
@@ -92,8 +92,8 @@ func (f *fixture) session(key string) (s *abi.Session) {
 	return s
 }
 
-// runs returns all stored runs, newest first, and checks that each is due that has
-// not ended.
+// runs returns all stored runs, newest first, and checks that each run that has not
+// ended is due.
 func (f *fixture) runs() (runs []*store.Run) {
 	f.t.Helper()
 	f.view(func(v store.View) {
@@ -130,8 +130,8 @@ func (f *fixture) put(sessions ...*abi.Session) {
 	}
 }
 
-// sent sends a message that is accepted.
-func (f *fixture) sent(m *chat.Message) *chat.Accepted {
+// mustSend sends a message, which must be accepted.
+func (f *fixture) mustSend(m *chat.Message) *chat.Accepted {
 	f.t.Helper()
 	a, err := f.Send(f.t.Context(), m)
 	if err != nil {
@@ -140,8 +140,8 @@ func (f *fixture) sent(m *chat.Message) *chat.Accepted {
 	return a
 }
 
-// refused checks that nothing was written by what failed with err.
-func (f *fixture) refused(err error, code abi.Code, text string) {
+// expectError checks an error's code and text.
+func (f *fixture) expectError(err error, code abi.Code, text string) {
 	f.t.Helper()
 	var e *abi.Error
 	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Message, text) {
@@ -153,7 +153,7 @@ var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9
 
 func TestSendMakesSessionAndRun(t *testing.T) {
 	f := newFixture(t, `{}`)
-	a := f.sent(&chat.Message{SessionKey: " main ", Text: " hello\xff ", From: "7",
+	a := f.mustSend(&chat.Message{SessionKey: " main ", Text: " hello\xff ", From: "7",
 		Target: abi.Target{Channel: "Telegram", To: "123", AccountID: "bot", ThreadID: "9"}})
 	if want := (chat.Accepted{RunID: "r_run-1", Status: "accepted"}); *a != want {
 		t.Errorf("accepted %+v, want %+v", *a, want)
@@ -182,7 +182,7 @@ func TestSendMakesSessionAndRun(t *testing.T) {
 
 	// The second message finds the session.
 	f.now += 1000
-	f.sent(&chat.Message{SessionKey: "agent:main:main", Text: "again"})
+	f.mustSend(&chat.Message{SessionKey: "agent:main:main", Text: "again"})
 	again := f.session("agent:main:main")
 	want.UpdatedAt = start + 1000
 	if d := cmp.Diff(want, again); d != "" {
@@ -191,9 +191,9 @@ func TestSendMakesSessionAndRun(t *testing.T) {
 	if runs := f.runs(); len(runs) != 2 || runs[0].Message != "again" || !runs[0].Deliver {
 		t.Errorf("runs %+v", runs)
 	}
-	// A clock that went back does not make it older.
+	// A clock that goes back does not make the session older.
 	f.now = start
-	f.sent(&chat.Message{SessionKey: "main", Text: "back"})
+	f.mustSend(&chat.Message{SessionKey: "main", Text: "back"})
 	if got := f.session("agent:main:main").UpdatedAt; got != start+1000 {
 		t.Errorf("updatedAt went back to %d", got)
 	}
@@ -222,38 +222,38 @@ func TestArchived(t *testing.T) {
 	f.put(before)
 	for _, text := range []string{"x", "/send off"} {
 		_, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: text})
-		f.refused(err, abi.InvalidArgs, `session "agent:main:main" is archived`)
+		f.expectError(err, abi.InvalidArgs, `session "agent:main:main" is archived`)
 	}
 	if d := cmp.Diff(before, f.session("agent:main:main")); d != "" || len(f.runs()) != 0 {
 		t.Errorf("something was written: %s", d)
 	}
 }
 
-// S8.3: a refused message leaves nothing, not even what it says of its origin.
+// S8.3: a refused message writes nothing, not even its origin.
 func TestPolicy(t *testing.T) {
 	f := newFixture(t, `{session: {sendPolicy: {rules: [{match: {channel: "discord"}, action: "deny"}]}}}`)
 	from := abi.Target{Channel: "discord", To: "1"}
 	_, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: "x", Target: from})
-	f.refused(err, abi.Forbidden, `the session takes no messages: session.sendPolicy rule 1 denies channel "discord"`)
+	f.expectError(err, abi.Forbidden, `the session takes no messages: session.sendPolicy rule 1 denies channel "discord"`)
 	if f.session("agent:main:main") != nil || len(f.runs()) != 0 {
 		t.Error("something was written for a new session")
 	}
 	before := &abi.Session{Key: "agent:main:main", AgentID: "main", Kind: "other", SessionID: "s", UpdatedAt: 5, LastChannel: "telegram", LastTo: "2"}
 	f.put(before)
 	_, err = f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: "x", Target: from})
-	f.refused(err, abi.Forbidden, "session.sendPolicy rule 1")
+	f.expectError(err, abi.Forbidden, "session.sendPolicy rule 1")
 	if d := cmp.Diff(before, f.session("agent:main:main")); d != "" || len(f.runs()) != 0 {
 		t.Errorf("something was written: %s", d)
 	}
-	f.sent(&chat.Message{SessionKey: "main", Text: "x"})
+	f.mustSend(&chat.Message{SessionKey: "main", Text: "x"})
 
 	f.put(&abi.Session{Key: "agent:main:dm:1", AgentID: "main", Kind: "other", SessionID: "d", UpdatedAt: 5, SendPolicy: "deny"})
 	_, err = f.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: "agent:main:dm:1", Message: "x"})
-	f.refused(err, abi.Forbidden, `the session's own sendPolicy is "deny"`)
+	f.expectError(err, abi.Forbidden, `the session's own sendPolicy is "deny"`)
 }
 
-// Requests with the same id are one, whoever comes first, and whatever has
-// happened to the session since.
+// Requests with the same id are one request, also if they are concurrent or the session
+// has changed since.
 func TestRequestID(t *testing.T) {
 	f := newFixture(t, `{}`)
 	m := chat.Message{SessionKey: "main", Text: "x", Target: abi.Target{Channel: "telegram", To: "1"}, RequestID: "r1"}
@@ -284,7 +284,7 @@ func TestRequestID(t *testing.T) {
 	f.put(s)
 	same := m
 	same.SessionKey, same.RequestID = "agent:main:main", " r1 "
-	if a := f.sent(&same); *a != *answers[0] {
+	if a := f.mustSend(&same); *a != *answers[0] {
 		t.Errorf("after the session was archived: %+v", a)
 	}
 
@@ -301,19 +301,19 @@ func TestRequestID(t *testing.T) {
 		other := m
 		change(&other)
 		_, err := f.Send(t.Context(), &other)
-		f.refused(err, abi.InvalidArgs, `the request id "r1" belongs to another request`)
+		f.expectError(err, abi.InvalidArgs, `the request id "r1" belongs to another request`)
 		if t.Failed() {
 			t.Fatalf("with another %s", name)
 		}
 	}
 	_, err := f.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: "main", Message: "x", Deliver: true, RequestID: "r1"})
-	f.refused(err, abi.InvalidArgs, "belongs to another request")
+	f.expectError(err, abi.InvalidArgs, "belongs to another request")
 	if len(f.runs()) != 1 || f.session("agent:main:main").SendPolicy != "deny" {
 		t.Error("something was written")
 	}
 }
 
-// A store that fails is no verdict on the message.
+// An error of the store is not an *abi.Error about the message.
 func TestStoreError(t *testing.T) {
 	f := newFixture(t, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())

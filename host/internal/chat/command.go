@@ -8,9 +8,9 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 )
 
-// command is a message of an owner that changes its session.
+// command is an owner's message that changes its session.
 type command struct {
-	override string // of the send policy; empty: none
+	override string // of the send policy; empty: no override
 	reply    string
 }
 
@@ -21,8 +21,7 @@ var commands = map[string]command{
 	"/send inherit": {"", "The send policy decides in this session."},
 }
 
-// parseCommand returns the command that the text is, or nil: a command is a
-// message that is nothing else.
+// parseCommand returns the command if the whole text is one, or nil.
 func parseCommand(text string) *command {
 	if c, ok := commands[strings.ToLower(strings.TrimSpace(text))]; ok {
 		return &c
@@ -30,7 +29,7 @@ func parseCommand(text string) *command {
 	return nil
 }
 
-// Owns reports whether the sender on the channel is one of session.owners (S8.2).
-func Owns(c *config.Config, channel, from string) bool {
+// IsOwner reports whether the sender on the channel is one of session.owners (S8.2).
+func IsOwner(c *config.Config, channel, from string) bool {
 	return slices.Contains(c.Session.Owners, strings.ToLower(channel)+":"+from)
 }

@@ -25,7 +25,7 @@ func TestOwns(t *testing.T) {
 		{"", "123", false},
 		{"", "telegram:123", false},
 	} {
-		if got := chat.Owns(c, tt.channel, tt.from); got != tt.want {
+		if got := chat.IsOwner(c, tt.channel, tt.from); got != tt.want {
 			t.Errorf("S8.2 Owns(%q, %q) = %v", tt.channel, tt.from, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestCommands(t *testing.T) {
 		m      chat.Message
 		before string
 		want   string // the override after it
-		text   bool   // it is ordinary text
+		text   bool   // treated as ordinary text
 	}{
 		{"on", chat.Message{Text: "/send on"}, "", "allow", false},
 		{"off", chat.Message{Text: "/send off"}, "", "deny", false},
@@ -49,12 +49,12 @@ func TestCommands(t *testing.T) {
 		{"by an owner", chat.Message{Text: "/send on", From: "123", Target: owner}, "deny", "allow", false},
 		{"by an owner, from a channel in upper case", chat.Message{Text: "/send on", From: "123", Target: abi.Target{Channel: "TELEGRAM"}}, "deny", "allow", false},
 
-		{"by somebody on a channel", chat.Message{Text: "/send on", Target: owner}, "deny", "deny", true},
-		{"by a stranger", chat.Message{Text: "/send on", From: "124", Target: owner}, "deny", "deny", true},
+		{"by an unknown sender on a channel", chat.Message{Text: "/send on", Target: owner}, "deny", "deny", true},
+		{"by a sender who is not an owner", chat.Message{Text: "/send on", From: "124", Target: owner}, "deny", "deny", true},
 		{"by an owner of another channel", chat.Message{Text: "/send on", From: "123", Target: abi.Target{Channel: "signal", To: "5"}}, "deny", "deny", true},
 		{"by an owner without a channel", chat.Message{Text: "/send on", From: "123"}, "deny", "deny", true},
-		{"with more behind it", chat.Message{Text: "/send on please"}, "deny", "deny", true},
-		{"with more before it", chat.Message{Text: "do /send on"}, "deny", "deny", true},
+		{"with text after it", chat.Message{Text: "/send on please"}, "deny", "deny", true},
+		{"with text before it", chat.Message{Text: "do /send on"}, "deny", "deny", true},
 		{"of an unknown word", chat.Message{Text: "/send maybe"}, "deny", "deny", true},
 		{"without a word", chat.Message{Text: "/send"}, "deny", "deny", true},
 	} {
@@ -66,11 +66,11 @@ func TestCommands(t *testing.T) {
 			m.SessionKey = "main"
 			a, err := f.Send(t.Context(), &m)
 			if tt.text {
-				f.refused(err, abi.Forbidden, `sendPolicy is "deny"`)
+				f.expectError(err, abi.Forbidden, `sendPolicy is "deny"`)
 			} else if err != nil || a.Status != "ok" || a.RunID != "" || a.Reply == "" {
 				t.Errorf("answered %+v, %v", a, err)
 			}
-			before.SendPolicy = tt.want // and nothing else
+			before.SendPolicy = tt.want // the only change
 			if d := cmp.Diff(before, f.session("agent:main:main")); d != "" {
 				t.Error(d)
 			}
@@ -81,15 +81,15 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// An owner opens a session that the policy closes, and closes it again: also one
-// that is not there yet.
-func TestCommandDecides(t *testing.T) {
+// An owner's commands override the send policy in both directions, also for a session
+// that does not exist yet.
+func TestCommandOverridesPolicy(t *testing.T) {
 	f := newFixture(t, `{session: {sendPolicy: {default: "deny"}}}`)
 	send := func(text string) error {
 		_, err := f.Send(t.Context(), &chat.Message{SessionKey: "agent:main:dm:1", Text: text})
 		return err
 	}
-	f.refused(send("x"), abi.Forbidden, "session.sendPolicy.default")
+	f.expectError(send("x"), abi.Forbidden, "session.sendPolicy.default")
 	for _, text := range []string{"/send on", "x"} {
 		if err := send(text); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -98,18 +98,18 @@ func TestCommandDecides(t *testing.T) {
 	if err := send("/send off"); err != nil {
 		t.Fatal(err)
 	}
-	f.refused(send("x"), abi.Forbidden, "the session's own sendPolicy")
+	f.expectError(send("x"), abi.Forbidden, "the session's own sendPolicy")
 	if err := send("/send inherit"); err != nil {
 		t.Fatal(err)
 	}
-	f.refused(send("x"), abi.Forbidden, "session.sendPolicy.default")
+	f.expectError(send("x"), abi.Forbidden, "session.sendPolicy.default")
 	if n := len(f.runs()); n != 1 {
 		t.Errorf("%d runs were started, want 1", n)
 	}
 }
 
-// S4.4: a command that is sent again under its id changes nothing.
-func TestCommandAgain(t *testing.T) {
+// S4.4: a command that is repeated with its id changes nothing.
+func TestRepeatedCommand(t *testing.T) {
 	f := newFixture(t, `{}`)
 	send := func(id, text, want string) {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestCommandAgain(t *testing.T) {
 	send("2", "/send on", "allow")
 	send("1", "/send off", "allow")
 	_, err := f.Send(t.Context(), &chat.Message{SessionKey: "main", Text: "/send inherit", RequestID: "2"})
-	f.refused(err, abi.InvalidArgs, "belongs to another request")
+	f.expectError(err, abi.InvalidArgs, "belongs to another request")
 	for _, r := range f.runs() {
 		if r.Status != abi.RunDone || r.Group != "" || r.EndedAt == 0 {
 			t.Errorf("recorded %+v", r)
@@ -133,7 +133,7 @@ func TestCommandAgain(t *testing.T) {
 	}
 }
 
-// S9: where a message came from is where the session's replies go.
+// S9: a message's origin becomes the destination of the session's replies.
 func TestTarget(t *testing.T) {
 	known := abi.Target{Channel: "telegram", To: "1", AccountID: "bot", ThreadID: "9"}
 	for _, tt := range []struct {
@@ -154,8 +154,8 @@ func TestTarget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, `{}`)
-			f.sent(&chat.Message{SessionKey: "main", Text: "x", Target: known})
-			f.sent(&chat.Message{SessionKey: "main", Text: "y", Target: tt.from})
+			f.mustSend(&chat.Message{SessionKey: "main", Text: "x", Target: known})
+			f.mustSend(&chat.Message{SessionKey: "main", Text: "y", Target: tt.from})
 			s := f.session("agent:main:main")
 			last := abi.Target{Channel: s.LastChannel, To: s.LastTo, AccountID: s.LastAccountID, ThreadID: s.LastThreadID}
 			if s.DeliveryContext != tt.want || last != tt.want || s.ChatType != "" {

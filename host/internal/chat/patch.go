@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Patch changes settings of a stored session and returns it as it then is
-// (sessions.patch). That is no activity: its updatedAt stays. It fails with an
+// Patch changes the settings of a stored session and returns the changed session
+// (sessions.patch). It does not count as activity: updatedAt stays. It fails with an
 // *abi.Error: InvalidArgs or NotFound.
 func (s *Service) Patch(ctx context.Context, p *Patch) (*abi.Session, error) {
 	c := s.options.Config()
@@ -60,7 +60,7 @@ func (s *Service) Patch(ctx context.Context, p *Patch) (*abi.Session, error) {
 	return patched, nil
 }
 
-// changes returns what the texts of the patch change, when all of them are right.
+// changes validates the patch's texts and returns the changes that they make.
 func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error) {
 	for _, f := range [...]struct {
 		name  string
@@ -92,7 +92,7 @@ func (p *Patch) changes(c *config.Config) (list []func(*abi.Session), err error)
 func oneOf(words ...string) func(name, text string) error {
 	return func(name, text string) error {
 		if !slices.Contains(words, text) {
-			return invalid("%s is %q; it must be one of %s, or null to unset it", name, shorten(text), strings.Join(words, ", "))
+			return invalid("%s is %q; it must be one of %s, or null to unset it", name, truncate(text), strings.Join(words, ", "))
 		}
 		return nil
 	}
@@ -101,7 +101,7 @@ func oneOf(words ...string) func(name, text string) error {
 func atMost(most int) func(name, text string) error {
 	return func(name, text string) error {
 		if n := utf8.RuneCountInString(text); n > most {
-			return invalid("%s is %d characters long; at most %d are taken", name, n, most)
+			return invalid("%s is %d characters long; at most %d are accepted", name, n, most)
 		}
 		if strings.ContainsFunc(text, unicode.IsControl) {
 			return invalid("%s contains control characters", name)
@@ -110,11 +110,11 @@ func atMost(most int) func(name, text string) error {
 	}
 }
 
-// knownModel refuses models that may not run here (models.allow).
+// knownModel refuses models that models.allow does not list.
 func knownModel(c *config.Config) func(name, text string) error {
 	return func(name, text string) error {
 		if allow := c.Models.Allow; allow != nil && !slices.Contains(allow, text) {
-			return invalid("%s %q is not one of models.allow: %s", name, shorten(text), strings.Join(allow, ", "))
+			return invalid("%s %q is not one of models.allow: %s", name, truncate(text), strings.Join(allow, ", "))
 		}
 		return atMost(abi.MaxName)(name, text)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// request is a message with everything about it checked that needs no store.
+// request is a message that passed all checks that need no store.
 type request struct {
 	method  string
 	key     string // canonical
@@ -22,8 +22,8 @@ type request struct {
 	from    string
 	target  abi.Target
 	deliver bool
-	id      string   // empty: it has none
-	command *command // nil: it is ordinary text
+	id      string   // may be empty
+	command *command // nil: ordinary text
 }
 
 func newRequest(c *config.Config, method, key, text, id string) (*request, error) {
@@ -39,9 +39,9 @@ func newRequest(c *config.Config, method, key, text, id string) (*request, error
 		return nil, invalid("the message is blank; write what the agent is to read")
 	}
 	if len(r.text) > abi.MaxText {
-		return nil, invalid("the message is %d bytes long; at most %d are taken", len(r.text), abi.MaxText)
+		return nil, invalid("the message is %d bytes long; at most %d are accepted", len(r.text), abi.MaxText)
 	}
-	r.id, err = word("the request id", id)
+	r.id, err = checkID("the request id", id)
 	return r, err
 }
 
@@ -53,17 +53,16 @@ func resolve(c *config.Config, text string) (key, agentID string, err error) {
 	}
 	keys := c.Keys()
 	if key, err = keys.Canonical(text, ""); err != nil {
-		return "", "", invalid("sessionKey %q %v", shorten(text), err)
+		return "", "", invalid("sessionKey %q %v", truncate(text), err)
 	}
 	if agentID, _, _ = sessionkey.Split(key); agentID == "" {
-		agentID = keys.Agent() // of the one session (S1.3)
+		agentID = keys.Agent() // the session "global" (S1.3) belongs to the default agent
 	}
 	return key, agentID, nil
 }
 
-// word trims a text that people do not read: an id or an address. It may be
-// empty.
-func word(name, text string) (string, error) {
+// checkID trims and checks an id or address. It may be empty.
+func checkID(name, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "", nil
@@ -74,17 +73,17 @@ func word(name, text string) (string, error) {
 	return text, nil
 }
 
-// sender checks the id of who wrote. A blank one must not pass for the operator,
-// who has none.
+// sender checks the sender's id. A blank id must not pass for the operator, whose id is
+// empty.
 func sender(from string) (string, error) {
 	if from != "" && strings.TrimSpace(from) == "" {
 		return "", invalid("from is blank; give the sender's id, or leave it out when the operator writes")
 	}
-	return word("from", from)
+	return checkID("from", from)
 }
 
-// earlier returns what became of the same request when it came before, or nil.
-func (r *request) earlier(tx store.Tx) (*Accepted, error) {
+// previous returns the answer to an earlier request with the same id, or nil.
+func (r *request) previous(tx store.Tx) (*Accepted, error) {
 	if r.id == "" {
 		return nil, nil
 	}
@@ -93,7 +92,7 @@ func (r *request) earlier(tx store.Tx) (*Accepted, error) {
 		return nil, err
 	}
 	if run.Digest != r.digest() {
-		return nil, invalid("the request id %q belongs to another request; use a new one", shorten(r.id))
+		return nil, invalid("the request id %q belongs to another request; use a new one", truncate(r.id))
 	}
 	if run.Group == "" {
 		return &Accepted{Status: StatusOK, Reply: run.Reply}, nil
@@ -101,12 +100,12 @@ func (r *request) earlier(tx store.Tx) (*Accepted, error) {
 	return &Accepted{RunID: run.ID, Status: StatusAccepted}, nil
 }
 
-// callKey names the request. Only the operator's clients make any.
+// callKey returns the request's key. All requests have the operator's scope.
 func (r *request) callKey() store.CallKey {
 	return store.CallKey{Scope: store.ScopeOf(&abi.Caller{Operator: true}), ID: r.id}
 }
 
-// digest tells requests of the same id apart.
+// digest identifies the content of a request, to detect different requests with one id.
 func (r *request) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t", r.method, r.key, r.text, r.from,
 		[]string{r.target.Channel, r.target.To, r.target.AccountID, r.target.ThreadID}, r.deliver))
@@ -126,9 +125,9 @@ func (r *request) run(id string, now int64) *store.Run {
 	return run
 }
 
-// done is the record of a command that came with an id, so that the same request
-// does not change the session again. No agent had a part in it: it has no group.
-func (r *request) done(id string, now int64) *store.Run {
+// commandRun returns the record of a command with an id, so that a repetition does not
+// change the session again. It has no group because no agent executed it.
+func (r *request) commandRun(id string, now int64) *store.Run {
 	run := r.run(id, now)
 	run.Group, run.Deliver = "", false
 	run.Status, run.StartedAt, run.EndedAt, run.Reply = abi.RunDone, now, now, r.command.reply
@@ -139,8 +138,8 @@ func invalid(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(format, args...))
 }
 
-// shorten keeps texts of others short in messages.
-func shorten(s string) string {
+// truncate bounds untrusted texts in error messages.
+func truncate(s string) string {
 	const most = 80
 	if len(s) <= most {
 		return s

@@ -22,7 +22,7 @@ func TestKeys(t *testing.T) {
 		{`{session: {scope: "global"}, ` + agents + `}`, "agent:ops:dm:1", "agent:ops:dm:1", "ops"},
 	} {
 		f := newFixture(t, tt.settings)
-		f.sent(&chat.Message{SessionKey: tt.text, Text: "x"})
+		f.mustSend(&chat.Message{SessionKey: tt.text, Text: "x"})
 		s, r := f.session(tt.key), f.runs()[0]
 		if s == nil || s.AgentID != tt.agent || r.SessionKey != tt.key || r.AgentID != tt.agent {
 			t.Errorf("S1 %s with %s: session %+v, run %+v", tt.text, tt.settings, s, r)
@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestInvalidMessages(t *testing.T) {
 	const settings = `{agents: {list: [{id: "main"}, {id: "ops"}]}}`
 	long := strings.Repeat("x", abi.MaxText+1)
 	f := newFixture(t, settings)
@@ -57,13 +57,13 @@ func TestRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f.t = t
 			a, err := f.Send(t.Context(), &tt.m)
-			f.refused(err, abi.InvalidArgs, tt.text)
+			f.expectError(err, abi.InvalidArgs, tt.text)
 			if a != nil || len(f.runs()) != 0 || f.session("agent:main:main") != nil {
 				t.Errorf("accepted %+v", a)
 			}
 			if tt.m.From == "" && tt.m.Target.IsZero() {
 				_, err = f.StartAgent(t.Context(), &chat.AgentRequest{SessionKey: tt.m.SessionKey, Message: tt.m.Text, RequestID: tt.m.RequestID})
-				f.refused(err, abi.InvalidArgs, tt.text)
+				f.expectError(err, abi.InvalidArgs, tt.text)
 			}
 		})
 	}
@@ -71,8 +71,8 @@ func TestRefused(t *testing.T) {
 
 func TestLongestMessage(t *testing.T) {
 	f := newFixture(t, `{}`)
-	f.sent(&chat.Message{SessionKey: "main", Text: strings.Repeat("x", abi.MaxText)})
+	f.mustSend(&chat.Message{SessionKey: "main", Text: strings.Repeat("x", abi.MaxText)})
 	if got := len(f.runs()[0].Message); got != abi.MaxText {
-		t.Errorf("stored are %d bytes", got)
+		t.Errorf("stored %d bytes, want %d", got, abi.MaxText)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// session returns the session that a request is for, or a new one, not yet
-// stored.
+// session returns the request's session, or a new one that is not yet stored.
 func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.Session, error) {
 	session, err := tx.Session(r.key)
 	if err != nil {
@@ -20,7 +19,7 @@ func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.S
 	if session == nil {
 		return &abi.Session{
 			Key: r.key, AgentID: r.agentID, Kind: sessionkey.Kind(r.key),
-			// The update that makes the session may be tried again: it makes the same one.
+			// The transaction may be retried and must then create the same session.
 			SessionID: store.DeriveUUID(s.options.Store.Secret(), "session", id), UpdatedAt: now,
 		}, nil
 	}
@@ -30,28 +29,28 @@ func (s *Service) session(tx store.Tx, r *request, id string, now int64) (*abi.S
 	return session, nil
 }
 
-// target checks where a message came from. Channels have lower-case names.
+// target checks a message's origin and lower-cases its channel name.
 func target(t abi.Target) (abi.Target, error) {
 	for _, f := range [...]struct {
 		name string
 		text *string
 	}{{"channel", &t.Channel}, {"to", &t.To}, {"accountId", &t.AccountID}, {"threadId", &t.ThreadID}} {
 		var err error
-		if *f.text, err = word(f.name, *f.text); err != nil {
+		if *f.text, err = checkID(f.name, *f.text); err != nil {
 			return t, err
 		}
 	}
 	t.Channel = strings.ToLower(t.Channel)
 	if t.Channel == "" && !t.IsZero() {
-		return t, invalid("channel is missing; to, accountId and threadId say where on a channel")
+		return t, invalid("channel is missing; to, accountId and threadId need a channel")
 	}
 	return t, nil
 }
 
-// heard records where a message came from: that is where the session's replies
-// go (S9). A channel that is no chat is no such place, and what does not say
-// whom on the channel leaves that as it is known.
-func heard(s *abi.Session, t abi.Target) {
+// recordTarget makes a message's origin the destination of the session's replies (S9).
+// It ignores the internal and unknown channels. An origin without a recipient keeps
+// the known recipient of the same channel.
+func recordTarget(s *abi.Session, t abi.Target) {
 	switch t.Channel {
 	case "", policy.ChannelInternal, policy.ChannelUnknown:
 		return

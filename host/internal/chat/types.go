@@ -9,7 +9,7 @@ type Message struct {
 	Text       string
 	From       string // the sender's id on the channel; empty: the operator writes
 	Target     abi.Target
-	RequestID  string // the same id with the same message is the same request; empty: none
+	RequestID  string // makes repetitions of the same message one request; may be empty
 }
 
 // AgentRequest asks for one run of a session's agent (agent).
@@ -20,27 +20,27 @@ type AgentRequest struct {
 	RequestID  string // as in Message
 }
 
-// What became of a message.
+// Values of Accepted.Status.
 const (
-	StatusAccepted = "accepted" // stored, and to be answered by a run
-	StatusOK       = "ok"       // it was a command, and is carried out
+	StatusAccepted = "accepted" // stored; a run will answer it
+	StatusOK       = "ok"       // it was a command and was executed
 )
 
-// Accepted says that a message is stored and will be answered.
+// Accepted is the answer to an accepted message.
 type Accepted struct {
-	RunID  string // empty when the message was a command
+	RunID  string // empty if the message was a command
 	Status string // StatusAccepted or StatusOK
-	Reply  string // what a command answers
+	Reply  string // the answer to a command
 }
 
-// Patch changes settings of a session (sessions.patch). A nil field changes
-// nothing; an empty text unsets.
+// Patch changes a session's settings (sessions.patch). A nil field leaves a setting
+// unchanged; an empty text unsets it.
 type Patch struct {
 	Key           string
 	SendPolicy    *string // allow, deny; empty: unset (S8.2)
 	Label         *string
 	DisplayName   *string
-	Model         *string // that runs here are to use
+	Model         *string // model for runs in this session
 	ThinkingLevel *string
 	VerboseLevel  *string
 	Archived      *bool

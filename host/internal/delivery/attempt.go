@@ -12,19 +12,19 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// result is what an attempt means for the queue.
+// result is the effect of an attempt on the queue.
 type result struct {
-	stays bool          // the delivery is pending still
-	rest  time.Duration // how long to leave the target alone
-	all   bool          // that holds for the rest of this round too
-	moves *destination  // the delivery belongs to another queue
+	retry    bool          // the delivery is still pending
+	pause    time.Duration // pause before the next round
+	endRound bool          // the round ends now
+	moveTo   *destination  // the delivery belongs to the queue of this destination
 }
 
-// attempt brings a delivery one step further.
+// attempt makes one attempt to post a delivery, or to record its outcome.
 func (b *Outbox) attempt(to destination, p *pending) result {
 	release, ok := b.slots.acquire(b.stop, to.channel)
 	if !ok {
-		return result{stays: true, all: true}
+		return result{retry: true, endRound: true}
 	}
 	defer release()
 	dest, missing := b.sink(to.channel)
@@ -41,7 +41,7 @@ func (b *Outbox) attempt(to destination, p *pending) result {
 	if err != nil {
 		return b.storeFailed(p, err)
 	}
-	if claim == nil { // it has ended, or another process has it
+	if claim == nil { // the delivery has ended, or another process holds it
 		return result{}
 	}
 	defer claim.Close()
@@ -53,11 +53,11 @@ func (b *Outbox) attempt(to destination, p *pending) result {
 	case p.posted:
 		return b.conclude(claim, p, d, store.DeliveryDelivered, "")
 	case destinationOf(d.Target) != to:
-		// The session has got another target since it was put into this queue.
+		// The session's target has changed since the delivery was queued.
 		moved := destinationOf(d.Target)
 		r := b.record(p, nil, func(ctx context.Context) error { return claim.GiveBack(ctx, nil) })
-		if !r.stays {
-			r.moves = &moved
+		if !r.retry {
+			r.moveTo = &moved
 		}
 		return r
 	case missing != nil:
@@ -66,9 +66,9 @@ func (b *Outbox) attempt(to destination, p *pending) result {
 	return b.posted(claim, p, d, b.post(claim, dest, d))
 }
 
-// prepare reads a delivery and gives it its target. It returns nil when there is
-// none or it has ended; otherwise its status says whether it is to be posted. It
-// writes nothing.
+// prepare reads a delivery and resolves its target. It returns nil if the delivery does
+// not exist or has ended. Otherwise the delivery is to be posted if its status is
+// pending. prepare writes nothing.
 func (b *Outbox) prepare(tx store.Tx, p *pending) (*store.Delivery, error) {
 	d, err := tx.Delivery(p.id)
 	if err != nil || d == nil || d.Ended() {
@@ -82,14 +82,14 @@ func (b *Outbox) prepare(tx store.Tx, p *pending) (*store.Delivery, error) {
 		return nil, err
 	}
 	skip := func(format string, args ...any) {
-		d.Status, d.Error = store.DeliverySkipped, brief(fmt.Sprintf(format, args...))
+		d.Status, d.Error = store.DeliverySkipped, truncateError(fmt.Sprintf(format, args...))
 	}
 	if d.Target.IsZero() {
 		d.Target = resolve(s)
 	}
 	switch {
 	case s == nil:
-		skip("the session %s is gone", d.SessionKey)
+		skip("the session %s no longer exists", d.SessionKey)
 	case d.Target.IsZero():
 		skip("the session %s has no channel to deliver to: nothing was said to it from one yet", d.SessionKey)
 	default:
@@ -108,7 +108,7 @@ func (b *Outbox) sink(channel string) (sink.Sink, error) {
 	return dest, err
 }
 
-// post posts a delivery. A sink that panics has failed for now.
+// post posts a delivery. A panic of the sink is a temporary failure.
 func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err error) {
 	ctx, cancel := context.WithTimeout(claim.Context(), postTimeout)
 	defer cancel()
@@ -125,7 +125,7 @@ func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err
 	})
 }
 
-// posted records how a post went.
+// posted records the outcome of a post.
 func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err error) result {
 	var permanent *sink.Permanent
 	now, deadline := b.o.Now(), time.UnixMilli(d.CreatedAt).Add(b.o.MaxAge())
@@ -144,8 +144,8 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 	if next.After(deadline) {
 		next = deadline
 	}
-	d.Error, d.UpdatedAt = brief(err.Error()), now.UnixMilli()
-	b.o.Logger.Warn("delivery: not posted yet", "delivery", d.ID, "channel", d.Target.Channel, "attempt", d.Attempts, "next", next, "error", d.Error)
+	d.Error, d.UpdatedAt = truncateError(err.Error()), now.UnixMilli()
+	b.o.Logger.Warn("delivery: attempt failed", "delivery", d.ID, "channel", d.Target.Channel, "attempt", d.Attempts, "next", next, "error", d.Error)
 	r := b.record(p, d, func(ctx context.Context) error {
 		return claim.GiveBack(ctx, func(tx store.Tx) error {
 			if err := tx.PutDelivery(d); err != nil {
@@ -154,28 +154,28 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 			return tx.Schedule(store.KindDelivery, d.ID, next.UnixMilli())
 		})
 	})
-	if r.stays {
+	if r.retry {
 		return r
 	}
-	return result{stays: true, rest: next.Sub(now), all: all}
+	return result{retry: true, pause: next.Sub(now), endRound: all}
 }
 
-// conclude records how a delivery has ended.
+// conclude records the final status of a delivery.
 func (b *Outbox) conclude(claim *work.Claim, p *pending, d *store.Delivery, status, why string) result {
 	now := b.o.Now().UnixMilli()
-	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, brief(why), now, now
+	d.Status, d.Error, d.UpdatedAt, d.EndedAt = status, truncateError(why), now, now
 	return b.record(p, d, func(ctx context.Context) error {
 		return claim.Finish(ctx, func(tx store.Tx) error {
 			if err := tx.PutDelivery(d); err != nil {
 				return err
 			}
-			return tell(tx, d)
+			return recordInFlow(tx, d)
 		})
 	})
 }
 
-// tell records in its flow what became of a delivery (S9).
-func tell(tx store.Tx, d *store.Delivery) error {
+// recordInFlow records the outcome of a delivery in its flow (S9).
+func recordInFlow(tx store.Tx, d *store.Delivery) error {
 	if d.FlowID == "" {
 		return nil
 	}
@@ -189,15 +189,15 @@ func tell(tx store.Tx, d *store.Delivery) error {
 	return tx.PutFlow(f)
 }
 
-// record writes, whatever becomes of the outbox meanwhile. When that fails, the
+// record calls write, even while the outbox is being closed. If write fails, the
 // delivery stays in its queue.
 func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Context) error) result {
 	if err := write(context.WithoutCancel(b.ctx)); err != nil {
 		return b.storeFailed(p, err)
 	}
-	p.stuck = 0
+	p.storeFailures = 0
 	if d != nil && d.Ended() {
-		b.watch.Tell(d.ID)
+		b.watch.Notify(d.ID)
 		if d.Status == store.DeliveryFailed {
 			b.o.Logger.Error("delivery: failed", "delivery", d.ID, "channel", d.Target.Channel, "attempts", d.Attempts, "error", d.Error)
 		}
@@ -205,9 +205,9 @@ func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Contex
 	return result{}
 }
 
-// storeFailed lets the queue rest because the store, or the claim, did not last.
+// storeFailed pauses the queue because the store failed or the claim was lost.
 func (b *Outbox) storeFailed(p *pending, err error) result {
-	p.stuck++
-	b.o.Logger.Error("delivery: cannot be recorded, will be tried again", "delivery", p.id, "posted", p.posted, "error", err)
-	return result{stays: true, rest: work.Backoff(p.stuck), all: true}
+	p.storeFailures++
+	b.o.Logger.Error("delivery: cannot record the attempt, will retry", "delivery", p.id, "posted", p.posted, "error", err)
+	return result{retry: true, pause: work.Backoff(p.storeFailures), endRound: true}
 }

@@ -11,31 +11,31 @@ import (
 // Bounds of the pauses between attempts.
 const (
 	firstPause = time.Second
-	lastPause  = 5 * time.Minute
-	lastLater  = time.Hour // when the other side names a time
+	maxPause   = 5 * time.Minute
+	maxLater   = time.Hour // when the service requests a pause
 )
 
-// pauseAfter returns how long to wait after an attempt: 1 s after the first,
-// twice as long after each, 5 min at most, and up to a quarter less by chance, so
-// that what failed together is not tried together. What the other side asks for
-// is waited for in any case, up to an hour.
+// pauseAfter returns the pause after an attempt: 1 s after the first, doubling up to 5
+// min, minus a random part of up to a quarter, so that deliveries that failed together
+// are not retried together. A pause that the service requests is a lower bound, up to
+// an hour.
 func pauseAfter(attempt int, later *sink.Later) time.Duration {
-	pause := lastPause
+	pause := maxPause
 	if n := max(attempt-1, 0); n < 9 {
-		pause = min(firstPause<<n, lastPause)
+		pause = min(firstPause<<n, maxPause)
 	}
 	pause -= rand.N(pause / 4)
 	if later != nil {
-		pause = max(pause, min(later.After, lastLater))
+		pause = max(pause, min(later.After, maxLater))
 	}
 	return pause
 }
 
-// maxError is the length of the longest error that a row keeps, in bytes.
+// maxError is the maximum length of an error in a row, in bytes.
 const maxError = 1000
 
-// brief makes an error's text fit into a row.
-func brief(text string) string {
+// truncateError truncates an error's text to maxError.
+func truncateError(text string) string {
 	if len(text) > maxError {
 		text = text[:maxError] + "…"
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestCrashBetweenPostAndMark lets the process lose its store right after the
-// post. The next process posts again, with the same key and to the same target.
-func TestCrashBetweenPostAndMark(t *testing.T) {
+// TestCrashBetweenPostAndRecord makes the store fail right after the post. The next
+// process posts again, with the same key and to the same target.
+func TestCrashBetweenPostAndRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", func(context.Context, *sink.Message) error {
 			o.store.fails.Store(true)
 			return nil
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		dead := o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryPending, 1, "")
@@ -44,8 +44,8 @@ func TestCrashBetweenPostAndMark(t *testing.T) {
 	})
 }
 
-// TestStoreFailsAfterPost gets the store back: the same process records what it
-// has posted, and does not post it again. It takes longer than the lease lasts.
+// TestStoreFailsAfterPost makes the store fail for longer than a lease. The same process
+// then records the delivery that it has posted, and does not post it again.
 func TestStoreFailsAfterPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -53,7 +53,7 @@ func TestStoreFailsAfterPost(t *testing.T) {
 			o.store.fails.Store(true)
 			return nil
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(time.Hour)
 		o.expect("a", store.DeliveryPending, 1, "")
@@ -67,14 +67,14 @@ func TestStoreFailsAfterPost(t *testing.T) {
 	})
 }
 
-// TestStoreFailsBeforePost posts nothing that it could not claim.
+// TestStoreFailsBeforePost asserts that a delivery that cannot be claimed is not posted.
 func TestStoreFailsBeforePost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", nil)
 		o.start()
 		o.store.fails.Store(true)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		time.Sleep(time.Minute)
 		if n := len(s.tried()); n != 0 {
 			t.Errorf("%d posts", n)
@@ -85,8 +85,8 @@ func TestStoreFailsBeforePost(t *testing.T) {
 	})
 }
 
-// TestStaleWorker has another process take over during a post. What the first one
-// records afterwards changes nothing; its post is told to end.
+// TestStaleWorker has another process take over during a post. The first process cancels
+// its post, and its later recording changes nothing.
 func TestStaleWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -102,22 +102,22 @@ func TestStaleWorker(t *testing.T) {
 			case <-release:
 			}
 			ended <- ctx.Err()
-			return &sink.Permanent{Err: errors.New("what a stale worker says")}
+			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.start() // takes over
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 2, "")
-		time.Sleep(20 * time.Second) // its next heartbeat tells the first one
+		time.Sleep(20 * time.Second) // the first one detects it at its next heartbeat
 		select {
 		case err := <-ended:
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the stale post's context: %v", err)
 			}
 		default:
-			t.Error("the stale post goes on")
+			t.Error("the stale post was not canceled")
 			close(release)
 		}
 		time.Sleep(time.Minute)
@@ -128,7 +128,7 @@ func TestStaleWorker(t *testing.T) {
 	})
 }
 
-// TestStaleRecord lets the first post end before its worker has noticed.
+// TestStaleRecord ends the first post before its worker has detected the takeover.
 func TestStaleRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -140,9 +140,9 @@ func TestStaleRecord(t *testing.T) {
 			}
 			first = false
 			<-release
-			return &sink.Permanent{Err: errors.New("what a stale worker says")}
+			return &sink.Permanent{Err: errors.New("error of a stale worker")}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.start()
@@ -153,7 +153,7 @@ func TestStaleRecord(t *testing.T) {
 	})
 }
 
-// TestClose waits for the post that has begun, and begins no other.
+// TestClose asserts that Close waits for the running post, and that no other begins.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -161,7 +161,7 @@ func TestClose(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
+		o.queue(sessionKey, "a", "b")
 		b := o.start()
 		synctest.Wait()
 		if err := b.close(t.Context()); err != nil {
@@ -169,7 +169,7 @@ func TestClose(t *testing.T) {
 		}
 		o.expect("a", store.DeliveryDelivered, 1, "")
 		o.expect("b", store.DeliveryPending, 0, "")
-		o.say(sessionKey, "c")
+		o.queue(sessionKey, "c")
 		time.Sleep(time.Minute)
 		if s.texts() != "a" {
 			t.Errorf("posted %q", s.texts())
@@ -177,8 +177,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseCancels ends a post when the time for closing is over. The delivery
-// is tried again by the next process.
+// TestCloseCancels asserts that Close cancels a post when its context ends. The next
+// process retries the delivery.
 func TestCloseCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -186,7 +186,7 @@ func TestCloseCancels(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -1,47 +1,47 @@
-// Package delivery is the outbox: it posts the texts that sessions have to say to
-// chat channels, and sees that each of them ends.
+// Package delivery is the outbox: it posts the texts of sessions to chat channels, and
+// ensures that every delivery reaches a final status.
 //
-// A delivery is pending until it is delivered, skipped (its session is gone or
-// has no target, or the send policy refuses it), or failed (the sink refused it
-// for good, no sink serves its channel, or it could not be posted in time). What
-// was skipped or failed can be sent again, on demand. One attempt is
+// A delivery is pending until it is delivered, skipped or failed. It is skipped if its
+// session no longer exists or has no target, or if the send policy denies it. It fails
+// if the sink refuses it permanently, if no sink serves its channel, or if it could not
+// be posted in time. A skipped or failed delivery can be sent again on demand. One
+// attempt is
 //
 //	claim, with the target and the attempt's number → post → delivered, or failed, or pending until later
 //
-// and both ends are commits; the second one does nothing when somebody else has
-// claimed the delivery meanwhile. The target is resolved by the first attempt
-// (S9) and kept: later attempts go to the same destination.
+// The first and the last step are commits. The last one does nothing if another process
+// has claimed the delivery in the meantime. The first attempt resolves the target (S9)
+// and stores it: later attempts go to the same destination.
 //
 // # Once, or at least once
 //
-// Every attempt carries the same idempotency key, the delivery's id (S10.3). A
-// process posts a delivery again only if the sink said that it failed; when the
-// post went well and only its recording did not, the recording alone is tried
-// again. If the process dies between the two, its successor posts again, and then
-// it depends on the sink:
+// Every attempt carries the same idempotency key, the delivery's id (S10.3). A process
+// posts a delivery again only if the sink reported a failure. If the post succeeded and
+// its recording failed, the process retries only the recording. If the process dies
+// between the two, its successor posts again. The guarantee then depends on the sink:
 //
-//	webhook   once: the receiver gets the key with each request and drops what it knows
+//	webhook   once: the receiver gets the key with each request and drops known keys
 //	discord   once within the few minutes for which Discord remembers a message's nonce; at least once later
-//	telegram  at least once: there is no key to give
-//	slack     at least once: it takes an id, but does not promise to look at it
+//	telegram  at least once: Telegram accepts no key
+//	slack     at least once: Slack accepts an id, but does not promise to check it
 //	log       at least once
 //
-// A connection that breaks after the message was sent, and before the answer
-// came, is a failure for the sink: to one that honours no key the message is
-// posted again.
+// If the connection breaks after the message was sent and before the answer arrives,
+// the sink reports a failure. The message is then posted again, and appears twice if
+// the service ignores the key.
 //
 // # Retries and order
 //
 // The deliveries to one destination (channel and recipient) form a queue. They are
-// tried in the order of their creation, one at a time, each once a round. After a
-// round in which some failed for now, the queue rests as long as the one that has
-// failed most often needs: 1 s, doubling to 5 min. So an outage keeps the order,
-// and a message that fails again and again holds others up for one such pause and
-// no longer. When the other side names a time, nothing is tried for that target
-// until then (within an hour); and no round goes on after its fourth failure. The
-// order is a process's own: it begins anew with a restart.
+// attempted in the order of their creation, one at a time, each once per round. After a
+// round with temporary failures, the queue pauses. The pause depends on the delivery
+// that has failed most often: 1 s, doubling up to 5 min. So the order survives an
+// outage, and a message that fails repeatedly delays others by at most one such pause.
+// When the service requests a pause, nothing is posted to that target until it is over
+// (at most an hour). A round ends after its fourth failure. A process does not keep the
+// order of the process before it.
 //
-// A delivery that still fails MaxAge after its creation has failed. Queues work
-// side by side, within bounds for all and for each channel, so that a channel
+// A delivery that still fails MaxAge after its creation gets the status failed. Queues
+// work concurrently, with limits for all posts and for each channel, so that a channel
 // whose posts hang does not stop the others.
 package delivery

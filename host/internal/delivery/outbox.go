@@ -14,30 +14,31 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// DefaultMaxAge is how long a delivery is tried where Options say nothing.
+// DefaultMaxAge is the default of Options.MaxAge.
 const DefaultMaxAge = 24 * time.Hour
 
 const (
-	concurrency = 16 // posts at once, a share of them to one channel
+	concurrency = 16 // maximum number of concurrent posts; see channelShare for one channel
 	postTimeout = 30 * time.Second
 )
 
 // Options are the settings of an Outbox.
 type Options struct {
 	Store  store.Durable // required
-	Worker *work.Worker  // claims the deliveries; required. Its maker closes it, after the outbox.
-	// Sink returns what posts to a channel. Its error, or nil, is the delivery's
-	// failure for good. Required.
+	Worker *work.Worker  // claims the deliveries; required. The caller must close it after the outbox.
+	// Sink returns the sink of a channel. If it returns an error or a nil sink, the
+	// delivery fails permanently. Required.
 	Sink func(channel string) (sink.Sink, error)
-	// Allowed is the send policy (S8.3), asked before every attempt for the
-	// session that speaks; its error says why the delivery is skipped. It is asked
-	// within a transaction: it must be quick and must not use the store. nil:
-	// everything is allowed.
+	// Allowed is the send policy (S8.3). The outbox calls it before every attempt with
+	// the sending session. Its error is the reason why the delivery is skipped. It runs
+	// in a transaction: it must be quick and must not use the store. nil: all
+	// deliveries are allowed.
 	Allowed func(s *abi.Session, t abi.Target) error
-	// MaxAge is how long a delivery is tried (S10.3); nil: DefaultMaxAge.
+	// MaxAge returns the time for which a delivery is retried (S10.3); nil:
+	// DefaultMaxAge.
 	MaxAge func() time.Duration
 	Logger *slog.Logger     // nil: slog.Default
-	Now    func() time.Time // the clock of the times that are stored; nil: time.Now
+	Now    func() time.Time // the clock for stored times; nil: time.Now
 }
 
 func (o *Options) validate() (Options, error) {
@@ -65,27 +66,27 @@ func (o *Options) validate() (Options, error) {
 	return v, nil
 }
 
-// Outbox posts the pending deliveries of a store. It is safe for concurrent use;
-// who starts it closes it, before its worker.
+// Outbox posts the pending deliveries of a store. It is safe for concurrent use. The
+// caller that starts it must close it before its worker.
 type Outbox struct {
 	o       Options
-	agenda  *work.Agenda
+	timers  *work.TimerQueue
 	slots   *slots
 	watch   work.Watch      // of deliveries
 	ctx     context.Context // of posts
 	cancel  context.CancelFunc
-	stop    chan struct{} // closed: no attempt begins any more
+	stop    chan struct{} // closed: no further attempt begins
 	once    sync.Once
-	running sync.WaitGroup // queues
+	running sync.WaitGroup // goroutines of queues
 
-	arriving sync.Mutex // held while deliveries are brought from the store into queues
+	enqueueing sync.Mutex // held while deliveries are read from the store and queued
 
 	mu      sync.Mutex
 	queues  map[destination]*queue
 	pending map[string]*pending // of all queues, by the delivery's id
 }
 
-// New returns an outbox that posts nothing until it is started.
+// New returns an outbox. It posts nothing until it is started.
 func New(o *Options) (*Outbox, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -96,22 +97,22 @@ func New(o *Options) (*Outbox, error) {
 		queues: map[destination]*queue{}, pending: map[string]*pending{},
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.agenda, err = work.NewAgenda(&work.AgendaOptions{
+	b.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: options.Store, Kind: store.KindDelivery, Handle: b.handle, Now: options.Now, Logger: options.Logger,
 	})
 	return b, err
 }
 
-// Start begins with what is pending. ctx is for looking that up alone. An outbox
-// is started once.
-func (b *Outbox) Start(ctx context.Context) error { return b.agenda.Start(ctx) }
+// Start starts posting the pending deliveries. ctx applies only to reading them from
+// the store. An outbox may be started once.
+func (b *Outbox) Start(ctx context.Context) error { return b.timers.Start(ctx) }
 
-// Close begins no attempt any more and waits for those that have begun. When ctx
-// ends first, it ends their contexts, goes on waiting, and returns ctx's error.
-// What is pending stays so.
+// Close stops the outbox and waits for the running attempts. When ctx ends first, Close
+// cancels their contexts, still waits for them, and returns ctx's error. Pending
+// deliveries stay pending.
 func (b *Outbox) Close(ctx context.Context) error {
 	b.watch.Close()
 	b.once.Do(func() { close(b.stop) })
-	err := b.agenda.Close(ctx)
+	err := b.timers.Close(ctx)
 	return cmp.Or(work.Drain(ctx, &b.running, b.cancel), err)
 }

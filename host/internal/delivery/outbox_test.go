@@ -20,9 +20,9 @@ func TestDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", nil)
-		o.say(sessionKey, "left-over")
+		o.queue(sessionKey, "left-over")
 		b := o.start()
-		o.say(sessionKey, "new")
+		o.queue(sessionKey, "new")
 		for _, id := range []string{"left-over", "new"} {
 			d, err := b.Wait(t.Context(), id)
 			if err != nil || d.Status != store.DeliveryDelivered {
@@ -39,12 +39,12 @@ func TestDelivers(t *testing.T) {
 	})
 }
 
-func TestTargetIsTheSessions(t *testing.T) {
+func TestTargetOfSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("telegram", nil)
 		o.session("agent:main:telegram:group:-100:topic:4", "", "")
-		o.say("agent:main:telegram:group:-100:topic:4", "a")
+		o.queue("agent:main:telegram:group:-100:topic:4", "a")
 		o.start()
 		synctest.Wait()
 		want := abi.Target{Channel: "telegram", To: "-100", ThreadID: "4"}
@@ -54,18 +54,18 @@ func TestTargetIsTheSessions(t *testing.T) {
 	})
 }
 
-// TestTargetIsKept moves the session elsewhere between two attempts.
+// TestTargetIsKept changes the session's target between two attempts.
 func TestTargetIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", down)
 		other := o.sink("other", nil)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.session(sessionKey, "other", "8")
 		s.set(nil)
-		o.say(sessionKey, "b")
+		o.queue(sessionKey, "b")
 		time.Sleep(time.Minute)
 		if s.texts() != "a" || other.texts() != "b" {
 			t.Errorf("%q, %q", s.texts(), other.texts())
@@ -73,9 +73,9 @@ func TestTargetIsKept(t *testing.T) {
 	})
 }
 
-// TestTargetChangesMeanwhile moves the session elsewhere between the moment when
-// the delivery is put in order and its first attempt.
-func TestTargetChangesMeanwhile(t *testing.T) {
+// TestTargetChangesInQueue changes the session's target after the delivery was queued
+// and before its first attempt.
+func TestTargetChangesInQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s, other := o.sink("chat", nil), o.sink("other", nil)
@@ -86,7 +86,7 @@ func TestTargetChangesMeanwhile(t *testing.T) {
 			}
 			return sinks(channel)
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		if d := o.expect("a", store.DeliveryDelivered, 1, ""); d.Target.Channel != "other" || s.texts() != "" || other.texts() != "a" {
@@ -107,19 +107,19 @@ func TestSkips(t *testing.T) {
 			}
 			return nil
 		}
-		o.say("agent:main:gone", "gone")
-		o.say("agent:main:nowhere", "nowhere")
-		o.say("agent:main:quiet", "quiet")
+		o.queue("agent:main:gone", "gone")
+		o.queue("agent:main:nowhere", "nowhere")
+		o.queue("agent:main:quiet", "quiet")
 		b := o.start()
 		synctest.Wait()
-		o.expect("gone", store.DeliverySkipped, 0, "the session agent:main:gone is gone")
+		o.expect("gone", store.DeliverySkipped, 0, "the session agent:main:gone no longer exists")
 		o.expect("nowhere", store.DeliverySkipped, 0, "has no channel to deliver to")
 		o.expect("quiet", store.DeliverySkipped, 0, "session.sendPolicy denies it")
 		if n := len(s.tried()); n != 0 {
 			t.Errorf("%d posts", n)
 		}
 
-		// What was skipped can be sent again, to where the session speaks by then.
+		// A skipped delivery can be sent again, to the session's current target.
 		o.session("agent:main:nowhere", "chat", "10")
 		if err := b.Resend(t.Context(), "nowhere"); err != nil {
 			t.Fatal(err)
@@ -132,8 +132,8 @@ func TestSkips(t *testing.T) {
 	})
 }
 
-// S9: the flow that a delivery belongs to records what became of it in the end.
-func TestFlowRecordsIt(t *testing.T) {
+// TestFlowRecordsOutcome asserts that the flow of a delivery records its outcome (S9).
+func TestFlowRecordsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		o.sink("chat", nil)
@@ -148,7 +148,7 @@ func TestFlowRecordsIt(t *testing.T) {
 		synctest.Wait()
 		check := func(key, want string) {
 			t.Helper()
-			if got := o.flow("f " + key).Standing(); !strings.HasPrefix(got, want) {
+			if got := o.flow("f " + key).StatusText(); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", key, got, want)
 			}
 		}
@@ -163,8 +163,8 @@ func TestFlowRecordsIt(t *testing.T) {
 	})
 }
 
-// TestPolicyIsAskedAgain changes the policy between two attempts.
-func TestPolicyIsAskedAgain(t *testing.T) {
+// TestPolicyBeforeEveryAttempt changes the policy between two attempts.
+func TestPolicyBeforeEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		var denied error
@@ -173,7 +173,7 @@ func TestPolicyIsAskedAgain(t *testing.T) {
 			denied = errors.New("denied by now")
 			return errDown
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(time.Minute)
 		o.expect("a", store.DeliverySkipped, 1, "denied by now")
@@ -183,16 +183,16 @@ func TestPolicyIsAskedAgain(t *testing.T) {
 func TestNoSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
-		o.expect("a", store.DeliveryFailed, 0, "nobody serves chat")
+		o.expect("a", store.DeliveryFailed, 0, "no sink for chat")
 
 		o.o.Sink = func(string) (sink.Sink, error) { return nil, nil }
 		if err := b.close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		o.say(sessionKey, "b")
+		o.queue(sessionKey, "b")
 		o.start()
 		synctest.Wait()
 		o.expect("b", store.DeliveryFailed, 0, "channel chat has no sink: set delivery.channels.chat")
@@ -208,7 +208,7 @@ func TestPermanentFailure(t *testing.T) {
 			}
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
+		o.queue(sessionKey, "a", "b")
 		o.start()
 		synctest.Wait()
 		if d := o.expect("a", store.DeliveryFailed, 1, "part 2 of 3: no such chat!"); len(d.Error) > 1100 {
@@ -226,12 +226,12 @@ func TestResend(t *testing.T) {
 		o := open(t)
 		o.o.MaxAge = func() time.Duration { return time.Hour }
 		s := o.sink("chat", refuse)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryFailed, 1, "no")
 
-		// Its age counts anew: it is tried for an hour from now on, at the same place.
+		// Its age is reset: it is retried for an hour from now, to the same target.
 		time.Sleep(3 * time.Hour)
 		o.session(sessionKey, "elsewhere", "8")
 		s.set(down)
@@ -240,7 +240,7 @@ func TestResend(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := b.Resend(t.Context(), "a"); !errors.Is(err, abi.Conflict) || !strings.Contains(err.Error(), "a is pending") {
-			t.Errorf("while it is pending: %v", err)
+			t.Errorf("resend of a pending delivery: %v", err)
 		}
 		d, err := b.Wait(t.Context(), "a")
 		if err != nil || d.Status != store.DeliveryFailed || d.Target.To != "7" || time.Since(again).Round(time.Second) != time.Hour {
@@ -253,10 +253,10 @@ func TestResend(t *testing.T) {
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 1, "")
 		if err := b.Resend(t.Context(), "a"); !errors.Is(err, abi.Conflict) {
-			t.Errorf("when it is delivered: %v", err)
+			t.Errorf("resend of a delivered one: %v", err)
 		}
 		if err := b.Resend(t.Context(), "none"); !errors.Is(err, abi.NotFound) {
-			t.Errorf("an unknown one: %v", err)
+			t.Errorf("resend of an unknown one: %v", err)
 		}
 		if s.posted[0].IdempotencyKey != "a" {
 			t.Errorf("the key became %q", s.posted[0].IdempotencyKey)
@@ -264,8 +264,8 @@ func TestResend(t *testing.T) {
 	})
 }
 
-// TestResendAtOnce sends a delivery again in the moment in which it has failed,
-// before the outbox is done with it.
+// TestResendAtOnce sends a delivery again right after its failure is recorded, before
+// the outbox has removed it from its queue.
 func TestResendAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -280,9 +280,9 @@ func TestResendAtOnce(t *testing.T) {
 			if err := b.Resend(context.Background(), "a"); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(time.Millisecond) // everybody else hears of it
+			time.Sleep(time.Millisecond) // lets the subscribers be notified
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		time.Sleep(time.Second)
 		o.expect("a", store.DeliveryDelivered, 1, "")
 		if got := len(s.tried()); got != 2 {
@@ -302,13 +302,13 @@ func TestWait(t *testing.T) {
 		if _, err := b.Wait(t.Context(), "none"); !errors.Is(err, abi.NotFound) {
 			t.Errorf("an unknown one: %v", err)
 		}
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
 		if _, err := b.Wait(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a wait with an end: %v", err)
+			t.Errorf("a wait with a deadline: %v", err)
 		}
-		// Another process ends it, which nobody here hears of.
+		// Another process ends the delivery, without a notification in this one.
 		go func() {
 			time.Sleep(time.Second)
 			o.update(func(tx store.Tx) error {
@@ -343,14 +343,14 @@ func TestOptions(t *testing.T) {
 			}
 		}
 		if _, err := delivery.New(nil); err == nil {
-			t.Error("nil was taken")
+			t.Error("nil options were accepted")
 		}
 		b, err := delivery.New(&delivery.Options{Store: o.store, Worker: w, Sink: o.o.Sink})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Close(t.Context()); err != nil {
-			t.Errorf("closing what was never started: %v", err)
+			t.Errorf("closing an outbox that was not started: %v", err)
 		}
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// destination is what deliveries are put in order for. The zero destination is that of
-// deliveries without a target.
+// destination is a channel and recipient. Deliveries to one destination are ordered.
+// Deliveries without a target have the zero destination.
 type destination struct{ channel, to string }
 
 func destinationOf(t abi.Target) destination { return destination{t.Channel, t.To} }
 
-// resolve returns the target of a session, which may be nil; zero: none.
+// resolve returns the target of a session, or zero if s is nil or has no target.
 func resolve(s *abi.Session) abi.Target {
 	if s == nil {
 		return abi.Target{}
@@ -24,43 +24,43 @@ func resolve(s *abi.Session) abi.Target {
 	return t
 }
 
-// queue holds the pending deliveries to one destination. A goroutine works it off while
-// there are any. Its fields, and those of its pending deliveries, are guarded by Outbox.mu
-// but where it says otherwise.
+// queue holds the pending deliveries to one destination. A goroutine processes it until
+// it is empty. Outbox.mu guards the fields of queues and of their pending deliveries,
+// with the exceptions noted below.
 type queue struct {
 	destination destination
-	waiting     []*pending // by creation
+	waiting     []*pending // by time of creation
 }
 
 // pending is a delivery in a queue.
 type pending struct {
-	id      string
-	created int64
-	tried   bool // in this round
-	again   bool // it was scheduled while it was in the queue
-	posted  bool // what is left is to record it; the queue's goroutine's own
-	stuck   int  // how often the store failed in a row; the queue's goroutine's own
+	id            string
+	created       int64
+	attempted     bool // attempted in this round
+	rescheduled   bool // scheduled again while in the queue
+	posted        bool // posted, but not yet recorded; used by the queue's goroutine only
+	storeFailures int  // consecutive failures of the store; used by the queue's goroutine only
 }
 
 func (p *pending) compare(other *pending) int {
 	return cmp.Or(cmp.Compare(p.created, other.created), cmp.Compare(p.id, other.id))
 }
 
-// queued reports whether the delivery is in a queue, and leaves word there that it
-// was asked for.
+// queued reports whether the delivery is in a queue, and if so marks it as scheduled
+// again.
 func (b *Outbox) queued(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.pending[id]
 	if p != nil {
-		p.again = true
+		p.rescheduled = true
 	}
 	return p != nil
 }
 
-// enter puts deliveries into their queues, which it opens if need be, before any of
-// them is tried.
-func (b *Outbox) enter(all ...arrival) {
+// enqueue adds deliveries to their queues, before any of them is attempted. It creates
+// missing queues.
+func (b *Outbox) enqueue(all ...queueEntry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, a := range all {
@@ -68,17 +68,17 @@ func (b *Outbox) enter(all ...arrival) {
 		if q == nil {
 			q = &queue{destination: a.destination}
 			b.queues[a.destination] = q
-			b.running.Go(func() { b.work(q) })
+			b.running.Go(func() { b.process(q) })
 		}
-		a.delivery.tried = false
+		a.delivery.attempted = false
 		b.pending[a.delivery.id] = a.delivery
 		i, _ := slices.BinarySearchFunc(q.waiting, a.delivery, (*pending).compare)
 		q.waiting = slices.Insert(q.waiting, i, a.delivery)
 	}
 }
 
-// work works a queue off, round by round, until it is empty.
-func (b *Outbox) work(q *queue) {
+// process processes a queue, round by round, until it is empty.
+func (b *Outbox) process(q *queue) {
 	for !b.closeIfEmpty(q) {
 		if !b.pause(b.round(q)) {
 			return
@@ -86,60 +86,61 @@ func (b *Outbox) work(q *queue) {
 	}
 }
 
-// maxFailures is how many deliveries of a queue fail until its round ends.
+// maxFailures is the number of failures after which a round ends.
 const maxFailures = 4
 
-// round tries each delivery of a queue once, and returns how long the queue is to
-// rest.
+// round attempts each delivery of a queue once, and returns the pause before the next
+// round.
 func (b *Outbox) round(q *queue) time.Duration {
-	var rest time.Duration
+	var pause time.Duration
 	failures := 0
 	for p := b.next(q); p != nil; p = b.next(q) {
 		r := b.attempt(q.destination, p)
-		b.settle(q, p, r)
-		if r.stays {
+		b.applyResult(q, p, r)
+		if r.retry {
 			failures++
-			rest = max(rest, r.rest)
+			pause = max(pause, r.pause)
 		}
-		if r.all || failures == maxFailures {
+		if r.endRound || failures == maxFailures {
 			break
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range q.waiting {
-		p.tried = false
+		p.attempted = false
 	}
-	return rest
+	return pause
 }
 
-// next returns the oldest delivery that was not tried in this round, or nil.
+// next returns the oldest delivery that was not attempted in this round, or nil.
 func (b *Outbox) next(q *queue) *pending {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range q.waiting {
-		if !p.tried {
-			p.tried, p.again = true, false
+		if !p.attempted {
+			p.attempted, p.rescheduled = true, false
 			return p
 		}
 	}
 	return nil
 }
 
-// settle takes a delivery out of the queue that need not stay. One that was
-// scheduled during the attempt stays: whoever did so may have come after it.
-func (b *Outbox) settle(q *queue, p *pending, r result) {
+// applyResult applies the result of an attempt to the queue. A delivery that was
+// scheduled again during the attempt stays in the queue, because the attempt may have
+// missed the change.
+func (b *Outbox) applyResult(q *queue, p *pending, r result) {
 	b.mu.Lock()
-	again := !r.stays && r.moves == nil && p.again
+	again := !r.retry && r.moveTo == nil && p.rescheduled
 	if again {
-		p.tried = false
-	} else if !r.stays {
+		p.attempted = false
+	} else if !r.retry {
 		q.waiting = slices.DeleteFunc(q.waiting, func(o *pending) bool { return o == p })
 		delete(b.pending, p.id)
 	}
 	b.mu.Unlock()
-	if r.moves != nil {
-		b.enter(arrival{*r.moves, p})
+	if r.moveTo != nil {
+		b.enqueue(queueEntry{*r.moveTo, p})
 	}
 }
 
@@ -153,7 +154,7 @@ func (b *Outbox) closeIfEmpty(q *queue) bool {
 	return true
 }
 
-// pause waits, and reports false when the outbox is being closed.
+// pause waits for d. It reports false when the outbox is being closed.
 func (b *Outbox) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,10 +8,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Resend makes a delivery that has failed, or was skipped, pending again. It
-// keeps its key and, if it had one, its target; attempts and age count anew, so
-// that its time of creation becomes now. It fails with abi.NotFound, and with
-// abi.Conflict when the delivery is pending or delivered.
+// Resend makes a failed or skipped delivery pending again. The delivery keeps its key
+// and its target, if it has one. Its attempts are reset to 0 and its time of creation
+// to now. Resend fails with abi.NotFound for an unknown delivery, and with abi.Conflict
+// if the delivery is pending or delivered.
 func (b *Outbox) Resend(ctx context.Context, id string) error {
 	return b.o.Store.Update(ctx, func(tx store.Tx) error {
 		d, err := tx.Delivery(id)
@@ -21,7 +21,7 @@ func (b *Outbox) Resend(ctx context.Context, id string) error {
 		case d == nil:
 			return unknown(id)
 		case d.Status != store.DeliveryFailed && d.Status != store.DeliverySkipped:
-			return abi.NewError(abi.Conflict, fmt.Sprintf("the delivery %s is %s: only what has failed or was skipped can be sent again", id, d.Status))
+			return abi.NewError(abi.Conflict, fmt.Sprintf("the delivery %s is %s: only a failed or skipped delivery can be sent again", id, d.Status))
 		}
 		now := b.o.Now().UnixMilli()
 		d.Status, d.Error, d.Attempts = store.DeliveryPending, "", 0

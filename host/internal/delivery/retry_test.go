@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// at returns when a text was tried, after the beginning of the test.
-func at(t *testing.T, s *recorder, text string) []time.Duration {
+// attemptTimes returns the times of a text's attempts, relative to the start of the test.
+func attemptTimes(t *testing.T, s *recorder, text string) []time.Duration {
 	t.Helper()
 	var all []time.Duration
 	for _, a := range s.tried() {
@@ -29,8 +29,8 @@ func at(t *testing.T, s *recorder, text string) []time.Duration {
 	return all
 }
 
-// TestOutage has a service that is down for an hour. Each message is delivered
-// once, in order, those that come in meanwhile too.
+// TestOutage has a service that is down for an hour. Each message is delivered once and
+// in order, including messages that arrive during the outage.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -46,7 +46,7 @@ func TestOutage(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprintf("m%02d", i)
 			ids = append(ids, id)
-			o.say(sessionKey, id)
+			o.queue(sessionKey, id)
 			time.Sleep(7 * time.Minute)
 		}
 		for _, id := range ids {
@@ -59,7 +59,7 @@ func TestOutage(t *testing.T) {
 		}
 		// 1 s doubling to 5 min, at most a quarter less: about 9 attempts in 9 min, and
 		// 10 to 14 in the rest of the hour.
-		tries := at(t, s, "m00")
+		tries := attemptTimes(t, s, "m00")
 		if len(tries) < 18 || len(tries) > 26 {
 			t.Errorf("%d attempts: %v", len(tries), tries)
 		}
@@ -78,12 +78,12 @@ func TestMaxAge(t *testing.T) {
 		o := open(t)
 		o.o.MaxAge = func() time.Duration { return time.Hour }
 		s := o.sink("chat", down)
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		if d, err := b.Wait(t.Context(), "a"); err != nil || d.Error != "gave up after 1h0m0s: last error: connection refused" {
 			t.Errorf("%+v, %v", d, err)
 		}
-		tries := at(t, s, "a")
+		tries := attemptTimes(t, s, "a")
 		if last := tries[len(tries)-1]; last != time.Hour {
 			t.Errorf("the last attempt came after %s", last)
 		}
@@ -91,7 +91,8 @@ func TestMaxAge(t *testing.T) {
 	})
 }
 
-// TestOldDelivery is tried once, however long nobody was there to do it.
+// TestOldDelivery asserts that a delivery is attempted once even if it exceeded its
+// maximum age while no outbox was running.
 func TestOldDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -101,8 +102,8 @@ func TestOldDelivery(t *testing.T) {
 			}
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
-		time.Sleep(48 * time.Hour) // nothing runs yet
+		o.queue(sessionKey, "a", "b")
+		time.Sleep(48 * time.Hour) // the outbox is not started yet
 		o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 1, "")
@@ -113,8 +114,8 @@ func TestOldDelivery(t *testing.T) {
 	})
 }
 
-// TestLater has a service that names a time: nothing is tried for that target
-// until then, and other targets are not concerned.
+// TestLater has a service that requests a pause. Nothing is posted to that target during
+// the pause, and other targets are not affected.
 func TestLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -127,13 +128,13 @@ func TestLater(t *testing.T) {
 			}
 			return nil
 		})
-		o.say(sessionKey, "a", "b")
+		o.queue(sessionKey, "a", "b")
 		o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryPending, 1, "slow down")
 		o.expect("b", store.DeliveryPending, 0, "")
-		o.say(sessionKey, "c")
-		o.say("agent:main:other", "d")
+		o.queue(sessionKey, "c")
+		o.queue("agent:main:other", "d")
 		time.Sleep(10 * time.Minute)
 		if got := fmt.Sprint(s.tried()); got != "[a@0s d@0s a@1m30s b@1m30s c@1m30s]" {
 			t.Error(got)
@@ -148,7 +149,7 @@ func TestLaterIsBounded(t *testing.T) {
 			return &sink.Later{After: 30 * 24 * time.Hour, Err: errors.New("next month")}
 		})
 		o.o.MaxAge = func() time.Duration { return 150 * time.Minute }
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(3 * time.Hour)
 		if got := fmt.Sprint(s.tried()); got != "[a@0s a@1h0m0s a@2h0m0s a@2h30m0s]" {
@@ -158,14 +159,14 @@ func TestLaterIsBounded(t *testing.T) {
 	})
 }
 
-// TestLaterAtOnce has a service that asks for no pause at all. It gets one.
+// TestLaterAtOnce has a service that requests a pause of 0. The outbox still pauses.
 func TestLaterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", func(context.Context, *sink.Message) error {
 			return &sink.Later{Err: errors.New("now")}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(time.Minute)
 		if n := len(s.tried()); n < 5 || n > 8 {
@@ -174,8 +175,8 @@ func TestLaterAtOnce(t *testing.T) {
 	})
 }
 
-// TestFailingMessage has a message that never gets through. Those behind it do,
-// after one pause.
+// TestFailingMessage has a message that always fails. Later messages are delivered after
+// at most one pause.
 func TestFailingMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -185,27 +186,27 @@ func TestFailingMessage(t *testing.T) {
 			}
 			return nil
 		})
-		o.say(sessionKey, "bad", "a")
+		o.queue(sessionKey, "bad", "a")
 		o.start()
 		synctest.Wait()
 		if s.texts() != "a" {
 			t.Errorf("posted %q", s.texts())
 		}
 		for range 4 {
-			o.say(sessionKey, "b")
+			o.queue(sessionKey, "b")
 			time.Sleep(5 * time.Minute)
 			o.expect("b", store.DeliveryDelivered, 1, "")
 		}
 	})
 }
 
-// TestRoundEnds has more failing messages than a round bears.
+// TestRoundEnds has more failing messages than the failures after which a round ends.
 func TestRoundEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", down)
 		for i := range 10 {
-			o.say(sessionKey, fmt.Sprint(i))
+			o.queue(sessionKey, fmt.Sprint(i))
 		}
 		o.start()
 		synctest.Wait()
@@ -219,7 +220,7 @@ func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
 		s := o.sink("chat", func(context.Context, *sink.Message) error { panic("nil map") })
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		synctest.Wait()
 		o.expect("a", store.DeliveryPending, 1, "the sink panicked")
@@ -239,7 +240,7 @@ func TestTimeout(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		o.start()
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
@@ -254,7 +255,7 @@ func TestRestart(t *testing.T) {
 		s := o.sink("chat", func(context.Context, *sink.Message) error {
 			return &sink.Later{After: time.Minute, Err: errDown}
 		})
-		o.say(sessionKey, "a")
+		o.queue(sessionKey, "a")
 		b := o.start()
 		synctest.Wait()
 		if err := b.close(t.Context()); err != nil {

@@ -17,35 +17,36 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// SinkOptions say what sinks work with besides their configuration.
+// SinkOptions are the options of sinks that are not part of the configuration.
 type SinkOptions struct {
-	// Log gets what log sinks write, one JSON object a line; nil: Logger does.
+	// Log receives the messages of log sinks, one JSON object per line; nil: they are
+	// written to Logger.
 	Log io.Writer
 	// Logger; nil: slog.Default().
 	Logger *slog.Logger
-	// Transport makes the requests of all other sinks; nil: each has its own.
+	// Transport executes the requests of all other sinks; nil: each has its own.
 	Transport http.RoundTripper
 }
 
-// Sinks are the sinks of one configuration at a time (delivery.channels). It is safe
-// for concurrent use and needs no closing.
+// Sinks provides the sinks of a configuration (delivery.channels), which can be replaced.
+// It is safe for concurrent use and needs no closing.
 //
-// A sink is made when the first text for its channel asks for it, and kept as long as
-// the channel's settings stay as they are: it may know which parts of a long text have
-// been posted already. So a sink that cannot work, because a variable with its token
-// is not set, fails the deliveries to its own channel and nothing else.
+// A sink is created for the first delivery to its channel, and kept until the channel's
+// settings change, because it may remember which parts of a long text it has posted. So
+// a sink that cannot be created, for example because the variable with its token is not
+// set, fails only the deliveries to its own channel.
 type Sinks struct {
 	options SinkOptions
-	log     *log.Sink // of all channels: they write to one place
+	log     *log.Sink // shared by all channels, which write to one output
 
 	mu       sync.Mutex
 	channels map[string]config.Channel
-	made     map[string]sink.Sink // by channel
+	built    map[string]sink.Sink // by channel
 }
 
-// NewSinks returns the sinks of a configuration. It makes none yet.
+// NewSinks returns the sinks of a configuration. It does not create any sink yet.
 func NewSinks(c *config.Config, o *SinkOptions) *Sinks {
-	s := &Sinks{made: map[string]sink.Sink{}}
+	s := &Sinks{built: map[string]sink.Sink{}}
 	if o != nil {
 		s.options = *o
 	}
@@ -54,26 +55,24 @@ func NewSinks(c *config.Config, o *SinkOptions) *Sinks {
 	return s
 }
 
-// Configure puts another configuration in force, for every post that begins from
-// now.
+// Configure replaces the configuration. It applies to all later posts.
 func (s *Sinks) Configure(c *config.Config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.made {
+	for name := range s.built {
 		if s.channels[name] != c.Delivery.Channels[name] {
-			delete(s.made, name)
+			delete(s.built, name)
 		}
 	}
 	s.channels = c.Delivery.Channels
 }
 
-// Sink returns what posts to a channel. Its error says what the configuration
-// lacks.
+// Sink returns the sink of a channel. Its error names the missing or invalid setting.
 func (s *Sinks) Sink(channel string) (sink.Sink, error) {
 	name := strings.ToLower(channel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sink, ok := s.made[name]; ok {
+	if sink, ok := s.built[name]; ok {
 		return sink, nil
 	}
 	c, ok := s.channels[name]
@@ -84,13 +83,13 @@ func (s *Sinks) Sink(channel string) (sink.Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("delivery.channels.%s: %w", name, err)
 	}
-	s.made[name] = sink
+	s.built[name] = sink
 	return sink, nil
 }
 
 func (s *Sinks) build(c *config.Channel) (sink.Sink, error) {
 	if c.TokenUnset != "" {
-		return nil, fmt.Errorf("the environment variable %s is not set, which holds its token or secret", c.TokenUnset)
+		return nil, fmt.Errorf("the environment variable %s for the token or secret is not set", c.TokenUnset)
 	}
 	transport := s.options.Transport
 	switch c.Sink {
@@ -105,5 +104,5 @@ func (s *Sinks) build(c *config.Channel) (sink.Sink, error) {
 	case config.SinkDiscord:
 		return discord.New(&discord.Options{Token: c.Token.Reveal(), BaseURL: c.BaseURL, Transport: transport})
 	}
-	return nil, fmt.Errorf("there is no sink %q", c.Sink)
+	return nil, fmt.Errorf("unknown sink %q", c.Sink)
 }

@@ -37,26 +37,26 @@ func message(channel string) *sink.Message {
 	return &sink.Message{IdempotencyKey: "key-1", Target: abi.Target{Channel: channel, To: "123"}, Text: "the text", SessionKey: "agent:main:main"}
 }
 
-// A sink lives as long as its own settings.
-func TestKept(t *testing.T) {
+// TestSinksAreReused asserts that a sink is kept until its own settings change.
+func TestSinksAreReused(t *testing.T) {
 	const kept = `a: {sink: "webhook", url: "http://127.0.0.1:1/"}`
 	s := delivery.NewSinks(parse(t, `{delivery: {channels: {`+kept+`, b: {sink: "slack", token: "1"}, c: {sink: "slack", token: "1"}}}}`), nil)
 	a, b, c := get(t, s, "a"), get(t, s, "B"), get(t, s, "c")
 	if get(t, s, "A") != a || get(t, s, "b") != b {
-		t.Error("a sink was made twice")
+		t.Error("a sink was created twice")
 	}
 	if b == c {
 		t.Error("two channels share a sink")
 	}
 	s.Configure(parse(t, `{delivery: {channels: {`+kept+`, b: {sink: "slack", token: "2"}}}}`))
 	if get(t, s, "a") != a {
-		t.Error("a sink did not outlive the change of another")
+		t.Error("a sink was replaced when another one changed")
 	}
 	if get(t, s, "b") == b {
-		t.Error("a sink outlived its settings")
+		t.Error("a sink was kept when its settings changed")
 	}
 	if sink, err := s.Sink("c"); sink != nil || err == nil {
-		t.Errorf("a sink outlived its channel: %v, %v", sink, err)
+		t.Errorf("a sink was kept when its channel was removed: %v, %v", sink, err)
 	}
 }
 
@@ -69,8 +69,8 @@ func TestErrors(t *testing.T) {
 		good: {sink: "log"}}}}`), nil)
 	for channel, want := range map[string]string{
 		"Other":  `channel "other" has no sink: set delivery.channels.other`,
-		"token":  "delivery.channels.token: the environment variable SINKS_TEST_UNSET is not set, which holds its token or secret",
-		"secret": "delivery.channels.secret: the environment variable SINKS_TEST_UNSET is not set, which holds its token or secret",
+		"token":  "delivery.channels.token: the environment variable SINKS_TEST_UNSET for the token or secret is not set",
+		"secret": "delivery.channels.secret: the environment variable SINKS_TEST_UNSET for the token or secret is not set",
 		"key":    "delivery.channels.key: webhook: secret: ",
 	} {
 		if sink, err := s.Sink(channel); sink != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Each sink gets the settings of its channel: its address and its secret.
+// TestPost asserts that each sink uses the address and the secret of its channel.
 func TestPost(t *testing.T) {
 	type request struct {
 		path, key, signature string
@@ -118,7 +118,7 @@ func TestPost(t *testing.T) {
 			continue
 		}
 		if len(got) != 1 || !strings.HasPrefix(got[0].path, c.prefix) || got[0].key != c.key || !bytes.Contains(got[0].body, []byte("the text")) {
-			t.Errorf("%s was asked %+v", c.channel, got)
+			t.Errorf("%s received %+v", c.channel, got)
 		}
 		if signed := len(got) > 0 && got[0].signature != ""; signed != (c.channel == "hook") {
 			t.Errorf("%s: signed is %v", c.channel, signed)
@@ -126,7 +126,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// All channels that are logged write whole lines to one place.
+// TestLog asserts that all channels with a log sink write whole lines to one writer.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	s := delivery.NewSinks(parse(t, `{delivery: {channels: {a: {sink: "log"}, b: {sink: "log"}}}}`), &delivery.SinkOptions{Log: &out})

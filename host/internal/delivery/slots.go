@@ -2,7 +2,7 @@ package delivery
 
 import "sync"
 
-// slots bounds how many posts happen at once: in all, and to one channel.
+// slots limits the number of concurrent posts, in total and to one channel.
 type slots struct {
 	all     chan struct{}
 	each    int
@@ -10,15 +10,15 @@ type slots struct {
 	channel map[string]chan struct{}
 }
 
-// share is which part of all posts may be to one channel.
-const share = 4
+// channelShare limits the posts to one channel to 1/channelShare of all concurrent posts.
+const channelShare = 4
 
 func newSlots(n int) *slots {
-	return &slots{all: make(chan struct{}, n), each: (n + share - 1) / share, channel: map[string]chan struct{}{}}
+	return &slots{all: make(chan struct{}, n), each: (n + channelShare - 1) / channelShare, channel: map[string]chan struct{}{}}
 }
 
-// acquire waits for a slot, and reports false when stop was closed first. A post
-// that waits for its channel takes no slot from others.
+// acquire waits for a slot. It reports false when stop is closed first. A post that
+// waits for its channel does not occupy a slot of the total.
 func (s *slots) acquire(stop <-chan struct{}, channel string) (release func(), ok bool) {
 	own := s.of(channel)
 	select {

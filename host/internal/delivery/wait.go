@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Wait returns a delivery when it has ended. It fails with abi.NotFound, and with
-// ctx's error.
+// Wait blocks until a delivery has ended, and returns it. It fails with abi.NotFound for
+// an unknown delivery, and with ctx's error when ctx ends.
 func (b *Outbox) Wait(ctx context.Context, id string) (d *store.Delivery, err error) {
 	err = b.watch.Await(ctx, id, func() (bool, error) {
 		d, err = b.read(ctx, id)

@@ -21,20 +21,20 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("%s can be written by every user, and what lies in it is executed: chmod o-w it", dir)
+		return nil, fmt.Errorf("%s is writable by every user, and its files are executed: chmod o-w it", dir)
 	}
 	return cache, nil
 }
 
-// compile compiles a module. A damaged cache (a full disk, a crash) must not keep
-// a good module from loading: it is emptied, and the module compiled anew.
+// compile compiles a module. If the cache is damaged (a full disk, a crash), compile
+// empties it and compiles the module again.
 func (e *Engine) compile(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	compiled, err := e.runtime.CompileModule(ctx, wasm)
-	// wazero has no type for this.
+	// wazero has no error type for a damaged cache.
 	if err == nil || e.cache == nil || !strings.Contains(err.Error(), "compilationcache:") {
 		return compiled, err
 	}
-	e.options.Logger.Warn("engine: the cache of compiled modules is damaged and is emptied", "dir", e.options.CacheDir, "error", err)
+	e.options.Logger.Warn("engine: compilation cache is damaged; emptying it", "dir", e.options.CacheDir, "error", err)
 	if err := emptyCache(e.options.CacheDir); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) compile(ctx context.Context, wasm []byte) (wazero.CompiledModul
 }
 
 func emptyCache(dir string) error {
-	// wazero keeps one folder for each of its versions.
+	// wazero creates one folder per wazero version.
 	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
 	for _, f := range files {
 		err = errors.Join(err, os.Remove(f))

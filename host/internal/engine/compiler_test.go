@@ -17,12 +17,12 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Go's own compiler makes a module of the same sources that does the same: what
-// TinyGo made of them is not what only TinyGo would.
+// TestOtherCompiler compiles the plugin's sources with Go's own compiler and replays
+// the recordings, so that they do not depend on TinyGo's behavior.
 func TestOtherCompiler(t *testing.T) {
 	t.Parallel()
 	module := compileWithGo(t)
-	for name, options := range map[string]engine.Options{"direct": {}, "environment": {EnvironmentOnly: true}} {
+	for name, options := range map[string]engine.Options{"direct memory": {}, "kernel calls": {KernelCallsOnly: true}} {
 		t.Run(name, func(t *testing.T) {
 			options.Logger = slog.New(slog.DiscardHandler)
 			if _, err := loadIn(t, &options, module); !errors.Is(err, engine.BadImport) {
@@ -41,11 +41,11 @@ func TestOtherCompiler(t *testing.T) {
 
 type recorded struct{ *recordingtest.Replay }
 
-func (r recorded) Call(_ context.Context, family string, request []byte) ([]byte, error) {
-	return r.Replay.Call(family, request), nil
+func (r recorded) Call(_ context.Context, namespace string, request []byte) ([]byte, error) {
+	return r.Replay.Call(namespace, request), nil
 }
 
-// loadIn loads a module in an engine of its own.
+// loadIn loads a module in a new engine.
 func loadIn(t *testing.T, o *engine.Options, module []byte) (*engine.Plugin, error) {
 	t.Helper()
 	ctx := context.Background()
@@ -61,7 +61,7 @@ func loadIn(t *testing.T, o *engine.Options, module []byte) (*engine.Plugin, err
 	return e.Load(ctx, module)
 }
 
-// compileWithGo compiles the plugin as ./build.sh wasm does, but with Go.
+// compileWithGo compiles the plugin like ./build.sh wasm, but with Go's own compiler.
 func compileWithGo(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plugin.wasm")
@@ -84,8 +84,8 @@ func compileWithGo(t *testing.T) []byte {
 	return m.Encode()
 }
 
-// withTableMaximum gives the table a maximum, its first size: Go's linker gives it none,
-// and the engine takes no table that can grow for ever.
+// withTableMaximum sets the table's maximum to its initial size. Go's linker sets no
+// maximum, and the engine rejects tables that can grow without bound.
 func withTableMaximum(t *testing.T, wasm []byte) []byte {
 	t.Helper()
 	const header, idTable = 8, 4
@@ -97,13 +97,13 @@ func withTableMaximum(t *testing.T, wasm []byte) []byte {
 			at = end
 			continue
 		}
-		if !bytes.HasPrefix(body, []byte{1, 0x70, 0}) { // one table of functions, with a minimum alone
+		if !bytes.HasPrefix(body, []byte{1, 0x70, 0}) { // one funcref table without a maximum
 			t.Fatalf("the table section is %x", body)
 		}
 		minimum := body[3:]
 		limited := slices.Concat([]byte{1, 0x70, 1}, minimum, minimum)
 		return slices.Concat(wasm[:at], []byte{idTable}, binary.AppendUvarint(nil, uint64(len(limited))), limited, wasm[end:])
 	}
-	t.Fatal("there is no table")
+	t.Fatal("the module has no table")
 	return nil
 }

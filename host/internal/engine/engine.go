@@ -1,21 +1,20 @@
 // Package engine runs plugins: WebAssembly modules that export describe, call and
-// resume (abi/README.md), in a sandbox made of wazero and the Extism environment
-// of extismenv. It is the only package that knows of either.
+// resume (abi/README.md). The sandbox consists of wazero and the Extism environment of
+// extismenv; no other package uses either.
 //
-// Everything about a module is checked when it is loaded: that it is one, that it
-// imports only what plugins get, that its exports and their signatures are right,
-// that it starts, and that it describes itself in our ABI version. A loaded
-// Plugin keeps one instance warm.
+// Load checks everything about a module: its binary format, its imports, the signatures
+// of its exports, that its start function succeeds, and that its description names this
+// ABI version. A loaded Plugin keeps one instance warm.
 //
-// A module is hardened before it is compiled (wasmedit.Module.Harden): it counts
-// fuel, and an instance can be put back to what it was when it had started. Each
-// call runs in an instance that is just so and that no other call uses meanwhile,
-// within the Limits. A call that fails, however it fails, costs its instance and
-// nothing else: the next one gets another.
+// Load instruments a module before compiling it (wasmedit.Module.Harden). The
+// instrumented module counts fuel, and the host can reset an instance to its state
+// after the start function. Each call has an instance in that state to itself, within
+// the Limits. A failed call costs its instance and nothing else: the next call gets
+// another instance.
 //
-// Only so many calls run at once, whatever number of clients there is; a call
-// that waits its turn has no instance and its time has not begun. So a host
-// function must not run a plugin: it holds its own call's turn.
+// RunningCalls bounds how many calls run at once, however many clients there are. A
+// waiting call has no instance, and its step timeout has not started. So a host
+// function must not run a plugin: it would wait while its own call holds a slot.
 package engine
 
 import (
@@ -29,12 +28,12 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/extismenv"
 )
 
-// Engine loads plugins. It is safe for concurrent use; who made it closes it.
+// Engine loads plugins. It is safe for concurrent use. The creator must call Close.
 type Engine struct {
 	options Options
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache // nil without CacheDir
-	running chan struct{}           // holds one element for each running call
+	running chan struct{}           // one element per running call
 
 	mu      sync.Mutex
 	plugins map[*Plugin]struct{}
@@ -43,7 +42,7 @@ type Engine struct {
 
 const pagesPerMiB = 16
 
-// New makes an engine.
+// New creates an engine.
 func New(ctx context.Context, o *Options) (*Engine, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -51,8 +50,8 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	}
 	e := &Engine{options: options, plugins: map[*Plugin]struct{}{}, running: make(chan struct{}, options.Limits.RunningCalls)}
 	config := wazero.NewRuntimeConfig().
-		// The limit is kept by the memory of instances, which has to grow by a page to
-		// shrink.
+		// The instances' own memory type enforces the limit. The runtime needs one more
+		// page, because a memory grows by a page when it is shrunk (instance.memory).
 		WithMemoryLimitPages(uint32(options.Limits.MemoryMiB*pagesPerMiB + 1))
 	if options.CacheDir != "" {
 		if e.cache, err = openCache(options.CacheDir); err != nil {
@@ -72,8 +71,8 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close closes all plugins, waiting for their running calls, and the engine. If
-// ctx ends first, it returns ctx's error and can be called again.
+// Close waits for running calls, then closes all plugins and the engine. If ctx ends
+// first, Close returns ctx's error and can be called again.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
@@ -83,7 +82,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	for _, p := range plugins {
-		// A runtime closed under a running call would end that call.
+		// Closing the runtime would abort running calls.
 		if err := p.Close(ctx); err != nil {
 			return err
 		}
@@ -102,7 +101,7 @@ func (e *Engine) release(ctx context.Context) error {
 	return err
 }
 
-// enter waits until a call may run; leave ends its turn.
+// enter blocks until a call may run. The caller must call leave afterwards.
 func (e *Engine) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -117,7 +116,7 @@ func (e *Engine) enter(ctx context.Context) error {
 
 func (e *Engine) leave() { <-e.running }
 
-// add registers a plugin to be closed with the engine.
+// add registers a plugin, which Engine.Close closes.
 func (e *Engine) add(p *Plugin) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
 )
 
-// hostFunc is a HostFunctions.
-type hostFunc func(ctx context.Context, family string, request []byte) []byte
+// hostFunc implements HostFunctions with a function.
+type hostFunc func(ctx context.Context, namespace string, request []byte) []byte
 
 var _ engine.HostFunctions = hostFunc(nil)
 
-func (f hostFunc) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
-	return f(ctx, family, request), nil
+func (f hostFunc) Call(ctx context.Context, namespace string, request []byte) ([]byte, error) {
+	return f(ctx, namespace, request), nil
 }
 
 func newEngine(t testing.TB, o *engine.Options) *engine.Engine {
@@ -47,8 +47,8 @@ func load(t testing.TB, e *engine.Engine, m *wasmtest.Module) *engine.Plugin {
 	return p
 }
 
-// echo is a call that hands its input to the store and returns the reply, as
-// plugins do, eight bytes at a time. Inputs are of 8 bytes.
+// echo is the body of a call that passes its input to the store function and returns
+// the reply, eight bytes at a time, as plugins do. The input must have 8 bytes.
 var echo = wasmtest.Code(
 	wasmtest.I64(8), wasmtest.Call(wasmtest.Alloc), wasmtest.Set(0),
 	wasmtest.Get(0), wasmtest.I64(0), wasmtest.Call(wasmtest.InputLoadU64), wasmtest.Call(wasmtest.StoreU64Env),
@@ -66,9 +66,9 @@ func TestRun(t *testing.T) {
 	}
 	for n := range 3 {
 		input := fmt.Sprintf("input %d\n", n)
-		out, err := p.Run(t.Context(), abi.ExportCall, []byte(input), hostFunc(func(_ context.Context, family string, request []byte) []byte {
-			if family != abi.ImportStore || string(request) != input {
-				t.Errorf("host function %s got %q", family, request)
+		out, err := p.Run(t.Context(), abi.ExportCall, []byte(input), hostFunc(func(_ context.Context, namespace string, request []byte) []byte {
+			if namespace != abi.ImportStore || string(request) != input {
+				t.Errorf("host function %s got %q", namespace, request)
 			}
 			return []byte("reply to " + string(request))
 		}))
@@ -80,19 +80,19 @@ func TestRun(t *testing.T) {
 		t.Errorf("resume: %q, %v", out, err)
 	}
 	if _, err := p.Run(t.Context(), "memory", nil, nil); !errors.Is(err, engine.MissingExport) {
-		t.Errorf("another export: %v", err)
+		t.Errorf("an export that is not an entry point: %v", err)
 	}
 }
 
-// TestFailures checks what a call that goes wrong returns, and that the next call
-// of the same plugin goes well.
+// TestFailures checks the error of a failed call, and that the next call of the same
+// plugin succeeds.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	run := wasmtest.Code
 	text := wasmtest.Block("12345678")
 	for _, c := range []struct {
 		name string
-		body []byte // of a call with the input "bad"; else the call returns at once
+		body []byte // runs if the input is "bad"; other calls return at once
 		kind engine.Kind
 		code abi.Code
 		want string
@@ -159,12 +159,12 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNothingSurvives checks that variables and blocks of a call are unknown to
-// the next call of the same instance.
-func TestNothingSurvives(t *testing.T) {
+// TestStateIsPerCall checks that a call cannot see the variables and blocks of an
+// earlier call in the same instance.
+func TestStateIsPerCall(t *testing.T) {
 	t.Parallel()
-	// The first call sets a variable; each answers with the variable's length, and
-	// with what a block holds that nobody has written.
+	// Each call returns the length of the variable plus the contents of a new block,
+	// and then sets the variable.
 	body := wasmtest.Code(
 		wasmtest.Block("variable"),
 		wasmtest.Get(0), wasmtest.Call(wasmtest.VarGet), wasmtest.Call(wasmtest.Length),
@@ -187,7 +187,7 @@ func TestLogging(t *testing.T) {
 	p := load(t, e, wasmtest.Plugin(wasmtest.Code(
 		wasmtest.Block("A line\xff!"), wasmtest.Repeat(1, 256, wasmtest.Get(0), wasmtest.Call(wasmtest.LogInfo)),
 		wasmtest.I32(0))))
-	for range 2 { // the limit is each call's own
+	for range 2 { // the limit applies to each call
 		if _, err := p.Run(t.Context(), abi.ExportCall, nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -206,25 +206,25 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestHostError: a host function can end the call.
+// TestHostError checks that the error of a host function ends the call.
 func TestHostError(t *testing.T) {
 	t.Parallel()
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
-	gone := errors.New("the store has gone")
+	storeErr := errors.New("the store is closed")
 	for _, c := range []struct {
 		err  error
 		kind engine.Kind
 	}{
-		{gone, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn},
-		{context.DeadlineExceeded, engine.HostCall}, {context.Canceled, engine.HostCall}, // of contexts that are not the caller's
+		{storeErr, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn},
+		{context.DeadlineExceeded, engine.HostCall}, {context.Canceled, engine.HostCall}, // not from the caller's context
 	} {
-		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failing{c.err})
+		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failingHost{c.err})
 		if !errors.Is(err, c.kind) || !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "engine: call: ") {
 			t.Errorf("got %v, want %s", err, c.kind)
 		}
 	}
 }
 
-type failing struct{ err error }
+type failingHost struct{ err error }
 
-func (f failing) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }
+func (f failingHost) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }

@@ -11,27 +11,27 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/instance"
 )
 
-// Kind says what went wrong with a plugin. It is itself an error, so that
-// errors.Is(err, engine.Deadline) works on every wrapped *Error.
+// Kind classifies errors of a plugin. It is itself an error: errors.Is(err,
+// engine.Time) matches a wrapped *Error of that kind.
 type Kind string
 
-// Kinds of errors. The first group means that the module cannot be used at all.
+// Kinds of errors. With a kind of the first group, the module cannot be used at all.
 const (
 	NotAModule     Kind = "not a module"
-	BadImport      Kind = "bad import"      // it asks for something that plugins do not get
-	MissingExport  Kind = "missing export"  // it lacks an export, or has one that hosts would not call
+	BadImport      Kind = "bad import"      // the module imports something that plugins do not get
+	MissingExport  Kind = "missing export"  // a required export is missing
 	BadSignature   Kind = "bad signature"   // of an import or export
-	WrongABI       Kind = "wrong ABI"       // it speaks another version
-	BadDescription Kind = "bad description" // describe answers something else than a description
+	WrongABI       Kind = "wrong ABI"       // the module uses another ABI version
+	BadDescription Kind = "bad description" // describe returned an invalid description
 
 	Trap     Kind = "trap"      // the plugin crashed
-	Failed   Kind = "failed"    // the plugin says that the call failed
+	Failed   Kind = "failed"    // the plugin reported the call as failed
 	Canceled Kind = "canceled"  // the caller's context ended
-	HostCall Kind = "host call" // a host function failed, panicked, or took until the step's time was over
+	HostCall Kind = "host call" // a host function failed, panicked, or exceeded the step's deadline
 	Closed   Kind = "closed"    // the plugin or the engine is closed
 )
 
-// Kinds of errors of a step that needs more than it may have: Limits says of what.
+// Kinds of errors of a step that exceeds a limit (see Limits).
 const (
 	Fuel      Kind = "limit: fuel"
 	Time      Kind = "limit: time"
@@ -42,14 +42,14 @@ const (
 	BytesOut  Kind = "limit: bytes out"
 	LogLines  Kind = "limit: log lines"
 
-	// Of those that serve host functions.
+	// Limits that the implementation of the host functions enforces.
 	Runs       Kind = "limit: runs"
 	Deliveries Kind = "limit: deliveries"
 )
 
 func (k Kind) Error() string { return string(k) }
 
-// code is what the kind means to a caller of a tool.
+// code returns the kind's code for the caller of a tool.
 func (k Kind) code() abi.Code {
 	switch k {
 	case NotAModule, BadImport, MissingExport, BadSignature, BadDescription:
@@ -63,8 +63,8 @@ func (k Kind) code() abi.Code {
 	return abi.Internal
 }
 
-// Setting is the name in the configuration of what a step has of it, or "" if that
-// cannot be changed.
+// Setting returns the configuration's name of the limit, or "" if it is not
+// configurable.
 func (k Kind) Setting() string {
 	if name := settings[k]; name != "" {
 		return "plugins.limits." + name
@@ -77,17 +77,17 @@ var settings = map[Kind]string{
 	Runs: "runs", Deliveries: "deliveries",
 }
 
-// IsLimit reports whether a step needed more than it may have.
+// IsLimit reports whether a step exceeded a limit.
 func (k Kind) IsLimit() bool { return strings.HasPrefix(string(k), "limit: ") }
 
-// Error is every error of this package that concerns a plugin. It matches its
-// Kind, the abi.Code that the kind means (Limit, Unsupported, InvalidArgs, else
-// Internal) and its cause with errors.Is and errors.As.
+// Error is an error of this package about a plugin. With errors.Is and errors.As it
+// matches its Kind, the Kind's abi.Code (Limit, Unsupported, InvalidArgs, else
+// Internal) and its cause.
 type Error struct {
 	Op      string // load, start, describe, call, resume
 	Kind    Kind
 	Message string // one line
-	Cause   error  // may be nil; of a trap, its text has the stack trace
+	Cause   error  // may be nil; for a trap, its text includes the stack trace
 }
 
 func (e *Error) Error() string {
@@ -108,37 +108,38 @@ func errorf(op string, k Kind, format string, args ...any) *Error {
 	return &Error{Op: op, Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
-// canceled is the error of a call whose caller did not wait for it, as why says.
-func canceled(op string, why, cause error) *Error {
-	message := "stopped because the caller has gone"
-	if errors.Is(why, context.DeadlineExceeded) {
-		message = "stopped because the caller's time is over"
+// canceled returns the error of a call whose caller stopped waiting, with the error of
+// the caller's context as the reason.
+func canceled(op string, reason, cause error) *Error {
+	message := "stopped because the caller canceled it"
+	if errors.Is(reason, context.DeadlineExceeded) {
+		message = "stopped because the caller's deadline has passed"
 	}
 	return &Error{op, Canceled, message, cause}
 }
 
-// explain makes an *Error of what an instance returned. memory is the size of the
-// guest's memory when it happened.
-func (e *Engine) explain(op string, err error, memory int) *Error {
+// classify translates an error of an instance into an *Error. memory is the size of the
+// guest's memory at the time of the error.
+func (e *Engine) classify(op string, err error, memory int) *Error {
 	out := &Error{Op: op, Kind: Trap, Cause: err}
 	l := &e.options.Limits
 	var (
 		own    *Error
 		fault  *extismenv.Fault
 		failed *instance.Failed
-		gone   *instance.Gone
+		ended  *instance.Canceled
 	)
 	switch {
-	case errors.As(err, &own): // of a host function
+	case errors.As(err, &own): // from a host function
 		out.Kind, out.Message = own.Kind, own.Message
 	case errors.Is(err, instance.ErrClosed):
 		out.Kind, out.Message = Closed, err.Error()
 	case errors.Is(err, instance.ErrFuel):
 		out.Kind, out.Message = Fuel, fmt.Sprintf("the step used up its %d units", l.Fuel)
 	case errors.Is(err, instance.ErrTime):
-		out.Kind, out.Message = Time, fmt.Sprintf("the step was stopped; it has %v at most", l.StepTimeout)
-	case errors.As(err, &gone):
-		return canceled(op, gone.Why, err)
+		out.Kind, out.Message = Time, fmt.Sprintf("the step was stopped after its limit of %v", l.StepTimeout)
+	case errors.As(err, &ended):
+		return canceled(op, ended.Cause, err)
 	case errors.Is(err, instance.ErrStack):
 		out.Kind, out.Message = Stack, "the step's calls are nested too deeply: stack overflow"
 	case errors.As(err, &failed):
@@ -146,9 +147,8 @@ func (e *Engine) explain(op string, err error, memory int) *Error {
 	case errors.As(err, &fault):
 		out.Kind, out.Message = faultKinds[fault.Kind], fault.Reason
 	case uint64(memory)*2 > uint64(l.MemoryMiB)<<20:
-		// A guest that gets no more memory can only crash, and does not say why.
-		// Allocators double the memory, so that more than half of it in use is the
-		// best sign there is.
+		// A guest without memory crashes without a reason. Allocators double the memory, so
+		// that more than half of the limit in use is the best indication.
 		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d KiB of memory in use, of at most %d MiB", firstLine(err), memory>>10, l.MemoryMiB)
 	default:
 		out.Message = "trap: " + firstLine(err)
@@ -170,7 +170,7 @@ var faultKinds = map[extismenv.FaultKind]Kind{
 	extismenv.LogLines:  LogLines,
 }
 
-// firstLine is the runtime's error without its stack trace.
+// firstLine returns the runtime's error without its stack trace.
 func firstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.ReplaceAll(text, "wasm error: ", "")

@@ -7,7 +7,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// WithWASI lets modules import WASI, as those of Go's own compiler do.
+// WithWASI lets modules import WASI, which Go's own compiler requires.
 func (o Options) WithWASI() *Options {
 	o.wasi = func(ctx context.Context, r wazero.Runtime) error {
 		_, err := wasi_snapshot_preview1.Instantiate(ctx, r)

@@ -18,28 +18,28 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// work is a call to be measured.
-type work struct {
+// workload is a call to measure.
+type workload struct {
 	name     string
 	wasm     []byte
 	exchange *recordingtest.Exchange
 }
 
-// answers gives the recorded replies and does not look at the requests.
-type answers struct {
+// recordedReplies returns the recorded replies without checking the requests.
+type recordedReplies struct {
 	calls []recordingtest.HostCall
 	next  int
 }
 
-func (a *answers) Call(context.Context, string, []byte) ([]byte, error) {
+func (a *recordedReplies) Call(context.Context, string, []byte) ([]byte, error) {
 	reply := a.calls[a.next].Reply
 	a.next++
 	return reply, nil
 }
 
-func works(b *testing.B) []work {
+func workloads(b *testing.B) []workload {
 	b.Helper()
-	all := []work{
+	all := []workload{
 		{"loop of 100,000", wasmtest.Plugin(wasmtest.Code(wasmtest.Repeat(1, 100_000), wasmtest.I32(0))).Encode(), &recordingtest.Exchange{Export: "call"}},
 	}
 	for _, id := range []string{"S2.3/fifty-rows", "S3.1/fifty-messages", "S5.2/five-children"} {
@@ -47,25 +47,25 @@ func works(b *testing.B) []work {
 		if err != nil {
 			b.Fatal(err)
 		}
-		all = append(all, work{id, wasm.Parley, &t.Exchanges[len(t.Exchanges)-1]})
+		all = append(all, workload{id, wasm.Parley, &t.Exchanges[len(t.Exchanges)-1]})
 	}
 	return all
 }
 
-// BenchmarkFuel compares the ways to bound what a call computes: not at all, by
-// fuel, and by the runtime's own cancellation. They run in turns, so that what
-// disturbs one disturbs the others.
+// BenchmarkFuel compares three ways to bound the computation of a call: none, fuel, and
+// the runtime's own cancellation. Their runs are interleaved, so that disturbances
+// affect all of them.
 func BenchmarkFuel(b *testing.B) {
 	names := [...]string{"none", "fuel", "cancellation"}
-	for _, w := range works(b) {
+	for _, w := range workloads(b) {
 		b.Run(w.name, func(b *testing.B) {
 			var calls [len(names)]func()
 			var times [len(names)][]time.Duration
 			for i, name := range names {
-				calls[i] = bounded(b, w, name)
+				calls[i] = prepare(b, w, name)
 			}
 			for b.Loop() {
-				// In a random order: what runs behind the cancellation pays for its garbage.
+				// The order is random, because a run after a cancellation run pays for its garbage.
 				for _, i := range rand.Perm(len(calls)) {
 					begin := time.Now()
 					calls[i]()
@@ -80,15 +80,15 @@ func BenchmarkFuel(b *testing.B) {
 					b.ReportMetric(float64(median)/float64(times[0][len(times[0])/2]), "x-none-"+names[i])
 				}
 			}
-			b.ReportMetric(0, "ns/op") // of the three together: not shown
+			b.ReportMetric(0, "ns/op") // the sum of the three is meaningless
 		})
 	}
 }
 
-// bounded instantiates the module and returns what calls it once.
-func bounded(b *testing.B, w work, way string) (call func()) {
+// prepare instantiates the module and returns a function that calls it once.
+func prepare(b *testing.B, w workload, transport string) (call func()) {
 	b.Helper()
-	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(way == "cancellation"))
+	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(transport == "cancellation"))
 	b.Cleanup(func() { _ = rt.Close(context.Background()) })
 	if err := extismenv.Instantiate(b.Context(), rt); err != nil {
 		b.Fatal(err)
@@ -97,19 +97,19 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if way == "fuel" {
-		if _, err := m.Harden(); err != nil {
+	if transport == "fuel" {
+		if _, err := m.Instrument(); err != nil {
 			b.Fatal(err)
 		}
 	}
 	options := extismenv.Options{MaxIn: 32 << 20, MaxOut: 8 << 20, MaxHostCalls: 1000, MaxLogLines: 10, Logger: slog.New(slog.DiscardHandler)}
-	// The runtime watches a context that can end, in a goroutine that may look at it
-	// after the call. So each call has an environment of its own, never ended.
+	// The runtime watches a cancelable context in a goroutine that may read it after the
+	// call. So each call gets a new environment, and End is never called.
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 	b.Cleanup(cancel)
-	until := time.Now().Add(2 * time.Hour)
+	deadline := time.Now().Add(2 * time.Hour)
 	begin := func(c extismenv.Call) context.Context {
-		c.Until = until
+		c.Deadline = deadline
 		inner, err := extismenv.New(options, nil).Begin(ctx, c)
 		if err != nil {
 			b.Fatal(err)
@@ -121,10 +121,10 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 		b.Fatal(err)
 	}
 	refuel := func() {}
-	if way == "fuel" {
+	if transport == "fuel" {
 		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
 		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
-		refuel = func() { fuel.Set(wasmedit.Slice); reserve.Set(1 << 50) }
+		refuel = func() { fuel.Set(wasmedit.Quantum); reserve.Set(1 << 50) }
 		refuel()
 		if start := module.ExportedFunction(wasmedit.ExportStart); start != nil {
 			if _, err := start.Call(begin(extismenv.Call{})); err != nil {
@@ -135,7 +135,7 @@ func bounded(b *testing.B, w work, way string) (call func()) {
 	f := module.ExportedFunction(w.exchange.Export)
 	var stack [1]uint64
 	return func() {
-		inner := begin(extismenv.Call{Input: w.exchange.Input, Host: &answers{calls: w.exchange.Calls}})
+		inner := begin(extismenv.Call{Input: w.exchange.Input, Host: &recordedReplies{calls: w.exchange.Calls}})
 		refuel()
 		if err := f.CallWithStack(inner, stack[:]); err != nil {
 			b.Fatal(err)

@@ -16,29 +16,30 @@ import (
 
 const hostile = "../../../testdata/hostile"
 
-// hostileLimits make the attacks short.
+// hostileLimits keep the attacks short.
 var hostileLimits = engine.Limits{
 	Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 8, HostCalls: 50, InMiB: 1, OutMiB: 1, LogLines: 20, IdleInstances: 2,
 }
 
-// ways runs a test once for each way on which bytes move.
-func ways(t *testing.T, test func(t *testing.T, environmentOnly bool)) {
-	for _, environmentOnly := range []bool{false, true} {
-		t.Run(map[bool]string{false: "direct", true: "environment"}[environmentOnly], func(t *testing.T) { test(t, environmentOnly) })
+// eachTransport runs a test once with direct memory and once with kernel calls.
+func eachTransport(t *testing.T, test func(t *testing.T, kernelCalls bool)) {
+	for _, kernelCalls := range []bool{false, true} {
+		t.Run(map[bool]string{false: "direct memory", true: "kernel calls"}[kernelCalls], func(t *testing.T) { test(t, kernelCalls) })
 	}
 }
 
-// TestHostile attacks an engine with each hostile plugin, on both ways: the attack
-// ends as it is to, and before and after it the same plugin and another one answer.
+// TestHostile attacks an engine with each hostile plugin, with direct memory and with
+// kernel calls. It checks that the attack ends as cases.json specifies, and that the
+// same plugin and another one still answer before and after it.
 func TestHostile(t *testing.T) {
-	ways(t, func(t *testing.T, environmentOnly bool) {
-		e := newEngine(t, &engine.Options{Limits: hostileLimits, EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler)})
-		other, err := e.Load(t.Context(), hostiletest.Wasm(t, hostile, "loop"))
+	eachTransport(t, func(t *testing.T, kernelCalls bool) {
+		e := newEngine(t, &engine.Options{Limits: hostileLimits, KernelCallsOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler)})
+		bystander, err := e.Load(t.Context(), hostiletest.Wasm(t, hostile, "loop"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := hostFunc(func(context.Context, string, []byte) []byte { return []byte(`{"ok":{}}`) })
-		well := func(t *testing.T, p *engine.Plugin) {
+		checkPeaceful := func(t *testing.T, p *engine.Plugin) {
 			t.Helper()
 			for _, export := range []string{abi.ExportCall, abi.ExportResume} {
 				out, err := p.Run(t.Context(), export, []byte(`{"peaceful":true}`), h)
@@ -49,9 +50,9 @@ func TestHostile(t *testing.T) {
 		}
 		for _, c := range hostiletest.Read(t, hostile) {
 			t.Run(c.Name, func(t *testing.T) {
-				ends := c.Ends(environmentOnly)
+				want := c.Expected(kernelCalls)
 				p, err := e.Load(t.Context(), c.Wasm)
-				defer well(t, other)
+				defer checkPeaceful(t, bystander)
 				if p != nil {
 					defer func() {
 						if err := p.Close(t.Context()); err != nil {
@@ -59,9 +60,9 @@ func TestHostile(t *testing.T) {
 						}
 					}()
 				}
-				switch ends.At {
+				switch want.At {
 				case hostiletest.Load, hostiletest.Start, hostiletest.Describe:
-					fails(t, err, ends.At, ends)
+					checkError(t, err, want.At, want)
 					return
 				}
 				if err != nil {
@@ -72,13 +73,13 @@ func TestHostile(t *testing.T) {
 				}
 				for range 2 {
 					if !c.Any {
-						well(t, p)
+						checkPeaceful(t, p)
 					}
 					for _, export := range []string{abi.ExportCall, abi.ExportResume} {
 						out, err := p.Run(t.Context(), export, []byte(`"8 bytes, and then the sign to attack: ^"`), h)
-						if ends.At == hostiletest.Call && ends.Error != string(engine.Runs) && ends.Error != string(engine.Deliveries) {
-							fails(t, err, export, ends)
-						} else if err != nil && !errors.Is(err, engine.HostCalls) { // what only a host's functions count
+						if want.At == hostiletest.Call && want.Error != string(engine.Runs) && want.Error != string(engine.Deliveries) {
+							checkError(t, err, export, want)
+						} else if err != nil && !errors.Is(err, engine.HostCalls) { // limits that the host's functions enforce
 							t.Errorf("got %.100q, %v", out, err)
 						}
 					}
@@ -88,7 +89,7 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-func fails(t *testing.T, err error, op string, want hostiletest.Ending) {
+func checkError(t *testing.T, err error, op string, want hostiletest.Outcome) {
 	t.Helper()
 	var typed *engine.Error
 	if !errors.As(err, &typed) {
@@ -99,29 +100,30 @@ func fails(t *testing.T, err error, op string, want hostiletest.Ending) {
 	}
 }
 
-// TestStackIsGivenBack: an instance that waits does not hold the stack of a deep call.
-func TestStackIsGivenBack(t *testing.T) {
+// TestIdleInstanceReleasesStack checks that an idle instance does not hold the stack of
+// a deep call.
+func TestIdleInstanceReleasesStack(t *testing.T) {
 	p, err := newEngine(t, nil).Load(t.Context(), hostiletest.Wasm(t, hostile, "recursion-returns"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := func() int64 {
+	heapInUse := func() int64 {
 		runtime.GC()
-		runtime.GC() // what a pool has given up goes with the second
+		runtime.GC() // the second run frees what a sync.Pool has dropped
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	before := held()
+	before := heapInUse()
 	for _, export := range []string{abi.ExportCall, abi.ExportResume} {
 		if _, err := p.Run(t.Context(), export, []byte(`^`), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if more := held() - before; more > 4<<20 {
-		t.Errorf("an idle instance holds %d bytes more", more)
+	if growth := heapInUse() - before; growth > 4<<20 {
+		t.Errorf("an idle instance holds %d additional bytes", growth)
 	}
-	if s := p.Stats(); s.Kept < 2 {
-		t.Errorf("the instance was not kept: %+v", s)
+	if s := p.Stats(); s.Reset < 2 {
+		t.Errorf("the instance was discarded: %+v", s)
 	}
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Inspection is what can be said of a module without running it.
+// Inspection describes a module without running it.
 type Inspection struct {
 	Size    int      `json:"size"`   // bytes
 	SHA256  string   `json:"sha256"` // hexadecimal
 	Imports []string `json:"imports"`
 	Exports []string `json:"exports"`
-	Memory  *Pages   `json:"memory,omitempty"` // the first one; nil if there is none
-	Start   bool     `json:"start"`            // it has a start function
+	Memory  *Pages   `json:"memory,omitempty"` // the first one; nil without a memory
+	Start   bool     `json:"start"`            // the module has a start function
 	Customs []string `json:"customSections"`   // their names
 }
 
 // Pages is the size of a memory, in pages of 64 KiB.
 type Pages struct {
 	Min uint64 `json:"minPages"`
-	Max uint64 `json:"maxPages,omitempty"` // 0: the module names none
+	Max uint64 `json:"maxPages,omitempty"` // 0: no maximum
 }
 
-// Inspect reads any module, one that is no plugin too. It fails only with an
+// Inspect describes any module, including one that is not a plugin. Every error is an
 // *Error of the kind NotAModule or Memory.
 func Inspect(wasm []byte) (*Inspection, error) {
 	m, err := parse("inspect", wasm)
@@ -52,13 +52,13 @@ func Inspect(wasm []byte) (*Inspection, error) {
 func parse(op string, wasm []byte) (*wasmedit.Module, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
-		return nil, refused(op, "the module is malformed ", err)
+		return nil, editError(op, "the module is malformed ", err)
 	}
 	return m, nil
 }
 
-// refused is the error of a module that wasmedit refuses.
-func refused(op, why string, err error) *Error {
+// editError translates an error of wasmedit into an *Error.
+func editError(op, why string, err error) *Error {
 	if e, ok := errors.AsType[*wasmedit.Error](err); ok && e.Large {
 		return &Error{op, Memory, "the module is too large " + err.Error(), err}
 	}

@@ -16,35 +16,35 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// maxTable bounds the elements that the tables of a module may grow to, all of them
-// together: each takes eight bytes that no other limit counts.
+// maxTable bounds the sum of the maximum sizes of a module's tables, in elements. An
+// element takes eight bytes, which no other limit counts.
 const maxTable = 1 << 20
 
-// Bounds of one function type, for the sake of the compiler.
+// Bounds of one function type, which protect the compiler.
 const (
 	maxParams  = 64
 	maxResults = 16
 )
 
-// Load checks a module, hardens and compiles it, starts an instance and reads its
-// description. Errors are an *Error; wasm is not used after Load returns.
+// Load checks a module, instruments and compiles it, starts an instance and reads its
+// description. Every error is an *Error. Load does not retain wasm.
 func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	m, err := e.check(wasm)
 	if err != nil {
 		return nil, err
 	}
-	hardened, err := m.Harden()
+	instrumented, err := m.Instrument()
 	if err != nil {
-		return nil, refused("load", "the module cannot be hardened: ", err)
+		return nil, editError("load", "the module cannot be instrumented: ", err)
 	}
 	compiled, err := e.compileInTime(ctx, m.Encode())
 	if err != nil {
 		return nil, err
 	}
-	config := e.config(compiled, hardened)
-	config.Direct = !e.options.EnvironmentOnly && m.Export(abi.ExportInput) != nil
+	config := e.config(compiled, instrumented)
+	config.Direct = !e.options.KernelCallsOnly && m.Export(abi.ExportInput) != nil
 	p := &Plugin{engine: e, pool: instance.NewPool(config), derives: m.Export(abi.ExportDerive) != nil}
-	// Nothing runs in the plugin that could hold up its closing.
+	// Close has no running calls to wait for, so it needs no cancellation.
 	closing := context.WithoutCancel(ctx)
 	if err := e.add(p); err != nil {
 		return nil, errors.Join(err, p.Close(closing))
@@ -58,12 +58,11 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	return p, nil
 }
 
-// compileInTime compiles a module, or gives up when ctx or its time ends.
+// compileInTime compiles a module, bounded by ctx and by Limits.Compilation.
 func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	timed, cancel := context.WithTimeout(ctx, e.options.Limits.Compilation)
 	defer cancel()
-	// Only the compiler that works on several functions at once looks at the context, in
-	// between.
+	// Only wazero's concurrent compiler checks the context, between two functions.
 	compiled, err := e.compile(experimental.WithCompilationWorkers(timed, 2), wasm)
 	switch {
 	case err == nil:
@@ -76,10 +75,10 @@ func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.Compile
 	return nil, &Error{"load", NotAModule, "the module is not valid: " + firstLine(err), err}
 }
 
-func (e *Engine) config(module wazero.CompiledModule, hardened wasmedit.Hardened) instance.Config {
+func (e *Engine) config(module wazero.CompiledModule, instrumented wasmedit.Instrumented) instance.Config {
 	l := &e.options.Limits
 	return instance.Config{
-		Runtime: e.runtime, Module: module, Hardened: hardened,
+		Runtime: e.runtime, Module: module, Instrumented: instrumented,
 		Env: extismenv.Options{
 			MaxIn: l.InMiB << 20, MaxOut: l.OutMiB << 20, MaxHostCalls: l.HostCalls, MaxLogLines: l.LogLines, Logger: e.options.Logger,
 		},
@@ -88,7 +87,7 @@ func (e *Engine) config(module wazero.CompiledModule, hardened wasmedit.Hardened
 	}
 }
 
-// check is everything that can be said without running the module.
+// check runs all checks that do not execute the module.
 func (e *Engine) check(wasm []byte) (*wasmedit.Module, error) {
 	if max := e.options.Limits.ModuleBytes; len(wasm) > max {
 		return nil, errorf("load", Memory, "the module has %d bytes; at most %d are accepted", len(wasm), max)
@@ -133,7 +132,7 @@ func checkImport(i wasmedit.Import) error {
 	return nil
 }
 
-// signatures of the exports that mean something to a host.
+// signatures of the exports that the host calls.
 var signatures = func() map[string]wasmedit.FuncType {
 	i32 := []wasmedit.ValueType{wasmedit.I32}
 	entry := wasmedit.FuncType{Results: i32}
@@ -144,7 +143,7 @@ var signatures = func() map[string]wasmedit.FuncType {
 }()
 
 func (e *Engine) checkSizes(m *wasmedit.Module) error {
-	// Without one the host could not interrupt it (wasmedit.Module.Harden).
+	// The host interrupts a module through memory.grow (wasmedit.Module.Harden).
 	if len(m.Memories) != 1 {
 		return errorf("load", NotAModule, "the module has %d memories; a plugin has one", len(m.Memories))
 	}
@@ -174,8 +173,8 @@ func checkTypes(m *wasmedit.Module) error {
 	return nil
 }
 
-// describe reads and checks the plugin's description. The instance that gave it
-// stays as the warm one.
+// describe reads and checks the plugin's description. Its instance stays in the pool as
+// the warm one.
 func (p *Plugin) describe(ctx context.Context) error {
 	doc, err := p.Run(ctx, abi.ExportDescribe, nil, nil)
 	if err != nil {
@@ -186,12 +185,12 @@ func (p *Plugin) describe(ctx context.Context) error {
 	}
 	var members map[string]json.RawMessage // exact names, unlike a struct's
 	if err := json.Unmarshal(doc, &members); err != nil {
-		return &Error{"describe", BadDescription, "the plugin's description is no JSON object", err}
+		return &Error{"describe", BadDescription, "the plugin's description is not a JSON object", err}
 	}
 	version, err := strconv.Atoi(string(members["abi"]))
 	switch {
 	case err != nil:
-		return errorf("describe", BadDescription, "the plugin's description states no ABI version: its member abi must be a whole number")
+		return errorf("describe", BadDescription, "the plugin's description has no ABI version: its member abi must be a whole number")
 	case version != abi.Version:
 		return errorf("describe", WrongABI, "the plugin speaks ABI version %d and this host version %d; build the plugin for this host, or use another host", version, abi.Version)
 	}

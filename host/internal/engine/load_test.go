@@ -22,14 +22,14 @@ var i32, i64 = []wasmedit.ValueType{wasmedit.I32}, []wasmedit.ValueType{wasmedit
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	// change makes a module out of a good one.
+	// change modifies a valid module.
 	change := func(f func(m *wasmtest.Module)) []byte {
 		m := wasmtest.Plugin(wasmtest.I32(0))
 		f(m)
 		return m.Encode()
 	}
 	describe := func(text string) []byte {
-		return change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Code(wasmtest.Say(text), wasmtest.I32(0)) })
+		return change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Code(wasmtest.SetOutput(text), wasmtest.I32(0)) })
 	}
 	start := func(body []byte) []byte {
 		return change(func(m *wasmtest.Module) {
@@ -48,11 +48,11 @@ func TestLoad(t *testing.T) {
 	}{
 		{"empty", nil, "load", engine.NotAModule, abi.InvalidArgs, "not a WebAssembly module"},
 		{"text", []byte("#!/bin/sh\n"), "load", engine.NotAModule, abi.InvalidArgs, "malformed at byte 0"},
-		{"cut", wasmtest.Plugin(echo).Encode()[:300], "load", engine.NotAModule, abi.InvalidArgs, "bytes"},
+		{"truncated", wasmtest.Plugin(echo).Encode()[:300], "load", engine.NotAModule, abi.InvalidArgs, "bytes"},
 		{"invalid code", change(func(m *wasmtest.Module) { m.Funcs[1].Body = wasmtest.Drop }), "load", engine.NotAModule, abi.InvalidArgs, "not valid"},
 		{"too large", make([]byte, 2<<20), "load", engine.Memory, abi.Limit, "2097152 bytes; at most 1048576"},
 		{"foreign import", change(func(m *wasmtest.Module) {
-			m.Imports = append(m.Imports, wasmedit.Import{Module: "env", Name: "system", Type: wasmtest.Family})
+			m.Imports = append(m.Imports, wasmedit.Import{Module: "env", Name: "system", Type: wasmtest.HostFunction})
 		}), "load", engine.BadImport, abi.InvalidArgs, "imports env.system (i64) -> (i64)"},
 		{"WASI", change(func(m *wasmtest.Module) {
 			m.Imports = append(m.Imports, wasmedit.Import{Module: "wasi_snapshot_preview1", Name: "fd_write", Type: wasmtest.Export})
@@ -70,7 +70,7 @@ func TestLoad(t *testing.T) {
 		}), "start", engine.Trap, abi.Internal, "unreachable"},
 		{"odd reactor", change(func(m *wasmtest.Module) {
 			m.Funcs = append(m.Funcs, wasmtest.Func{Export: "_initialize", Type: wasmtest.Export, Body: wasmtest.I32(0)})
-		}), "load", engine.NotAModule, abi.InvalidArgs, "no function () -> ()"},
+		}), "load", engine.NotAModule, abi.InvalidArgs, "is not a function () -> ()"},
 		{"export of the host's", change(func(m *wasmtest.Module) { m.Funcs = append(m.Funcs, wasmtest.Func{Export: "parley.fuel"}) }), "load", engine.NotAModule, abi.InvalidArgs, `exports "parley.fuel" itself`},
 		{"memory at start", load(2000), "load", engine.Memory, abi.Limit, "2000 pages of memory; the limit is 1024 (64 MiB)"},
 		{"table without end", change(func(m *wasmtest.Module) { m.Table = []uint32{1} }), "load", engine.Memory, abi.Limit, "give each a maximum"},
@@ -78,12 +78,12 @@ func TestLoad(t *testing.T) {
 		{"endless start", start(wasmtest.Forever), "start", engine.Fuel, abi.Limit, "limit: fuel"},
 		{"host function in start", start(wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop)), "start", engine.Trap, abi.Internal, "no host functions"},
 		{"describe traps", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.Unreachable }), "describe", engine.Trap, abi.Internal, "unreachable"},
-		{"describe says nothing", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
-		{"describe is no JSON", describe(`{"abi":1,`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
-		{"describe is no object", describe(`[1]`), "describe", engine.BadDescription, abi.InvalidArgs, "no JSON object"},
-		{"describe twice", describe(`{"abi":1,"abi":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
-		{"version in capitals", describe(`{"ABI":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "states no ABI version"},
-		{"version as text", describe(`{"abi":"1"}`), "describe", engine.BadDescription, abi.InvalidArgs, "states no ABI version"},
+		{"describe sets no output", change(func(m *wasmtest.Module) { m.Funcs[0].Body = wasmtest.I32(0) }), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"describe is not JSON", describe(`{"abi":1,`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"describe is not an object", describe(`[1]`), "describe", engine.BadDescription, abi.InvalidArgs, "not a JSON object"},
+		{"duplicate member", describe(`{"abi":1,"abi":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "not strict JSON"},
+		{"ABI version in upper case", describe(`{"ABI":1}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
+		{"ABI version as a string", describe(`{"abi":"1"}`), "describe", engine.BadDescription, abi.InvalidArgs, "has no ABI version"},
 		{"another version", describe(`{"abi":2}`), "describe", engine.WrongABI, abi.Unsupported, "speaks ABI version 2 and this host version 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestLoad(t *testing.T) {
 			if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "engine: ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %q, want one line with %q", err, c.want)
 			}
-			// The engine goes on.
+			// The engine still works.
 			if _, err := e.Load(t.Context(), wasmtest.Plugin(echo).Encode()); err != nil {
 				t.Errorf("a good module afterwards: %v", err)
 			}
@@ -107,23 +107,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCounts: a module may declare just so much of everything.
-func TestCounts(t *testing.T) {
+// TestEntryLimits checks the bounds on the numbers of entries of a module.
+func TestEntryLimits(t *testing.T) {
 	t.Parallel()
-	// sized is a plugin with n of something more.
+	// sized returns a plugin that grow has extended by n entries beyond its bound.
 	sized := func(n int, grow func(m *wasmtest.Module, n int)) []byte {
 		m := wasmtest.Plugin(wasmtest.I32(0))
 		grow(m, n)
 		return m.Encode()
 	}
 	plain := wasmtest.Plugin(nil)
-	own := len(plain.Imports) + len(plain.Funcs) // each has a type of its own
+	own := len(plain.Imports) + len(plain.Funcs) // each adds one type
 	declare := func(m *wasmtest.Module, params, results int) {
 		m.Types = []wasmedit.FuncType{{Params: slices.Repeat(i64, params), Results: slices.Repeat(i64, results)}}
 	}
 	for _, c := range []struct {
 		name string
-		grow func(m *wasmtest.Module, more int) // to the bound, and this many more
+		grow func(m *wasmtest.Module, more int) // adds entries up to the bound, and this many more
 		want string
 	}{
 		{"globals", func(m *wasmtest.Module, more int) {
@@ -142,32 +142,32 @@ func TestCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: time.Minute}})
 			if _, err := e.Load(t.Context(), sized(0, c.grow)); err != nil {
-				t.Errorf("as many as may be: %v", err)
+				t.Errorf("at the bound: %v", err)
 			}
 			_, err := e.Load(t.Context(), sized(1, c.grow))
 			if !errors.Is(err, engine.Memory) || !errors.Is(err, abi.Limit) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("one more: got %v, want %q", err, c.want)
+				t.Errorf("beyond the bound: got %v, want %q", err, c.want)
 			}
 		})
 	}
 }
 
-// TestLoadCanceled: what was loaded half is closed though nobody waits for it.
+// TestLoadCanceled checks that a canceled Load closes what it has loaded so far.
 func TestLoadCanceled(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	wasm := wasmtest.Plugin(echo).Encode()
-	for range 20 { // closing with this context would go either way
+	for range 20 { // with this context, Close would fail at random
 		if _, err := e.Load(ctx, wasm); !errors.Is(err, engine.Canceled) || strings.Contains(err.Error(), "close plugin") {
 			t.Fatalf("got %v, want only Canceled", err)
 		}
 	}
 }
 
-// TestCompilation: what takes too long to compile is given up between two functions.
-func TestCompilation(t *testing.T) {
+// TestCompilationTimeout checks that compilation stops between two functions.
+func TestCompilationTimeout(t *testing.T) {
 	t.Parallel()
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	branches := bytes.Repeat([]byte{0x41, 0, 0x0d, 0}, 3000) // i32.const 0, br_if 0
@@ -181,14 +181,14 @@ func TestCompilation(t *testing.T) {
 		want                engine.Kind
 		text                string
 	}{
-		{"its time is over", time.Hour, 10 * time.Millisecond, engine.Time, "limit: time: the module takes longer than 10ms to compile"},
-		{"the caller's time is over", 10 * time.Millisecond, time.Hour, engine.Canceled, "the caller's time is over"},
+		{"the compilation times out", time.Hour, 10 * time.Millisecond, engine.Time, "limit: time: the module takes longer than 10ms to compile"},
+		{"the caller's deadline passes", 10 * time.Millisecond, time.Hour, engine.Canceled, "the caller's deadline has passed"},
 	} {
 		e := newEngine(t, &engine.Options{Limits: engine.Limits{Compilation: c.compilation}})
 		ctx, cancel := context.WithTimeout(t.Context(), c.caller)
 		_, err := e.Load(ctx, wasm)
 		cancel()
-		// What began to run would end with another operation.
+		// A module that had started would fail with another operation.
 		if e, ok := errors.AsType[*engine.Error](err); !ok || e.Op != "load" || e.Kind != c.want || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
@@ -207,13 +207,13 @@ func TestCache(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("nothing is in the cache: %v", err)
+		t.Fatalf("the cache is empty: %v", err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.New(t.Context(), &engine.Options{CacheDir: dir}); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
-		t.Errorf("a cache that everybody may write: %v", err)
+		t.Errorf("a world-writable cache: %v", err)
 	}
 	if _, err := engine.New(t.Context(), &engine.Options{CacheDir: files[0]}); err == nil || !strings.Contains(err.Error(), "cache directory") {
 		t.Errorf("a cache that is a file: %v", err)
@@ -233,14 +233,14 @@ func TestCacheDamaged(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("nothing is in the cache: %v", err)
+		t.Fatalf("the cache is empty: %v", err)
 	}
 	for _, damage := range []struct {
 		name string
 		do   func([]byte) []byte
 	}{
-		{"cut", func(b []byte) []byte { return b[:len(b)/2] }},
-		{"emptied", func(b []byte) []byte { return nil }},
+		{"truncated", func(b []byte) []byte { return b[:len(b)/2] }},
+		{"empty", func(b []byte) []byte { return nil }},
 		{"overwritten", func(b []byte) []byte { return []byte(strings.Repeat("x", len(b))) }},
 	} {
 		for _, f := range files {

@@ -11,32 +11,31 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// Options say how an Engine works. The zero value of every field is its default;
-// New copies the struct at once.
+// Options configure an Engine. The zero value of every field is its default; New copies
+// the struct.
 type Options struct {
-	// CacheDir keeps compiled modules, so that loading one again takes
-	// milliseconds. What lies in it is executed: it must be writable only by the
-	// user who runs the program. It is made if it is missing. Empty: nothing is
-	// kept.
+	// CacheDir is the folder of compiled modules, with which loading a module again
+	// takes milliseconds. Its files are executed: only the user who runs the program
+	// may have write access. New creates it if it is missing. Empty: no cache.
 	CacheDir string
-	// Limits bound what a plugin may use.
+	// Limits bound the resources of a plugin.
 	Limits Limits
-	// EnvironmentOnly moves all bytes through the Extism environment, as other hosts
-	// do, though a plugin offers the direct way.
-	EnvironmentOnly bool
-	// Logger gets what plugins log, and panics of host functions; nil:
+	// KernelCallsOnly moves all bytes through Extism kernel calls, as other hosts do,
+	// even if the plugin supports direct memory.
+	KernelCallsOnly bool
+	// Logger receives log lines of plugins and panics of host functions; nil:
 	// slog.Default().
 	Logger *slog.Logger
 
-	// wasi instantiates WASI for modules to import: for tests of what other compilers
-	// make of a plugin.
+	// wasi instantiates WASI for modules to import; only tests of modules from other
+	// compilers set it.
 	wasi func(context.Context, wazero.Runtime) error
 }
 
-// Limits bound a plugin. Zero fields have the defaults named here. Those of a step
-// bound the start function and describe too.
+// Limits bound a plugin. A zero field means the default named here. The limits of a
+// step also apply to the start function and to describe.
 type Limits struct {
-	Fuel          int           // units of a step, about one an instruction (wasmedit.Module.Harden); 4 billion
+	Fuel          int           // units of a step, about one per instruction (wasmedit.Module.Harden); 4 billion
 	StepTimeout   time.Duration // of a step, host functions included; 5 s
 	MemoryMiB     int           // memory of one instance; 64, at most 4095
 	HostCalls     int           // calls of host functions in a step; 1,000
@@ -45,19 +44,19 @@ type Limits struct {
 	LogLines      int           // in a step; 256
 	ModuleBytes   int           // size of a module; 32 MiB
 	Compilation   time.Duration // of a module, all its functions together; 1 min
-	RunningCalls  int           // steps of all plugins that run at once, the others wait their turn; twice the number of CPUs
-	IdleInstances int           // instances of a plugin that are kept for the next step; twice the number of CPUs
-	GrowthMiB     int           // memory beyond its first that an idle instance may hold; 16
+	RunningCalls  int           // concurrent steps of all plugins, further ones wait; twice the number of CPUs
+	IdleInstances int           // pooled instances of a plugin; twice the number of CPUs
+	GrowthMiB     int           // memory that an idle instance may hold beyond its initial size; 16
 }
 
-// Effective returns the limits with the defaults filled in. It fails on values
-// that New would refuse.
+// Effective returns the limits with defaults filled in. It fails on values that New
+// would reject.
 func (l Limits) Effective() (Limits, error) {
 	o, err := (&Options{Limits: l}).validate()
 	return o.Limits, err
 }
 
-const maxMemoryMiB = 4095 // what 32 bits address, but for the page that the runtime's own limit needs more
+const maxMemoryMiB = 4095 // the 32-bit address space, less the additional page of the runtime's limit
 
 func (o *Options) validate() (Options, error) {
 	var v Options

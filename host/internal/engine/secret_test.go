@@ -14,99 +14,100 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
 )
 
-// finds are what testdata/hostile/secret.wat reports.
-type finds struct {
+// leaks is the report of testdata/hostile/secret.wat: how often it found the secret, by
+// location.
+type leaks struct {
 	Memory, Globals, Offsets, Blocks, Variable, ErrorText, Reply, Pages uint64
 }
 
-// hunted is what a hunt finds where nothing is.
-func hunted(pages uint64) finds { return finds{Pages: pages} }
+// noLeaks is the report of a search that finds no secret.
+func noLeaks(pages uint64) leaks { return leaks{Pages: pages} }
 
-// TestSecret lets the caller of one step hide a secret wherever a plugin can, and that
-// of the next one look for it: in the instance that was put back, and in the one that
-// replaces an instance which is spent.
+// TestSecret lets one step hide a secret wherever a plugin can, and a later
+// step search for it: in the reset instance, and in the instance that replaces a
+// discarded one.
 func TestSecret(t *testing.T) {
 	t.Parallel()
-	// The input carries it with its bits turned.
+	// The input carries the secret with inverted bits, so that the search ignores it.
 	secret := []byte("\xe1\xf2\xe3\xf4\xe5\xf6\xe7\xf8")
-	turned := make([]byte, len(secret))
+	inverted := make([]byte, len(secret))
 	for i := range secret {
-		turned[i] = ^secret[i]
+		inverted[i] = ^secret[i]
 	}
 	for _, c := range []struct {
-		name  string
-		hide  string
-		kind  engine.Kind // with which hiding fails; empty: it does not
-		keeps bool        // the instance is kept for the next step
+		name   string
+		hide   string
+		kind   engine.Kind // the error of the hiding step; empty: it succeeds
+		pooled bool        // the instance is reused for the next step
 	}{
 		{"hidden", "^", "", true},
 		{"hidden in memory that grew", "^G", "", true},
 		{"hidden by a step that crashes", "^T", engine.Trap, false},
 		{"hidden in memory that grew by a step that crashes", "^TG", engine.Trap, false},
-		{"hidden by a step that computes for ever", "^L", engine.Fuel, false},
+		{"hidden by a step that never ends", "^L", engine.Fuel, false},
 		{"hidden by a step that gives an error text", "^E", engine.Failed, false},
 		{"hidden by a step that fails", "^F", engine.Failed, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ways(t, func(t *testing.T, environmentOnly bool) {
+			eachTransport(t, func(t *testing.T, kernelCalls bool) {
 				p, err := newEngine(t, &engine.Options{
 					Limits:          engine.Limits{Fuel: 100_000_000, StepTimeout: time.Minute, MemoryMiB: 8, GrowthMiB: 4, IdleInstances: 1},
-					EnvironmentOnly: environmentOnly, Logger: slog.New(slog.DiscardHandler),
+					KernelCallsOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler),
 				}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 				if err != nil {
 					t.Fatal(err)
 				}
 				for round := range 2 {
-					asked := 0
-					_, err := p.Run(t.Context(), abi.ExportCall, append(turned[:8:8], c.hide...), hostFunc(func(context.Context, string, []byte) []byte {
-						asked++
+					calls := 0
+					_, err := p.Run(t.Context(), abi.ExportCall, append(inverted[:8:8], c.hide...), hostFunc(func(context.Context, string, []byte) []byte {
+						calls++
 						return bytes.Repeat(secret, 10)
 					}))
-					if asked != 1 || c.kind == "" && err != nil || c.kind != "" && !errors.Is(err, c.kind) {
-						t.Fatalf("hiding asked %d times and ended with %v, want %q", asked, err, c.kind)
+					if calls != 1 || c.kind == "" && err != nil || c.kind != "" && !errors.Is(err, c.kind) {
+						t.Fatalf("hiding made %d host calls and ended with %v, want %q", calls, err, c.kind)
 					}
-					for _, hunt := range []struct {
+					for _, search := range []struct {
 						letters string
 						pages   uint64
 					}{{"^H", 6}, {"^HG", 24}} {
-						out, err := p.Run(t.Context(), abi.ExportResume, append(turned[:8:8], hunt.letters...), hostFunc(func(context.Context, string, []byte) []byte { return nil }))
+						out, err := p.Run(t.Context(), abi.ExportResume, append(inverted[:8:8], search.letters...), hostFunc(func(context.Context, string, []byte) []byte { return nil }))
 						if err != nil {
 							t.Fatal(err)
 						}
-						var got finds
+						var got leaks
 						if err := binary.Read(bytes.NewReader(out), binary.LittleEndian, &got); err != nil {
 							t.Fatalf("the report is %q: %v", out, err)
 						}
-						if got != hunted(hunt.pages) {
-							t.Errorf("round %d: %s found %+v", round, hunt.letters, got)
+						if got != noLeaks(search.pages) {
+							t.Errorf("round %d: %s found %+v", round, search.letters, got)
 						}
 					}
 				}
-				if s, want := p.Stats(), uint64(1+4+map[bool]int{true: 2}[c.keeps]); s.Kept != want || (s.Failed == 0) != c.keeps || s.Grown+s.Volatile+s.Surplus != 0 {
-					t.Errorf("kept %d times, want %d: %+v", s.Kept, want, s)
+				if s, want := p.Stats(), uint64(1+4+map[bool]int{true: 2}[c.pooled]); s.Reset != want || (s.Failed == 0) != c.pooled || s.Grown+s.Volatile+s.Surplus != 0 {
+					t.Errorf("%d resets, want %d: %+v", s.Reset, want, s)
 				}
 			})
 		})
 	}
 }
 
-// TestSecretIsFound: the hunt finds what there is, so that nothing found means
-// something.
-func TestSecretIsFound(t *testing.T) {
+// TestSecretDetection checks that the search finds a secret in the same step; otherwise
+// TestSecret would prove nothing.
+func TestSecretDetection(t *testing.T) {
 	t.Parallel()
-	turned := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
-	ways(t, func(t *testing.T, environmentOnly bool) {
-		p, err := newEngine(t, &engine.Options{EnvironmentOnly: environmentOnly}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
+	inverted := []byte("\x1e\x0d\x1c\x0b\x1a\x09\x18\x07")
+	eachTransport(t, func(t *testing.T, kernelCalls bool) {
+		p, err := newEngine(t, &engine.Options{KernelCallsOnly: kernelCalls}).Load(t.Context(), hostiletest.Wasm(t, hostile, "secret"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got finds
-		out, err := p.Run(t.Context(), abi.ExportCall, append(turned, "^B"...), hostFunc(func(context.Context, string, []byte) []byte { return []byte("reply") }))
+		var got leaks
+		out, err := p.Run(t.Context(), abi.ExportCall, append(inverted, "^B"...), hostFunc(func(context.Context, string, []byte) []byte { return []byte("reply") }))
 		if err != nil || binary.Read(bytes.NewReader(out), binary.LittleEndian, &got) != nil {
 			t.Fatalf("%q, %v", out, err)
 		}
-		if got.Memory == 0 || got.Globals != 6 || got.Offsets == 0 || got.Blocks != 0 || got.Variable == 0 || got.ErrorText != 0 || (got.Reply == 0) == !environmentOnly {
-			t.Errorf("the hunt in the same step found %+v", got)
+		if got.Memory == 0 || got.Globals != 6 || got.Offsets == 0 || got.Blocks != 0 || got.Variable == 0 || got.ErrorText != 0 || (got.Reply == 0) == !kernelCalls {
+			t.Errorf("the search in the same step found %+v", got)
 		}
 	})
 }

@@ -18,23 +18,23 @@ func TestContext(t *testing.T) {
 		wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.Forever, wasmtest.Unreachable)))
 	ctx, cancel := context.WithCancel(t.Context())
 	h := hostFunc(func(context.Context, string, []byte) []byte { cancel(); return nil })
-	for range 2 { // the second call begins with a context that has ended
+	for range 2 { // the second call starts with a canceled context
 		_, err := p.Run(ctx, abi.ExportCall, nil, h)
 		if !errors.Is(err, engine.Canceled) || errors.Is(err, engine.Time) || !errors.Is(err, context.Canceled) ||
-			!strings.Contains(err.Error(), "the caller has gone") {
+			!strings.Contains(err.Error(), "the caller canceled it") {
 			t.Errorf("got %v, want Canceled", err)
 		}
 	}
 }
 
-// TestTime: a step that takes too long is stopped. Whose fault that is depends on who
-// was at work then, and who set the time.
+// TestTime checks which error a timeout causes. It depends on what was running (the
+// guest or a host function) and on whose deadline passed (the step's or the caller's).
 func TestTime(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
-	asks := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))
-	passes := func(ctx context.Context) error { <-ctx.Done(); return nil }
-	fails := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	callsHost := wasmtest.Code(wasmtest.Block("12345678"), wasmtest.Get(0), wasmtest.Call(wasmtest.StoreHost), wasmtest.Drop, wasmtest.I32(0))
+	returnsNil := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	returnsError := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for _, c := range []struct {
 		name string
 		call []byte
@@ -45,11 +45,11 @@ func TestTime(t *testing.T) {
 		want string
 	}{
 		{"guest", forever, nil, 0, engine.Time, abi.Limit, "limit: time: "},
-		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function", asks, passes, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function that fails then", asks, fails, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
-		{"host function, for the caller", asks, passes, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
-		{"host function that fails then, for the caller", asks, fails, timeout / 2, engine.Canceled, abi.Internal, "the caller's time is over"},
+		{"guest, for the caller", forever, nil, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
+		{"host function", callsHost, returnsNil, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
+		{"host function that returns the error", callsHost, returnsError, 0, engine.HostCall, abi.Internal, "store: context deadline exceeded"},
+		{"host function, for the caller", callsHost, returnsNil, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
+		{"host function that returns the error, for the caller", callsHost, returnsError, timeout / 2, engine.Canceled, abi.Internal, "the caller's deadline has passed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout, Fuel: 1 << 50}}), wasmtest.Plugin(c.call))
@@ -59,7 +59,7 @@ func TestTime(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, c.ctx)
 				defer cancel()
 			}
-			_, err := p.Run(ctx, abi.ExportCall, nil, ends(c.host))
+			_, err := p.Run(ctx, abi.ExportCall, nil, hostFuncErr(c.host))
 			var typed *engine.Error
 			if !errors.As(err, &typed) || typed.Kind != c.kind || !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s: %s", err, c.kind, c.want)
@@ -68,24 +68,27 @@ func TestTime(t *testing.T) {
 				t.Errorf("%v does not unwrap to the context's error", err)
 			}
 			if n := p.Stats().Failed; n != 1 {
-				t.Errorf("%d instances are closed as failed", n)
+				t.Errorf("%d instances were discarded as failed, want 1", n)
 			}
 		})
 	}
 }
 
-// ends is a HostFunctions without replies.
-type ends func(ctx context.Context) error
+// hostFuncErr implements HostFunctions with a function that returns no reply.
+type hostFuncErr func(ctx context.Context) error
 
-func (f ends) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) { return nil, f(ctx) }
+func (f hostFuncErr) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	return nil, f(ctx)
+}
 
-// TestTimeOverAtReturn: a host function that returns as the time ends has used it up,
-// whichever timer comes first. The bubble's clock stands still but for the sleep.
+// TestTimeOverAtReturn checks that a host function which returns exactly at the
+// deadline counts as timed out, whichever timer fires first. In the synctest bubble
+// only the sleep advances the clock.
 func TestTimeOverAtReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Second
 		p := load(t, newEngine(t, &engine.Options{Limits: engine.Limits{StepTimeout: timeout}}), wasmtest.Plugin(echo))
-		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), ends(func(context.Context) error { time.Sleep(timeout); return nil }))
+		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), hostFuncErr(func(context.Context) error { time.Sleep(timeout); return nil }))
 		if !errors.Is(err, engine.HostCall) {
 			t.Errorf("got %v, want %s", err, engine.HostCall)
 		}

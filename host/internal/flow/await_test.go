@@ -10,17 +10,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Another host on the same store ends a flow, and tells nobody here.
+// Another host on the same store ends a flow, and sends no notification here.
 func TestWaitForAnotherHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &plugin{})
+		w := newFixture(t, &plugin{})
 		f := &store.Flow{ID: "f", Status: store.FlowWaiting}
 		w.update(func(tx store.Tx) error { return tx.PutFlow(f) })
 		began, got := time.Now(), make(chan error)
 		go func() {
 			f, err := w.flows.Wait(t.Context(), "f")
 			if err == nil && f.Status != store.FlowDone {
-				err = errors.New("it is " + f.Status)
+				err = errors.New("the flow is " + f.Status)
 			}
 			got <- err
 		}()
@@ -35,10 +35,10 @@ func TestWaitForAnotherHost(t *testing.T) {
 	})
 }
 
-// Close ends the waiting of callers.
-func TestWaitIsCutOff(t *testing.T) {
+// Close ends the waits of callers.
+func TestCloseEndsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &plugin{})
+		w := newFixture(t, &plugin{})
 		w.update(func(tx store.Tx) error { return tx.PutFlow(&store.Flow{ID: "f", Status: store.FlowWaiting}) })
 		got := make(chan error)
 		go func() {
@@ -55,11 +55,11 @@ func TestWaitIsCutOff(t *testing.T) {
 	})
 }
 
-// A flow that has answered and waits for a time alone is not waited for; while it
-// waits for a run, or has not answered, it is.
-func TestWaitForOneThatRests(t *testing.T) {
+// Wait returns an idle flow: one that has answered and waits only for a time. It does
+// not return a flow that waits for a run or has not answered.
+func TestWaitForIdleFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &plugin{})
+		w := newFixture(t, &plugin{})
 		far := w.clock().Add(1000 * time.Hour).UnixMilli()
 		f := &store.Flow{ID: "f", Status: store.FlowWaiting, WaitUntil: far}
 		put := func(change func()) {
@@ -80,14 +80,14 @@ func TestWaitForOneThatRests(t *testing.T) {
 		put(func() { f.WaitRun = "r" })
 		put(func() { f.AnsweredAt = 1 })
 		if len(got) != 0 {
-			t.Error("it is over before its run has ended")
+			t.Error("Wait returned before the run had ended")
 		}
 		put(func() { f.WaitRun = "" })
 		if len(got) != 1 {
-			t.Fatal("its time is waited for")
+			t.Fatal("Wait did not return for an idle flow")
 		}
-		if f := <-got; f == nil || f.Ended() || !f.Resting() || f.WaitUntil != far {
-			t.Errorf("it stands at %+v", f)
+		if f := <-got; f == nil || f.Ended() || !f.Idle() || f.WaitUntil != far {
+			t.Errorf("the flow is %+v", f)
 		}
 	})
 }

@@ -19,35 +19,35 @@ type Call struct {
 	Key    store.CallKey
 	Tool   string
 	Args   []byte
-	Digest string // Digest of Tool and Args
+	Digest string // digest of Tool and Args; see Digest
 	Caller abi.Caller
-	// Check, unless nil, fails in the transaction that accepts the call when its
-	// caller may not make it any more.
+	// Check, if not nil, runs in the transaction that accepts the call. It returns an
+	// error when the caller is no longer allowed to make the call.
 	Check func(store.Tx) error
 }
 
-// Answer is a call's answer. FlowID is empty when the call was never accepted:
-// then the answer says why.
+// Answer is the answer of a call. FlowID is empty when the call was refused.
 type Answer struct {
 	FlowID string
 	Result []byte
 	Code   abi.Code
 }
 
-// maxTries is how often a step is run whose commit met a conflict.
+// maxTries is how often a step runs when its commits meet conflicts.
 const maxTries = 5
 
-// keepAnswers is how long a call id gets the recorded answer (S4.4).
-const keepAnswers = 24 * time.Hour
+// answerRetention is how long a repeated call id gets the recorded answer (S4.4).
+const answerRetention = 24 * time.Hour
 
-// errJoined ends a first step whose call id another call has committed meanwhile.
-var errJoined = errors.New("flow: the call is there already")
+// errCallExists ends a first step when another call with the same id was committed
+// during it.
+var errCallExists = errors.New("flow: the call exists already")
 
-// Accept begins a flow, or finds the one that the call's id began. It returns the
-// call's answer if there is one already, otherwise the id of the flow that will have
-// it (Await). It fails with abi.InvalidArgs when the id came with other arguments
-// before, with abi.Conflict when the step's snapshot was outdated every time, and
-// with the plugin's own errors.
+// Accept begins a flow, or finds the flow of an earlier call with the same id. It
+// returns the answer if there already is one, and otherwise the id of the flow, for
+// Await. It returns abi.InvalidArgs when the id was used with other arguments,
+// abi.Conflict when the step's snapshot was outdated at every try, and the plugin's
+// own errors.
 func (m *Manager) Accept(ctx context.Context, c *Call) (answer *Answer, flowID string, err error) {
 	f, answer, err := m.accept(ctx, c)
 	if err != nil || answer != nil {
@@ -60,18 +60,18 @@ func (m *Manager) Accept(ctx context.Context, c *Call) (answer *Answer, flowID s
 	return answer, "", err
 }
 
-// accept returns the flow of a call, or the answer of a call that was refused.
+// accept returns the flow of a call, or the answer of a refused call.
 func (m *Manager) accept(ctx context.Context, c *Call) (*store.Flow, *Answer, error) {
-	known, err := m.known(ctx, c.Key)
+	known, err := m.findCall(ctx, c.Key)
 	if err != nil {
 		return nil, nil, err
 	}
 	if known == nil {
 		f, answer, err := m.begin(ctx, c)
-		if !errors.Is(err, errJoined) {
+		if !errors.Is(err, errCallExists) {
 			return f, answer, err
 		}
-		if known, err = m.known(ctx, c.Key); err != nil {
+		if known, err = m.findCall(ctx, c.Key); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -81,8 +81,9 @@ func (m *Manager) accept(ctx context.Context, c *Call) (*store.Flow, *Answer, er
 	return known, nil, nil
 }
 
-// Await waits for the answer of a flow. It fails with ctx's error, which ends the
-// wait alone, and with abi.Limit or abi.Conflict when there will be no answer.
+// Await waits for the answer of a flow. It returns ctx's error, which ends only the
+// wait, and abi.Limit or abi.Conflict when the flow is parked or was dropped without
+// an answer.
 func (m *Manager) Await(ctx context.Context, flowID string) (*Answer, error) {
 	f, err := m.await(ctx, flowID, settled)
 	if err != nil {
@@ -91,54 +92,55 @@ func (m *Manager) Await(ctx context.Context, flowID string) (*Answer, error) {
 	return answerOf(f)
 }
 
-// Digest identifies tool and arguments: the same JSON, however it is written,
-// has the same one.
+// Digest identifies a tool and its arguments. Equivalent JSON texts have the same
+// digest.
 func Digest(tool string, args []byte) string {
 	var v any = map[string]any{}
 	canonical := args
 	if len(args) == 0 || json.Unmarshal(args, &v) == nil {
-		canonical, _ = json.Marshal(unsigned(v)) // sorts members; what was JSON can be written as JSON
+		canonical, _ = json.Marshal(unsignZero(v)) // sorts members; cannot fail for decoded JSON
 	}
 	sum := sha256.Sum256(append([]byte(tool+"\n"), canonical...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// unsigned makes every zero the same.
-func unsigned(v any) any {
+// unsignZero replaces every negative zero by zero.
+func unsignZero(v any) any {
 	switch v := v.(type) {
 	case float64:
 		return v + 0 // -0 + 0 is 0
 	case []any:
 		for i := range v {
-			v[i] = unsigned(v[i])
+			v[i] = unsignZero(v[i])
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = unsigned(v[name])
+			v[name] = unsignZero(v[name])
 		}
 	}
 	return v
 }
 
-// known returns the flow that a call id began, unless it is too old to count.
-func (m *Manager) known(ctx context.Context, key store.CallKey) (f *store.Flow, err error) {
+// findCall returns the flow that a call id began, or nil if that flow's answer has
+// expired.
+func (m *Manager) findCall(ctx context.Context, key store.CallKey) (f *store.Flow, err error) {
 	view, err := m.options.Store.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	if f, err = view.FlowOf(ctx, key); err != nil || f == nil || m.forgotten(f) {
+	if f, err = view.FlowOf(ctx, key); err != nil || f == nil || m.expired(f) {
 		return nil, err
 	}
 	return f, nil
 }
 
-func (m *Manager) forgotten(f *store.Flow) bool {
-	return f.Ended() && m.now()-f.EndedAt > keepAnswers.Milliseconds()
+func (m *Manager) expired(f *store.Flow) bool {
+	return f.Ended() && m.now()-f.EndedAt > answerRetention.Milliseconds()
 }
 
-// begin runs the first step and commits it. A step that wants neither effects
-// nor a wait has refused the call: it is answered, and nothing is stored.
+// begin runs the first step and commits it. A step without effects and without a
+// wait refuses the call: the caller gets the answer, and nothing is stored.
 func (m *Manager) begin(ctx context.Context, c *Call) (*store.Flow, *Answer, error) {
 	now := m.now()
 	f := store.Flow{
@@ -157,7 +159,7 @@ func (m *Manager) begin(ctx context.Context, c *Call) (*store.Flow, *Answer, err
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := answers(&f, result); err != nil {
+		if err := checkAnswer(&f, result); err != nil {
 			return nil, nil, err
 		}
 		if result.Effects() == 0 && result.Wait == nil {
@@ -183,16 +185,16 @@ func (m *Manager) begin(ctx context.Context, c *Call) (*store.Flow, *Answer, err
 	}
 }
 
-// insert commits a first step and returns the flow as it then stands. The row
-// takes the call's id from one that is too old to count.
+// insert commits a first step and returns the flow's new row. If an expired flow has
+// the call id, insert removes the id from it.
 func (m *Manager) insert(tx store.Tx, f store.Flow, result *step.Result) (*store.Flow, error) {
 	other, err := tx.FlowOf(f.Call)
 	if err != nil {
 		return nil, err
 	}
 	if other != nil {
-		if !m.forgotten(other) {
-			return nil, errJoined
+		if !m.expired(other) {
+			return nil, errCallExists
 		}
 		other.Call = store.CallKey{}
 		if err := tx.PutFlow(other); err != nil {
@@ -202,21 +204,22 @@ func (m *Manager) insert(tx store.Tx, f store.Flow, result *step.Result) (*store
 	return &f, m.advance(tx, &f, result)
 }
 
-// answerOf returns the answer of a settled flow.
+// answerOf returns the answer of a settled flow, or why it has none.
 func answerOf(f *store.Flow) (*Answer, error) {
 	switch {
 	case f.Answered():
 		return &Answer{FlowID: f.ID, Result: f.Answer, Code: f.Code}, nil
 	case f.Status == store.FlowParked:
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("the call was accepted, but its flow %s is parked: %s; "+
-			"do not send it again: parley flows --failed shows it, parley flows retry %s goes on", f.ID, f.Error, f.ID))
+			"do not send it again: parley flows --failed shows it, parley flows retry %s resumes it", f.ID, f.Error, f.ID))
 	case f.Status == store.FlowDropped:
-		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; what it had sent was received and is answered all the same: do not send it again")
+		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; the messages that it had sent were received and will be answered: do not send them again")
 	}
 	return nil, abi.NewError(abi.Internal, "flow "+f.ID+" ended without an answer")
 }
 
-// settled reports whether there is no use in waiting for the answer.
+// settled reports whether waiting for the answer is over: the flow has one, or cannot
+// get one without the operator.
 func settled(f *store.Flow) bool {
 	return f.Answered() || f.Ended() || f.Status == store.FlowParked
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// errMoved ends the dropping of a flow that another step has taken further.
-var errMoved = errors.New("flow: another step was quicker")
+// errAdvanced ends an attempt to drop a flow whose row another step has changed.
+var errAdvanced = errors.New("flow: another step was committed first")
 
-// noteDropped is the note of a flow whose plugin had no say in its end.
+// noteDropped is the note of a dropped flow unless its last step sets another one.
 const noteDropped = "dropped by the operator; what it had queued goes on"
 
-// Drop ends a flow: no further step follows. Of a flow that waits the plugin runs
-// one last step, in which it answers a caller who has no answer yet; without it,
-// for a parked flow or when that step fails, such a caller is told that there is
-// none. Runs and deliveries that the flow has queued stay. It fails with
-// abi.NotFound, and with abi.Conflict when the flow has ended.
+// Drop ends a flow, after which no step follows. If the flow is waiting, the plugin
+// runs one last step, in which it can answer a caller that has no answer yet. If the
+// flow is parked, or the last step fails, such a caller gets an error. Runs and
+// deliveries that the flow has queued stay. Drop returns abi.NotFound, and
+// abi.Conflict when the flow has ended.
 func (m *Manager) Drop(ctx context.Context, id string) error {
 	for {
 		f, err := m.Get(ctx, id)
@@ -37,21 +37,21 @@ func (m *Manager) Drop(ctx context.Context, id string) error {
 		if err == nil {
 			err = m.end(ctx, f, last)
 		}
-		if errors.As(err, new(*breach)) {
+		if errors.As(err, new(*pluginFault)) {
 			m.options.Logger.Error("flow: the last step of a dropped flow failed", "flow", id, "tool", f.Tool, "step", f.Step+1, "error", err)
 			err = m.end(ctx, f, nil)
 		}
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errAdvanced) {
 			return err
 		}
 	}
 }
 
-// end drops the flow, if it still stands where it was read.
+// end drops the flow, if its row is still at the step that was read.
 func (m *Manager) end(ctx context.Context, f *store.Flow, last *step.Result) error {
 	return m.change(ctx, f.ID, func(tx store.Tx, row *store.Flow) error {
 		if row.Step != f.Step || row.Status != f.Status {
-			return errMoved
+			return errAdvanced
 		}
 		row.Note = noteDropped
 		if last != nil {

@@ -1,22 +1,23 @@
-// Package flow runs tool calls that write: durable flows of short steps.
+// Package flow runs tool calls that write, as durable flows of short steps.
 //
-// A flow begins with the call's first step. What that step wrote, the flow's row
-// and its answer, if it has one already, are one commit; what failed before was
-// never accepted and leaves nothing. From then on the flow is
+// A flow begins with the first step of a call. The step's effects, the flow's row and
+// the answer, if the step returned one, are one commit. A call that fails before that
+// commit is not accepted and leaves nothing behind. After the commit a flow is in one
+// of four states:
 //
-//	waiting  for a run to end, a time to come, or whichever is first
-//	parked   a step failed twice by the plugin's fault, or there is no end of steps:
-//	         goes on when somebody says so
+//	waiting  for a run to end, for a time, or for whichever comes first
+//	parked   a step failed twice through the plugin's fault, or the flow reached the
+//	         step limit; it resumes only when Retry is called
 //	done     no step follows
 //	dropped  ended by the operator
 //
-// Between two steps a flow is a row and nothing else. Each further step is run
-// when what it waits for has come, and committed only if the flow still stands at
-// the step before: so it does not matter who runs a step, or how often, or what
-// dies meanwhile. A step that met a conflict is run again on a fresh snapshot.
+// Between two steps a flow is only a row. When its wait is over, the next step runs.
+// It is committed only if the row is still at the previous step, so any process may
+// run a step, several times, and may die at any moment. A step whose commit meets a
+// conflict runs again on a fresh snapshot.
 //
-// A call's answer is recorded in its flow. Whoever waits for it may go away and
-// come back with the call's id (S4.4).
+// The answer of a call is recorded in its flow. A caller that stops waiting can
+// retrieve it later with the call id (S4.4).
 package flow
 
 import (
@@ -32,56 +33,57 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options of a Manager. Store, Steps, Settings and NewID are required. Without Now
-// it is time.Now, without Logger slog.Default.
+// Options configures a Manager. Store, Steps, Settings, Versions and NewID are
+// required. Now defaults to time.Now, Logger to slog.Default.
 type Options struct {
 	Store store.Durable
 	Steps interface {
 		Run(ctx context.Context, p step.Plugin, in *step.Input) (*step.Result, error)
 	}
-	// Settings returns what is in force for a tool when a step starts.
+	// Settings returns the active settings for a tool. It is called at the start of
+	// each step.
 	Settings func(v Version, tool string) *Settings
-	// Versions are the plugin's.
+	// Versions provides the plugin's versions.
 	Versions Versions
 	NewID    func() string
 	Now      func() time.Time
 	Logger   *slog.Logger
 }
 
-// Settings are what a step works under.
+// Settings are the active settings for a step.
 type Settings struct {
-	Config []byte // the input's member config
+	Config []byte // the member config of the step's input
 	Rules  step.Rules
 }
 
-// Versions are those of a plugin.
+// Versions provides the versions of a plugin.
 type Versions interface {
-	// Use returns the version for a new call, UseFor the one that goes on with a
-	// flow. Who got one releases it.
+	// Use returns the version for a new call. UseFor returns the version that resumes
+	// a flow. The caller must call Release.
 	Use() Version
-	// UseFor fails with abi.NotFound or abi.Unsupported when there is none, and with
-	// other errors when that could not be found out.
+	// UseFor returns abi.NotFound or abi.Unsupported when no version can resume the
+	// flow, and another error when the lookup itself failed.
 	UseFor(ctx context.Context, f *store.Flow) (Version, error)
-	// Distrusted returns why states that the version with this digest writes are not to
-	// be gone on with by themselves, or "".
+	// Distrusted returns why flows whose state was written by this version must not
+	// resume automatically, or "".
 	Distrusted(digest string) string
 }
 
-// Version is one version of a plugin, in use.
+// Version is one version of a plugin, in use until Release.
 type Version interface {
 	step.Plugin
 	Release()
 }
 
-// Manager runs the flows of a store. It is safe for concurrent use; who made it
-// closes it.
+// Manager runs the flows of a store. It is safe for concurrent use. Its creator must
+// call Close.
 type Manager struct {
 	options Options
-	agenda  *work.Agenda
+	timers  *work.TimerQueue
 	watch   work.Watch // of flows
 }
 
-// New makes a Manager. Nothing runs before Start.
+// New returns a Manager. No step runs before Start.
 func New(o *Options) (*Manager, error) {
 	if o == nil || o.Store == nil || o.Steps == nil || o.Settings == nil || o.Versions == nil || o.NewID == nil {
 		return nil, errors.New("flow: Options.Store, Steps, Versions, Settings and NewID are required")
@@ -94,33 +96,33 @@ func New(o *Options) (*Manager, error) {
 		m.options.Logger = slog.Default()
 	}
 	var err error
-	m.agenda, err = work.NewAgenda(&work.AgendaOptions{
+	m.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
 		Store: o.Store, Kind: store.KindFlow, Handle: m.resume, Now: m.options.Now, Logger: m.options.Logger,
 	})
 	return m, err
 }
 
-// Start goes on with the flows that the store has.
-func (m *Manager) Start(ctx context.Context) error { return m.agenda.Start(ctx) }
+// Start begins to resume the stored flows.
+func (m *Manager) Start(ctx context.Context) error { return m.timers.Start(ctx) }
 
-// Close ends the waiting of callers and, when their steps have ended, the work.
-// The flows stay as they are and go on with the next Manager.
+// Close ends the waits of callers and returns when the running steps have ended. The
+// flows keep their state; the next Manager resumes them.
 func (m *Manager) Close(ctx context.Context) error {
 	m.watch.Close()
-	return m.agenda.Close(ctx)
+	return m.timers.Close(ctx)
 }
 
 func (m *Manager) now() int64 { return m.options.Now().UnixMilli() }
 
-// changed lets those look again who wait for the flow.
-func (m *Manager) changed(id string) { m.watch.Tell(id) }
+// changed notifies the callers that wait for the flow.
+func (m *Manager) changed(id string) { m.watch.Notify(id) }
 
-// await returns the flow once good says so of it. It ends early with ctx's
-// error, or work.ErrClosing.
-func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) bool) (f *store.Flow, err error) {
+// await blocks until cond(flow) is true. It returns early with ctx's error or
+// work.ErrClosing.
+func (m *Manager) await(ctx context.Context, id string, cond func(*store.Flow) bool) (f *store.Flow, err error) {
 	err = m.watch.Await(ctx, id, func() (bool, error) {
 		f, err = m.Get(ctx, id)
-		return err == nil && good(f), err
+		return err == nil && cond(f), err
 	})
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func (m *Manager) await(ctx context.Context, id string, good func(*store.Flow) b
 	return f, nil
 }
 
-// Get returns the flow with this id, or abi.NotFound.
+// Get returns the flow with this id, or an abi.NotFound error.
 func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error) {
 	view, err := m.options.Store.View(ctx)
 	if err != nil {
@@ -141,9 +143,9 @@ func (m *Manager) Get(ctx context.Context, id string) (f *store.Flow, err error)
 	return f, err
 }
 
-// Wait returns the flow when it has ended, is parked, or rests.
+// Wait blocks until the flow has ended, is parked, or is idle, and returns it.
 func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
-	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Resting() })
+	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Idle() })
 }
 
 func (m *Manager) change(ctx context.Context, id string, fn func(store.Tx, *store.Flow) error) error {

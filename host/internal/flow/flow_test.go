@@ -17,7 +17,7 @@ import (
 )
 
 func TestCallWaitsForItsRun(t *testing.T) {
-	w := newWorld(t, sending(0))
+	w := newFixture(t, sending(0))
 	done := w.call(t.Context(), "1", `{"a":1}`)
 	runs := w.allRuns()
 	if len(runs) != 1 || runs[0].SessionKey != target || runs[0].Status != abi.RunQueued || runs[0].Hops != 1 || runs[0].Scope != "session:main:"+caller ||
@@ -35,9 +35,9 @@ func TestCallWaitsForItsRun(t *testing.T) {
 	}
 }
 
-// A call that wants nothing changed leaves nothing.
+// A call whose step has no effects is not stored.
 func TestRefusedCallIsNotStored(t *testing.T) {
-	w := newWorld(t, sending(0))
+	w := newFixture(t, sending(0))
 	w.receive = func(*abi.Session) error { return abi.NewError(abi.Forbidden, "send policy") }
 	r := <-w.call(t.Context(), "1", `{}`)
 	if r.err != nil || r.answer.Code != abi.Forbidden || r.answer.FlowID != "" {
@@ -46,7 +46,7 @@ func TestRefusedCallIsNotStored(t *testing.T) {
 	if n := len(w.allFlows()) + len(w.allRuns()); n != 0 {
 		t.Fatalf("%d rows were stored", n)
 	}
-	w.receive = nil // the same id is free for another try
+	w.receive = nil // the same id can be used again
 	done := w.call(t.Context(), "1", `{"other":true}`)
 	w.end(w.allRuns()[0].ID, "")
 	if r := <-done; r.err != nil || r.answer.FlowID == "" {
@@ -55,19 +55,19 @@ func TestRefusedCallIsNotStored(t *testing.T) {
 }
 
 func TestCallIDs(t *testing.T) {
-	w := newWorld(t, sending(0))
+	w := newFixture(t, sending(0))
 	gone, leave := context.WithCancel(t.Context())
 	first := w.call(gone, "1", `{"a":1,"b":[2.0],"c":[{"d":-0}]}`)
 	leave()
 	if r := <-first; !errors.Is(r.err, context.Canceled) {
-		t.Fatalf("a caller that went away got %+v, %v", r.answer, r.err)
+		t.Fatalf("the cancelled caller got %+v, %v", r.answer, r.err)
 	}
 	second := w.call(t.Context(), "1", ` {"c":[{"d":0.0}],"b":[2e0],"a":1.0}`)
 	if r := <-w.call(t.Context(), "1", `{"a":2}`); !errors.Is(r.err, abi.InvalidArgs) {
 		t.Fatalf("other arguments got %+v, %v", r.answer, r.err)
 	}
 	if n := len(w.allRuns()); n != 1 {
-		t.Fatalf("%d runs, want the first call's alone", n)
+		t.Fatalf("%d runs, want only the first call's", n)
 	}
 	w.end(w.allRuns()[0].ID, "hi")
 	joined := <-second
@@ -76,7 +76,7 @@ func TestCallIDs(t *testing.T) {
 	if joined.err != nil || again.err != nil || string(joined.answer.Result) != string(again.answer.Result) || joined.answer.FlowID != again.answer.FlowID {
 		t.Fatalf("answers %+v %v, %+v %v", joined.answer, joined.err, again.answer, again.err)
 	}
-	w.later(2 * time.Hour) // forgotten
+	w.later(2 * time.Hour) // the answer has expired
 	done := w.call(t.Context(), "1", `{"a":2}`)
 	w.end(w.allRuns()[0].ID, "new")
 	if r := <-done; r.err != nil || r.answer.FlowID == joined.answer.FlowID {
@@ -84,8 +84,8 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// Of two calls with one id at once, one begins the flow and both get its answer.
-func TestTwoCallsAtOnce(t *testing.T) {
+// Of two concurrent calls with one id, one begins the flow and both get its answer.
+func TestConcurrentCallsWithOneID(t *testing.T) {
 	p, entered, both := sending(0), make(chan struct{}, 2), make(chan struct{})
 	call := p.call
 	p.call = func(ask func(string, string) gjson.Result, in gjson.Result) string {
@@ -93,7 +93,7 @@ func TestTwoCallsAtOnce(t *testing.T) {
 		<-both
 		return call(ask, in)
 	}
-	w := newWorld(t, p)
+	w := newFixture(t, p)
 	results := make(chan reply, 2)
 	for range 2 {
 		go func() { results <- <-w.call(t.Context(), "1", `{}`) }()
@@ -110,10 +110,10 @@ func TestTwoCallsAtOnce(t *testing.T) {
 	}
 }
 
-// What an effect relied on is looked at again in the transaction.
-func TestConflictRunsTheStepAgain(t *testing.T) {
+// The precondition of an effect is checked again in the transaction.
+func TestStepIsRetriedAfterConflict(t *testing.T) {
 	p := sending(0)
-	var w *world
+	var w *fixture
 	var tries atomic.Int32
 	call := p.call
 	p.call = func(ask func(string, string) gjson.Result, in gjson.Result) string {
@@ -130,16 +130,16 @@ func TestConflictRunsTheStepAgain(t *testing.T) {
 		}
 		return out
 	}
-	w = newWorld(t, p)
+	w = newFixture(t, p)
 	r := <-w.call(t.Context(), "1", `{}`)
 	if r.err != nil || r.answer.Code != abi.NotFound || tries.Load() != 2 || len(w.allRuns()) != 0 {
 		t.Fatalf("answered %+v, %v after %d tries, %d runs", r.answer, r.err, tries.Load(), len(w.allRuns()))
 	}
 }
 
-func TestConflictsEnd(t *testing.T) {
+func TestConflictRetryLimit(t *testing.T) {
 	p := sending(0)
-	var w *world
+	var w *fixture
 	archived := func(at int64) {
 		w.update(func(tx store.Tx) error {
 			return tx.PutSession(&abi.Session{Key: target, SessionID: target, UpdatedAt: 1, ArchivedAt: at})
@@ -152,7 +152,7 @@ func TestConflictsEnd(t *testing.T) {
 		tries++
 		return call(ask, in)
 	}
-	w = newWorld(t, p)
+	w = newFixture(t, p)
 	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, abi.Conflict) || tries != 5 || len(w.allFlows()) != 0 {
 		t.Fatalf("answered %+v, %v after %d tries; flows %+v", r.answer, r.err, tries, w.allFlows())
 	}
@@ -160,7 +160,7 @@ func TestConflictsEnd(t *testing.T) {
 
 func TestParkedFlow(t *testing.T) {
 	t.Run("wrong output", func(t *testing.T) { testParked(t, `{"result":5}`) })
-	// A conflict of the plugin's own would come again for ever.
+	// A conflict that the plugin itself reports would repeat for ever.
 	t.Run("conflict", func(t *testing.T) { testParked(t, `{"error":{"code":"conflict","message":"read after write"}}`) })
 }
 
@@ -168,7 +168,7 @@ func testParked(t *testing.T, output string) {
 	p := sending(0)
 	good := p.resume
 	p.resume = func(func(string, string) gjson.Result, gjson.Result) string { return output }
-	w := newWorld(t, p)
+	w := newFixture(t, p)
 	done := w.call(t.Context(), "1", `{}`)
 	w.end(w.allRuns()[0].ID, "hi")
 	r := <-done
@@ -187,21 +187,21 @@ func testParked(t *testing.T, output string) {
 		t.Fatalf("a second retry: %v", err)
 	}
 	if err := w.flows.Retry(t.Context(), "f_none"); !errors.Is(err, abi.NotFound) {
-		t.Fatalf("retry of nothing: %v", err)
+		t.Fatalf("retry of an unknown flow: %v", err)
 	}
 }
 
-// A flow that is dropped gets one last step, which answers its caller.
-func TestDroppedFlow(t *testing.T) {
+// A dropped flow gets one last step, which can answer its caller.
+func TestDropFlow(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		output string // of the last step; empty: as always
+		output string // of the last step; empty: the usual one
 		steps  int
 		note   string
 		answer bool
 	}{
 		{"answers", "", 2, "over", true},
-		{"wants to go on", `{"result":{"type":"cancel"},"note":"wait","wait":{"until":1,"state":{},"stateVersion":1}}`, 2, "wait", true},
+		{"returns a wait", `{"result":{"type":"cancel"},"note":"wait","wait":{"until":1,"state":{},"stateVersion":1}}`, 2, "wait", true},
 		{"fails", `{"error":{"code":"internal","message":"no"}}`, 1, "dropped by the operator; what it had queued goes on", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestDroppedFlow(t *testing.T) {
 			if tt.output != "" {
 				p.resume = func(func(string, string) gjson.Result, gjson.Result) string { return tt.output }
 			}
-			w := newWorld(t, p)
+			w := newFixture(t, p)
 			done := w.call(t.Context(), "1", `{}`)
 			id := w.allFlows()[0].ID
 			if err := w.flows.Drop(t.Context(), id); err != nil {
@@ -232,10 +232,11 @@ func TestDroppedFlow(t *testing.T) {
 	}
 }
 
-// A time that has come wakes the flow; a run that has ended by then wins.
+// A time that is over resumes the flow. If the run has ended too, the event is the
+// run's.
 func TestTimeAndRun(t *testing.T) {
-	const until = 1_770_000_000_000 - 1 // has come
-	w := newWorld(t, sending(until))
+	const until = 1_770_000_000_000 - 1 // in the past
+	w := newFixture(t, sending(until))
 	r := <-w.call(t.Context(), "1", `{}`)
 	if e := gjson.ParseBytes(r.answer.Result); r.err != nil || e.Get("type").Str != "time" || e.Get("at").Int() != until {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
@@ -254,8 +255,8 @@ func TestTimeAndRun(t *testing.T) {
 	}
 }
 
-func TestNextManagerGoesOn(t *testing.T) {
-	w := newWorld(t, sending(0))
+func TestNextManagerResumes(t *testing.T) {
+	w := newFixture(t, sending(0))
 	done := w.call(t.Context(), "1", `{}`)
 	if err := w.flows.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -263,20 +264,20 @@ func TestNextManagerGoesOn(t *testing.T) {
 	if r := <-done; !errors.Is(r.err, work.ErrClosing) {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
-	w.end(w.allRuns()[0].ID, "hi") // while nobody works
+	w.end(w.allRuns()[0].ID, "hi") // while no manager runs
 	w.open(sending(0))
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || gjson.GetBytes(r.answer.Result, "run.reply").Str != "hi" {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
 }
 
-// A step that somebody else has committed meanwhile changes nothing.
+// A step that has been committed elsewhere in the meantime has no effects.
 func TestStaleStep(t *testing.T) {
 	p := sending(0)
-	var w *world
+	var w *fixture
 	p.resume = func(ask func(string, string) gjson.Result, in gjson.Result) string {
 		if in.Get("step").Int() != 2 {
-			return `{"note":"the other one's next"}`
+			return `{"note":"the step after the other one"}`
 		}
 		r := ask("agent", begin)
 		w.update(func(tx store.Tx) error {
@@ -284,12 +285,12 @@ func TestStaleStep(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			f.Step, f.Note = f.Step+1, "the other one was faster"
+			f.Step, f.Note = f.Step+1, "the other one was committed first"
 			return tx.PutFlow(f)
 		})
 		return waitFor(r, 0)
 	}
-	w = newWorld(t, p)
+	w = newFixture(t, p)
 	done := w.call(t.Context(), "1", `{}`)
 	w.end(w.allRuns()[0].ID, "hi")
 	f := w.allFlows()[0]
@@ -304,28 +305,28 @@ func TestStaleStep(t *testing.T) {
 	}
 }
 
-func TestOnlyPartiesActAndReceive(t *testing.T) {
+func TestRefusedRequests(t *testing.T) {
 	requests := map[string]struct {
-		family, request string
-		code            abi.Code
+		namespace, request string
+		code               abi.Code
 	}{
-		"foreign source":   {"agent", strings.Replace(begin, `"group"`, `"source":"agent:main:other","group"`, 1), abi.Forbidden},
-		"foreign delivery": {"deliver", `{"op":"send","sessionKey":"agent:main:x","text":"hi"}`, abi.Forbidden},
-		"blank message":    {"agent", strings.Replace(begin, "hello", " ", 1), abi.InvalidArgs},
-		"no session":       {"agent", strings.Replace(begin, ":x", ":y", 1), abi.NotFound},
-		"another group":    {"agent", strings.Replace(begin, "nested", "main", 1), abi.InvalidArgs},
-		"no such write":    {"store", `{"op":"patch"}`, abi.Unsupported},
-		"a child's group":  {"agent", strings.Replace(begin, "nested", "subagent", 1), abi.InvalidArgs},
-		"no agent":         {"store", `{"op":"create","agentId":"No Agent"}`, abi.InvalidArgs},
-		"not its child":    {"store", `{"op":"archive","sessionKey":"agent:main:x"}`, abi.Forbidden},
-		"a strange child":  {"store", `{"op":"delete","sessionKey":"agent:main:subagent:x"}`, abi.Forbidden},
-		"no channel":       {"deliver", `{"op":"send","sessionKey":"agent:main:main","text":"hi","atCall":true}`, abi.InvalidArgs},
+		"foreign source":    {"agent", strings.Replace(begin, `"group"`, `"source":"agent:main:other","group"`, 1), abi.Forbidden},
+		"foreign delivery":  {"deliver", `{"op":"send","sessionKey":"agent:main:x","text":"hi"}`, abi.Forbidden},
+		"blank message":     {"agent", strings.Replace(begin, "hello", " ", 1), abi.InvalidArgs},
+		"no session":        {"agent", strings.Replace(begin, ":x", ":y", 1), abi.NotFound},
+		"another group":     {"agent", strings.Replace(begin, "nested", "main", 1), abi.InvalidArgs},
+		"no such write":     {"store", `{"op":"patch"}`, abi.Unsupported},
+		"a child's group":   {"agent", strings.Replace(begin, "nested", "subagent", 1), abi.InvalidArgs},
+		"not an agent id":   {"store", `{"op":"create","agentId":"No Agent"}`, abi.InvalidArgs},
+		"not its child":     {"store", `{"op":"archive","sessionKey":"agent:main:x"}`, abi.Forbidden},
+		"not a known child": {"store", `{"op":"delete","sessionKey":"agent:main:subagent:x"}`, abi.Forbidden},
+		"no channel":        {"deliver", `{"op":"send","sessionKey":"agent:main:main","text":"hi","atCall":true}`, abi.InvalidArgs},
 	}
 	for name, tt := range requests {
 		t.Run(name, func(t *testing.T) {
 			var got abi.Code
-			w := newWorld(t, &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
-				got = abi.Code(ask(tt.family, tt.request).Get("error.code").Str)
+			w := newFixture(t, &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+				got = abi.Code(ask(tt.namespace, tt.request).Get("error.code").Str)
 				return `{"result":{}}`
 			}})
 			if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || got != tt.code {
@@ -335,15 +336,15 @@ func TestOnlyPartiesActAndReceive(t *testing.T) {
 	}
 }
 
-// A step that queues more runs than it may is out of hand: none of them is queued.
-func TestRunsAreLimited(t *testing.T) {
+// A step that queues too many runs fails, and none of them is queued.
+func TestRunLimit(t *testing.T) {
 	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range 4 {
 			ask("agent", begin)
 		}
 		return `{"result":{}}`
 	}}
-	w := newWorld(t, p)
+	w := newFixture(t, p)
 	w.limits.Runs = 3
 	w.open(p)
 	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, engine.Runs) || !errors.Is(r.err, abi.Limit) || len(w.allRuns()) != 0 {
@@ -351,7 +352,7 @@ func TestRunsAreLimited(t *testing.T) {
 	}
 }
 
-func TestEffectsAreLimited(t *testing.T) {
+func TestEffectLimit(t *testing.T) {
 	var last gjson.Result
 	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range abi.MaxEffects + 1 {
@@ -359,7 +360,7 @@ func TestEffectsAreLimited(t *testing.T) {
 		}
 		return `{"result":{}}`
 	}}
-	w := newWorld(t, p)
+	w := newFixture(t, p)
 	w.limits.Runs = abi.MaxEffects
 	w.open(p)
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || last.Get("error.code").Str != "limit" || len(w.allRuns()) != abi.MaxEffects {

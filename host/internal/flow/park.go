@@ -10,8 +10,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Park parks the flows that wait with a state which a module wrote, in one
-// transaction with what also does, and returns how many.
+// Park parks the waiting flows whose state was written by the version with this
+// digest, and runs also in the same transaction. It returns the number of flows.
 func (m *Manager) Park(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
 	var ids []string
 	err := m.options.Store.Update(ctx, func(tx store.Tx) (err error) {
@@ -40,7 +40,7 @@ func (m *Manager) Park(ctx context.Context, digest, reason string, also func(sto
 	return len(ids), nil
 }
 
-// park parks a flow: it stands still until it is tried again.
+// park parks a flow: no step runs until Retry.
 func (m *Manager) park(tx store.Tx, f *store.Flow) error {
 	f.Status, f.UpdatedAt = store.FlowParked, m.now()
 	if err := tx.Unschedule(store.KindFlow, f.ID); err != nil {
@@ -49,19 +49,19 @@ func (m *Manager) park(tx store.Tx, f *store.Flow) error {
 	return tx.PutFlow(f)
 }
 
-// Retry makes a parked flow go on. It fails with abi.NotFound, and with
-// abi.Conflict when the flow is not parked.
+// Retry resumes a parked flow. It returns abi.NotFound, and abi.Conflict when the
+// flow is not parked.
 func (m *Manager) Retry(ctx context.Context, id string) error {
 	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
 		if f.Status != store.FlowParked {
 			return abi.NewError(abi.Conflict, fmt.Sprintf("flow %s is %s, not parked: there is nothing to try again", id, f.Status))
 		}
 		f.Status, f.Failures, f.Error = store.FlowWaiting, 0, ""
-		return m.schedule(tx, f) // what it waits for may be yet to come
+		return m.schedule(tx, f) // the flow may still have to wait
 	})
 }
 
-// RetryParked makes all parked flows go on.
+// RetryParked resumes all parked flows.
 func (m *Manager) RetryParked(ctx context.Context) (err error) {
 	view, err := m.options.Store.View(ctx)
 	if err != nil {

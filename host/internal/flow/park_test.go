@@ -10,12 +10,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestPark parks what waits, for its module's fault: nothing wakes it meanwhile, and
-// nothing is lost. A flow whose time has come is tried again at once, and one whose
-// time is to come waits for it.
+// TestPark parks waiting flows because of a fault of their module. A parked flow does
+// not resume, and no event is lost. After RetryParked, a flow whose event has
+// happened runs at once, and the other one waits.
 func TestPark(t *testing.T) {
 	const far = 9_000_000_000_000
-	w := newWorld(t, sending(far))
+	w := newFixture(t, sending(far))
 	first, second := w.call(t.Context(), "1", `{}`), w.call(t.Context(), "2", `{}`)
 	runs := w.allRuns() // newest first
 	noted := false
@@ -30,15 +30,15 @@ func TestPark(t *testing.T) {
 		return n
 	}
 	if n := park("another"); n != 0 || !noted {
-		t.Fatalf("%d flows of another module were parked; the rest done: %v", n, noted)
+		t.Fatalf("%d flows of another module were parked; also was called: %v", n, noted)
 	}
 	failed := errors.New("no")
 	if _, err := w.flows.Park(t.Context(), "test", "", func(store.Tx) error { return failed }); !errors.Is(err, failed) {
-		t.Fatalf("the rest failed, and parking with %v", err)
+		t.Fatalf("also failed, and Park returned %v", err)
 	}
 	for _, f := range w.allFlows() {
 		if f.Status != store.FlowWaiting {
-			t.Fatalf("parked, though the rest failed: %+v", f)
+			t.Fatalf("parked although also failed: %+v", f)
 		}
 	}
 	if n := park("test"); n != 2 {
@@ -51,7 +51,7 @@ func TestPark(t *testing.T) {
 	}
 	for _, done := range []<-chan reply{first, second} {
 		if r := <-done; r.err == nil || !strings.Contains(r.err.Error(), "f_") {
-			t.Errorf("a caller is told %+v, %v", r.answer, r.err)
+			t.Errorf("a caller got %+v, %v", r.answer, r.err)
 		}
 	}
 	w.end(runs[1].ID, "while it was parked")
@@ -73,11 +73,12 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// What a version writes that was rolled back meanwhile is parked in the commit.
-func TestParkDistrusted(t *testing.T) {
+// A step of a version that was rolled back in the meantime is committed with its flow
+// parked.
+func TestDistrustedVersionIsParked(t *testing.T) {
 	p := sending(0)
 	p.distrusted = "it was rolled back"
-	w := newWorld(t, p)
+	w := newFixture(t, p)
 	if r := <-w.call(t.Context(), "1", `{}`); r.err == nil || !strings.Contains(r.err.Error(), p.distrusted) {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}

@@ -10,23 +10,24 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// maxFailures is how often a step may fail by the plugin's fault before its flow
+// maxFailures is how often a step may fail through the plugin's fault before its flow
 // is parked.
 const maxFailures = 2
 
-// maxSteps is how many steps a flow takes before it is parked, and each time that it
-// is tried again. No tool needs so many; a plugin could go on for ever, starting runs
-// or waiting for what has come already.
+// maxSteps is the number of steps after which a flow is parked, counted again after
+// each retry. No tool needs that many; without the limit a plugin could run for ever,
+// by starting runs or by waiting for events in the past.
 const maxSteps = 100
 
-// input makes a step's input of an export's JSON.
+// input returns the input of a step for an export and its JSON.
 func (m *Manager) input(export string, doc []byte, f *store.Flow, s *Settings) *step.Input {
 	return &step.Input{Export: export, JSON: doc, Flow: &step.Flow{
 		ID: f.ID, Step: f.Step + 1, Tool: f.Tool, Caller: &f.Caller, Sessions: f.Sessions, Created: f.Created, Now: m.now(), Rules: s.Rules,
 	}}
 }
 
-// resume runs the step of a flow that is due. An error means: try again later.
+// resume runs the step of a flow that is due. After an error the timer queue calls it
+// again later.
 func (m *Manager) resume(ctx context.Context, id string) error {
 	for try := 1; ; try++ {
 		f, event, err := m.due(ctx, id)
@@ -39,19 +40,20 @@ func (m *Manager) resume(ctx context.Context, id string) error {
 		switch {
 		case errors.Is(err, step.ErrHost) || ctx.Err() != nil:
 			return err
-		case errors.Is(err, abi.Conflict) && !errors.As(err, new(*breach)):
+		case errors.Is(err, abi.Conflict) && !errors.As(err, new(*pluginFault)):
 			if try >= maxTries {
 				return err
 			}
 		default:
-			if err := m.failed(ctx, f, err); err != nil {
+			if err := m.recordFailure(ctx, f, err); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// due returns the flow and what wakes it; no event: there is nothing to do.
+// due returns the flow and the event that wakes it. The event is nil when there is
+// nothing to do.
 func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi.Event, err error) {
 	view, err := m.options.Store.View(ctx)
 	if err != nil {
@@ -66,7 +68,7 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 		if err != nil {
 			return nil, nil, err
 		}
-		// If run and time are both due, the run wins.
+		// If the run has ended and the time is over, the event is the run's.
 		if run != nil && run.Ended() {
 			return f, &abi.Event{Type: abi.EventRun, At: run.EndedAt, Run: run.ABI()}, nil
 		}
@@ -77,12 +79,12 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 	return f, nil, nil
 }
 
-// wake runs the step that an event wakes. It fails with step.ErrHost, or a breach.
+// wake runs the step for an event. Its errors are step.ErrHost or a pluginFault.
 func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*step.Result, error) {
 	v, err := m.options.Versions.UseFor(ctx, f)
 	switch {
 	case errors.Is(err, abi.NotFound), errors.Is(err, abi.Unsupported):
-		return nil, &breach{err}
+		return nil, &pluginFault{err}
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", step.ErrHost, err)
 	}
@@ -94,7 +96,7 @@ func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*s
 	}
 	result, err := m.options.Steps.Run(ctx, v, m.input(abi.ExportResume, in.AppendJSON(nil), f, s))
 	if err != nil && !errors.Is(err, step.ErrHost) {
-		err = &breach{err}
+		err = &pluginFault{err}
 	}
 	return result, err
 }
@@ -106,11 +108,11 @@ func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) erro
 		return err
 	}
 	err = m.options.Store.Update(ctx, func(tx store.Tx) error {
-		row, err := m.stillAt(tx, f)
+		row, err := m.rowAt(tx, f)
 		if err != nil || row == nil {
 			return err
 		}
-		if err := answers(row, result); err != nil {
+		if err := checkAnswer(row, result); err != nil {
 			return err
 		}
 		return m.advance(tx, row, result)
@@ -119,23 +121,24 @@ func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) erro
 		m.changed(f.ID)
 		return nil
 	}
-	if errors.Is(err, abi.Conflict) || errors.As(err, new(*breach)) {
+	if errors.Is(err, abi.Conflict) || errors.As(err, new(*pluginFault)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", step.ErrHost, err)
 }
 
-// answers refuses a last step of a flow whose caller has no answer.
-func answers(f *store.Flow, result *step.Result) error {
+// checkAnswer returns an error for a last step without a result whose caller has no
+// answer.
+func checkAnswer(f *store.Flow, result *step.Result) error {
 	if result.Wait != nil || result.Result != nil || f.Answered() {
 		return nil
 	}
-	return &breach{abi.NewError(abi.Internal, "flow: the plugin returned neither a result nor a wait, and its caller has no answer")}
+	return &pluginFault{abi.NewError(abi.Internal, "flow: the plugin returned neither a result nor a wait, and its caller has no answer")}
 }
 
-// stillAt returns the flow's row if it stands where f was read, else nil:
-// somebody else has run the step.
-func (m *Manager) stillAt(tx store.Tx, f *store.Flow) (*store.Flow, error) {
+// rowAt returns the flow's row if it is still waiting at the step that was read.
+// Otherwise it returns nil: the step has been committed elsewhere.
+func (m *Manager) rowAt(tx store.Tx, f *store.Flow) (*store.Flow, error) {
 	row, err := tx.Flow(f.ID)
 	if err != nil || row == nil || row.Step != f.Step || row.Status != store.FlowWaiting {
 		return nil, err
@@ -143,18 +146,17 @@ func (m *Manager) stillAt(tx store.Tx, f *store.Flow) (*store.Flow, error) {
 	return row, nil
 }
 
-// breach is the plugin's fault: a step that failed, or a result that the flow
-// cannot take.
-type breach struct{ error }
+// pluginFault is an error that the plugin caused: its step failed, or the flow cannot
+// use the step's result.
+type pluginFault struct{ error }
 
-func (b *breach) Unwrap() error { return b.error }
+func (b *pluginFault) Unwrap() error { return b.error }
 
-// advance applies a step's effects and takes the flow's row to where the result
-// says.
+// advance applies the effects of a step and updates the flow's row with its result.
 func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error {
 	now := m.now()
 	if result.Result != nil && f.Answered() {
-		return &breach{abi.NewError(abi.Internal, "flow: the plugin answered a second time")}
+		return &pluginFault{abi.NewError(abi.Internal, "flow: the plugin answered a second time")}
 	}
 	if err := result.Apply(tx); err != nil {
 		return err
@@ -179,7 +181,7 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 		return tx.Unschedule(store.KindFlow, f.ID)
 	}
 	f.Status, f.WaitRun, f.WaitUntil, f.State, f.StateVersion = store.FlowWaiting, w.Run, w.Until, w.State, w.StateVersion
-	if f.Error = m.standstill(f); f.Error != "" {
+	if f.Error = m.parkReason(f); f.Error != "" {
 		return m.park(tx, f)
 	}
 	if err := tx.PutFlow(f); err != nil {
@@ -188,16 +190,16 @@ func (m *Manager) advance(tx store.Tx, f *store.Flow, result *step.Result) error
 	return m.schedule(tx, f)
 }
 
-// standstill returns why a flow that waits is to be parked, or "".
-func (m *Manager) standstill(f *store.Flow) string {
+// parkReason returns why a waiting flow must be parked, or "".
+func (m *Manager) parkReason(f *store.Flow) string {
 	if f.Step%maxSteps == 0 {
-		return fmt.Sprintf("flow: it has taken %d steps and has not come to an end", f.Step)
+		return fmt.Sprintf("flow: it has taken %d steps without ending", f.Step)
 	}
 	return m.options.Versions.Distrusted(f.Module)
 }
 
-// schedule says when the flow's next step is due: at once when the run that it
-// waits for has ended already.
+// schedule schedules the flow's next step. If the run that the flow waits for has
+// already ended, the step is due immediately.
 func (m *Manager) schedule(tx store.Tx, f *store.Flow) error {
 	if f.WaitRun != "" {
 		run, err := tx.Run(f.WaitRun)
@@ -205,7 +207,7 @@ func (m *Manager) schedule(tx store.Tx, f *store.Flow) error {
 		case err != nil:
 			return err
 		case run == nil:
-			return &breach{abi.NewError(abi.Internal, fmt.Sprintf("flow: the plugin waits for the run %q, which does not exist", f.WaitRun))}
+			return &pluginFault{abi.NewError(abi.Internal, fmt.Sprintf("flow: the plugin waits for the run %q, which does not exist", f.WaitRun))}
 		case run.Ended():
 			return tx.Schedule(store.KindFlow, f.ID, run.EndedAt)
 		}
@@ -216,12 +218,12 @@ func (m *Manager) schedule(tx store.Tx, f *store.Flow) error {
 	return tx.Unschedule(store.KindFlow, f.ID)
 }
 
-// failed counts a step that failed by the plugin's fault, and parks the flow when
-// that was once too often.
-func (m *Manager) failed(ctx context.Context, f *store.Flow, cause error) error {
+// recordFailure counts a step that failed through the plugin's fault, and parks the
+// flow after maxFailures.
+func (m *Manager) recordFailure(ctx context.Context, f *store.Flow, cause error) error {
 	m.options.Logger.Error("flow: a step failed", "flow", f.ID, "tool", f.Tool, "step", f.Step+1, "error", cause)
 	err := m.options.Store.Update(ctx, func(tx store.Tx) error {
-		row, err := m.stillAt(tx, f)
+		row, err := m.rowAt(tx, f)
 		if err != nil || row == nil {
 			return err
 		}

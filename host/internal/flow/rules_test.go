@@ -13,41 +13,41 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// The host holds steps to the settings, whatever the plugin makes of them: each of
-// these requests is what a plugin of ill will could ask.
+// The host enforces the settings, whatever the plugin does: each of these requests
+// could come from a malicious plugin.
 func TestRules(t *testing.T) {
 	denied := abi.NewError(abi.Forbidden, "closed")
 	on := abi.Caller{SessionKey: caller, AgentID: "main", Channel: "telegram", To: "7"}
 	const create = `{"op":"create","agentId":"main"`
 	for name, tt := range map[string]struct {
-		as      abi.Caller
-		rules   step.Rules
-		family  string
-		request string
-		code    abi.Code
+		as        abi.Caller
+		rules     step.Rules
+		namespace string
+		request   string
+		code      abi.Code
 	}{
-		"a child of a child":    {as: abi.Caller{SessionKey: caller, AgentID: "main", Depth: 1}, family: "store", request: create + `}`, code: abi.Forbidden},
-		"an agent that is none": {rules: step.Rules{Agents: []string{"ops"}}, family: "store", request: `{"op":"create","agentId":"dev"}`, code: abi.NotFound},
-		"a configured agent":    {rules: step.Rules{Agents: []string{"ops"}}, family: "store", request: `{"op":"create","agentId":"ops"}`},
-		"the own agent":         {rules: step.Rules{Agents: []string{"ops"}}, family: "store", request: create + `}`},
-		"a long label":          {family: "store", request: create + `,"label":"` + strings.Repeat("é", 65) + `"}`, code: abi.InvalidArgs},
-		"a label":               {family: "store", request: create + `,"label":"` + strings.Repeat("é", 64) + `"}`},
-		"a long model":          {family: "store", request: create + `,"model":"` + strings.Repeat("m", 201) + `"}`, code: abi.InvalidArgs},
-		"the end of a chain":    {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 8}, family: "agent", request: begin, code: abi.Forbidden},
-		"the last of a chain":   {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 7}, family: "agent", request: begin},
-		"a channel that is closed": {as: on, rules: step.Rules{Deliver: func(*abi.Session, abi.Target) error { return denied }}, family: "deliver",
+		"a child of a child":  {as: abi.Caller{SessionKey: caller, AgentID: "main", Depth: 1}, namespace: "store", request: create + `}`, code: abi.Forbidden},
+		"an unknown agent":    {rules: step.Rules{Agents: []string{"ops"}}, namespace: "store", request: `{"op":"create","agentId":"dev"}`, code: abi.NotFound},
+		"a configured agent":  {rules: step.Rules{Agents: []string{"ops"}}, namespace: "store", request: `{"op":"create","agentId":"ops"}`},
+		"the caller's agent":  {rules: step.Rules{Agents: []string{"ops"}}, namespace: "store", request: create + `}`},
+		"a long label":        {namespace: "store", request: create + `,"label":"` + strings.Repeat("é", 65) + `"}`, code: abi.InvalidArgs},
+		"a label":             {namespace: "store", request: create + `,"label":"` + strings.Repeat("é", 64) + `"}`},
+		"a long model":        {namespace: "store", request: create + `,"model":"` + strings.Repeat("m", 201) + `"}`, code: abi.InvalidArgs},
+		"the end of a chain":  {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 8}, namespace: "agent", request: begin, code: abi.Forbidden},
+		"the last of a chain": {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 7}, namespace: "agent", request: begin},
+		"a channel that is closed": {as: on, rules: step.Rules{Deliver: func(*abi.Session, abi.Target) error { return denied }}, namespace: "deliver",
 			request: `{"op":"send","sessionKey":"` + caller + `","text":"hi","atCall":true}`, code: abi.Forbidden},
 		"one that is open": {as: on, rules: step.Rules{Deliver: func(_ *abi.Session, t abi.Target) error {
 			if t.Channel != "telegram" {
 				return denied
 			}
 			return nil
-		}}, family: "deliver", request: `{"op":"send","sessionKey":"` + caller + `","text":"hi","atCall":true}`},
+		}}, namespace: "deliver", request: `{"op":"send","sessionKey":"` + caller + `","text":"hi","atCall":true}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got abi.Code
-			w := newWorld(t, &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
-				got = abi.Code(ask(tt.family, tt.request).Get("error.code").Str)
+			w := newFixture(t, &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
+				got = abi.Code(ask(tt.namespace, tt.request).Get("error.code").Str)
 				return `{"error":{"code":"internal","message":"enough"}}`
 			}})
 			if w.rules = tt.rules; tt.as.SessionKey != "" {
@@ -60,7 +60,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// spawning is a plugin whose step asks for so many children.
+// spawning is a plugin whose step creates the given number of children.
 func spawning(children int, runs bool, last *gjson.Result) *plugin {
 	return &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range children {
@@ -73,31 +73,31 @@ func spawning(children int, runs bool, last *gjson.Result) *plugin {
 	}}
 }
 
-// The settings' bound of children counts, whether or not a plugin names one, and
-// counts those of the same step.
+// The configured maximum of children applies whether or not the plugin states one,
+// and counts children of the same step.
 func TestChildrenOfOneStep(t *testing.T) {
 	var last gjson.Result
-	w := newWorld(t, spawning(3, true, &last))
+	w := newFixture(t, spawning(3, true, &last))
 	w.rules.MaxChildren = 2
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || last.Get("error.code").Str != "forbidden" || len(w.allRuns()) != 2 {
 		t.Errorf("%v, the last child got %s, %d runs", r.err, last.Raw, len(w.allRuns()))
 	}
 }
 
-// A child that nothing is asked of would stay for ever.
+// A child without a run would never be removed.
 func TestChildWithoutRun(t *testing.T) {
 	var last gjson.Result
-	w := newWorld(t, spawning(1, false, &last))
+	w := newFixture(t, spawning(1, false, &last))
 	if r := <-w.call(t.Context(), "1", `{}`); !errors.Is(r.err, abi.Internal) || !strings.Contains(r.err.Error(), "without a run") {
 		t.Errorf("the step ended with %v", r.err)
 	}
 }
 
-// A flow archives and deletes what it has created, and nothing else that it has
-// started runs in.
-func TestOnlyOwnChildrenGo(t *testing.T) {
+// A flow archives and deletes the children that it has created, but no other session
+// in which it has started runs.
+func TestRemoveOnlyOwnChildren(t *testing.T) {
 	var last gjson.Result
-	w := newWorld(t, spawning(1, true, &last))
+	w := newFixture(t, spawning(1, true, &last))
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil {
 		t.Fatal(r.err)
 	}
@@ -117,7 +117,7 @@ func TestOnlyOwnChildrenGo(t *testing.T) {
 	done := w.call(t.Context(), "2", `{}`)
 	w.end(w.allRuns()[0].ID, "hi")
 	if r := <-done; r.err != nil || refusal.Get("error.code").Str != "forbidden" {
-		t.Errorf("%v, it was answered %s", r.err, refusal.Raw)
+		t.Errorf("%v, the reply was %s", r.err, refusal.Raw)
 	}
 	w.update(func(tx store.Tx) error {
 		if s, err := tx.Session(child); err != nil || s == nil {
@@ -127,10 +127,10 @@ func TestOnlyOwnChildrenGo(t *testing.T) {
 	})
 }
 
-// A chain ends in every step of a flow, not only in the first.
-func TestChainEndsInLaterSteps(t *testing.T) {
+// The limit of hops applies to every step of a flow, not only to the first.
+func TestHopLimitInLaterSteps(t *testing.T) {
 	var got gjson.Result
-	w := newWorld(t, &plugin{
+	w := newFixture(t, &plugin{
 		call: func(func(string, string) gjson.Result, gjson.Result) string {
 			return `{"wait":{"until":1,"state":{},"stateVersion":1}}`
 		},
@@ -141,6 +141,6 @@ func TestChainEndsInLaterSteps(t *testing.T) {
 	})
 	w.as.Hops = 8
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || got.Get("error.code").Str != "forbidden" || len(w.allRuns()) != 0 {
-		t.Errorf("%v, it was answered %s, %d runs", r.err, got.Raw, len(w.allRuns()))
+		t.Errorf("%v, the reply was %s, %d runs", r.err, got.Raw, len(w.allRuns()))
 	}
 }

@@ -100,7 +100,7 @@ func (im *importer) storedBookmark(ctx context.Context, e *entry) (bookmark, err
 	if stored == nil || stored.SessionID != e.Session.SessionID {
 		return bookmark{}, nil
 	}
-	text, err := im.into.Mark(ctx, bookmarkName(e))
+	text, err := im.into.Bookmark(ctx, bookmarkName(e))
 	if err != nil {
 		return bookmark{}, fmt.Errorf("importer: look up the bookmark of session %q: %w", e.Session.Key, err)
 	}

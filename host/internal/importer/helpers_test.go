@@ -131,7 +131,7 @@ func newMemory() *memory {
 
 func (m *memory) Snapshot(context.Context) (store.Snapshot, error) { return memoryView{m}, nil }
 
-func (m *memory) Mark(_ context.Context, name string) (string, error) { return m.bookmarks[name], nil }
+func (m *memory) Bookmark(_ context.Context, name string) (string, error) { return m.bookmarks[name], nil }
 
 func (m *memory) Load(ctx context.Context, fn func(store.Batch) error) error {
 	if err := ctx.Err(); err != nil {
@@ -218,7 +218,7 @@ func (b *memoryBatch) PutMessage(key string, msg *store.Message) (store.Change, 
 	return store.Inserted, nil
 }
 
-func (b *memoryBatch) SetMark(name, value string) error {
+func (b *memoryBatch) SetBookmark(name, value string) error {
 	b.bookmarks[name] = value
 	return nil
 }

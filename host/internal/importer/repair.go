@@ -32,7 +32,7 @@ func (f repairs) report(r *Report, file string, line int, prefix string) {
 	}
 	for kind, n := range map[string]int{
 		repairUTF8: f.UTF8, repairSurrogates: f.Surrogates, repairControls: f.Controls,
-		repairNumbers: f.Numbers, repairDuplicates: f.Duplicates, repairByteOrderMarks: f.Marks,
+		repairNumbers: f.Numbers, repairDuplicates: f.Duplicates, repairByteOrderMarks: f.ByteOrderMarks,
 	} {
 		if n > 0 {
 			r.Repairs[kind] += n

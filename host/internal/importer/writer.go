@@ -51,7 +51,7 @@ func (w *writer) message(key string, m store.Message) {
 // bookmark stores a bookmark, in the same commit as the puts before it or in a later
 // one.
 func (w *writer) bookmark(name, value string) {
-	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetMark(name, value) })
+	w.add(len(value), func(b store.Batch, _, _ *Counts) error { return b.SetBookmark(name, value) })
 }
 
 func (w *writer) add(size int, p put) {

@@ -1,12 +1,11 @@
-// Package invoke knows the shapes of OpenClaw's POST /tools/invoke: the request
-// body, and which status and body answer what.
+// Package invoke parses and writes the bodies of OpenClaw's POST /tools/invoke.
 //
 //	request  {"tool": NAME, "action"?: TEXT, "args"?: {…}, "sessionKey"?: KEY, "dryRun"?: BOOL}
 //	success  {"ok": true, "result": {"content": [{"type": "text", "text": "…"}], "details": {…}}}
 //	failure  {"ok": false, "error": {"type": "…", "message": "…"}}
 //
-// Unlike OpenClaw it reads strictly: unknown and repeated members are refused,
-// because a misspelt sessionKey would otherwise run a tool as somebody else.
+// Unlike OpenClaw, it refuses unknown and repeated members: with a misspelt sessionKey
+// the tool would otherwise run as another session.
 package invoke
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// Headers of a request: the operator's channel context.
+// Request headers that give the operator's channel context.
 const (
 	HeaderChannel = "X-Openclaw-Message-Channel"
 	HeaderAccount = "X-Openclaw-Account-Id"
@@ -46,8 +45,7 @@ var members = jsonobject.New(
 	jsonobject.Optional("dryRun", jsonobject.Flag, func(r *Request) any { return &r.DryRun }),
 )
 
-// Parse reads a request body. It fails with abi.InvalidArgs and a text for the
-// client.
+// Parse parses a request body. It fails with abi.InvalidArgs and a text for the client.
 func Parse(body []byte) (*Request, error) {
 	if err := jsonstrict.Check(body); err != nil {
 		return nil, invalid("the body is not strict JSON: " + err.Error())
@@ -68,9 +66,9 @@ func Parse(body []byte) (*Request, error) {
 	return r, nil
 }
 
-// Merged returns the arguments with the request's action among them, if it has
-// one, the tool's input schema knows a parameter "action", and the arguments do
-// not give it themselves. Other tools' action is ignored, as OpenClaw does.
+// Merged returns the tool's arguments. It adds the request's action as the argument
+// "action" if the tool's input schema has that parameter and the arguments do not
+// contain it. Otherwise the action is ignored, as in OpenClaw.
 func (r *Request) Merged(inputSchema []byte) []byte {
 	if r.Action == "" || !gjson.GetBytes(inputSchema, "properties.action").Exists() || gjson.GetBytes(r.Args, "action").Exists() {
 		return r.Args

@@ -64,13 +64,13 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestMerged(t *testing.T) {
-	const knows, not = `{"properties":{"action":{"type":"string"}}}`, `{"properties":{"limit":{}}}`
+	const hasAction, noAction = `{"properties":{"action":{"type":"string"}}}`, `{"properties":{"limit":{}}}`
 	for _, c := range []struct{ schema, action, args, want string }{
-		{knows, "run", `{}`, `{"action":"run"}`},
-		{knows, "ru\"n", `{"a":{"b":[1, 2]},"c\n":null}`, `{"action":"ru\"n","a":{"b":[1, 2]},"c\n":null}`},
-		{knows, "run", `{"action":"own"}`, `{"action":"own"}`},
-		{knows, "", `{"a":1}`, `{"a":1}`},
-		{not, "run", `{"a":1}`, `{"a":1}`},
+		{hasAction, "run", `{}`, `{"action":"run"}`},
+		{hasAction, "ru\"n", `{"a":{"b":[1, 2]},"c\n":null}`, `{"action":"ru\"n","a":{"b":[1, 2]},"c\n":null}`},
+		{hasAction, "run", `{"action":"own"}`, `{"action":"own"}`},
+		{hasAction, "", `{"a":1}`, `{"a":1}`},
+		{noAction, "run", `{"a":1}`, `{"a":1}`},
 		{`{}`, "run", `{}`, `{}`},
 	} {
 		r := &Request{Action: c.action, Args: []byte(c.args)}
@@ -88,9 +88,11 @@ func TestReplies(t *testing.T) {
 	}{
 		{"result", func() ([]byte, error) { return Result([]byte(`{"count":0,"sessions":[]}`)) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"count\": 0,\n  \"sessions\": []\n}"}],"details":{"count":0,"sessions":[]}}}`},
-		{"a failure of the tool", func() ([]byte, error) { return Result([]byte(`{"status":"forbidden","error":"no"}`)) },
+		{"tool failure", func() ([]byte, error) { return Result([]byte(`{"status":"forbidden","error":"no"}`)) },
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"status\": \"forbidden\",\n  \"error\": \"no\"\n}"}],"details":{"status":"forbidden","error":"no"}}}`},
-		{"dry", func() ([]byte, error) { return Dry("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"}) },
+		{"dry run", func() ([]byte, error) {
+			return DryRun("t", []byte(`{"a":1}`), &abi.Caller{SessionKey: "agent:main:main"})
+		},
 			`{"ok":true,"result":{"content":[{"type":"text","text":"{\n  \"dryRun\": true,\n  \"tool\": \"t\",\n  \"args\": {\n    \"a\": 1\n  },\n  \"sessionKey\": \"agent:main:main\"\n}"}],"details":{"dryRun":true,"tool":"t","args":{"a":1},"sessionKey":"agent:main:main"}}}`},
 	} {
 		if got, err := c.reply(); string(got) != c.body || err != nil {
@@ -98,7 +100,7 @@ func TestReplies(t *testing.T) {
 		}
 	}
 	if got, err := Result([]byte(`{`)); err == nil {
-		t.Errorf("no JSON is answered with %s", got)
+		t.Errorf("Result of invalid JSON: %s, want an error", got)
 	}
 }
 
@@ -114,7 +116,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted %q as %+v", body, r)
 		}
 		if again, err := Parse([]byte(`{"tool":"t","args":` + string(r.Merged([]byte(`{"properties":{"action":{}}}`))) + `}`)); err != nil {
-			t.Fatalf("merged into no JSON: %v, %+v", err, again)
+			t.Fatalf("the merged arguments are not JSON: %v, %+v", err, again)
 		}
 	})
 }

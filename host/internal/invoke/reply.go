@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// Result is the answer to a call: what the tool answered. It fails when that is no
+// Result returns the response body for a tool's result. It fails if the result is not
 // JSON.
 func Result(result []byte) ([]byte, error) {
 	var text bytes.Buffer
@@ -27,9 +27,9 @@ func Result(result []byte) ([]byte, error) {
 	return o.Close(), nil
 }
 
-// Dry is the answer to a request with dryRun: what would have been run, and as whom.
-// Nothing was.
-func Dry(tool string, args []byte, caller *abi.Caller) ([]byte, error) {
+// DryRun returns the response body for a request with dryRun: the tool, arguments and
+// session of the call that was not made.
+func DryRun(tool string, args []byte, caller *abi.Caller) ([]byte, error) {
 	o := jsonappend.Open(nil)
 	o.Raw("dryRun", []byte("true"))
 	o.String("tool", tool)

@@ -1,11 +1,12 @@
-// Package message is how a raw transcript message enters a store and how it
-// leaves one for the guest.
+// Package message converts raw transcript messages for the store and stored messages
+// for the guest.
 //
-// It enters through Normalize: a JSON object, repaired where strict JSON is
-// violated, else kept byte for byte. It leaves through Shorten: whole up to
-// abi.MaxString bytes, which is nearly every message; longer ones are scanned,
-// and their long strings cut, so that no message brings more than
-// abi.MaxMessage bytes into the guest. What is stored is never shortened.
+// Normalize prepares a message for the store: a JSON object, repaired where it
+// violates strict JSON, otherwise unchanged byte for byte. Shorten prepares a stored
+// message for the guest. It returns messages of up to abi.MaxString bytes, which is
+// nearly every message, unchanged. It truncates long strings in longer ones, so that
+// no message adds more than abi.MaxMessage bytes to the guest's memory. Stored
+// messages are never truncated.
 package message
 
 import (
@@ -19,19 +20,18 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// MaxDepth is the nesting allowed in a message. It is below abi.MaxDepth because
-// replies of the store and results of tools enclose messages, up to six levels
-// deep, and have to stay within that.
+// MaxDepth is the maximum nesting of a message. It is below abi.MaxDepth because store
+// replies and tool results wrap messages in up to six levels and must stay within
+// abi.MaxDepth themselves.
 const MaxDepth = abi.MaxDepth - 8
 
-// maxRole is the length in bytes of the longest text that is taken for a role.
+// maxRole bounds a role, in bytes.
 const maxRole = 64
 
-// Normalize returns the message as it is to be stored: strict JSON, an object,
-// without white space around it. Unless something was repaired, which r counts,
-// the bytes are those of raw, and share its memory. An err is a
-// *jsonstrict.Error with the offset in raw: not JSON, not an object, or nested
-// deeper than MaxDepth.
+// Normalize returns the message to store: a strict JSON object without surrounding
+// white space. r counts the repairs; without repairs, the result shares raw's memory.
+// The error is a *jsonstrict.Error with the offset in raw: not JSON, not an object, or
+// nested deeper than MaxDepth.
 func Normalize(raw []byte) (json []byte, r jsonstrict.Report, err error) {
 	json = raw
 	if jsonstrict.CheckDepth(raw, MaxDepth) != nil {
@@ -52,7 +52,7 @@ func Normalize(raw []byte) (json []byte, r jsonstrict.Report, err error) {
 
 const space = " \t\r\n"
 
-// Role returns the message's role, or "" if it has none that could be one.
+// Role returns the message's role, or "" if it has no valid one.
 func Role(doc []byte) string {
 	r := gjson.GetBytes(doc, "role")
 	if r.Type != gjson.String || len(r.Str) > maxRole {
@@ -61,9 +61,9 @@ func Role(doc []byte) string {
 	return r.Str
 }
 
-// Timestamp returns the message's time in milliseconds since the Unix epoch:
-// its member timestamp, a number of milliseconds or an RFC 3339 text. It is 0 if
-// there is none, or none after 1970.
+// Timestamp returns the message's time in milliseconds since the Unix epoch. It reads
+// the member timestamp, a number of milliseconds or an RFC 3339 text, and returns 0
+// if that is missing, invalid or before 1970.
 func Timestamp(doc []byte) int64 {
 	switch r := gjson.GetBytes(doc, "timestamp"); r.Type {
 	case gjson.Number:

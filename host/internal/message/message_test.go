@@ -20,9 +20,9 @@ func TestNormalize(t *testing.T) {
 		{name: "white space around", raw: " \t{}\r\n", want: `{}`},
 		{name: "repaired", raw: "\n{\"a\":\"\xff\",\"n\":1e30,\"a\":\"\\ud800\"} ", want: "{\"n\":\"1e30\",\"a\":\"\ufffd\"}",
 			repairs: jsonstrict.Report{UTF8: 1, Surrogates: 1, Numbers: 1, Duplicates: 1}},
-		{name: "byte order mark", raw: "\ufeff {}", want: `{}`, repairs: jsonstrict.Report{Marks: 1}},
+		{name: "byte order mark", raw: "\ufeff {}", want: `{}`, repairs: jsonstrict.Report{ByteOrderMarks: 1}},
 		{name: "empty", raw: "", err: "byte 0: document is empty"},
-		{name: "half a line", raw: `{"role":"us`, err: "byte 8: string without an end"},
+		{name: "unterminated string", raw: `{"role":"us`, err: "byte 8: string without an end"},
 		{name: "array", raw: ` [{}]`, err: "byte 1: a message is a JSON object"},
 		{name: "array to repair", raw: " [1e30]", err: "byte 1: a message is a JSON object"},
 		{name: "text", raw: `"x"`, err: "byte 0: a message is a JSON object"},
@@ -40,7 +40,7 @@ func TestNormalize(t *testing.T) {
 					t.Errorf("got error %v, want %s", err, c.err)
 				}
 				if got != nil || !repairs.IsZero() {
-					t.Errorf("got %s and %v beside the error", got, repairs)
+					t.Errorf("got %s and %v besides the error", got, repairs)
 				}
 				return
 			}
@@ -51,14 +51,14 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// nested is an object of n levels.
+// nested returns an object of n levels.
 func nested(n int) string {
 	return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1)
 }
 
-// TestDeepestMessageFits puts the deepest message into the deepest replies.
+// TestDeepestMessageFits checks that the deepest message fits into the deepest replies.
 func TestDeepestMessageFits(t *testing.T) {
-	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Cut: []abi.Cut{{}}}
+	m := abi.Message{Seq: 1, JSON: []byte(nested(message.MaxDepth)), Truncations: []abi.Truncation{{}}}
 	list := abi.ListPage{Rows: []abi.ListRow{{Messages: []abi.Message{m}}}}
 	history := abi.HistoryPage{Messages: []abi.Message{m}}
 	for _, reply := range [][]byte{abi.AppendReply(nil, &list), abi.AppendReply(nil, &history)} {

@@ -10,32 +10,32 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// scan is one attempt to shorten a document: it copies what it keeps, and ends
-// as soon as that is too long.
+// scan is one attempt to shorten a document. It copies the result to out and stops as
+// soon as the result is too long.
 type scan struct {
 	doc   []byte
-	limit int // allowed length of a decoded string
-	bound int // allowed length of out and cuts together
+	limit int // maximum length of a decoded string
+	bound int // maximum length of out and the list of truncations together
 
-	out    []byte // the document before copied, shortened
-	copied int
-	cuts   []abi.Cut
-	listed int // length of the cuts as JSON
+	out         []byte // the shortened form of doc[:copied]
+	copied      int
+	truncations []abi.Truncation
+	listLength  int // JSON length of the truncations
 
-	places [abi.MaxDepth]place
-	depth  int
+	stack [abi.MaxDepth]container
+	depth int
 }
 
-// place is where the scan is within an open array or object.
-type place struct {
+// container is an open array or object and the scan's position in it.
+type container struct {
 	object bool
-	named  bool   // an object's name has been read, and its value follows
+	named  bool   // a member's name was read and its value follows
 	name   []byte // raw, with quotes
 	index  int
 }
 
-// run reports whether the whole document fits. It takes the document for strict
-// JSON; of anything else it notices only what it cannot go on with.
+// run scans the document and reports whether the result fits. The document must be
+// strict JSON; run detects only those errors that prevent it from continuing.
 func (s *scan) run() bool {
 	for i := 0; i < len(s.doc); {
 		if s.length(i) > s.bound {
@@ -47,18 +47,18 @@ func (s *scan) run() bool {
 			if end < 0 {
 				return false
 			}
-			if at := s.place(); at != nil && at.object && !at.named {
+			if at := s.top(); at != nil && at.object && !at.named {
 				at.name = s.doc[i : end+1]
-			} else if end-i-1 > s.limit { // decoding never makes longer
-				s.value(i+1, end)
+			} else if end-i-1 > s.limit { // a decoded string is never longer than its raw text
+				s.truncateString(i+1, end)
 			}
 			i = end + 1
 			continue
 		case '{', '[':
-			if s.depth == len(s.places) {
+			if s.depth == len(s.stack) {
 				return false
 			}
-			s.places[s.depth] = place{object: c == '{'}
+			s.stack[s.depth] = container{object: c == '{'}
 			s.depth++
 		case '}', ']':
 			if s.depth == 0 {
@@ -66,11 +66,11 @@ func (s *scan) run() bool {
 			}
 			s.depth--
 		case ':':
-			if at := s.place(); at != nil {
+			if at := s.top(); at != nil {
 				at.named = true
 			}
 		case ',':
-			if at := s.place(); at != nil {
+			if at := s.top(); at != nil {
 				at.named = false
 				at.index++
 			}
@@ -80,52 +80,52 @@ func (s *scan) run() bool {
 	return s.depth == 0 && s.length(len(s.doc)) <= s.bound
 }
 
-// length is that of the result and its cuts if the document ended at byte i.
-func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listed }
+// length returns the length of the result and its truncations if doc ended at byte i.
+func (s *scan) length(i int) int { return len(s.out) + i - s.copied + s.listLength }
 
-// result returns what a successful run made.
-func (s *scan) result() ([]byte, []abi.Cut) {
-	if s.cuts == nil {
+// result returns the shortened document after a successful run.
+func (s *scan) result() ([]byte, []abi.Truncation) {
+	if s.truncations == nil {
 		return s.doc, nil
 	}
-	return append(s.out, s.doc[s.copied:]...), s.cuts
+	return append(s.out, s.doc[s.copied:]...), s.truncations
 }
 
-func (s *scan) place() *place {
+func (s *scan) top() *container {
 	if s.depth == 0 {
 		return nil
 	}
-	return &s.places[s.depth-1]
+	return &s.stack[s.depth-1]
 }
 
-// value cuts the string whose raw text is [start, end), if it is too long.
-func (s *scan) value(start, end int) {
+// truncateString truncates the string with the raw text [start, end) if it is too long.
+func (s *scan) truncateString(start, end int) {
 	keep, size := measure(s.doc[start:end], s.limit)
 	if start+keep == end {
 		return
 	}
 	s.out = append(s.out, s.doc[s.copied:start+keep]...)
 	s.copied = end
-	cut := abi.Cut{Path: s.pointer(), Bytes: int64(size)}
-	s.cuts = append(s.cuts, cut)
-	s.listed += len(jsonappend.String(nil, cut.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
-	if len(s.cuts) == 1 {
-		s.listed += len(`,"cut":[]`)
+	truncation := abi.Truncation{Path: s.pointer(), Bytes: int64(size)}
+	s.truncations = append(s.truncations, truncation)
+	s.listLength += len(jsonappend.String(nil, truncation.Path)) + len(`{"path":,"bytes":},`) + len(strconv.Itoa(size))
+	if len(s.truncations) == 1 {
+		s.listLength += len(`,"cut":[]`)
 	}
 }
 
-// pointer returns the JSON Pointer (RFC 6901) to the value that the scan is at.
+// pointer returns the JSON Pointer (RFC 6901) to the current value.
 func (s *scan) pointer() string {
 	var p strings.Builder
-	for i := range s.places[:s.depth] {
-		at := &s.places[i]
+	for i := range s.stack[:s.depth] {
+		at := &s.stack[i]
 		p.WriteByte('/')
 		if !at.object {
 			p.WriteString(strconv.Itoa(at.index))
 			continue
 		}
 		var name string
-		if json.Unmarshal(at.name, &name) == nil { // fails only on what is not JSON
+		if json.Unmarshal(at.name, &name) == nil { // fails only if doc is not JSON
 			pointerEscapes.WriteString(&p, name)
 		}
 	}
@@ -134,8 +134,8 @@ func (s *scan) pointer() string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// stringEnd returns the index of the quote that ends the string whose text
-// starts at start, or -1.
+// stringEnd returns the index of the closing quote of the string whose text starts at
+// start, or -1.
 func stringEnd(doc []byte, start int) int {
 	for i := start; ; {
 		quote := bytes.IndexByte(doc[i:], '"')
@@ -154,9 +154,8 @@ func stringEnd(doc []byte, start int) int {
 	}
 }
 
-// measure returns the decoded length of a string's raw text, and how much of
-// that text decodes to the longest beginning within limit that ends on a code
-// point.
+// measure returns the decoded length of a string's raw text, and the length of the raw
+// text that decodes to the longest prefix of whole code points within limit.
 func measure(raw []byte, limit int) (keep, size int) {
 	keep = -1
 	for i := 0; i < len(raw); {
@@ -188,8 +187,8 @@ func measure(raw []byte, limit int) (keep, size int) {
 	return keep, size
 }
 
-// escape returns the length of the escape at the start of raw, and the length of
-// what it stands for. A surrogate pair is one escape.
+// escape returns the raw and the decoded length of the escape at the start of raw. A
+// surrogate pair is one escape.
 func escape(raw []byte) (length, decoded int) {
 	if len(raw) < 6 || raw[1] != 'u' {
 		return min(2, len(raw)), 1

@@ -8,11 +8,11 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// bounds are the lengths that Shorten keeps to, in bytes.
+// bounds are the size limits of Shorten, in bytes.
 type bounds struct {
-	whole   int   // documents up to this length are not looked at
-	strings []int // allowed lengths of a decoded string, tried in this order
-	message int   // length of the result and of its cuts' JSON together
+	whole   int   // documents up to this length are not scanned
+	strings []int // maximum lengths of a decoded string, tried in this order
+	message int   // maximum length of the result and the JSON of its truncations
 }
 
 var guest = bounds{
@@ -21,23 +21,22 @@ var guest = bounds{
 	message: abi.MaxMessage,
 }
 
-// Shorten returns a stored message as the guest gets it, with what was cut. doc
-// is as Normalize returned it.
+// Shorten returns a stored message in the form for the guest, and a list of what was
+// truncated. doc must be a result of Normalize.
 //
-// A message of at most abi.MaxString bytes comes back as it is, without a scan.
-// In a longer one each string whose decoded length is over abi.MaxString is
-// replaced by the longest beginning within it that ends on a code point. If the
-// message with the list of its cuts is then longer than abi.MaxMessage, all
-// strings are cut at 16 KiB instead, then at 4 KiB. If that does not help
-// either (many values, long member names), only role and timestamp are left, if
-// the message has them and they are short, and the one Cut has the Path "".
+// Shorten returns a message of at most abi.MaxString bytes unchanged, without scanning
+// it. In a longer one, it replaces each string whose decoded length exceeds
+// abi.MaxString by its longest prefix of whole code points within that limit. If the
+// message and its list of truncations are still longer than abi.MaxMessage, Shorten
+// truncates all strings at 16 KiB instead, then at 4 KiB. If that is not enough (many
+// values, long member names), the result has only the members role and timestamp, if
+// they are short, and the list has one entry with the Path "".
 //
-// It takes time linear in doc's length, and memory bounded by abi.MaxMessage but
-// for a role or timestamp that is longer itself. If nothing is cut, short is doc
-// itself.
-func Shorten(doc []byte) (short []byte, cut []abi.Cut) { return guest.shorten(doc) }
+// It takes time linear in doc's length and memory bounded by abi.MaxMessage, except
+// for a longer role or timestamp. If nothing is truncated, short is doc itself.
+func Shorten(doc []byte) (short []byte, truncated []abi.Truncation) { return guest.shorten(doc) }
 
-func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
+func (b *bounds) shorten(doc []byte) ([]byte, []abi.Truncation) {
 	if len(doc) <= b.whole {
 		return doc, nil
 	}
@@ -47,24 +46,23 @@ func (b *bounds) shorten(doc []byte) ([]byte, []abi.Cut) {
 			return s.result()
 		}
 	}
-	return emptied(doc), []abi.Cut{{Bytes: int64(len(doc))}}
+	return strip(doc), []abi.Truncation{{Bytes: int64(len(doc))}}
 }
 
-// maxKept is the length in bytes of the longest role or timestamp that stays in
-// a message that is emptied.
-const maxKept = 128
+// maxStripped bounds a role or timestamp that strip keeps, in bytes.
+const maxStripped = 128
 
-// emptied returns what is left of a message that cannot be shortened.
-func emptied(doc []byte) []byte {
+// strip reduces a message that cannot be shortened to its role and timestamp.
+func strip(doc []byte) []byte {
 	o := jsonappend.Open(nil)
 	for _, name := range [...]string{"role", "timestamp"} {
 		r := gjson.GetBytes(doc, name)
-		if scalar := r.Type == gjson.String || r.Type == gjson.Number; scalar && len(r.Raw) <= maxKept {
+		if scalar := r.Type == gjson.String || r.Type == gjson.Number; scalar && len(r.Raw) <= maxStripped {
 			o.Raw(name, []byte(r.Raw))
 		}
 	}
 	if short := o.Close(); jsonstrict.Check(short) == nil {
 		return short
 	}
-	return []byte("{}") // doc is not what Normalize returned
+	return []byte("{}") // doc is not a result of Normalize
 }

@@ -22,83 +22,83 @@ func TestShorten(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	for _, c := range []struct {
 		name, doc, want string
-		cut             []abi.Cut
+		truncated       []abi.Truncation
 	}{
 		{"small", `{"role":"user"}`, `{"role":"user"}`, nil},
-		{"at the bound, not looked at", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
+		{"at the bound, not scanned", `{"a":"` + text(64*kib-8) + `"}`, `{"a":"` + text(64*kib-8) + `"}`, nil},
 		{"string of 64 KiB", `{"a":"` + text(64*kib) + `"}`, `{"a":"` + text(64*kib) + `"}`, nil},
-		{"one byte more", `{"a":"` + text(64*kib+1) + `"}`, `{"a":"` + text(64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"rune across the cut", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 2}}},
-		{"rune up to the cut", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair across the cut", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
-		{"pair up to the cut", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"one byte more", `{"a":"` + text(64*kib+1) + `"}`, `{"a":"` + text(64*kib) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"rune across the limit", `{"a":"` + text(64*kib-2) + `€x"}`, `{"a":"` + text(64*kib-2) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 2}}},
+		{"rune up to the limit", `{"a":"` + text(64*kib-3) + `€x"}`, `{"a":"` + text(64*kib-3) + `€"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair across the limit", `{"a":"` + text(64*kib-3) + `\ud83d\ude00"}`, `{"a":"` + text(64*kib-3) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"pair up to the limit", `{"a":"` + text(64*kib-4) + `\ud83d\ude00\n"}`, `{"a":"` + text(64*kib-4) + `\ud83d\ude00"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes that decode to 64 KiB", `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, `{"a":"` + strings.Repeat(`\u00e9`, 32*kib) + `"}`, nil},
-		{"escapes", `{"a":"` + strings.Repeat(`\"`, 64*kib) + `\\"}`, `{"a":"` + strings.Repeat(`\"`, 64*kib) + `"}`, []abi.Cut{{Path: "/a", Bytes: 64*kib + 1}}},
+		{"escapes", `{"a":"` + strings.Repeat(`\"`, 64*kib) + `\\"}`, `{"a":"` + strings.Repeat(`\"`, 64*kib) + `"}`, []abi.Truncation{{Path: "/a", Bytes: 64*kib + 1}}},
 		{"escapes of one, two and three bytes", `{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 12*kib) + `"}`,
-			`{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 64*kib/6) + `\u0001\u07ff"}`, []abi.Cut{{Path: "/a", Bytes: 72 * kib}}},
+			`{"a":"` + strings.Repeat(`\u0001\u07ff\u0800`, 64*kib/6) + `\u0001\u07ff"}`, []abi.Truncation{{Path: "/a", Bytes: 72 * kib}}},
 		{"paths", `{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(65*kib) + `",2]}],"z":"` + text(66*kib) + `"}`,
 			`{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(64*kib) + `",2]}],"z":"` + text(64*kib) + `"}`,
-			[]abi.Cut{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
+			[]abi.Truncation{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
 		{"twenty strings", `{"a":[` + strings.Repeat(`"`+text(70*kib)+`",`, 20) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(16*kib)+`",`, 20) + `""]}`,
-			cuts("/a/", 20, 70*kib)},
+			expectedCuts("/a/", 20, 70*kib)},
 		{"a hundred strings", `{"a":[` + strings.Repeat(`"`+text(17*kib)+`",`, 100) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(4*kib)+`",`, 100) + `""]}`,
-			cuts("/a/", 100, 17*kib)},
+			expectedCuts("/a/", 100, 17*kib)},
 		{"many values", `{"role":"tool","a":[` + strings.Repeat(`12345678,`, 200*kib) + `0],"timestamp":1767225600000}`,
-			`{"role":"tool","timestamp":1767225600000}`, []abi.Cut{{Bytes: 200*kib*9 + 49}}},
+			`{"role":"tool","timestamp":1767225600000}`, []abi.Truncation{{Bytes: 200*kib*9 + 49}}},
 		{"long name", `{"` + text(2048*kib) + `":"","timestamp":"2026-01-01T00:00:00Z"}`,
-			`{"timestamp":"2026-01-01T00:00:00Z"}`, []abi.Cut{{Bytes: 2048*kib + 42}}},
+			`{"timestamp":"2026-01-01T00:00:00Z"}`, []abi.Truncation{{Bytes: 2048*kib + 42}}},
 		{"long role", `{"role":"` + text(200) + `","timestamp":{},"a":[` + strings.Repeat(`0,`, 1024*kib) + `0]}`,
-			`{}`, []abi.Cut{{Bytes: 2048*kib + 234}}},
-		// The cuts' paths count too: here they would take 250 times 8 KiB.
+			`{}`, []abi.Truncation{{Bytes: 2048*kib + 234}}},
+		// The paths of the truncations count too: here they would take 250 times 8 KiB.
 		{"long paths", `{"` + text(8*kib) + `":[` + strings.Repeat(`"`+text(70*kib)+`",`, 250) + `0]}`,
-			`{}`, []abi.Cut{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
+			`{}`, []abi.Truncation{{Bytes: 8*kib + 250*(70*kib+3) + 8}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			short, cut := Shorten([]byte(c.doc))
+			short, truncated := Shorten([]byte(c.doc))
 			if string(short) != c.want {
-				t.Errorf("got  %s\nwant %s", brief(short), brief([]byte(c.want)))
+				t.Errorf("got  %s\nwant %s", abbreviate(short), abbreviate([]byte(c.want)))
 			}
-			if diff := cmp.Diff(c.cut, cut); diff != "" {
-				t.Errorf("cuts (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.truncated, truncated); diff != "" {
+				t.Errorf("truncations (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func cuts(prefix string, n int, size int64) []abi.Cut {
-	var list []abi.Cut
+func expectedCuts(prefix string, n int, size int64) []abi.Truncation {
+	var list []abi.Truncation
 	for i := range n {
-		list = append(list, abi.Cut{Path: prefix + strconv.Itoa(i), Bytes: size})
+		list = append(list, abi.Truncation{Path: prefix + strconv.Itoa(i), Bytes: size})
 	}
 	return list
 }
 
-func brief(doc []byte) string {
+func abbreviate(doc []byte) string {
 	if len(doc) <= 200 {
 		return string(doc)
 	}
 	return string(doc[:100]) + "…" + string(doc[len(doc)-100:]) + " (" + strconv.Itoa(len(doc)) + " bytes)"
 }
 
-// TestShortenBroken gives Shorten what no store should hold: it must end, and
-// answer with strict JSON where it cuts.
+// TestShortenBroken passes invalid messages to Shorten: it must end, and return strict
+// JSON if it truncates.
 func TestShortenBroken(t *testing.T) {
 	filler := strings.Repeat("x", 70*kib)
 	for _, doc := range []string{
 		`"` + filler, filler, `{"role":"` + filler, `}` + filler, `[` + filler, `{"a":"` + filler + `\"`, `{"role":"u` + "\xff" + `","a":"` + filler,
 		strings.Repeat("[", 70*kib), strings.Repeat("]", 70*kib), strings.Repeat(`{"a":`, 70*kib), strings.Repeat(`\`, 70*kib), `:,` + filler + `"`,
 	} {
-		short, cut := Shorten([]byte(doc))
-		if len(cut) != 0 && jsonstrict.Check(short) != nil {
-			t.Errorf("%s became %s", brief([]byte(doc)), brief(short))
+		short, truncated := Shorten([]byte(doc))
+		if len(truncated) != 0 && jsonstrict.Check(short) != nil {
+			t.Errorf("%s became %s", abbreviate([]byte(doc)), abbreviate(short))
 		}
 	}
 }
 
-// little are bounds that small documents reach.
-var little = bounds{whole: 20, strings: []int{16, 8, 4}, message: 120}
+// smallBounds are bounds that small documents exceed.
+var smallBounds = bounds{whole: 20, strings: []int{16, 8, 4}, message: 120}
 
-// value generates JSON with strings of many kinds.
+// value generates JSON with many kinds of strings.
 func value(depth int) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		kinds := 3
@@ -143,7 +143,7 @@ func TestShortenProperties(t *testing.T) {
 		if err := jsonstrict.Check(doc); err != nil {
 			t.Fatalf("generated %s: %v", doc, err)
 		}
-		checkShortened(t, &little, doc)
+		checkShortened(t, &smallBounds, doc)
 	})
 }
 
@@ -157,66 +157,66 @@ func FuzzShorten(f *testing.F) {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		little.shorten(raw) // ends, whatever it is given
+		smallBounds.shorten(raw) // must end for any input
 		if doc, _, err := Normalize(raw); err == nil {
-			checkShortened(t, &little, doc)
+			checkShortened(t, &smallBounds, doc)
 		}
 	})
 }
 
-// fataler is *testing.T and *rapid.T.
+// fataler is implemented by *testing.T and *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 
-// checkShortened shortens doc and compares the outcome with the decoded whole.
+// checkShortened shortens doc and compares the result with the decoded document.
 func checkShortened(t fataler, b *bounds, doc []byte) {
-	short, cut := b.shorten(doc)
+	short, truncated := b.shorten(doc)
 	if err := jsonstrict.Check(short); err != nil {
 		t.Fatalf("%s became %s: %v", doc, short, err)
 	}
-	if len(cut) == 0 {
+	if len(truncated) == 0 {
 		if !bytes.Equal(short, doc) || len(doc) > max(b.whole, b.message) {
-			t.Fatalf("%s became %s without a cut", doc, short)
+			t.Fatalf("%s became %s without a truncation", doc, short)
 		}
 		if len(doc) > b.whole {
-			longest(t, decode(t, doc), b.strings[0])
+			checkLongest(t, decode(t, doc), b.strings[0])
 		}
 		return
 	}
-	if cut[0].Path == "" {
-		checkEmptied(t, doc, short, cut)
+	if truncated[0].Path == "" {
+		checkEmptied(t, doc, short, truncated)
 		return
 	}
-	m := abi.Message{JSON: short, Cut: cut}
+	m := abi.Message{JSON: short, Truncations: truncated}
 	bare := abi.Message{JSON: []byte{}}
 	if n := len(m.AppendJSON(nil)) - len(bare.AppendJSON(nil)); n > b.message {
-		t.Fatalf("%s became %s with %d cuts, %d bytes", doc, short, len(cut), n)
+		t.Fatalf("%s became %s with %d truncations, %d bytes", doc, short, len(truncated), n)
 	}
 	before, after := decode(t, doc), decode(t, short)
-	longest(t, after, b.strings[0])
-	for _, c := range cut {
+	checkLongest(t, after, b.strings[0])
+	for _, c := range truncated {
 		whole, ok := resolve(before, c.Path).(string)
 		part, ok2 := resolve(after, c.Path).(string)
 		if !ok || !ok2 || !strings.HasPrefix(whole, part) || int64(len(whole)) != c.Bytes || !utf8.ValidString(part) {
-			t.Fatalf("%s became %s: cut %+v of %q gave %q", doc, short, c, whole, part)
+			t.Fatalf("%s became %s: truncated %+v of %q gave %q", doc, short, c, whole, part)
 		}
-		kept := false // the longest beginning within one of the limits
+		kept := false // part is the longest prefix within one of the limits
 		for _, limit := range b.strings {
 			_, next := utf8.DecodeRuneInString(whole[len(part):])
 			kept = kept || len(part) <= limit && len(part)+next > limit && len(whole) > limit
 		}
 		if !kept {
-			t.Fatalf("%q was cut to %q", whole, part)
+			t.Fatalf("%q was truncated to %q", whole, part)
 		}
-		set(before, c.Path, part) // so that only what is named differs
+		set(before, c.Path, part) // so that only other values can differ
 	}
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Fatalf("%s became %s:\n%s", doc, short, diff)
 	}
 }
 
-func checkEmptied(t fataler, doc, short []byte, cut []abi.Cut) {
-	if len(cut) != 1 || cut[0].Bytes != int64(len(doc)) {
-		t.Fatalf("%s: %+v", doc, cut)
+func checkEmptied(t fataler, doc, short []byte, truncated []abi.Truncation) {
+	if len(truncated) != 1 || truncated[0].Bytes != int64(len(doc)) {
+		t.Fatalf("%s: %+v", doc, truncated)
 	}
 	before := decode(t, doc).(map[string]any)
 	for name, v := range decode(t, short).(map[string]any) {
@@ -236,8 +236,8 @@ func decode(t fataler, doc []byte) any {
 	return v
 }
 
-// longest fails if v has a string value over limit.
-func longest(t fataler, v any, limit int) {
+// checkLongest fails if v has a string value over limit.
+func checkLongest(t fataler, v any, limit int) {
 	switch v := v.(type) {
 	case string:
 		if len(v) > limit {
@@ -245,11 +245,11 @@ func longest(t fataler, v any, limit int) {
 		}
 	case []any:
 		for _, e := range v {
-			longest(t, e, limit)
+			checkLongest(t, e, limit)
 		}
 	case map[string]any:
 		for _, e := range v {
-			longest(t, e, limit)
+			checkLongest(t, e, limit)
 		}
 	}
 }
@@ -278,10 +278,10 @@ func resolve(v any, path string) any {
 }
 
 func set(v any, path, text string) {
-	cut := strings.LastIndexByte(path, '/')
-	last := tokens(path[cut:])[0]
-	if cut > 0 {
-		v = resolve(v, path[:cut])
+	slash := strings.LastIndexByte(path, '/')
+	last := tokens(path[slash:])[0]
+	if slash > 0 {
+		v = resolve(v, path[:slash])
 	}
 	switch at := v.(type) {
 	case map[string]any:

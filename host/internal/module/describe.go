@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// ParseDescription reads the output of describe, which the engine has checked to
-// be strict JSON of our ABI version. It passes over members that it does not know, and
-// fails on a plugin that New would refuse.
+// ParseDescription reads the output of describe, which the engine has checked to be
+// strict JSON with our ABI version. It ignores unknown members, and fails on a plugin
+// that the registry would reject.
 func ParseDescription(doc []byte) (*abi.Description, error) {
 	d := &abi.Description{}
 	if p := d.ReadJSON(gjson.ParseBytes(doc), jsonobject.Open); p != nil {
@@ -21,14 +21,14 @@ func ParseDescription(doc []byte) (*abi.Description, error) {
 	}
 	for _, c := range d.Capabilities {
 		if !slices.Contains(abi.Capabilities, c) {
-			return nil, abi.NewError(abi.Unsupported, fmt.Sprintf("the plugin asks for the operation %.60q of host functions, which this host does not have", c))
+			return nil, abi.NewError(abi.Unsupported, fmt.Sprintf("the plugin requires the host operation %.60q, which this host does not have", c))
 		}
 	}
 	switch {
 	case strings.ContainsRune(d.Version, ' '):
-		return nil, badDescription("its version has a space in it")
+		return nil, badDescription("its version contains a space")
 	case d.StateVersion < d.Resumes[0] || d.StateVersion > d.Resumes[1]:
-		return nil, badDescription("it does not resume the states that it writes")
+		return nil, badDescription("its stateVersion is outside of its range resumes")
 	}
 	return d, checkTools(d.Tools)
 }
@@ -37,8 +37,8 @@ var toolsMember = jsonobject.New(
 	jsonobject.Required("tools", jsonobject.List, func(tools *[]abi.Tool) any { return jsonobject.Items(tools) }),
 )
 
-// ParseTools reads the member "tools" of a description, or of any other JSON
-// object that has one.
+// ParseTools reads the member "tools" of a description, or of another JSON object with
+// such a member.
 func ParseTools(doc []byte) ([]abi.Tool, error) {
 	var tools []abi.Tool
 	if p := toolsMember.Read(gjson.ParseBytes(doc), &tools, jsonobject.Open); p != nil {
@@ -52,7 +52,7 @@ func checkTools(tools []abi.Tool) error {
 		if slices.ContainsFunc(tools[:i], func(other abi.Tool) bool { return other.Name == tool.Name }) {
 			return badDescription(fmt.Sprintf("it has two tools called %.60q", tool.Name))
 		}
-		// MCP demands it of both schemas; a gateway could not offer the tool without.
+		// MCP requires this of both schemas. Without it a gateway could not offer the tool.
 		for _, schema := range []struct {
 			name string
 			json []byte
@@ -68,6 +68,6 @@ func checkTools(tools []abi.Tool) error {
 	return nil
 }
 
-func badDescription(what string) error {
-	return abi.NewError(abi.InvalidArgs, "the plugin's description is wrong: "+what)
+func badDescription(problem string) error {
+	return abi.NewError(abi.InvalidArgs, "the plugin's description is invalid: "+problem)
 }

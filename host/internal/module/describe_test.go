@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// description is the output of describe, with one place changed.
+// description returns an output of describe with replacements.
 func description(change ...string) []byte {
 	return []byte(strings.NewReplacer(change...).Replace(`{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"capabilities":["agent.run"],"tools":[` + describedTool + `]}`))
 }
@@ -22,7 +22,7 @@ func TestDescription(t *testing.T) {
 	want := &abi.Description{ABI: 1, Name: "p", Version: "1", StateVersion: 2, Resumes: [2]int{1, 2}, Capabilities: []string{"agent.run"}, Tools: []abi.Tool{{
 		Name: "t", Description: "d", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`), ReadOnly: true, Needs: []string{"session"},
 	}}}
-	// A newer plugin may say more.
+	// A newer plugin may have additional members.
 	for _, doc := range [][]byte{description(), description(`"abi":1`, `"abi":1,"since":{}`, `"readOnly"`, `"icon":null,"readOnly"`)} {
 		got, err := ParseDescription(doc)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -31,8 +31,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestShortDescription leaves out what a module may leave out.
-func TestShortDescription(t *testing.T) {
+// TestOptionalMembers leaves out every optional member.
+func TestOptionalMembers(t *testing.T) {
 	t.Parallel()
 	got, err := ParseDescription(description(`"capabilities":["agent.run"],`, ``, `"description":"d",`, ``, `"readOnly":true,"needs":["session"]`, `"since":1`))
 	want := &abi.Description{ABI: 1, Name: "p", Version: "1", StateVersion: 2, Resumes: [2]int{1, 2}, Tools: []abi.Tool{{
@@ -43,15 +43,15 @@ func TestShortDescription(t *testing.T) {
 	}
 }
 
-func TestWrongDescription(t *testing.T) {
+func TestInvalidDescription(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, new, want string }{
 		{`"name":"p",`, ``, "name is missing"},
 		{`"name":"p"`, `"name":""`, "name is empty"},
 		{`"version":"1"`, `"version":1`, "version must be a string"},
-		{`"version":"1"`, `"version":"1 beta"`, "its version has a space in it"},
+		{`"version":"1"`, `"version":"1 beta"`, "its version contains a space"},
 		{`"stateVersion":2`, `"stateVersion":"2"`, "stateVersion must be a whole number"},
-		{`"stateVersion":2`, `"stateVersion":3`, "it does not resume the states that it writes"},
+		{`"stateVersion":2`, `"stateVersion":3`, "its stateVersion is outside of its range resumes"},
 		{`"resumes":[1,2],`, ``, "resumes is missing"},
 		{`[1,2]`, `["1","2"]`, "resumes must be an array of two whole numbers"},
 		{`[1,2]`, `[1,2,3]`, "resumes must be an array of two whole numbers"},
@@ -72,13 +72,14 @@ func TestWrongDescription(t *testing.T) {
 		{`"needs":["session"]`, `"needs":"session"`, "tools.0.needs must be an array of strings"},
 	} {
 		d, err := ParseDescription(description(tt.old, tt.new))
-		if !errors.Is(err, abi.InvalidArgs) || err.Error() != "the plugin's description is wrong: "+tt.want {
+		if !errors.Is(err, abi.InvalidArgs) || err.Error() != "the plugin's description is invalid: "+tt.want {
 			t.Errorf("%s: got %+v, %v; want %s", tt.new, d, err, tt.want)
 		}
 	}
 }
 
-// TestUnknownCapability refuses what this host cannot give, before a call finds out.
+// TestUnknownCapability checks that a plugin which requires an unknown operation is
+// rejected when it is loaded, not at its first call.
 func TestUnknownCapability(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{`["store.list","net.fetch"]`, `["store"]`} {
@@ -89,7 +90,7 @@ func TestUnknownCapability(t *testing.T) {
 	}
 }
 
-// TestParseTools reads a list of tools as strictly as a description.
+// TestParseTools checks that ParseTools is as strict as ParseDescription.
 func TestParseTools(t *testing.T) {
 	t.Parallel()
 	if tools, err := ParseTools([]byte(`{"tools":[` + describedTool + `],"more":1}`)); err != nil || len(tools) != 1 || tools[0].Name != "t" {

@@ -11,35 +11,39 @@ import (
 )
 
 // Open returns a registry with the version that was active when the store was last
-// used, and those that flows still need. c becomes active if there was none;
-// if its origin is not store.OriginBuiltIn, for then somebody asked for it; and if
-// it is built in as the one before was and has never been active, for then the
-// program is another one.
-func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
+// used, and with the versions that flows still need. c becomes active instead if
+//
+//   - the store has no active version;
+//   - c.Origin is not store.OriginBuiltIn, because then the operator asked for it; or
+//   - c and the active version are both built in, and the store does not have c: then
+//     the program was updated.
+//
+// It does not become active if the latest activation in the store is its rollback.
+func Open(ctx context.Context, o *Options, c *File) (*Registry, error) {
 	r := newRegistry(o)
 	last, err := r.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	given := &candidate{*c, c.Origin == store.OriginBuiltIn}
+	given := &source{*c, c.Origin == store.OriginBuiltIn}
 	digest := Digest(given.Wasm)
 	if last == nil || last.Digest == digest {
-		return r, r.begin(ctx, given, last == nil, "")
+		return r, r.startWith(ctx, given, last == nil, "")
 	}
-	if err := r.revive(ctx, last.Digest); err != nil {
-		// Whoever starts the program must know, and gets a gateway that works.
-		r.options.Logger.Error("module: the version that was active cannot be loaded, and another one takes over",
+	if err := r.activateStored(ctx, last.Digest); err != nil {
+		// Report the failure, but start a working gateway.
+		r.options.Logger.Error("module: cannot load the last active version; activating the given one",
 			"digest", last.Digest, "origin", last.Origin, "error", err)
-		return r, r.begin(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
+		return r, r.startWith(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
 	}
-	if err := r.pin(ctx); err != nil {
+	if err := r.loadPinned(ctx); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	switch {
 	case given.builtIn && (!last.builtIn || slices.Contains(last.known, digest)):
 		return r, nil
 	case digest == last.rolledBack:
-		r.options.Logger.Error("module: the given version was rolled back when it last served, and does not serve again by itself; swap to it to try it again",
+		r.options.Logger.Error("module: the given version was rolled back and is not activated automatically; swap to it to try it again",
 			"digest", digest, "origin", given.Origin, "reason", last.Reason)
 		return r, nil
 	}
@@ -49,29 +53,29 @@ func Open(ctx context.Context, o *Options, c *Candidate) (*Registry, error) {
 	return r, nil
 }
 
-// past is what the store tells of the time before.
-type past struct {
-	*store.Activation          // the last one
-	builtIn           bool     // that version came with the program
-	rolledBack        string   // the digest that served before, if the last one is a rollback
-	known             []string // digests of the modules that are stored
+// activationHistory describes the versions that the store knows.
+type activationHistory struct {
+	*store.Activation          // the latest activation
+	builtIn           bool     // the active version came with the program
+	rolledBack        string   // the digest that was active before, if the latest activation is a rollback
+	known             []string // digests of the stored modules
 }
 
-// recent is how far back it is looked where a version came from.
-const recent = 100
+// historyLimit is how many activations are searched for the origin of a version.
+const historyLimit = 100
 
-// history returns what the store tells of the time before, or nil.
-func (r *Registry) history(ctx context.Context) (*past, error) {
+// history reads the activations and modules from the store; nil without activations.
+func (r *Registry) history(ctx context.Context) (*activationHistory, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}
-	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
-		return v.Activations(ctx, recent)
+	newest, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+		return v.Activations(ctx, historyLimit)
 	})
 	if err != nil || len(newest) == 0 {
 		return nil, err
 	}
-	p := &past{Activation: newest[0]}
+	p := &activationHistory{Activation: newest[0]}
 	if p.Origin == store.OriginRollback && len(newest) > 1 {
 		p.rolledBack = newest[1].Digest
 	}
@@ -81,16 +85,16 @@ func (r *Registry) history(ctx context.Context) (*past, error) {
 			break
 		}
 	}
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	for _, m := range all {
 		p.known = append(p.known, m.Digest)
 	}
 	return p, err
 }
 
-// begin makes the given module the first version. record says that it was not the
-// active one before, and reason why it is now, if nobody asked for it.
-func (r *Registry) begin(ctx context.Context, given *candidate, record bool, reason string) error {
+// startWith makes the given module the first active version. record adds the activation
+// to the history, with a reason if it was automatic.
+func (r *Registry) startWith(ctx context.Context, given *source, record bool, reason string) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
 		return err
@@ -102,21 +106,21 @@ func (r *Registry) begin(ctx context.Context, given *candidate, record bool, rea
 	}
 	defer v.Release()
 	if record {
-		if _, err := r.try(ctx, v, given); err != nil {
+		if _, err := r.verify(ctx, v, given); err != nil {
 			return err
 		}
-		err = r.record(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})
+		err = r.recordActivation(ctx, v, given.Wasm, &store.Activation{Digest: digest, At: r.options.Now().UnixMilli(), Origin: given.Origin, Reason: reason})
 		if err != nil {
 			return err
 		}
 	}
 	r.activate(v)
-	return r.pin(ctx)
+	return r.loadPinned(ctx)
 }
 
-// revive makes a version that is stored the active one.
-func (r *Registry) revive(ctx context.Context, digest string) error {
-	v, err := r.stored(ctx, digest)
+// activateStored loads a version from the store and makes it active.
+func (r *Registry) activateStored(ctx context.Context, digest string) error {
+	v, err := r.loadStored(ctx, digest)
 	if err != nil {
 		return err
 	}
@@ -125,74 +129,74 @@ func (r *Registry) revive(ctx context.Context, digest string) error {
 	return nil
 }
 
-// kept returns a module from the store.
-func (r *Registry) kept(ctx context.Context, digest string) (*store.Module, error) {
+// storedModule returns a module from the store.
+func (r *Registry) storedModule(ctx context.Context, digest string) (*store.Module, error) {
 	if r.options.Store == nil {
-		return nil, abi.NewError(abi.NotFound, "module: there is no store of modules; give the file")
+		return nil, abi.NewError(abi.NotFound, "module: the host has no store of modules; pass the module file")
 	}
-	m, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) (*store.Module, error) { return v.Module(ctx, digest) })
+	m, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) (*store.Module, error) { return v.Module(ctx, digest) })
 	switch {
 	case err != nil:
 		return nil, err
 	case m == nil:
-		return nil, abi.NewError(abi.NotFound, fmt.Sprintf("module: the store has none with the digest %s", digest))
+		return nil, abi.NewError(abi.NotFound, fmt.Sprintf("module: the store has no module with the digest %s", digest))
 	case Digest(m.Wasm) != digest:
-		return nil, abi.NewError(abi.Internal, fmt.Sprintf("module: what the store has under the digest %s is something else", digest))
+		return nil, abi.NewError(abi.Internal, fmt.Sprintf("module: the stored module with the digest %s is corrupt", digest))
 	}
 	return m, nil
 }
 
-// stored loads a version from the store.
-func (r *Registry) stored(ctx context.Context, digest string) (*Version, error) {
-	m, err := r.kept(ctx, digest)
+// loadStored loads a version from the store.
+func (r *Registry) loadStored(ctx context.Context, digest string) (*Version, error) {
+	m, err := r.storedModule(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.options.Policy().admitKept(m); err != nil {
+	if err := r.options.Policy().admitStored(m); err != nil {
 		return nil, err
 	}
 	return r.load(ctx, digest, m.Wasm, m.Signer)
 }
 
-// pin loads what flows need that the active version cannot go on with.
-func (r *Registry) pin(ctx context.Context) error {
+// loadPinned loads the versions for flows that the active version cannot resume.
+func (r *Registry) loadPinned(ctx context.Context) error {
 	states, err := r.states(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range states {
 		r.mu.Lock()
-		found := r.readable(s) != nil
+		found := r.versionFor(s) != nil
 		r.mu.Unlock()
 		if found {
 			continue
 		}
-		if err := r.reader(ctx, s); err != nil {
-			r.options.Logger.Error("module: no version can go on with some flows", "flows", s.Flows, "plugin", s.Plugin,
+		if err := r.loadReader(ctx, s); err != nil {
+			r.options.Logger.Error("module: no version can resume some flows", "flows", s.Flows, "plugin", s.Plugin,
 				"stateVersion", s.StateVersion, "digest", s.Module, "error", err)
 		}
 	}
 	return nil
 }
 
-// reader loads a version that can read a state: the one that wrote it, or else the
-// newest.
-func (r *Registry) reader(ctx context.Context, s store.States) error {
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+// loadReader loads a version that can read a state: the version that wrote it, or else
+// the newest one that can.
+func (r *Registry) loadReader(ctx context.Context, s store.StateCount) error {
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(all, func(a, b *store.Module) int { return boolOrder(b.Digest == s.Module) - boolOrder(a.Digest == s.Module) })
-	errs := abi.NewError(abi.NotFound, "module: the store has none that can read them")
+	errs := abi.NewError(abi.NotFound, "module: the store has no module that can read their state")
 	for _, m := range all {
 		about, err := ParseDescription(m.Description)
 		if err != nil || !(&Version{About: about}).reads(s.Plugin, s.StateVersion) {
 			continue
 		}
-		v, err := r.stored(ctx, m.Digest)
+		v, err := r.loadStored(ctx, m.Digest)
 		if err == nil {
 			r.mu.Lock()
-			r.keep(v)
+			r.retain(v)
 			r.mu.Unlock()
 			v.Release()
 			return nil
@@ -209,8 +213,8 @@ func boolOrder(b bool) int {
 	return 0
 }
 
-// record keeps that a version is active, and the module if it is new.
-func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store.Activation) error {
+// recordActivation stores an activation, and the module if it is new.
+func (r *Registry) recordActivation(ctx context.Context, v *Version, wasm []byte, a *store.Activation) error {
 	if r.options.Store == nil {
 		return nil
 	}
@@ -220,7 +224,7 @@ func (r *Registry) record(ctx context.Context, v *Version, wasm []byte, a *store
 	})
 }
 
-// row is the module as it is stored.
+// row returns the stored form of a module.
 func (r *Registry) row(v *Version, wasm []byte) *store.Module {
 	return &store.Module{
 		Digest: v.digest, Name: v.About.Name, Version: v.About.Version, Description: v.plugin.Describe(),
@@ -228,16 +232,17 @@ func (r *Registry) row(v *Version, wasm []byte) *store.Module {
 	}
 }
 
-// keepModules is how many modules stay in the store that nothing needs, for going
-// back to.
+// keepModules is how many of the latest activations keep their modules in the store,
+// for swapping back to them.
 const keepModules = 10
 
-// forget removes modules from the store.
-func (r *Registry) forget(ctx context.Context, states []store.States) error {
+// deleteUnneeded deletes modules from the store that no flow, loaded version or recent
+// activation needs.
+func (r *Registry) deleteUnneeded(ctx context.Context, states []store.StateCount) error {
 	if r.options.Store == nil {
 		return nil
 	}
-	all, err := look(ctx, r.options.Store, store.View.Modules)
+	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
 		return err
 	}
@@ -248,7 +253,7 @@ func (r *Registry) forget(ctx context.Context, states []store.States) error {
 	for _, v := range r.Loaded() {
 		keep[v.digest] = true
 	}
-	newest, err := look(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
+	newest, err := query(ctx, r.options.Store, func(v store.View, ctx context.Context) ([]*store.Activation, error) {
 		return v.Activations(ctx, keepModules)
 	})
 	if err != nil {

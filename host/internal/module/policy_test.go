@@ -12,22 +12,22 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func TestSigned(t *testing.T) {
+func TestSignatures(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.RequireSignature, w.policy.Keys = true, []module.Key{{Name: "release", Public: public}}
 	one, two := build("1", 1, 1), build("2", 1, 1)
-	w.open(one, store.OriginBuiltIn) // is trusted like the program it came with
+	w.open(one, store.OriginBuiltIn) // trusted like the program
 	text := base64.StdEncoding.EncodeToString(ed25519.Sign(private, two)) + "\n"
 	signature, err := module.ParseSignature([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: two, Signature: signature, Digest: module.Digest(two)}); err != nil {
+	if _, err := w.Swap(t.Context(), &module.File{Wasm: two, Signature: signature, Digest: module.Digest(two)}); err != nil {
 		t.Fatal(err)
 	}
 	if v := w.Active(); !strings.HasPrefix(v.Signer(), "release ") {
@@ -35,23 +35,23 @@ func TestSigned(t *testing.T) {
 	}
 	w.open(one, store.OriginBuiltIn)
 	if v := w.Active(); v.About.Version != "2" || !strings.HasPrefix(v.Signer(), "release ") {
-		t.Errorf("after a restart %s serves, signed by %q", v, v.Signer())
+		t.Errorf("after a restart %s is active, signed by %q", v, v.Signer())
 	}
-	if bad := w.Unadmitted(); len(bad) > 0 {
-		t.Errorf("%s are not let in", bad)
+	if bad := w.NotAdmitted(); len(bad) > 0 {
+		t.Errorf("not admitted: %s", bad)
 	}
-	// Another key of the same name does not stand for the one that signed.
+	// Another key with the same name does not match the signature.
 	other, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.policy.Keys = []module.Key{{Name: "release", Public: other}}
-	if bad := w.Unadmitted(); len(bad) != 1 || bad[0].About.Version != "2" {
-		t.Errorf("%s are not let in, want the one whose key was replaced", bad)
+	if bad := w.NotAdmitted(); len(bad) != 1 || bad[0].About.Version != "2" {
+		t.Errorf("not admitted: %s, want the version whose key was replaced", bad)
 	}
 	w.open(one, store.OriginBuiltIn)
 	if v := w.Active(); v.About.Version != "1" {
-		t.Errorf("%s serves, whose key was replaced", v)
+		t.Errorf("%s is active although its key was replaced", v)
 	}
 	if _, err := module.ParseSignature([]byte("short")); !errors.Is(err, abi.InvalidArgs) {
 		t.Errorf("a short signature: %v", err)

@@ -1,16 +1,18 @@
-// Package module keeps the versions of the plugin: which one serves, which others
-// are still needed, and how one takes over from another while the gateway runs.
+// Package module manages the versions of the plugin: which version is active, which
+// others are still needed, and how a gateway swaps versions while it runs.
 //
-// One version is active: it serves every new call, and goes on with every flow
-// whose state it can read (describe.resumes). A flow whose state it cannot read
-// stays with a version that can, which is kept loaded, and loaded again at start,
-// until there are no such flows any more. So between two steps of a flow the code
-// may change, and in a step never: a version that nothing needs is closed with its
-// last step.
+// The active version serves every new call and resumes every flow whose state it can
+// read (describe.resumes). A flow whose state it cannot read is pinned to a version
+// that can. That version stays loaded, and is loaded again at start, until no such flow
+// is left. So the code of a flow may change between two steps, but never during a step:
+// a version that is no longer needed is closed after its last step.
 //
-// There is one way to become active (Registry.Swap), whoever asks for it. Its last
-// act is one write to the store and the change of a pointer; whatever fails before
-// leaves everything as it was.
+// Registry.Swap is the only way to activate a version while the gateway runs. Its last
+// actions are one write to the store and the change of a pointer; a failure before that
+// changes nothing.
+//
+// After a swap the new version is on trial. If too many of its first steps fail by its
+// own fault, the registry rolls back to the previous version.
 package module
 
 import (
@@ -27,57 +29,59 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options say how a Registry works. Engine, Logger and Now are required.
+// Options configure a Registry. Engine, Policy, Logger and Now are required.
 type Options struct {
 	Engine *engine.Engine
-	// Store keeps modules and their history. Without one there are no flows either,
-	// and a restart begins with what Open is given.
+	// Store holds modules and the history of activations. Without a store there are no
+	// flows, and Open always activates the given module.
 	Store store.Durable
-	// Policy returns what is in force for the next swap.
+	// Policy returns the current policy; each swap calls it.
 	Policy func() *Policy
-	// BuiltIn is the module that came with the program. It is trusted like that, and
-	// can be swapped to by its digest though the store has never had it; nil: none.
+	// BuiltIn is the module that came with the program. It is trusted like the program,
+	// and can be swapped to by its digest even if the store does not have it; nil:
+	// none.
 	BuiltIn []byte
-	// Allows says whether plugins may use an operation of host functions that they
-	// ask for; nil: always.
+	// Allows reports whether plugins may use an operation of host functions that their
+	// description requires; nil: all operations are allowed.
 	Allows func(capability string) bool
-	// Verify tries a version before it serves, unless it is built in or was active when
-	// the store was last used; nil: none is tried.
-	Verify func(context.Context, *Version, *Candidate) (*Verified, error)
-	// Changed is called after each swap and rollback, with the version that is active
-	// now.
+	// Verify tests a version before it becomes active, unless it is built in or was
+	// active when the store was last used; nil: no verification.
+	Verify func(context.Context, *Version, *File) (*Verified, error)
+	// Changed is called after each swap and rollback, with the active version.
 	Changed func(now *Version, rolledBack bool)
-	// Park parks the flows that wait with a state which this module wrote, in one
-	// transaction with what also does, and returns how many. Required with a Store.
+	// Park parks the waiting flows whose state this module wrote, and calls also in the
+	// same transaction. It returns the number of parked flows. Required with a Store.
 	Park   func(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error)
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Registry is the versions of one plugin. It is safe for concurrent use.
+// Registry holds the versions of one plugin. It is safe for concurrent use. The caller
+// of Open must call Close.
 type Registry struct {
 	options    Options
 	builtIn    string     // digest of Options.BuiltIn, or ""
-	installing sync.Mutex // held by a swap, from its beginning; always before swapping
-	swapping   sync.Mutex // held by what changes which versions there are
+	installing sync.Mutex // held during a whole swap; locked before swapping
+	swapping   sync.Mutex // held while the set of versions changes
 
 	mu     sync.Mutex
 	active *Version
-	next   chan struct{}       // closed when another version is active
+	next   chan struct{}       // closed when another version becomes active
 	loaded map[string]*Version // by digest, the active one included
-	trial  *trial              // of the active version; nil: it is over
+	trial  *trial              // of the active version; nil: completed
 	closed bool
-	// distrusted are the versions that were rolled back, by digest, with the reason.
+	// distrusted holds the reasons of rollbacks, by the digest of the version that was
+	// rolled back.
 	distrusted map[string]string
 
 	background sync.WaitGroup     // rollbacks
-	life       context.Context    // ends with Close
-	end        context.CancelFunc // ends life
+	ctx        context.Context    // canceled by Close
+	cancel     context.CancelFunc // cancels ctx
 }
 
 func newRegistry(o *Options) *Registry {
 	r := &Registry{options: *o, loaded: map[string]*Version{}, next: make(chan struct{}), distrusted: map[string]string{}}
-	r.life, r.end = context.WithCancel(context.Background())
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if len(o.BuiltIn) > 0 {
 		r.builtIn = Digest(o.BuiltIn)
 	}
@@ -85,14 +89,14 @@ func newRegistry(o *Options) *Registry {
 }
 
 // Distrusted returns why a version was rolled back, or "" if it was not, or if it was
-// swapped to again.
+// activated again by a swap.
 func (r *Registry) Distrusted(digest string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.distrusted[digest]
 }
 
-// Use returns the version that serves new calls.
+// Use returns the version that serves new calls. The caller must call Release.
 func (r *Registry) Use() *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,10 +104,11 @@ func (r *Registry) Use() *Version {
 	return r.active
 }
 
-// UseFor returns the version that goes on with a flow. One that is not loaded yet
-// is, for other processes may swap on the same store.
+// UseFor returns the version that resumes a flow. It loads the version if necessary,
+// because another process may have swapped on the same store. The caller must call
+// Release.
 func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) {
-	s := store.States{Module: f.Module, Plugin: f.Plugin, StateVersion: f.StateVersion}
+	s := store.StateCount{Module: f.Module, Plugin: f.Plugin, StateVersion: f.StateVersion}
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
@@ -112,45 +117,45 @@ func (r *Registry) UseFor(ctx context.Context, f *store.Flow) (*Version, error) 
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
-	err := r.reader(ctx, s)
+	err := r.loadReader(ctx, s)
 	if v := r.useFor(s); v != nil {
 		return v, nil
 	}
-	return nil, fmt.Errorf("module: nothing can go on with state version %d of %s: swap to a version that can: %w", s.StateVersion, s.Plugin, err)
+	return nil, fmt.Errorf("module: no version can resume state version %d of %s: swap to a version that can: %w", s.StateVersion, s.Plugin, err)
 }
 
-func (r *Registry) useFor(s store.States) *Version {
+func (r *Registry) useFor(s store.StateCount) *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.readable(s)
+	v := r.versionFor(s)
 	if v != nil {
 		v.uses++
 	}
 	return v
 }
 
-// Active returns the version that serves new calls, to be looked at.
+// Active returns the version that serves new calls, for inspection only.
 func (r *Registry) Active() *Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.active
 }
 
-// keep makes a version stay until Tidy. The caller holds mu, or has the registry
-// alone.
-func (r *Registry) keep(v *Version) { r.loaded[v.digest], v.kept = v, true }
+// retain keeps a version loaded until Tidy. The caller must hold mu, or have exclusive
+// access to the registry.
+func (r *Registry) retain(v *Version) { r.loaded[v.digest], v.retained = v, true }
 
-// activate makes a version the active one. The caller holds mu, unless nobody else
-// has the registry yet.
+// activate makes a version active. The caller must hold mu, or have exclusive access to
+// the registry.
 func (r *Registry) activate(v *Version) {
-	r.keep(v)
+	r.retain(v)
 	r.active = v
 	close(r.next)
 	r.next = make(chan struct{})
 }
 
-// Await returns the active version when it is another one than that with this
-// digest, at once if it is. It fails with ctx's error.
+// Await blocks until the active version's digest differs from digest, and returns that
+// version. It fails with ctx's error.
 func (r *Registry) Await(ctx context.Context, digest string) (*Version, error) {
 	for {
 		r.mu.Lock()
@@ -167,7 +172,7 @@ func (r *Registry) Await(ctx context.Context, digest string) (*Version, error) {
 	}
 }
 
-// Loaded returns the versions that are loaded, the active one first.
+// Loaded returns the loaded versions, the active one first.
 func (r *Registry) Loaded() []*Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,8 +188,8 @@ func (r *Registry) Loaded() []*Version {
 	return all
 }
 
-// Tidy closes the versions that nothing needs any more, and removes from the store
-// the modules that are neither needed nor among the last that were active.
+// Tidy closes the versions that are no longer needed, and deletes from the store the
+// modules that are neither needed nor among the latest activations.
 func (r *Registry) Tidy(ctx context.Context) error {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
@@ -198,11 +203,11 @@ func (r *Registry) tidy(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	needed := map[*Version]bool{r.active: true}
-	for t := r.trial; t != nil; t = t.outer {
-		needed[t.before] = true
+	for t := r.trial; t != nil; t = t.enclosing {
+		needed[t.previous] = true
 	}
 	for _, s := range states {
-		if v := r.readable(s); v != nil {
+		if v := r.versionFor(s); v != nil {
 			needed[v] = true
 		}
 	}
@@ -212,7 +217,7 @@ func (r *Registry) tidy(ctx context.Context) error {
 			continue
 		}
 		delete(r.loaded, digest)
-		if v.kept = false; v.uses == 0 {
+		if v.retained = false; v.uses == 0 {
 			idle = append(idle, v)
 		}
 	}
@@ -220,43 +225,43 @@ func (r *Registry) tidy(ctx context.Context) error {
 	for _, v := range idle {
 		r.close(v)
 	}
-	return r.forget(ctx, states)
+	return r.deleteUnneeded(ctx, states)
 }
 
-// states tells what wrote the states of the flows that have not ended.
-func (r *Registry) states(ctx context.Context) ([]store.States, error) {
+// states returns which versions wrote the states of the flows that have not ended.
+func (r *Registry) states(ctx context.Context) ([]store.StateCount, error) {
 	if r.options.Store == nil {
 		return nil, nil
 	}
-	return look(ctx, r.options.Store, store.View.States)
+	return query(ctx, r.options.Store, store.View.StateCounts)
 }
 
-func look[T any](ctx context.Context, db store.Durable, ask func(store.View, context.Context) (T, error)) (answer T, err error) {
+func query[T any](ctx context.Context, db store.Durable, ask func(store.View, context.Context) (T, error)) (result T, err error) {
 	view, err := db.View(ctx)
 	if err != nil {
-		return answer, err
+		return result, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	return ask(view, ctx)
 }
 
-// close releases a version that nobody uses.
+// close closes an unused version.
 func (r *Registry) close(v *Version) {
 	if err := v.plugin.Close(context.Background()); err != nil {
-		r.options.Logger.Error("module: close a version", "version", v.String(), "error", err)
+		r.options.Logger.Error("module: closing a version failed", "version", v.String(), "error", err)
 	}
 }
 
-// Wait waits for rollbacks under way.
+// Wait blocks until running rollbacks are done.
 func (r *Registry) Wait() { r.background.Wait() }
 
-// Close ends a swap under way, waits for rollbacks, and closes every version when its
-// last use ends.
+// Close cancels a running swap, waits for rollbacks, and closes every version after its
+// running calls.
 func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.end()
+	r.cancel()
 	r.installing.Lock()
 	defer r.installing.Unlock()
 	r.Wait()

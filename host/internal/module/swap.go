@@ -13,64 +13,63 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Candidate is a module that is to be active.
-type Candidate struct {
-	// Wasm is the module; empty: the one that the store has under Digest, or that came
-	// with the program.
+// File is a module file to activate.
+type File struct {
+	// Wasm is the module; empty: the built-in or stored module with Digest.
 	Wasm []byte
-	// Origin says where it came from, for the history.
+	// Origin is recorded in the history: a path, for example.
 	Origin string
-	// Digest is what the module must be, as hexadecimal SHA-256; empty: anything.
+	// Digest is the expected SHA-256 of the module, in hexadecimal; empty: any.
 	Digest string
-	// Signature is an ed25519 signature of the module's bytes; empty: none.
+	// Signature is an ed25519 signature of the module; empty: none.
 	Signature []byte
-	// Force swaps although flows would be left that no version can go on with, or
-	// nothing could be verified.
+	// Force swaps even if more than Policy.MaxPinned versions would have to stay
+	// loaded, or if nothing could be verified.
 	Force bool
 }
 
-// Verified is what of a version was tried before it served.
+// Verified is the result of verifying a version.
 type Verified struct {
 	Level   string `json:"level"`
 	Passed  int    `json:"passed"`  // vectors
-	Skipped int    `json:"skipped"` // vectors, for tools that it does not describe
+	Skipped int    `json:"skipped"` // vectors that need tools which the module does not describe
 }
 
-// candidate is a Candidate, and whether it came with the program.
-type candidate struct {
-	Candidate
+// source is a Candidate, and whether it came with the program.
+type source struct {
+	File
 	builtIn bool
 }
 
-// Change is what a swap did.
+// Change is the result of a swap.
 type Change struct {
 	Before, After *Version
-	// Same says that the module was active already, and nothing was done.
+	// Same reports that the module was already active, so that nothing changed.
 	Same bool
-	// Verified is nil if nothing was to be tried.
+	// Verified is nil without verification.
 	Verified *Verified
-	// Pinned is how many flows stay with other versions than the active one.
+	// Pinned is the number of flows that stay with versions other than the active one.
 	Pinned int
 }
 
-// Swap makes a module the active version. New calls are served by it when Swap
-// returns; steps under way end where they began. On any error the version that
-// served before goes on. Errors are an *abi.Error or match one.
-func (r *Registry) Swap(ctx context.Context, c *Candidate) (*Change, error) {
+// Swap activates a module. It serves new calls when Swap returns; running steps finish
+// in the version in which they started. On any error the previous version stays active.
+// Errors are an *abi.Error or match one.
+func (r *Registry) Swap(ctx context.Context, c *File) (*Change, error) {
 	if c.Origin == store.OriginBuiltIn || c.Origin == store.OriginRollback {
-		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: nothing can be swapped to that says it comes from %q", c.Origin))
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the origin %q is reserved; name another one", c.Origin))
 	}
-	return r.swap(ctx, &candidate{Candidate: *c})
+	return r.swap(ctx, &source{File: *c})
 }
 
-func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
+func (r *Registry) swap(ctx context.Context, c *source) (*Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.life, cancel)()
+	defer context.AfterFunc(r.ctx, cancel)()
 	r.installing.Lock()
 	defer r.installing.Unlock()
-	if r.life.Err() != nil {
-		return nil, abi.NewError(abi.Conflict, "module: the gateway is closing; swap again when it is back")
+	if r.ctx.Err() != nil {
+		return nil, abi.NewError(abi.Conflict, "module: the gateway is closing; swap again after its restart")
 	}
 	c, signer, err := r.admit(ctx, c)
 	if err != nil {
@@ -82,74 +81,74 @@ func (r *Registry) swap(ctx context.Context, c *candidate) (*Change, error) {
 	}
 	defer v.Release()
 	if active := r.Active(); v == active {
-		return &Change{Before: active, After: active, Same: true}, r.sign(ctx, v, c)
+		return &Change{Before: active, After: active, Same: true}, r.saveSignature(ctx, v, c)
 	}
-	// What takes its time is done while everything else goes on.
-	verified, err := r.try(ctx, v, c)
+	// Verification takes seconds and runs without the lock that commit takes.
+	verified, err := r.verify(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
-	change, err := r.take(ctx, v, c)
+	change, err := r.commit(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
 	change.Verified = verified
 	r.options.Logger.Info("module: swapped", "from", change.Before.String(), "to", v.String(), "origin", c.Origin, "pinned", change.Pinned)
-	r.announce(v, false)
+	r.notifyChanged(v, false)
 	if err := r.Tidy(ctx); err != nil {
-		r.options.Logger.Warn("module: tidy up after a swap", "error", err)
+		r.options.Logger.Warn("module: cleanup after a swap failed", "error", err)
 	}
-	// Compiling and trying leave tens of MiB behind at once, and may not come again for
-	// months.
+	// Compiling and verifying leave tens of MiB of garbage, and the next swap may be months
+	// away.
 	debug.FreeOSMemory()
 	return change, nil
 }
 
-// sign keeps the signature of a version that is active already.
-func (r *Registry) sign(ctx context.Context, v *Version, c *candidate) error {
+// saveSignature stores the signature of the already active version.
+func (r *Registry) saveSignature(ctx context.Context, v *Version, c *source) error {
 	if r.options.Store == nil || len(c.Signature) == 0 {
 		return nil
 	}
 	return r.options.Store.Update(ctx, func(tx store.Tx) error { return tx.PutModule(r.row(v, c.Wasm)) })
 }
 
-// Digest returns a module's digest.
+// Digest returns a module's SHA-256, in hexadecimal.
 func Digest(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
 	return hex.EncodeToString(sum[:])
 }
 
-// admit returns the candidate with its bytes and digest, if it may serve, and the
-// key that signed it.
-func (r *Registry) admit(ctx context.Context, c *candidate) (_ *candidate, signer string, err error) {
+// admit checks whether a module may become active. It returns the source with its bytes
+// and digest, and the key that signed it.
+func (r *Registry) admit(ctx context.Context, c *source) (_ *source, signer string, err error) {
 	full := *c
 	want := strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
 	switch {
 	case len(c.Wasm) > 0 || want == "":
 	case want == r.builtIn:
-		// As if it had never been another one: the next program brings its own.
+		// Recorded as built in, so that the next program's module replaces it.
 		full.Wasm, full.Origin, full.builtIn = r.options.BuiltIn, store.OriginBuiltIn, true
 	default:
-		m, err := r.kept(ctx, want)
+		m, err := r.storedModule(ctx, want)
 		if err != nil {
 			return nil, "", err
 		}
 		full.Wasm, full.Digest = m.Wasm, m.Digest
-		return &full, m.Signer, r.options.Policy().admitKept(m)
+		return &full, m.Signer, r.options.Policy().admitStored(m)
 	}
 	full.Digest = Digest(full.Wasm)
 	if want != "" && want != full.Digest {
 		return nil, "", abi.NewError(abi.InvalidArgs, fmt.Sprintf("module: the file's digest is sha256:%s, not %s", full.Digest, c.Digest))
 	}
 	if full.builtIn || full.Digest == r.builtIn {
-		return &full, store.OriginBuiltIn, nil // it is trusted like the program that it came with
+		return &full, store.OriginBuiltIn, nil // trusted like the program
 	}
 	signer, err = r.options.Policy().admit(c.Wasm, c.Signature)
 	return &full, signer, err
 }
 
-// load returns a version in use: one that is loaded already, or a new one, which
-// nobody keeps yet. A signature counts for both.
+// load returns a version in use: a loaded one, or a new one that is not retained yet. A
+// signer is recorded for both.
 func (r *Registry) load(ctx context.Context, digest string, wasm []byte, signer string) (*Version, error) {
 	if v := r.useLoaded(digest, signer); v != nil {
 		return v, nil
@@ -178,29 +177,29 @@ func (r *Registry) useLoaded(digest, signer string) *Version {
 	return v
 }
 
-// try tries a version before it serves. What is built in was tested with the
-// program.
-func (r *Registry) try(ctx context.Context, v *Version, c *candidate) (*Verified, error) {
+// verify verifies a version before it becomes active. The built-in module was tested
+// with the program.
+func (r *Registry) verify(ctx context.Context, v *Version, c *source) (*Verified, error) {
 	if r.options.Verify == nil || c.builtIn {
 		return nil, nil
 	}
-	return r.options.Verify(ctx, v, &c.Candidate)
+	return r.options.Verify(ctx, v, &c.File)
 }
 
-// take makes the version the active one.
-func (r *Registry) take(ctx context.Context, v *Version, c *candidate) (*Change, error) {
+// commit records the activation and makes the version active.
+func (r *Registry) commit(ctx context.Context, v *Version, c *source) (*Change, error) {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
 	states, err := r.states(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := r.strands(v, states)
+	pinned, err := r.countPinned(v, states)
 	if err != nil && !c.Force {
 		return nil, err
 	}
 	now := r.options.Now().UnixMilli()
-	if err := r.record(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
+	if err := r.recordActivation(ctx, v, c.Wasm, &store.Activation{Digest: v.digest, At: now, Origin: c.Origin}); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -212,30 +211,29 @@ func (r *Registry) take(ctx context.Context, v *Version, c *candidate) (*Change,
 	return &Change{Before: before, After: v, Pinned: pinned}, nil
 }
 
-// strands returns how many flows would stay with other versions if v were active,
-// and fails if there would be some that no version could go on with, though one can
-// now.
-func (r *Registry) strands(v *Version, states []store.States) (pinned int, err error) {
+// countPinned returns how many flows would stay with other versions if v were active.
+// It fails if these are more than MaxPinned versions.
+func (r *Registry) countPinned(v *Version, states []store.StateCount) (pinned int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keepers := map[*Version]bool{}
+	holders := map[*Version]bool{}
 	for _, s := range states {
 		if v.reads(s.Plugin, s.StateVersion) {
 			continue
 		}
-		if keeper := r.readable(s); keeper != nil {
-			keepers[keeper] = true
+		if holder := r.versionFor(s); holder != nil {
+			holders[holder] = true
 			pinned += s.Flows
 		}
 	}
-	if most := r.options.Policy().MaxPinned; len(keepers) > most {
-		return pinned, abi.NewError(abi.Conflict, fmt.Sprintf("module: %d flows that %s cannot go on with need %d other versions, and at most %d are kept: "+
-			"wait until some of these flows have ended, end them with parley flows drop, or force the swap", pinned, v, len(keepers), most))
+	if most := r.options.Policy().MaxPinned; len(holders) > most {
+		return pinned, abi.NewError(abi.Conflict, fmt.Sprintf("module: %d flows that %s cannot resume need %d other versions; plugins.maxPinned is %d: "+
+			"wait until some of these flows have ended, end them with parley flows drop, or force the swap", pinned, v, len(holders), most))
 	}
 	return pinned, nil
 }
 
-func (r *Registry) announce(now *Version, rolledBack bool) {
+func (r *Registry) notifyChanged(now *Version, rolledBack bool) {
 	if r.options.Changed != nil {
 		r.options.Changed(now, rolledBack)
 	}

@@ -7,37 +7,38 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// trial is the time after a swap in which the active version may be found bad. Until
-// it is over, the version before stays loaded.
+// trial observes the active version after a swap. Until the trial is completed, the
+// previous version stays loaded, so that a rollback can activate it.
 type trial struct {
-	before          *Version // takes over again then
-	outer           *trial   // of the version before, if that was not over
-	steps, failures int      // still to come: the trial ends with the one, and fails with the other
-	all             int      // failures that it takes
-	reason          string   // why it has failed; the rollback is under way
+	previous        *Version // a rollback activates it
+	enclosing       *trial   // of the previous version, if it was not completed
+	steps, failures int      // left until the trial is completed, or fails
+	all             int      // number of failures at which it fails
+	reason          string   // why it has failed, while the rollback runs
 }
 
-// newTrial is the trial of a version that takes over from before while that one's own
-// was as running says, or over. A version that has failed is not gone back to.
-func newTrial(p *Policy, before *Version, running *trial) *trial {
+// newTrial returns the trial of a version that replaces previous; current is the trial
+// of previous, or nil if it is completed. A rollback skips a version that has failed
+// its own trial.
+func newTrial(p *Policy, previous *Version, current *trial) *trial {
 	if p.TrialFailures == 0 {
 		return nil
 	}
-	t := &trial{before: before, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
+	t := &trial{previous: previous, steps: p.TrialSteps, failures: p.TrialFailures, all: p.TrialFailures}
 	switch {
-	case running == nil:
-	case running.reason != "":
-		t.before, t.outer = running.before, running.outer
+	case current == nil:
+	case current.reason != "":
+		t.previous, t.enclosing = current.previous, current.enclosing
 	default:
-		inner := *running
-		inner.outer = nil // what is older than that is not kept
-		t.outer = &inner
+		inner := *current
+		inner.enclosing = nil // only one enclosing trial is kept
+		t.enclosing = &inner
 	}
 	return t
 }
 
-// judge counts a step of the active version that is on trial.
-func (r *Registry) judge(v *Version, err error) {
+// countStep counts a step of the active version if it is on trial.
+func (r *Registry) countStep(v *Version, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.trial
@@ -45,7 +46,7 @@ func (r *Registry) judge(v *Version, err error) {
 		return
 	}
 	t.steps--
-	if guilty(err) {
+	if pluginFault(err) {
 		t.failures--
 	}
 	switch {
@@ -53,14 +54,14 @@ func (r *Registry) judge(v *Version, err error) {
 		t.reason = fmt.Sprintf("%s failed in %d steps soon after it took over, the last time: %v", v, t.all, err)
 		r.background.Go(func() { r.rollBack(v, t.reason) })
 	case t.steps == 0:
-		r.trial = nil // what was kept for it is closed by the next Tidy
+		r.trial = nil // the next Tidy closes the previous version
 	}
 }
 
-// rollBack makes the version before active again, unless a swap has done away with
-// the bad one meanwhile, and parks the flows whose states the bad one wrote: what it
-// wrote is not to be trusted. Steps under way in it may still write some; who
-// commits them asks Distrusted.
+// rollBack makes the previous version active again, unless a swap has replaced the
+// failed version meanwhile. It parks the flows whose states the failed version wrote,
+// because these states are not trustworthy. Running steps may still write such states:
+// the flow manager checks Distrusted before it commits.
 func (r *Registry) rollBack(bad *Version, reason string) {
 	r.swapping.Lock()
 	ctx := context.Background()
@@ -68,31 +69,31 @@ func (r *Registry) rollBack(bad *Version, reason string) {
 	r.distrusted[bad.digest] = reason
 	var good *Version
 	if r.active == bad && r.trial != nil {
-		good = r.trial.before
-		r.trial = r.trial.outer
+		good = r.trial.previous
+		r.trial = r.trial.enclosing
 		r.activate(good)
 	}
 	now := r.active
 	r.mu.Unlock()
 	log := r.options.Logger.With("from", bad.String(), "to", now.String(), "reason", reason)
-	parked, err := r.undo(ctx, bad, good, reason)
+	parked, err := r.saveRollback(ctx, bad, good, reason)
 	if err != nil {
-		// This process goes on with the good one; a restart would begin with the bad
-		// one, and find the same.
-		log.Error("module: rolled back, but that could not be kept", "error", err)
+		// This process uses the previous version. After a restart the failed version would
+		// be active again.
+		log.Error("module: rolled back, but the rollback could not be stored", "error", err)
 	} else {
 		log.Error("module: rolled back", "parked", parked)
 	}
 	r.swapping.Unlock()
-	r.announce(now, true)
+	r.notifyChanged(now, true)
 	if err := r.Tidy(ctx); err != nil {
-		log.Warn("module: tidy up after a rollback", "error", err)
+		log.Warn("module: cleanup after a rollback failed", "error", err)
 	}
 }
 
-// undo keeps what a rollback has changed, all of it or nothing. good is nil if
-// another version is active already.
-func (r *Registry) undo(ctx context.Context, bad, good *Version, reason string) (parked int, err error) {
+// saveRollback stores the changes of a rollback in one transaction. good is nil if
+// another version is already active.
+func (r *Registry) saveRollback(ctx context.Context, bad, good *Version, reason string) (parked int, err error) {
 	if r.options.Store == nil {
 		return 0, nil
 	}

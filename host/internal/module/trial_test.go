@@ -14,47 +14,47 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fail lets the active version fail in so many steps.
-func (w *world) fail(times int) {
+// failSteps runs steps of the active version, each of which must fail.
+func (w *fixture) failSteps(times int) {
 	w.Helper()
 	v := w.Use()
 	defer v.Release()
 	for range times {
 		if _, err := v.Run(w.Context(), abi.ExportCall, nil, nil); err == nil {
-			w.Fatal("it does not fail")
+			w.Fatal("a step of the active version succeeded")
 		}
 	}
 }
 
-func bad(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
+func trapping(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
 
-// A version that fails while another one is tried is never gone back to: not by the
-// other's rollback either.
-func TestConvictedDuringASwap(t *testing.T) {
+// TestRollbackDuringSwap checks that a version which fails while another one is
+// verified is never activated again, not even by a rollback of the other version.
+func TestRollbackDuringSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
-	two, three := bad("2"), bad("3")
+	two, three := trapping("2"), trapping("3")
 	w.swap(two)
 	w.verify = func(context.Context, *module.Version) (*module.Verified, error) {
-		w.fail(2)
-		w.Wait() // a swap that is being tried does not keep a rollback waiting
+		w.failSteps(2)
+		w.Wait() // the verification of a swap does not delay a rollback
 		if got := w.Active().About.Version; got != "1" {
-			t.Errorf("after the rollback %s serves", got)
+			t.Errorf("after the rollback %s is active", got)
 		}
 		return nil, nil
 	}
 	w.swap(three)
 	if got := w.Active().About.Version; got != "3" {
-		t.Errorf("%s serves", got)
+		t.Errorf("%s is active", got)
 	}
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("at last %s serves", got)
+		t.Errorf("after the second rollback %s is active", got)
 	}
 	if fmt.Sprint(w.parked) != fmt.Sprint([]string{module.Digest(two), module.Digest(three)}) {
-		t.Errorf("parked were the flows of %s", w.parked)
+		t.Errorf("the flows of %s were parked", w.parked)
 	}
 	for _, wasm := range [][]byte{two, three} {
 		if w.Distrusted(module.Digest(wasm)) == "" {
@@ -64,77 +64,79 @@ func TestConvictedDuringASwap(t *testing.T) {
 	w.verify = nil
 	w.swap(two)
 	if w.Distrusted(module.Digest(two)) != "" {
-		t.Error("a version that somebody swapped to is not trusted")
+		t.Error("a version is distrusted although it was swapped to")
 	}
 }
 
-// A version whose trial was not over when it was gone back to goes on with it.
-func TestTrialGoesOn(t *testing.T) {
+// TestTrialResumesAfterRollback checks that a version resumes its own unfinished trial
+// after a rollback to it.
+func TestTrialResumesAfterRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
-	w.swap(bad("2"))
-	w.fail(1)
-	w.swap(bad("3"))
+	w.swap(trapping("2"))
+	w.failSteps(1)
+	w.swap(trapping("3"))
 	if err := w.Tidy(t.Context()); err != nil || len(strings.Fields(w.loaded())) != 3 {
 		t.Errorf("%s are loaded, %v", w.loaded(), err)
 	}
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	if got := w.Active().About.Version; got != "2" {
-		t.Fatalf("%s serves", got)
+		t.Fatalf("%s is active", got)
 	}
-	w.fail(1)
+	w.failSteps(1)
 	w.Wait()
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("%s serves", got)
+		t.Errorf("%s is active", got)
 	}
 	if got := w.history(); got != "1 rollback, 2 rollback, 3 test, 2 test, 1 built in" {
 		t.Errorf("the history is %s", got)
 	}
 }
 
-// A restart does not bring back by itself what was rolled back, and a program that
-// is newer than the version gone back to brings its own.
-func TestStartAfterARollback(t *testing.T) {
+// TestOpenAfterRollback checks that a restart does not activate a version that was
+// rolled back, and that a newer program activates its built-in module.
+func TestOpenAfterRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	one, two := build("1", 1, 1), bad("2")
+	w := newFixture(t)
+	one, two := build("1", 1, 1), trapping("2")
 	w.open(one, store.OriginBuiltIn)
 	w.open(two, "/watched.wasm")
-	w.fail(2)
+	w.failSteps(2)
 	w.Wait()
 	w.open(two, "/watched.wasm")
 	if got := w.Active().About.Version; got != "1" {
-		t.Errorf("after a restart %s serves", got)
+		t.Errorf("after a restart %s is active", got)
 	}
 	w.open(build("3", 1, 1), store.OriginBuiltIn)
 	if got := w.Active().About.Version; got != "3" {
-		t.Errorf("with a newer program %s serves", got)
+		t.Errorf("with a newer program %s is active", got)
 	}
 	w.open(two, "/watched.wasm")
 	if got := w.Active().About.Version; got != "2" {
-		t.Errorf("long after the rollback %s serves", got)
+		t.Errorf("with another version active since the rollback, %s is active", got)
 	}
 }
 
-// Nobody but the program itself brings what is built in.
+// TestReservedOrigins checks that Swap rejects the origins that the registry itself
+// uses.
 func TestReservedOrigins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.policy.RequireSignature = true
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	for _, origin := range []string{store.OriginBuiltIn, store.OriginRollback} {
-		if _, err := w.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: origin}); !errors.Is(err, abi.InvalidArgs) {
+		if _, err := w.Swap(t.Context(), &module.File{Wasm: build("2", 1, 1), Origin: origin}); !errors.Is(err, abi.InvalidArgs) {
 			t.Errorf("%s: %v", origin, err)
 		}
 	}
 }
 
-// A swap ends with the registry.
-func TestCloseEndsASwap(t *testing.T) {
+// TestCloseCancelsSwap checks that Close cancels a running swap.
+func TestCloseCancelsSwap(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	trying := make(chan struct{})
 	w.verify = func(ctx context.Context, _ *module.Version) (*module.Verified, error) {
@@ -144,22 +146,22 @@ func TestCloseEndsASwap(t *testing.T) {
 	}
 	r, swapped := w.Registry, make(chan error)
 	go func() {
-		_, err := r.Swap(context.Background(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"})
+		_, err := r.Swap(context.Background(), &module.File{Wasm: build("2", 1, 1), Origin: "test"})
 		swapped <- err
 	}()
 	<-trying
-	w.end()
+	w.closeRegistry()
 	if err := <-swapped; !errors.Is(err, context.Canceled) {
 		t.Errorf("the swap ended with %v", err)
 	}
-	if _, err := r.Swap(t.Context(), &module.Candidate{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
-		t.Errorf("a swap after the end: %v", err)
+	if _, err := r.Swap(t.Context(), &module.File{Wasm: build("2", 1, 1), Origin: "test"}); !errors.Is(err, abi.Conflict) {
+		t.Errorf("a swap after Close: %v", err)
 	}
 }
 
 func TestRollback(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	one := build("1", 1, 1)
 	bad := buildWith("2", 1, 1, wasmtest.Unreachable)
 	w.open(one, store.OriginBuiltIn)
@@ -172,23 +174,23 @@ func TestRollback(t *testing.T) {
 	}
 	v.Release()
 	w.Wait()
-	w.serves(w.Use(), "1")
+	w.checkVersion(w.Use(), "1")
 	if got := w.history(); got != "1 rollback, 2 test, 1 built in" {
 		t.Errorf("the history is %s", got)
 	}
-	if fmt.Sprint(w.told) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
-		t.Errorf("told of %s, parked the flows of %s", w.told, w.parked)
+	if fmt.Sprint(w.notified) != "[2 1*]" || len(w.parked) != 1 || w.parked[0] != module.Digest(bad) {
+		t.Errorf("notified of %s, parked the flows of %s", w.notified, w.parked)
 	}
 	w.open(one, store.OriginBuiltIn)
-	w.serves(w.Use(), "1")
+	w.checkVersion(w.Use(), "1")
 }
 
-// A version whose trial is over stays, whatever it does, and so does one that fails
-// too rarely.
+// TestTrialEnds checks that failures after the trial, or too few failures during it, do
+// not cause a rollback.
 func TestTrialEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	// It traps on any input.
+	w := newFixture(t)
+	// The new version traps on any nonempty input.
 	w.open(build("1", 1, 1), store.OriginBuiltIn)
 	w.swap(buildWith("2", 1, 1, wasmtest.Code(wasmtest.Call(wasmtest.InputLength), []byte{0x50, 0x45, 0x04, 0x40}, wasmtest.Unreachable, []byte{0x0b})))
 	v := w.Use()
@@ -197,7 +199,7 @@ func TestTrialEnds(t *testing.T) {
 	}
 	v.Release()
 	w.Wait()
-	w.serves(w.Use(), "2")
+	w.checkVersion(w.Use(), "2")
 	if err := w.Tidy(t.Context()); err != nil || w.loaded() != "2" {
 		t.Errorf("%s are loaded, %v", w.loaded(), err)
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// TestVerified swaps to a module that answers differently than the vectors want, and
-// to one that does not.
-func TestVerified(t *testing.T) {
+// TestSwapVerifies swaps to a module that fails the vectors, and to one that passes
+// them.
+func TestSwapVerifies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	tried := 0
+	w := newFixture(t)
+	verifications := 0
 	w.verify = func(ctx context.Context, v *module.Version) (*module.Verified, error) {
-		tried++
+		verifications++
 		r, err := verify.Module(ctx, v.Run, &verify.Options{Level: verify.Quick, Tools: verify.Names(v.About.Tools)})
 		if err != nil {
 			return nil, err
@@ -32,55 +32,57 @@ func TestVerified(t *testing.T) {
 	}
 	w.open(wasm.Parley, store.OriginBuiltIn)
 	built := module.Digest(wasm.Parley)
-	if tried != 0 {
-		t.Error("what is built in was verified")
+	if verifications != 0 {
+		t.Error("the built-in module was verified")
 	}
 	wrong := bytes.ReplaceAll(wasm.Parley, []byte(`"count":`), []byte(`"kount":`))
-	_, err := w.Swap(t.Context(), &module.Candidate{Wasm: wrong, Origin: "test"})
+	_, err := w.Swap(t.Context(), &module.File{Wasm: wrong, Origin: "test"})
 	if !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), "S0.1/result-is-one-object: step 1: sessions_list: ") {
 		t.Errorf("got %v", err)
 	}
-	if w.Active().Digest() != built || len(w.Loaded()) != 1 || len(w.told) != 0 {
-		t.Errorf("%s serves, of %d, after %q", w.Active(), len(w.Loaded()), w.told)
+	if w.Active().Digest() != built || len(w.Loaded()) != 1 || len(w.notified) != 0 {
+		t.Errorf("%s is active, %d are loaded, notified of %q", w.Active(), len(w.Loaded()), w.notified)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	right := append(bytes.Clone(wasm.Parley), 0, 3, 1, 'x', 0) // another digest, by a custom section
-	if _, err := w.Swap(ctx, &module.Candidate{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
-		t.Errorf("canceled: %v, %s serves", err, w.Active())
+	right := append(bytes.Clone(wasm.Parley), 0, 3, 1, 'x', 0) // a custom section changes the digest
+	if _, err := w.Swap(ctx, &module.File{Wasm: right, Origin: "test"}); err == nil || w.Active().Digest() != built {
+		t.Errorf("canceled: %v, %s is active", err, w.Active())
 	}
-	if c := w.swap(right); c.After.Digest() != module.Digest(right) || tried != 2 || c.Verified == nil || c.Verified.Passed == 0 {
-		t.Errorf("%s serves after %d tries, verified %+v", c.After, tried, c.Verified)
+	if c := w.swap(right); c.After.Digest() != module.Digest(right) || verifications != 2 || c.Verified == nil || c.Verified.Passed == 0 {
+		t.Errorf("%s is active after %d verifications: %+v", c.After, verifications, c.Verified)
 	}
 	w.open(right, "test")
-	if tried != 2 || w.Active().Digest() != module.Digest(right) {
-		t.Errorf("%d tries, %s serves: what is active already was tried before", tried, w.Active())
+	if verifications != 2 || w.Active().Digest() != module.Digest(right) {
+		t.Errorf("%d verifications, %s is active: the active version was verified again", verifications, w.Active())
 	}
 }
 
-// TestFirstIsVerified opens registries on an empty store with a module that somebody
-// asked for.
-func TestFirstIsVerified(t *testing.T) {
+// TestFirstVersionIsVerified opens registries on an empty store with a module that the
+// operator asked for.
+func TestFirstVersionIsVerified(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	tried := errors.New("tried")
+	w := newFixture(t)
+	errVerify := errors.New("verification failed")
 	open := func(origin string) error {
 		r, err := module.Open(t.Context(), &module.Options{
 			Engine: w.engine, Store: w.db, Policy: func() *module.Policy { return &w.policy },
-			Verify: func(context.Context, *module.Version, *module.Candidate) (*module.Verified, error) { return nil, tried },
+			Verify: func(context.Context, *module.Version, *module.File) (*module.Verified, error) {
+				return nil, errVerify
+			},
 			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		}, &module.Candidate{Wasm: build("1", 1, 1), Origin: origin})
+		}, &module.File{Wasm: build("1", 1, 1), Origin: origin})
 		if r != nil && err == nil {
 			err = r.Close(t.Context())
 		}
 		return err
 	}
-	for range 2 { // nothing is kept of the first
-		if err := open("file"); !errors.Is(err, tried) {
+	for range 2 { // the first attempt stores nothing
+		if err := open("file"); !errors.Is(err, errVerify) {
 			t.Errorf("got %v", err)
 		}
 	}
-	for _, origin := range []string{store.OriginBuiltIn, "file"} { // then it is the active one
+	for _, origin := range []string{store.OriginBuiltIn, "file"} { // it is the active version afterwards
 		if err := open(origin); err != nil {
 			t.Errorf("%s: %v", origin, err)
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Version is a module that is loaded. Who got it from Registry.Use or UseFor
-// releases it.
+// Version is a loaded module. The caller of Registry.Use or UseFor must call Release.
 type Version struct {
 	About *abi.Description
 
@@ -22,16 +21,16 @@ type Version struct {
 	plugin   *engine.Plugin
 
 	// Guarded by Registry.mu.
-	signer string
-	uses   int
-	kept   bool // in Registry.loaded; one that is not is closed with its last use
+	signer   string
+	uses     int
+	retained bool // in Registry.loaded; otherwise the last Release closes it
 }
 
 // Digest returns the SHA-256 of the module, in hexadecimal.
 func (v *Version) Digest() string { return v.digest }
 
-// Signer returns which key signed the module, store.OriginBuiltIn, or
-// "" if nobody did.
+// Signer returns the key that signed the module, store.OriginBuiltIn, or "" if the
+// module is not signed.
 func (v *Version) Signer() string {
 	v.registry.mu.Lock()
 	defer v.registry.mu.Unlock()
@@ -43,7 +42,7 @@ func (v *Version) Name() string { return v.About.Name + " " + v.About.Version }
 
 func (v *Version) String() string { return fmt.Sprintf("%s (%.12s)", v.Name(), v.digest) }
 
-// Needs returns the members of the settings that a tool needs.
+// Needs returns the names of the settings that a tool needs.
 func (v *Version) Needs(tool string) []string {
 	if t := v.About.Tool(tool); t != nil {
 		return t.Needs
@@ -51,52 +50,53 @@ func (v *Version) Needs(tool string) []string {
 	return nil
 }
 
-// Grants returns why the plugin may not use an operation of host functions, as an
-// *abi.Error: it does not ask for it, or Options.Allows does not.
+// Grants returns nil if the plugin may use an operation of host functions. Otherwise it
+// returns an *abi.Error: the description does not list the operation, or Options.Allows
+// denies it.
 func (v *Version) Grants(capability string) error {
 	switch allows := v.registry.options.Allows; {
 	case !slices.Contains(v.About.Capabilities, capability):
-		return abi.NewError(abi.Forbidden, capability+": the plugin does not name it among the capabilities that it describes")
+		return abi.NewError(abi.Forbidden, capability+": the plugin's description does not list this capability")
 	case allows != nil && !allows(capability):
-		return abi.NewError(abi.Forbidden, capability+": plugins.allow of the configuration leaves it out")
+		return abi.NewError(abi.Forbidden, capability+": plugins.allow in the configuration does not list it")
 	}
 	return nil
 }
 
-// reads reports whether the version can go on with a state.
+// reads reports whether the version can resume a state.
 func (v *Version) reads(plugin string, stateVersion int) bool {
 	name := plugin[:max(strings.LastIndexByte(plugin, ' '), 0)]
 	return name == v.About.Name && v.About.Resumes[0] <= stateVersion && stateVersion <= v.About.Resumes[1]
 }
 
-// Run calls an export.
+// Run calls an export, and counts the step if the version is on trial.
 func (v *Version) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 	output, err := v.plugin.Run(ctx, export, input, h)
-	v.registry.judge(v, err)
+	v.registry.countStep(v, err)
 	return output, err
 }
 
-// Release ends a use.
+// Release ends one use. It closes the version if it is no longer needed.
 func (v *Version) Release() {
 	r := v.registry
 	r.mu.Lock()
 	v.uses--
-	last := !v.kept && v.uses == 0
+	last := !v.retained && v.uses == 0
 	r.mu.Unlock()
 	if last {
 		r.close(v)
 	}
 }
 
-// guilty reports whether a step failed by the plugin's own fault.
-func guilty(err error) bool {
+// pluginFault reports whether a step failed by the plugin's own fault.
+func pluginFault(err error) bool {
 	e, ok := errors.AsType[*engine.Error](err)
 	return ok && (e.Kind == engine.Trap || e.Kind == engine.Failed || e.Kind.IsLimit())
 }
 
-// readable returns the version that is to go on with a state: the active one if it
-// can; else the one that wrote it; else any that can; or nil.
-func (r *Registry) readable(s store.States) *Version {
+// versionFor returns the version that must resume a state: the active one if it can,
+// else the one that wrote the state, else any that can, or nil.
+func (r *Registry) versionFor(s store.StateCount) *Version {
 	if r.active.reads(s.Plugin, s.StateVersion) {
 		return r.active
 	}

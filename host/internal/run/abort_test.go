@@ -12,9 +12,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// waiting is an agent that tells when it begins and waits for the end of its
+// blocking returns a runner that sends its run's id and then waits for the end of its
 // context.
-func waiting(began chan<- string) agentFunc {
+func blocking(began chan<- string) runnerFunc {
 	return func(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
 		began <- t.RunID
 		<-ctx.Done()
@@ -22,7 +22,7 @@ func waiting(began chan<- string) agentFunc {
 	}
 }
 
-func (r *rig) abort(id, why, status, text string) *store.Run {
+func (r *fixture) abort(id, why, status, text string) *store.Run {
 	r.t.Helper()
 	row, err := r.Abort(context.Background(), id, why)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *rig) abort(id, why, status, text string) *store.Run {
 
 func TestAbort(t *testing.T) {
 	began := make(chan string, 10)
-	r := newRig(t, waiting(began))
+	r := newFixture(t, blocking(began))
 	r.config.Runs.MainSlots = 1
 	r.start()
 	r.session("a")
@@ -50,18 +50,18 @@ func TestAbort(t *testing.T) {
 	r.abort("in its lane", "", abi.RunKilled, "aborted by the operator")
 	r.abort("without slot", "no more", abi.RunKilled, "no more")
 	if r.transcript("b") != "" || r.stored("b").Status != "" {
-		t.Error("a run that never began has changed its session")
+		t.Error("a run that never began changed its session")
 	}
 	row := r.abort("running", "enough", abi.RunKilled, "enough")
 	if s := r.stored("a"); s.Status != abi.RunKilled || !*s.AbortedLastRun || s.UpdatedAt != row.EndedAt {
 		t.Errorf("session: %+v", s)
 	}
 	if id := <-began; id != "last" {
-		t.Errorf("%s began; what was aborted keeps its place", id)
+		t.Errorf("%s began instead of the run behind the aborted ones", id)
 	}
 	_, err := r.Abort(t.Context(), "running", "other")
 	if again := r.row("running"); !errors.Is(err, abi.Conflict) || err.Error() != "run running has ended already, as killed: enough" || again.Abort != "enough" || again.EndedAt != row.EndedAt {
-		t.Errorf("a second abort: %v; the run is %+v", err, again)
+		t.Errorf("second abort: %v; the run is %+v", err, again)
 	}
 	r.abort("last", "", abi.RunKilled, "aborted by the operator")
 	if n := r.scheduled(store.KindRun); n != 0 {
@@ -69,11 +69,11 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// An answer that comes together with an abort does not count.
-func TestAbortWins(t *testing.T) {
-	r := newRig(t, nil)
-	r.agent = agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
-		r.update(func(tx store.Tx) error { // by another host, which is not heard of here yet
+// The answer of a run that was aborted at the same time is ignored.
+func TestAbortDuringRun(t *testing.T) {
+	r := newFixture(t, nil)
+	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r.update(func(tx store.Tx) error { // by another host, without a hint so far
 			row, err := tx.Run(turn.RunID)
 			if err != nil {
 				return err
@@ -92,10 +92,10 @@ func TestAbortWins(t *testing.T) {
 	}
 }
 
-// An abort that somebody else has stored is heard of.
+// The hint of an abort that another host stored takes effect.
 func TestAbortByHint(t *testing.T) {
 	began := make(chan string, 1)
-	r := newRig(t, waiting(began)).start()
+	r := newFixture(t, blocking(began)).start()
 	r.session("a")
 	r.queue("r1", "a")
 	<-began
@@ -113,14 +113,14 @@ func TestAbortByHint(t *testing.T) {
 	r.ends("r1", abi.RunKilled, "stop")
 }
 
-// An abort that comes between the claim and the agent is not lost.
-func TestAbortBeforeAgent(t *testing.T) {
+// An abort between the claim and the call of the runner takes effect.
+func TestAbortBeforeRunnerCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.o.Runners = func(string) (runner.Runner, error) {
 			go func() { _, _ = r.Abort(context.Background(), "r1", "stop") }()
 			synctest.Wait()
-			return waiting(make(chan string, 1)), nil
+			return blocking(make(chan string, 1)), nil
 		}
 		r.start()
 		r.session("a")
@@ -128,16 +128,17 @@ func TestAbortBeforeAgent(t *testing.T) {
 		r.queue("r1", "a")
 		r.ends("r1", abi.RunKilled, "stop")
 		if took := time.Since(began); took != 0 {
-			t.Errorf("the agent was left alone for %s", took)
+			t.Errorf("the runner was not cancelled for %s", took)
 		}
 	})
 }
 
-// A run whose host died, and that has no slot yet, is aborted without its agent.
+// A run whose host died, and which has no slot yet, is aborted without a call of its
+// runner.
 func TestAbortInterrupted(t *testing.T) {
 	began := make(chan string, 2)
-	first := newRig(t, waiting(began))
-	first.breakable()
+	first := newFixture(t, blocking(began))
+	first.makeFaulty()
 	first.session("a")
 	first.session("b")
 	first.queue("r1", "a")
@@ -147,13 +148,13 @@ func TestAbortInterrupted(t *testing.T) {
 	<-began
 	first.kill()
 	first.config.Runs.MainSlots = 1
-	r := first.next(waiting(began)).start()
+	r := first.next(blocking(began)).start()
 	if id := <-began; id != "r1" {
 		t.Fatalf("%s began", id)
 	}
 	r.abort("r2", "", abi.RunKilled, "aborted by the operator")
 	r.abort("r1", "", abi.RunKilled, "aborted by the operator")
 	if len(began) != 0 {
-		t.Error("the agent was called for the run that was aborted")
+		t.Error("the runner was called for the aborted run")
 	}
 }

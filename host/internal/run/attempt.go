@@ -14,45 +14,47 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// attempt is one try at a run: its claim, and the agent that is executed under it.
+// attempt is one attempt to execute a run: the claim, and the runner that executes
+// the run under that claim.
 type attempt struct {
 	m      *Manager
 	ticket *ticket
 	claim  *work.Claim
 
-	// What the claim found.
+	// Read in the transaction of the claim.
 	run     *store.Run
 	session *abi.Session
 	caller  abi.Caller
-	verdict *verdict // the run ends without its agent
+	result  *result // the run ends with this result, without its runner
 
-	model string // that the agent is to use
+	model string // the model that the runner must use
 
-	ctx  context.Context // of the agent; ends with the claim, at the deadline, by abort, when the host stops
+	ctx  context.Context // for the runner; ends with the claim, at the deadline, by an abort, or when the host stops
 	stop context.CancelCauseFunc
 
 	// Guarded by Manager.mu.
 	aborted bool
-	waits   int            // tools that wait for something
-	calls   map[string]int // by tool and digest; nil: no agent is executed
+	waits   int            // number of tool calls that are waiting
+	calls   map[string]int // by tool and digest; nil: no runner is active
 	token   *token
 }
 
-// lateAfter is when an agent that does not return is reported.
+// lateAfter is the time after the end of its context when a runner that has not
+// returned is reported.
 const lateAfter = 5 * time.Second
 
-// attempt claims the run and brings it to its end, if it can. It reports whether
-// the run has ended, and returns when its agent has.
+// attempt claims the run and executes it. It returns when the runner has returned,
+// and reports whether the run has ended.
 func (m *Manager) attempt(t *ticket) (ended bool) {
 	a := &attempt{m: m, ticket: t}
 	m.mu.Lock()
-	m.attempts[t.id] = a // from here on an abort finds it
+	m.attempts[t.id] = a // visible to Abort from here on
 	m.mu.Unlock()
 	defer a.leave()
 	var err error
 	if a.claim, err = m.o.Worker.Claim(m.ctx, store.KindRun, t.id, a.begin); err != nil {
 		if m.ctx.Err() == nil {
-			m.o.Logger.Warn("run: cannot be claimed", "run", t.id, "error", err)
+			m.o.Logger.Warn("run: claim failed", "run", t.id, "error", err)
 		}
 		return false
 	}
@@ -60,26 +62,26 @@ func (m *Manager) attempt(t *ticket) (ended bool) {
 		return m.hasEnded(t.id)
 	}
 	defer a.claim.Close()
-	if a.run == nil { // there was nothing to do but to unschedule it
+	if a.run == nil { // the run was only unscheduled
 		return true
 	}
 	m.o.Logger.Debug("run: claimed", "run", t.id, "session", t.session, "attempt", a.run.Attempt)
 	return a.perform()
 }
 
-// leave takes the attempt out of the manager.
+// leave removes the attempt from the manager.
 func (a *attempt) leave() {
 	a.m.mu.Lock()
 	defer a.m.mu.Unlock()
 	delete(a.m.attempts, a.ticket.id)
-	a.silence()
+	a.revoke()
 }
 
-// settled reports whether there is nothing to do for a run, which may be nil: it
-// has ended, and so has its agent.
+// settled reports whether nothing is left to do for a run: it has ended, and no
+// process of it is recorded. r may be nil.
 func settled(r *store.Run) bool { return r == nil || r.Ended() && len(r.Process) == 0 }
 
-// hasEnded reports whether a run that could not be claimed needs none.
+// hasEnded reports whether a run that could not be claimed is settled.
 func (m *Manager) hasEnded(id string) (ended bool) {
 	err := m.view(m.ctx, func(v store.View) error {
 		r, err := v.Run(m.ctx, id)
@@ -87,66 +89,67 @@ func (m *Manager) hasEnded(id string) (ended bool) {
 		return err
 	})
 	if err != nil && m.ctx.Err() == nil {
-		m.o.Logger.Warn("run: cannot be read", "run", id, "error", err)
+		m.o.Logger.Warn("run: read failed", "run", id, "error", err)
 	}
 	return ended
 }
 
-// perform executes the agent, if the run has not come to its end without it.
+// perform executes the run with its runner, unless the run ends without one.
 func (a *attempt) perform() (ended bool) {
-	ag, err := a.m.o.Runners(a.run.AgentID)
+	rn, err := a.m.o.Runners(a.run.AgentID)
 	if len(a.run.Process) > 0 {
-		err = cmp.Or(err, a.reap(ag))
+		err = cmp.Or(err, a.reap(rn))
 	}
 	switch {
 	case a.claim.Err() != nil:
 		a.abandon()
 		return false
-	case a.verdict != nil:
-		return a.end(a.verdict, false)
+	case a.result != nil:
+		return a.end(a.result, false)
 	case err != nil:
-		return a.end(&verdict{status: abi.RunFailed, reason: err.Error()}, false)
+		return a.end(&result{status: abi.RunFailed, reason: err.Error()}, false)
 	}
-	return a.execute(ag)
+	return a.execute(rn)
 }
 
-// reap ends what an earlier attempt left running, and forgets it.
-func (a *attempt) reap(ag runner.Runner) error {
-	r, ok := ag.(runner.Reaper)
+// reap ends the processes of an earlier attempt and deletes their record.
+func (a *attempt) reap(rn runner.Runner) error {
+	r, ok := rn.(runner.Reaper)
 	if !ok {
-		a.m.o.Logger.Warn("run: its agent has changed; what an earlier attempt left running stays", "run", a.run.ID, "agent", a.run.AgentID, "left", string(a.run.Process))
+		a.m.o.Logger.Warn("run: the agent has another kind of runner now; processes of an earlier attempt are not ended", "run", a.run.ID, "agent", a.run.AgentID, "left", string(a.run.Process))
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(a.claim.Context(), 30*time.Second)
 	defer cancel()
 	if err := r.Reap(ctx, a.run.Process); err != nil {
-		a.m.o.Logger.Error("run: what an earlier attempt left running could not be ended", "run", a.run.ID, "left", string(a.run.Process), "error", err)
-		return fmt.Errorf("interrupted: what an earlier attempt left running could not be ended: %w", err)
+		a.m.o.Logger.Error("run: processes of an earlier attempt could not be ended", "run", a.run.ID, "left", string(a.run.Process), "error", err)
+		return fmt.Errorf("interrupted: processes of an earlier attempt could not be ended: %w", err)
 	}
 	err := a.update(ctx, func(_ store.Tx, r *store.Run) error {
 		r.Process = nil
 		return nil
 	})
-	if err != nil { // it is done, and may be done again
-		a.m.o.Logger.Warn("run: that an earlier attempt is ended cannot be stored", "run", a.run.ID, "error", err)
+	if err != nil { // harmless: reaping again has no effect
+		a.m.o.Logger.Warn("run: the end of an earlier attempt's processes cannot be stored", "run", a.run.ID, "error", err)
 	}
 	return nil
 }
 
-// answer is what an agent returned.
+// answer is the return value of a runner.
 type answer struct {
 	outcome *runner.Outcome
 	err     error
 }
 
-// execute lets the agent answer. The outcome of a run that is over its time or
-// aborted does not wait for an agent that goes on regardless; its lane does.
-func (a *attempt) execute(ag runner.Runner) (ended bool) {
-	cancel := a.arm()
+// execute calls the runner and ends the run with its answer. After an abort or at the
+// deadline the run ends at once, even if the runner ignores its context; the
+// session's lane stays taken until the runner has returned.
+func (a *attempt) execute(rn runner.Runner) (ended bool) {
+	cancel := a.startContext()
 	defer cancel()
 	answered := make(chan answer, 1)
 	turn := a.turn()
-	go a.call(ag, turn, answered)
+	go a.call(rn, turn, answered)
 
 	var got *answer
 	select {
@@ -155,22 +158,22 @@ func (a *attempt) execute(ag runner.Runner) (ended bool) {
 	case <-a.ctx.Done():
 	}
 	if got == nil {
-		if v := a.judge(nil); v != nil {
+		if v := a.resultOf(nil); v != nil {
 			ended = a.end(v, true)
-			a.outlast(answered)
+			a.awaitRunner(answered)
 			return ended && a.release()
 		}
-		got = a.outlast(answered)
+		got = a.awaitRunner(answered)
 	}
-	if v := a.judge(got); v != nil {
+	if v := a.resultOf(got); v != nil {
 		return a.end(v, false)
 	}
 	a.abandon()
 	return false
 }
 
-// arm makes the agent's context.
-func (a *attempt) arm() (disarm func()) {
+// startContext sets the runner's context and returns a function that releases it.
+func (a *attempt) startContext() (release func()) {
 	ctx, stop := context.WithCancelCause(a.claim.Context())
 	unlink := context.AfterFunc(a.m.ctx, func() { stop(context.Cause(a.m.ctx)) })
 	end := func() {}
@@ -191,69 +194,70 @@ func (a *attempt) arm() (disarm func()) {
 	}
 }
 
-// call runs the agent. A panic is its failure.
-func (a *attempt) call(ag runner.Runner, t *runner.Turn, answered chan<- answer) {
-	an := answer{err: errors.New("the agent ended without an answer")}
+// call calls the runner. A panic is a failure of the run.
+func (a *attempt) call(rn runner.Runner, t *runner.Turn, answered chan<- answer) {
+	an := answer{err: errors.New("the runner returned no answer")}
 	defer func() {
 		if p := recover(); p != nil {
-			a.m.o.Logger.Error("run: the agent panicked", "run", a.run.ID, "agent", a.run.AgentID, "panic", p, "stack", string(debug.Stack()))
-			an = answer{err: fmt.Errorf("the agent panicked: %v", p)}
+			a.m.o.Logger.Error("run: the runner panicked", "run", a.run.ID, "agent", a.run.AgentID, "panic", p, "stack", string(debug.Stack()))
+			an = answer{err: fmt.Errorf("the runner panicked: %v", p)}
 		}
 		answered <- an
 	}()
-	if outcome, err := ag.Run(a.ctx, t); outcome != nil || err != nil {
+	if outcome, err := rn.Run(a.ctx, t); outcome != nil || err != nil {
 		an = answer{outcome, err}
 	}
 }
 
-// outlast waits for an agent whose context has ended.
-func (a *attempt) outlast(answered <-chan answer) *answer {
+// awaitRunner waits for a runner whose context has ended.
+func (a *attempt) awaitRunner(answered <-chan answer) *answer {
 	late := time.AfterFunc(lateAfter, func() {
-		a.m.o.Logger.Warn("run: the agent does not end; its session waits for it", "run", a.run.ID, "session", a.run.SessionKey, "agent", a.run.AgentID)
+		a.m.o.Logger.Warn("run: the runner does not return; its session is blocked until it does", "run", a.run.ID, "session", a.run.SessionKey, "agent", a.run.AgentID)
 	})
 	defer late.Stop()
 	an := <-answered
 	return &an
 }
 
-// judge says how the run ends by the agent's answer, nil if there is none yet, or
-// by the end of its context. nil: not at all, somebody else will go on.
-func (a *attempt) judge(got *answer) *verdict {
+// resultOf returns the result of the run from the runner's answer (nil: none yet) and
+// the cause of the context's end. It returns nil if this attempt does not end the
+// run.
+func (a *attempt) resultOf(got *answer) *result {
 	cause := context.Cause(a.ctx)
 	if cause == nil {
 		cause = a.claim.Err()
 	}
 	switch {
 	case got != nil && got.err == nil:
-		return &verdict{status: abi.RunDone, outcome: got.outcome, asked: a.model}
+		return &result{status: abi.RunDone, outcome: got.outcome, asked: a.model}
 	case errors.Is(cause, errDeadline):
-		return a.overtime()
+		return a.timedOut()
 	case errors.Is(cause, errAborted):
-		return &verdict{status: abi.RunKilled}
+		return &result{status: abi.RunKilled}
 	case cause != nil:
 		return nil
 	}
-	return &verdict{status: abi.RunFailed, reason: got.err.Error()}
+	return &result{status: abi.RunFailed, reason: got.err.Error()}
 }
 
-func (a *attempt) overtime() *verdict {
-	return &verdict{status: abi.RunTimeout, reason: fmt.Sprintf("the run took longer than its limit of %s", limit(a.m.o.Config(), a.run))}
+func (a *attempt) timedOut() *result {
+	return &result{status: abi.RunTimeout, reason: fmt.Sprintf("the run took longer than its limit of %s", limit(a.m.o.Config(), a.run))}
 }
 
-// abandon gives the run back, for its next attempt, unless it is lost already.
+// abandon releases the claim for the next attempt, unless the claim is lost.
 func (a *attempt) abandon() {
 	if a.claim.Err() != nil {
-		a.m.o.Logger.Warn("run: lost; nothing of this attempt is kept", "run", a.run.ID, "attempt", a.run.Attempt)
+		a.m.o.Logger.Warn("run: claim lost; the attempt is discarded", "run", a.run.ID, "attempt", a.run.Attempt)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lateAfter)
 	defer cancel()
 	if err := a.claim.GiveBack(ctx, nil); err != nil {
-		a.m.o.Logger.Warn("run: cannot be given back", "run", a.run.ID, "error", err)
+		a.m.o.Logger.Warn("run: claim cannot be released", "run", a.run.ID, "error", err)
 	}
 }
 
-// update changes the run's row, if the attempt is still the newest.
+// update changes the run's row, if the claim is the newest.
 func (a *attempt) update(ctx context.Context, fn func(store.Tx, *store.Run) error) error {
 	return a.claim.Update(ctx, func(tx store.Tx) error {
 		r, err := tx.Run(a.run.ID)

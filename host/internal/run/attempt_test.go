@@ -17,11 +17,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// A run whose host died is tried again by the next one, with its one user message.
+// The next host retries a run whose host died, with the one user message.
 func TestNextAttempt(t *testing.T) {
 	began := make(chan string, 1)
-	first := newRig(t, waiting(began))
-	first.breakable()
+	first := newFixture(t, blocking(began))
+	first.makeFaulty()
 	first.session("a")
 	first.queue("r1", "a")
 	first.queue("r2", "a")
@@ -33,7 +33,7 @@ func TestNextAttempt(t *testing.T) {
 	}
 	var attempts []int
 	var order []string
-	r := first.next(agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := first.next(runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		attempts, order = append(attempts, turn.Attempt), append(order, turn.RunID)
 		return &runner.Outcome{Text: "an answer"}, nil
 	})).start()
@@ -44,26 +44,26 @@ func TestNextAttempt(t *testing.T) {
 		t.Errorf("attempts %v of %v; row %+v", attempts, order, row)
 	}
 	if n := strings.Count(r.transcript("a"), "message of r1"); n != 1 {
-		t.Errorf("%d user messages", n)
+		t.Errorf("%d user messages, want 1", n)
 	}
 }
 
 func TestMaxAttempts(t *testing.T) {
 	began := make(chan string, 1)
-	r := newRig(t, waiting(began))
+	r := newFixture(t, blocking(began))
 	r.session("a")
 	r.queue("r1", "a")
 	for range 2 {
-		r = r.next(waiting(began))
-		r.breakable()
+		r = r.next(blocking(began))
+		r.makeFaulty()
 		r.start()
 		<-began
 		r.kill()
 	}
-	r = r.next(waiting(began)).start()
+	r = r.next(blocking(began)).start()
 	row := r.ends("r1", abi.RunFailed, "interrupted: the host ended during attempt 2 of at most 2")
 	if row.Attempt != 2 || len(began) != 0 {
-		t.Errorf("attempt %d; the agent was called %d times more", row.Attempt, len(began))
+		t.Errorf("attempt %d; the runner was called %d more times", row.Attempt, len(began))
 	}
 	if s := r.stored("a"); s.Status != abi.RunFailed || *s.AbortedLastRun {
 		t.Errorf("session: %+v", s)
@@ -74,8 +74,8 @@ func TestMaxAttempts(t *testing.T) {
 func TestDeadlineOverAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := make(chan string, 2)
-		first := newRig(t, waiting(began))
-		first.breakable()
+		first := newFixture(t, blocking(began))
+		first.makeFaulty()
 		first.session("a")
 		first.session("b")
 		first.queue("long", "a", func(q *store.Run) { q.TimeoutSeconds = 100 })
@@ -86,10 +86,10 @@ func TestDeadlineOverAttempts(t *testing.T) {
 		<-began
 		first.kill()
 		time.Sleep(60 * time.Second)
-		r := first.next(waiting(began)).start()
+		r := first.next(blocking(began)).start()
 		r.ends("short", abi.RunTimeout, "the run took longer than its limit of 50s")
 		if len(began) > 1 {
-			t.Error("the agent was called after the deadline")
+			t.Error("the runner was called after the deadline")
 		}
 		r.ends("long", abi.RunTimeout, "the run took longer than its limit of 1m40s")
 		if got := time.Since(start); got != 100*time.Second {
@@ -98,11 +98,11 @@ func TestDeadlineOverAttempts(t *testing.T) {
 	})
 }
 
-// Close waits for what is executed, and interrupts it when its time is up; the
-// next owner goes on at once.
+// Close waits for the active runs and interrupts them when its context ends. The next
+// owner continues them at once.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		first := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			d := time.Second
 			if turn.RunID == "slow" {
 				d = time.Hour
@@ -143,7 +143,7 @@ func TestClose(t *testing.T) {
 		if c, err := other.Claim(t.Context(), store.KindRun, "slow", nil); c == nil || err != nil {
 			t.Errorf("the interrupted run was not given back: %v", err)
 		}
-		r := first.next(says("again")).start()
+		r := first.next(replies("again")).start()
 		if row := r.ends("slow", abi.RunDone, "again"); row.Attempt != 2 {
 			t.Errorf("attempt %d", row.Attempt)
 		}
@@ -152,16 +152,16 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A worker whose claim was taken over writes nothing, whatever its agent does.
+// A worker whose claim was taken over writes nothing, whatever its runner does.
 func TestStaleAttempt(t *testing.T) {
-	began, goOn := make(chan struct{}), make(chan struct{})
+	began, proceed := make(chan struct{}), make(chan struct{})
 	var appended, left error
 	var identified bool
-	var old *rig
-	old = newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	var old *fixture
+	old = newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		_, token := turn.Tools.Access()
 		close(began)
-		<-goOn // whatever becomes of its context
+		<-proceed // ignores its context
 		appended = turn.Transcript.Append(ctx, json.RawMessage(`{"role":"assistant","content":"stale"}`))
 		left = turn.Leave(context.Background(), 42)
 		_, identified = old.Identify(token)
@@ -176,10 +176,10 @@ func TestStaleAttempt(t *testing.T) {
 	old.queue("r1", "a", func(q *store.Run) { q.Deliver = true })
 	old.start()
 	<-began
-	r := old.next(says("fresh")).start()
+	r := old.next(replies("fresh")).start()
 	r.ends("r1", abi.RunDone, "fresh")
 	before := r.transcript("a")
-	close(goOn)
+	close(proceed)
 	old.close(context.Background())
 	if appended == nil || !errors.Is(left, work.ErrLost) || identified {
 		t.Errorf("stale attempt: append %v, leave %v, its token identified %t", appended, left, identified)
@@ -189,17 +189,17 @@ func TestStaleAttempt(t *testing.T) {
 		t.Errorf("the stale attempt has written: %+v\n%s", row, r.transcript("a"))
 	}
 	if r.scheduled(store.KindDelivery) != 1 {
-		t.Error("there is not one delivery")
+		t.Error("want one delivery")
 	}
 }
 
-// A claim that was lost because the store failed is made again, as the next
+// A run whose claim was lost because the store failed is claimed again for the next
 // attempt.
 func TestLostClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var attempts []int
-		r := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			mu.Lock()
 			attempts = append(attempts, turn.Attempt)
 			mu.Unlock()
@@ -210,7 +210,7 @@ func TestLostClaim(t *testing.T) {
 				return nil, ctx.Err()
 			}
 		}))
-		f := r.breakable()
+		f := r.makeFaulty()
 		r.start()
 		r.session("a")
 		r.queue("r1", "a")

@@ -14,10 +14,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// begin is what happens with the claim, in the same transaction: the run starts,
-// or its next attempt does, or it is found to be at its end, or beyond.
+// begin runs in the transaction of the claim. It starts the run or its next attempt,
+// or sets the result of a run that is not executed.
 func (a *attempt) begin(tx store.Tx) error {
-	a.run, a.verdict = nil, nil
+	a.run, a.result = nil, nil
 	r, err := tx.Run(a.ticket.id)
 	switch {
 	case err != nil:
@@ -31,7 +31,7 @@ func (a *attempt) begin(tx store.Tx) error {
 	}
 	c, now := a.m.o.Config(), a.m.o.Now()
 	a.run, a.session = r, s
-	if a.verdict = a.foregone(c, now); a.verdict != nil {
+	if a.result = a.terminal(c, now); a.result != nil {
 		return nil
 	}
 	a.caller, a.model = callerOf(c, r, s), modelOf(c, r, s)
@@ -52,21 +52,21 @@ func (a *attempt) begin(tx store.Tx) error {
 	return tx.PutRun(r)
 }
 
-// foregone says how a run ends that is not to be executed, or not again.
-func (a *attempt) foregone(c *config.Config, now time.Time) *verdict {
+// terminal returns the result of a run that must not be executed (again), or nil.
+func (a *attempt) terminal(c *config.Config, now time.Time) *result {
 	r, s := a.run, a.session
-	failed := func(format string, args ...any) *verdict {
-		return &verdict{status: abi.RunFailed, reason: fmt.Sprintf(format, args...)}
+	failed := func(format string, args ...any) *result {
+		return &result{status: abi.RunFailed, reason: fmt.Sprintf(format, args...)}
 	}
 	kept := a.ticket.unsaved
 	started := r.Status == abi.RunRunning
 	switch {
-	case r.Ended(): // what its agent left is to be reaped
-		return &verdict{status: r.Status, reason: r.Error}
+	case r.Ended(): // only its processes are left to reap
+		return &result{status: r.Status, reason: r.Error}
 	case started && kept != nil && kept.attempt == r.Attempt:
-		return kept.verdict // nobody has tried since
+		return kept.result // no later attempt was made
 	case r.Abort != "":
-		return &verdict{status: abi.RunKilled}
+		return &result{status: abi.RunKilled}
 	case s == nil:
 		return failed("session %s was deleted before its turn", r.SessionKey)
 	case s.ArchivedAt != 0:
@@ -74,14 +74,14 @@ func (a *attempt) foregone(c *config.Config, now time.Time) *verdict {
 	case !started:
 		return nil
 	case limit(c, r) > 0 && !now.Before(time.UnixMilli(r.StartedAt).Add(limit(c, r))):
-		return a.overtime()
+		return a.timedOut()
 	case r.Attempt >= c.Runs.MaxAttempts:
 		return failed("interrupted: the host ended during attempt %d of at most %d", r.Attempt, c.Runs.MaxAttempts)
 	}
 	return nil
 }
 
-// userMessage is the message that a run answers.
+// userMessage returns the message that a run answers.
 func userMessage(r *store.Run) *store.Message {
 	o := jsonappend.Open(nil)
 	o.String("role", roleUser)
@@ -96,7 +96,7 @@ const (
 	roleAssistant = "assistant"
 )
 
-// appendText appends the content of a message that is one text.
+// appendText appends message content that consists of one text.
 func appendText(b []byte, text string) []byte {
 	o := jsonappend.Open(append(b, '['))
 	o.String("type", "text")
@@ -104,7 +104,7 @@ func appendText(b []byte, text string) []byte {
 	return append(o.Close(), ']')
 }
 
-// turn is what the agent gets to know.
+// turn returns the input of the runner.
 func (a *attempt) turn() *runner.Turn {
 	t := &runner.Turn{
 		RunID: a.run.ID, Attempt: a.run.Attempt,
@@ -122,13 +122,13 @@ func (a *attempt) turn() *runner.Turn {
 	return t
 }
 
-// errNotFound is the failure of what is asked of a run that is not stored.
+// errNotFound returns the error for a run that is not stored.
 func errNotFound(id string) error {
 	return abi.NewError(abi.NotFound, fmt.Sprintf("there is no run %q", id))
 }
 
-// normal returns a message in the form in which it is stored.
-func normal(raw []byte) ([]byte, error) {
+// normalize returns a message in its stored form.
+func normalize(raw []byte) ([]byte, error) {
 	doc, _, err := message.Normalize(raw)
 	if err != nil {
 		return nil, fmt.Errorf("run: a message cannot be stored: %w", err)
@@ -136,4 +136,4 @@ func normal(raw []byte) ([]byte, error) {
 	return doc, nil
 }
 
-var errNoSession = errors.New("run: its session has been deleted")
+var errNoSession = errors.New("run: the session has been deleted")

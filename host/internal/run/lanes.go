@@ -7,25 +7,25 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// state of a ticket.
+// state is the state of a ticket.
 //
 //	waiting ─► ready ─► active ◄─► suspended
 //	             ▲                     │
 //	             └─────────────────────┘ (requeue)
 //
-// A lane is taken from a ticket's first activity until it is removed; a slot of
-// a group, while a ticket is active.
+// A ticket holds its lane from its first activation until it is removed, and a slot
+// of its group while it is active.
 type state int
 
 const (
-	waiting   state = iota // behind others of its session
-	ready                  // its turn in its lane; a slot is missing
-	active                 // it has its lane and a slot
-	suspended              // it has its lane, and has given the slot back
+	waiting   state = iota // behind other tickets of its session
+	ready                  // first in its lane; waits for a slot
+	active                 // holds its lane and a slot
+	suspended              // holds its lane only
 	gone
 )
 
-// ticket is a run's place in the queue.
+// ticket is the queue entry of a run.
 type ticket struct {
 	work.Position // in the heap of its lane or group
 
@@ -36,9 +36,9 @@ type ticket struct {
 
 	state state
 
-	aborted  bool     // to be brought to its end alone
-	failures int      // to begin or to end it, in a row
-	unsaved  *unsaved // what an attempt came to that could not be stored
+	aborted  bool     // only its end is left to be written
+	failures int      // consecutive failures to begin or end it
+	unsaved  *unsaved // result of an attempt that could not be stored
 }
 
 // Before reports whether the run was accepted before another one.
@@ -48,12 +48,12 @@ func ticketOf(r *store.Run) *ticket {
 	return &ticket{id: r.ID, seq: r.Seq, session: r.SessionKey, group: r.Group}
 }
 
-// lanes decides which runs go next: those of one session one after the other in
-// the order of their acceptance, those of a group at most so many at once, the
-// oldest first. It does nothing itself and is for one goroutine at a time. Lanes
-// and groups exist only while there are tickets in them.
+// lanes schedules runs: one at a time per session, in the order of acceptance, and a
+// bounded number per group, the oldest first. It only keeps the state; the caller
+// executes the runs. It is not safe for concurrent use. A lane or group exists only
+// while it has tickets.
 type lanes struct {
-	bound   func(group string) int // of a group; 0: none
+	bound   func(group string) int // of a group; 0: no bound
 	lanes   map[string]*lane
 	groups  map[string]*group
 	tickets map[string]*ticket
@@ -61,12 +61,12 @@ type lanes struct {
 
 // lane is one session's queue.
 type lane struct {
-	owner *ticket            // once it has been active; nil: the lane is free
-	head  *ticket            // of a free lane: the ready one
-	rest  work.Heap[*ticket] // the oldest on top
+	owner *ticket            // the ticket that was activated; nil: the lane is free
+	head  *ticket            // the ready ticket of a free lane
+	rest  work.Heap[*ticket] // waiting tickets, the oldest on top
 }
 
-// group is the runs that share slots.
+// group is the set of runs that share slots.
 type group struct {
 	used  int
 	ready work.Heap[*ticket] // the oldest on top
@@ -94,7 +94,7 @@ func (l *lanes) group(t *ticket) *group {
 	return g
 }
 
-// add queues a ticket that is not known.
+// add queues a new ticket.
 func (l *lanes) add(t *ticket) {
 	l.tickets[t.id] = t
 	q := l.lane(t)
@@ -118,8 +118,8 @@ func (l *lanes) advance(q *lane) {
 	heap.Push(&l.group(q.head).ready, q.head)
 }
 
-// next activates all tickets that may go, and returns them, the oldest first
-// within their group.
+// next activates all tickets for which there is a slot and returns them, the oldest
+// first within a group.
 func (l *lanes) next() []*ticket {
 	var going []*ticket
 	for name := range l.groups {
@@ -141,17 +141,19 @@ func (l *lanes) nextOf(name string) []*ticket {
 		l.activate(t)
 		going = append(going, t)
 	}
-	l.tidy(name, g)
+	l.deleteIfEmpty(name, g)
 	return going
 }
 
-// activate gives a ticket that is ready or suspended a slot. It does not look at the
-// bound, which next has observed before it calls. Two others call it, after which a group
-// may use more slots than its bound until enough of its runs have ended or been suspended:
+// activate gives a ready or suspended ticket a slot, without a check of the bound.
+// next checks it before the call. Two other callers do not, after which a group may
+// use more slots than its bound until enough of its runs have ended or been
+// suspended:
 //
-//   - Resume: a run that has waited in a tool is an agent at work, and cannot be held up.
-//   - Abort: an aborted run is brought to its end, which executes no agent, and must
-//     not wait for those that do.
+//   - resume (see Suspend): the runner of a run that waited in a tool is executing
+//     and cannot be held up.
+//   - abort: ending an aborted run calls no runner, and must not wait for runs that
+//     do.
 func (l *lanes) activate(t *ticket) {
 	g := l.group(t)
 	if t.state == ready {
@@ -163,7 +165,7 @@ func (l *lanes) activate(t *ticket) {
 	g.used++
 }
 
-// suspend gives the slot of an active ticket back. Its lane stays taken.
+// suspend releases the slot of an active ticket. The ticket keeps its lane.
 func (l *lanes) suspend(t *ticket) {
 	t.state = suspended
 	l.release(t)
@@ -172,16 +174,16 @@ func (l *lanes) suspend(t *ticket) {
 func (l *lanes) release(t *ticket) {
 	g := l.group(t)
 	g.used--
-	l.tidy(t.group, g)
+	l.deleteIfEmpty(t.group, g)
 }
 
-// requeue lets a suspended ticket wait for a slot again. Its lane stays taken.
+// requeue makes a suspended ticket ready again. The ticket keeps its lane.
 func (l *lanes) requeue(t *ticket) {
 	t.state = ready
 	heap.Push(&l.group(t).ready, t)
 }
 
-// remove forgets a ticket, wherever it is.
+// remove deletes a ticket in any state.
 func (l *lanes) remove(t *ticket) {
 	if t.state == gone {
 		return
@@ -193,7 +195,7 @@ func (l *lanes) remove(t *ticket) {
 	case ready:
 		g := l.group(t)
 		heap.Remove(&g.ready, t.Index)
-		l.tidy(t.group, g)
+		l.deleteIfEmpty(t.group, g)
 	case active:
 		l.release(t)
 	}
@@ -211,7 +213,7 @@ func (l *lanes) remove(t *ticket) {
 	}
 }
 
-func (l *lanes) tidy(name string, g *group) {
+func (l *lanes) deleteIfEmpty(name string, g *group) {
 	if g.used == 0 && len(g.ready) == 0 {
 		delete(l.groups, name)
 	}

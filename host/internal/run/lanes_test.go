@@ -54,16 +54,16 @@ func TestLaneIsSerial(t *testing.T) {
 		l.remove(got[0])
 	}
 	if len(l.lanes)+len(l.groups)+len(l.tickets) != 0 {
-		t.Errorf("empty lanes are kept: %v %v %v", l.lanes, l.groups, l.tickets)
+		t.Errorf("empty lanes left: %v %v %v", l.lanes, l.groups, l.tickets)
 	}
 }
 
-func TestOlderTicketOvertakesReadyOne(t *testing.T) {
+func TestOlderTicketReplacesReadyOne(t *testing.T) {
 	l := newLanes(bounds(1, 0))
 	l.add(newTicket(1, "a", abi.GroupMain))
 	first := expect(t, l, "1")[0]
 	l.add(newTicket(5, "b", abi.GroupMain)) // ready, no slot
-	l.add(newTicket(4, "b", abi.GroupMain)) // the hint of an older one was late
+	l.add(newTicket(4, "b", abi.GroupMain)) // an older ticket whose hint was late
 	l.add(newTicket(3, "c", abi.GroupMain))
 	for _, want := range []string{"3", "4", "5"} {
 		l.remove(first)
@@ -71,7 +71,7 @@ func TestOlderTicketOvertakesReadyOne(t *testing.T) {
 	}
 }
 
-func TestGroupsAreBoundedApart(t *testing.T) {
+func TestGroupBounds(t *testing.T) {
 	l := newLanes(bounds(2, 1))
 	for i := range 9 {
 		group := []string{abi.GroupMain, abi.GroupSubagent, abi.GroupNested}[i%3]
@@ -86,7 +86,7 @@ func TestGroupsAreBoundedApart(t *testing.T) {
 	expect(t, l, "4")
 }
 
-func TestSuspendedKeepsLaneAndGivesSlot(t *testing.T) {
+func TestSuspendedKeepsLaneOnly(t *testing.T) {
 	l := newLanes(bounds(1, 0))
 	a, behind, other := newTicket(1, "a", abi.GroupMain), newTicket(2, "a", abi.GroupMain), newTicket(3, "b", abi.GroupMain)
 	for _, x := range []*ticket{a, behind, other} {
@@ -100,7 +100,7 @@ func TestSuspendedKeepsLaneAndGivesSlot(t *testing.T) {
 		t.Fatalf("%d slots are used, want 2", used)
 	}
 	l.remove(a)
-	expect(t, l) // the slot over the bound is not handed on
+	expect(t, l) // the slot above the bound is not reused
 	l.remove(other)
 	expect(t, l, "2")
 }
@@ -117,12 +117,12 @@ func TestRequeuedKeepsLane(t *testing.T) {
 	l.requeue(a)
 	expect(t, l) // no slot
 	l.remove(other)
-	expect(t, l, "5") // it has begun; 1 must not come between
+	expect(t, l, "5") // 5 has begun, so 1 must wait
 	l.remove(a)
 	expect(t, l, "1")
 }
 
-func TestRemoveAnywhere(t *testing.T) {
+func TestRemoveInAnyState(t *testing.T) {
 	l := newLanes(bounds(1, 0))
 	tt := []*ticket{newTicket(1, "a", abi.GroupMain), newTicket(2, "a", abi.GroupMain), newTicket(3, "b", abi.GroupMain), newTicket(4, "b", abi.GroupMain)}
 	for _, x := range tt {
@@ -137,13 +137,14 @@ func TestRemoveAnywhere(t *testing.T) {
 	expect(t, l, "4")
 	l.remove(tt[3])
 	if len(l.lanes)+len(l.groups)+len(l.tickets) != 0 {
-		t.Errorf("empty lanes are kept: %v %v %v", l.lanes, l.groups, l.tickets)
+		t.Errorf("empty lanes left: %v %v %v", l.lanes, l.groups, l.tickets)
 	}
 }
 
-// Whatever happens in whatever order: lanes are serial, groups stay within their
-// bounds unless a ticket came back, nothing is idle that could go, and all ends.
-func TestLanesAtRandom(t *testing.T) {
+// For random sequences of operations: lanes are serial, groups stay within their
+// bounds except for resumed tickets, no slot is free while a ticket is ready, and all
+// tickets end.
+func TestLanesRandomOperations(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		l := newLanes(bounds(3, 2))
@@ -203,7 +204,7 @@ func TestLanesAtRandom(t *testing.T) {
 					t.Fatalf("seed %d: group %s counts %d slots, %d are used", seed, name, g.used, used[name])
 				}
 				if b := l.bound(name); len(g.ready) > 0 && (b == 0 || g.used < b) {
-					t.Fatalf("seed %d: %d runs of group %s wait beside a free slot", seed, len(g.ready), name)
+					t.Fatalf("seed %d: %d runs of group %s wait although a slot is free", seed, len(g.ready), name)
 				}
 			}
 		}

@@ -1,22 +1,22 @@
-// Package run executes queued runs: a user message each, answered by the agent of
-// its session.
+// Package run executes queued runs. A run is one user message, answered by the agent
+// of its session.
 //
-// A run is queued, then running, then done, failed, killed or timeout (abi.Run).
-// Runs of one session are serial, in the order of their acceptance; the groups
-// main and subagent have so many slots. A run that waits in a tool gives its slot
-// back and keeps its session's lane.
+// A run is queued, then running, then done, failed, killed or timeout (abi.Run). Runs
+// of one session are executed one at a time, in the order of acceptance. The groups
+// main and subagent have a bounded number of slots. A run that waits in a tool
+// releases its slot and keeps its session's lane.
 //
-// What holds:
-//   - The claim of the first attempt, the user message and the session's status
-//     are one commit; so are the outcome, the answer's message, its delivery and
-//     the waking of the flows that wait for it.
-//   - Every write of an attempt names its claim. One that has lost it writes
-//     nothing, whatever its agent still does.
-//   - A run whose host died is claimed by another, as the next attempt, up to
-//     runs.maxAttempts (S10.2). What its process left running is ended first, and
-//     so is what a run left that had ended before its agent.
-//   - Its deadline counts from the start of the first attempt.
-//   - An outcome that the store refuses is kept and tried again.
+// Invariants:
+//   - The claim of the first attempt, the user message and the session's status are
+//     one commit. The outcome, the answer's message, its delivery and the scheduling
+//     of the flows that wait for the run are one commit.
+//   - Every write of an attempt checks its claim. An attempt that has lost its claim
+//     writes nothing, whatever its runner does.
+//   - When its host dies, a run is claimed by another host as the next attempt, up to
+//     runs.maxAttempts (S10.2). Processes that the dead attempt left are ended first,
+//     also those of a run that had ended before its runner returned.
+//   - The deadline counts from the start of the first attempt.
+//   - If the store refuses an outcome, the manager keeps it and retries.
 package run
 
 import (
@@ -34,37 +34,37 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Options are the settings of a Manager.
+// Options configures a Manager.
 type Options struct {
 	Store  store.Durable // required
 	Worker *work.Worker  // required
-	// Runners returns what executes an agent's runs. An error is the failure of the
-	// run, in the words that its caller reads. Required.
+	// Runners returns the runner of an agent. The caller of the run reads the text of
+	// an error. Required.
 	Runners func(agentID string) (runner.Runner, error)
-	// Tools returns what the agent of an attempt may use, whose calls come from c;
-	// nil or empty: nothing.
+	// Tools returns the tools that the agent may use in an attempt; c is the caller
+	// of its tool calls. nil or empty: no tools.
 	Tools func(c abi.Caller) []abi.Tool
-	// Call calls a tool as that caller, whose RunID is set. Required with Tools.
+	// Call calls a tool as c, whose RunID is set. Required with Tools.
 	Call func(ctx context.Context, c abi.Caller, tool string, args []byte) (*runner.Answer, error)
-	// URL returns the address of the gateway, for agents that are programs, or "".
+	// URL returns the address of the gateway for runners that are programs, or "".
 	URL    func() string
-	Config func() *config.Config // the settings in force; required
+	Config func() *config.Config // returns the active configuration; required
 	Logger *slog.Logger          // nil: slog.Default
 	Now    func() time.Time      // nil: time.Now
 }
 
-// Manager executes the runs of a store. It is safe for concurrent use; who starts
-// it closes it.
+// Manager executes the runs of a store. It is safe for concurrent use. The caller
+// that starts it must call Close.
 type Manager struct {
 	o         Options
-	agenda    *work.Agenda
+	timers    *work.TimerQueue
 	ctx       context.Context // ends when attempts are interrupted
 	interrupt context.CancelCauseFunc
 	executing sync.WaitGroup
 	watch     work.Watch // of runs
 
-	reading sync.Mutex // held by who looks for new runs
-	known   int64      // runs accepted up to this number have been seen; guarded by reading
+	reading sync.Mutex // serialises the search for new runs
+	known   int64      // highest number of a run that has been seen; guarded by reading
 
 	mu       sync.Mutex
 	phase    phase
@@ -73,24 +73,24 @@ type Manager struct {
 	tokens   map[digest]*attempt
 }
 
-// phase of a manager. It only goes on.
+// phase is the phase of a manager. It only increases.
 type phase int
 
 const (
-	created  phase = iota // nothing begins yet
+	created  phase = iota // no run begins yet
 	open                  // runs begin
-	draining              // only what those under way wait for begins
-	closed                // nothing begins any more
+	draining              // only runs that the active ones wait for begin
+	closed                // no run begins
 )
 
-// Why the context of an attempt ends, besides work.ErrLost.
+// Causes of the end of an attempt's context, besides work.ErrLost.
 var (
 	errDeadline = errors.New("run: over its time limit")
 	errAborted  = errors.New("run: aborted")
 	errStopping = errors.New("run: the host is stopping")
 )
 
-// New returns a manager that executes nothing until it is started.
+// New returns a manager. No run begins before Start.
 func New(o *Options) (*Manager, error) {
 	switch {
 	case o == nil || o.Store == nil:
@@ -114,26 +114,27 @@ func New(o *Options) (*Manager, error) {
 	m.lanes = newLanes(func(group string) int { return slots(m.o.Config(), group) })
 	m.ctx, m.interrupt = context.WithCancelCause(context.Background())
 	var err error
-	m.agenda, err = work.NewAgenda(&work.AgendaOptions{
-		Store: m.o.Store, Kind: store.KindRun, Handle: m.look, Now: m.o.Now, Logger: m.o.Logger,
+	m.timers, err = work.NewTimerQueue(&work.TimerQueueOptions{
+		Store: m.o.Store, Kind: store.KindRun, Handle: m.handleDue, Now: m.o.Now, Logger: m.o.Logger,
 	})
 	return m, err
 }
 
-// Start loads the runs that have not ended and begins. ctx is for the loading
-// alone. A manager is started once; one that is closed already stays so.
+// Start loads the runs that have not ended and begins to execute them. ctx applies to
+// the loading only. Start may be called once. On a closed manager it executes
+// nothing.
 func (m *Manager) Start(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
 	}
-	if err := m.agenda.Start(ctx); err != nil {
+	if err := m.timers.Start(ctx); err != nil {
 		return err
 	}
 	m.enter(open)
 	return nil
 }
 
-// enter begins a phase, unless a later one has begun.
+// enter sets the phase, unless it is already later.
 func (m *Manager) enter(p phase) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,11 +142,12 @@ func (m *Manager) enter(p phase) {
 	m.dispatch()
 }
 
-// Close begins nothing but what the runs under way wait for in tools, and waits
-// for all of them; then it ends the waiting of others. When ctx ends first, the
-// attempts are interrupted: they count, and the next owner of the store goes on
-// with theirs. It returns when no agent runs any more, with ctx's error if it had
-// to interrupt. It may be called again, with less patience.
+// Close waits for the active runs. During that it begins only runs that the active
+// ones wait for in tools. Then it ends the waits of callers. If ctx ends first, Close
+// interrupts the attempts: an interrupted attempt counts, and the next owner of the
+// store continues with the next attempt. Close returns when no runner is executing,
+// with ctx's error if it interrupted an attempt. It may be called again with a
+// shorter deadline.
 func (m *Manager) Close(ctx context.Context) error {
 	m.enter(draining)
 	interrupted := false
@@ -160,7 +162,7 @@ func (m *Manager) Close(ctx context.Context) error {
 		err = nil
 	}
 	m.watch.Close()
-	return cmp.Or(err, m.agenda.Close(ctx))
+	return cmp.Or(err, m.timers.Close(ctx))
 }
 
 func (m *Manager) millis() int64 { return m.o.Now().UnixMilli() }

@@ -23,7 +23,7 @@ func number(n int64) *int64 { return &n }
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turn runner.Turn
-		r := newRig(t, agentFunc(func(_ context.Context, got *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(_ context.Context, got *runner.Turn) (*runner.Outcome, error) {
 			turn = *got
 			time.Sleep(1500 * time.Millisecond)
 			return &runner.Outcome{Text: " an answer\n", Model: "large", Usage: &abi.Usage{Input: number(2_000_000), Output: number(500_000)}}, nil
@@ -62,10 +62,10 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunningSession(t *testing.T) {
-	began, goOn := make(chan struct{}), make(chan struct{})
-	r := newRig(t, agentFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+	began, proceed := make(chan struct{}), make(chan struct{})
+	r := newFixture(t, runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		close(began)
-		<-goOn
+		<-proceed
 		return &runner.Outcome{Text: "  \n"}, nil
 	})).start()
 	r.session("a")
@@ -77,10 +77,10 @@ func TestRunningSession(t *testing.T) {
 	if row := r.row("r1"); row.Status != abi.RunRunning || row.Attempt != 1 {
 		t.Errorf("row: %+v", row)
 	}
-	close(goOn)
+	close(proceed)
 	r.ends("r1", abi.RunDone, "")
 	if n := strings.Count(r.transcript("a"), "\n"); n != 1 {
-		t.Errorf("%d messages; an empty answer is none", n)
+		t.Errorf("%d messages; an empty answer must not be stored", n)
 	}
 	if r.scheduled(store.KindDelivery) != 0 {
 		t.Error("an empty answer is delivered")
@@ -88,7 +88,7 @@ func TestRunningSession(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		switch turn.RunID {
 		case "error":
 			return nil, errors.New("the model said no")
@@ -103,13 +103,13 @@ func TestFailures(t *testing.T) {
 		if id != "main" {
 			return nil, fmt.Errorf("agent %q has no runner", id)
 		}
-		return r.agent, nil
+		return r.rn, nil
 	}
 	r.start()
 	for id, want := range map[string]string{
 		"error":   "the model said no",
-		"panic":   "the agent panicked: oh",
-		"nothing": "the agent ended without an answer",
+		"panic":   "the runner panicked: oh",
+		"nothing": "the runner returned no answer",
 		"other":   `agent "other" has no runner`,
 	} {
 		r.session(id)
@@ -127,13 +127,13 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A run that somebody else has ended is not in the way of those behind it.
-func TestEndedElsewhere(t *testing.T) {
+// A run that another host has ended does not block the runs behind it.
+func TestRunEndedByAnotherHost(t *testing.T) {
 	began := make(chan string, 3)
-	goOn := make(chan struct{})
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	proceed := make(chan struct{})
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		began <- turn.RunID
-		<-goOn
+		<-proceed
 		return &runner.Outcome{}, nil
 	})).start()
 	r.session("a")
@@ -149,16 +149,16 @@ func TestEndedElsewhere(t *testing.T) {
 		row.Status, row.EndedAt = abi.RunFailed, 7
 		return errors.Join(tx.PutRun(row), tx.Unschedule(store.KindRun, "second"))
 	})
-	close(goOn)
+	close(proceed)
 	r.wait("third")
 	if id := <-began; id != "third" {
 		t.Errorf("%s began", id)
 	}
 }
 
-func TestSessionGone(t *testing.T) {
-	r := newRig(t, agentFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
-		t.Error("the agent was called")
+func TestSessionArchivedOrDeleted(t *testing.T) {
+	r := newFixture(t, runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+		t.Error("the runner was called")
 		return &runner.Outcome{}, nil
 	}))
 	r.session("archived", func(s *abi.Session) { s.ArchivedAt = 5 })
@@ -174,7 +174,7 @@ func TestSessionGone(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, agentFunc(func(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})).start()
@@ -196,20 +196,20 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// The outcome does not wait for an agent that ignores its context, but its lane
-// and the manager's end do, and its late answer changes nothing.
-func TestAgentThatGoesOn(t *testing.T) {
+// The outcome does not wait for a runner that ignores its context, but the session's
+// lane and Close do. The late answer changes nothing.
+func TestRunnerIgnoresContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var second time.Duration
-		r := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			if turn.RunID == "second" {
 				second = time.Since(began)
 				return &runner.Outcome{Text: "on time"}, nil
 			}
 			time.Sleep(time.Hour)
 			if err := turn.Transcript.Append(ctx, json.RawMessage(`{"role":"assistant"}`)); err == nil {
-				t.Error("an agent whose run has ended could append")
+				t.Error("Append succeeded after the end of the run")
 			}
 			return &runner.Outcome{Text: "late"}, nil
 		})).start()
@@ -222,16 +222,16 @@ func TestAgentThatGoesOn(t *testing.T) {
 		}
 		r.ends("second", abi.RunDone, "on time")
 		if second != time.Hour {
-			t.Errorf("the second run began after %s, while the first one's agent was there", second)
+			t.Errorf("the second run began after %s, while the first runner was active", second)
 		}
 		if strings.Contains(r.transcript("a"), "late") || r.row("first").Status != abi.RunTimeout {
-			t.Error("the late answer has changed something")
+			t.Error("the late answer changed something")
 		}
 	})
 }
 
 func TestDelivery(t *testing.T) {
-	r := newRig(t, says("an answer")).start()
+	r := newFixture(t, replies("an answer")).start()
 	r.session("a")
 	r.queue("r1", "a", func(q *store.Run) { q.Deliver, q.FlowID = true, "f1" })
 	row := r.wait("r1")
@@ -250,8 +250,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-func TestFlowsAreWoken(t *testing.T) {
-	r := newRig(t, says("an answer"))
+func TestWaitingFlowsAreScheduled(t *testing.T) {
+	r := newFixture(t, replies("an answer"))
 	r.update(func(tx store.Tx) error {
 		return tx.PutFlow(&store.Flow{ID: "f1", Call: store.CallKey{Scope: "operator", ID: "c"}, Status: store.FlowWaiting, WaitRun: "r1", AcceptedAt: 1, UpdatedAt: 1})
 	})
@@ -265,8 +265,8 @@ func TestFlowsAreWoken(t *testing.T) {
 	}
 }
 
-func TestWaitForNothing(t *testing.T) {
-	r := newRig(t, says("x")).start()
+func TestWaitForUnknownRun(t *testing.T) {
+	r := newFixture(t, replies("x")).start()
 	if _, err := r.Wait(t.Context(), "none"); !errors.Is(err, abi.NotFound) {
 		t.Errorf("Wait: %v", err)
 	}
@@ -287,7 +287,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents := func(string) (runner.Runner, error) { return says(""), nil }
+	agents := func(string) (runner.Runner, error) { return replies(""), nil }
 	settings := func() *config.Config { return config.Default() }
 	tools := func(abi.Caller) []abi.Tool { return nil }
 	for _, o := range []*run.Options{

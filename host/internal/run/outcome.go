@@ -14,42 +14,42 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// verdict is how a run ends.
-type verdict struct {
-	status  string          // one of the final states of abi.Run
-	reason  string          // unless it is done
-	outcome *runner.Outcome // if it is done
-	asked   string          // the model that it was to use
+// result is the result of a run.
+type result struct {
+	status  string          // final status; see abi.Run
+	reason  string          // error text; empty if done
+	outcome *runner.Outcome // only if done
+	asked   string          // the model that the runner had to use
 }
 
-// unsaved is a verdict that could not be stored before the claim was lost. It
-// holds as long as nobody has made another attempt.
+// unsaved is a result that could not be stored before the claim was lost. It is valid
+// until another attempt is made.
 type unsaved struct {
 	attempt int
-	verdict *verdict
+	result  *result
 }
 
-// end commits the outcome, with which the claim ends. What the store refuses is
-// tried again until it is stored, the claim is lost, or the host stops; it reports
-// whether it is stored. running says that the agent has not returned.
-func (a *attempt) end(v *verdict, running bool) (ended bool) {
+// end commits the result and releases the claim. If the store refuses, end retries
+// until the result is stored, the claim is lost, or the host stops, and reports
+// whether the result is stored. running means that the runner has not returned.
+func (a *attempt) end(v *result, running bool) (ended bool) {
 	for failures := 1; ; failures++ {
 		err := a.claim.GiveBack(context.Background(), func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, v, running) })
 		var refused *abi.Error
 		switch {
 		case err == nil:
-			a.m.watch.Tell(a.run.ID)
+			a.m.watch.Notify(a.run.ID)
 			a.m.o.Logger.Debug("run: ended", "run", a.run.ID, "status", v.status, "reason", v.reason)
 			return true
 		case a.claim.Err() != nil:
-			a.m.o.Logger.Warn("run: lost before its outcome was stored", "run", a.run.ID, "attempt", a.run.Attempt)
+			a.m.o.Logger.Warn("run: claim lost before the outcome was stored", "run", a.run.ID, "attempt", a.run.Attempt)
 			a.ticket.unsaved = &unsaved{a.run.Attempt, v}
 			return false
 		case errors.As(err, &refused) && v.outcome != nil:
-			v = &verdict{status: abi.RunFailed, reason: "the answer cannot be stored: " + refused.Error()}
+			v = &result{status: abi.RunFailed, reason: "the answer cannot be stored: " + refused.Error()}
 			continue
 		}
-		a.m.o.Logger.Error("run: its outcome cannot be stored; it will be tried again", "run", a.run.ID, "failures", failures, "error", err)
+		a.m.o.Logger.Error("run: the outcome cannot be stored; it will be retried", "run", a.run.ID, "failures", failures, "error", err)
 		again := time.NewTimer(work.Backoff(failures))
 		select {
 		case <-again.C:
@@ -62,22 +62,23 @@ func (a *attempt) end(v *verdict, running bool) (ended bool) {
 	}
 }
 
-// release forgets what the agent of a run that had ended before has left: it has
-// returned. What the store refuses is left to another attempt, which reaps.
+// release deletes the record of the processes of a run that had ended before its
+// runner returned. If the store refuses, a later attempt reaps.
 func (a *attempt) release() (released bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), lateAfter)
 	defer cancel()
 	err := a.m.o.Store.Update(ctx, func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, nil, false) })
 	if err != nil {
-		a.m.o.Logger.Warn("run: that its agent has returned cannot be stored", "run", a.run.ID, "error", err)
+		a.m.o.Logger.Warn("run: the return of the runner cannot be stored", "run", a.run.ID, "error", err)
 	}
 	return err == nil
 }
 
-// finish writes how a run has ended, if it has not before, and that it is no work
-// any more. While its agent runs on and would leave something behind, it stays
-// scheduled with that: if this host dies, whoever claims it finds what to reap.
-func (m *Manager) finish(tx store.Tx, id string, v *verdict, running bool) error {
+// finish writes the result of a run that has not ended yet, and unschedules the run.
+// While the runner is still executing and has recorded a process, the run stays
+// scheduled: if this host dies, the next one that claims it finds the process to
+// reap.
+func (m *Manager) finish(tx store.Tx, id string, v *result, running bool) error {
 	r, err := tx.Run(id)
 	if err != nil || r == nil {
 		return err
@@ -96,20 +97,19 @@ func (m *Manager) finish(tx store.Tx, id string, v *verdict, running bool) error
 	return tx.Unschedule(store.KindRun, id)
 }
 
-// conclude makes r a run that has ended, and writes what follows from that: the
-// answer in the transcript, the session's state, the delivery, and that the flows
-// that wait for it are due.
-func (m *Manager) conclude(tx store.Tx, r *store.Run, v *verdict) error {
-	if r.Abort != "" { // accepted, whatever the agent has made of it
-		v = &verdict{status: abi.RunKilled, reason: r.Abort}
+// conclude ends r and writes what follows: the answer in the transcript, the
+// session's status, the delivery, and the scheduling of the flows that wait for r.
+func (m *Manager) conclude(tx store.Tx, r *store.Run, v *result) error {
+	if r.Abort != "" { // an accepted abort takes precedence over the answer
+		v = &result{status: abi.RunKilled, reason: r.Abort}
 	}
 	r.Status, r.Error, r.EndedAt = v.status, v.reason, m.millis()
 	if o := v.outcome; o != nil {
 		r.Reply = strings.TrimSpace(strings.ToValidUTF8(o.Text, "\uFFFD"))
 		r.UsedModel = o.Model
-		r.Usage = priced(m.o.Config(), cmp.Or(o.Model, v.asked), o.Usage)
+		r.Usage = withCost(m.o.Config(), cmp.Or(o.Model, v.asked), o.Usage)
 	}
-	if r.StartedAt != 0 || r.Group == abi.GroupSubagent { // what a child is follows from its own run, even one that never began
+	if r.StartedAt != 0 || r.Group == abi.GroupSubagent { // a child's status is that of its own run, even if that never began
 		if err := record(tx, r); err != nil {
 			return err
 		}
@@ -122,9 +122,9 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *verdict) error {
 	return work.WakeFlows(tx, r)
 }
 
-// record makes a run's outcome part of its session, if that still is. What the
-// session is known by stays that of its conversation when the run was an announce,
-// which is about what came before: a child that was killed stays killed (S5.5).
+// record writes a run's outcome to its session, if that exists. An announce run does
+// not change the session's status, model or counters, which describe the preceding
+// conversation: a child that was killed stays killed (S5.5).
 func record(tx store.Tx, r *store.Run) error {
 	s, err := tx.Session(r.SessionKey)
 	if err != nil || s == nil {
@@ -153,7 +153,7 @@ func record(tx store.Tx, r *store.Run) error {
 	return tx.PutSession(s)
 }
 
-// assistantMessage is the answer of a run.
+// assistantMessage returns the message with the answer of a run.
 func assistantMessage(r *store.Run) *store.Message {
 	o := jsonappend.Open(nil)
 	o.String("role", roleAssistant)
@@ -176,8 +176,8 @@ func assistantMessage(r *store.Run) *store.Message {
 	return &store.Message{Role: roleAssistant, At: r.EndedAt, JSON: o.Close(), RunID: r.ID}
 }
 
-// delivery is the reply on its way to the session's channel. Its id is the same
-// whenever the outcome is committed.
+// delivery returns the delivery of the reply to the session's channel. Its id is the
+// same each time the outcome is committed.
 func (m *Manager) delivery(r *store.Run) *store.Delivery {
 	return &store.Delivery{
 		ID: store.DeriveID(m.o.Store.Secret(), "d_", "delivery of run", r.ID), SessionKey: r.SessionKey, RunID: r.ID, FlowID: r.FlowID, Text: r.Reply,

@@ -12,12 +12,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// once is an agent that may be called but once.
-func once(t *testing.T, f *faulty, fails func(int64) bool) agentFunc {
+// once returns a runner that may be called only once. The store fails as given from
+// then on.
+func once(t *testing.T, f *faultyStore, fails func(int64) bool) runnerFunc {
 	called := false
 	return func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		if called {
-			t.Error("the agent was called again")
+			t.Error("the runner was called again")
 		}
 		called = true
 		f.fail(fails)
@@ -25,7 +26,7 @@ func once(t *testing.T, f *faulty, fails func(int64) bool) agentFunc {
 	}
 }
 
-func (r *rig) oneAnswer() {
+func (r *fixture) checkOneAnswer() {
 	r.t.Helper()
 	if text := r.transcript("a"); strings.Count(text, "an answer") != 1 || strings.Count(text, "\n") != 2 {
 		r.t.Errorf("transcript:\n%s", text)
@@ -37,12 +38,12 @@ func (r *rig) oneAnswer() {
 
 func deliver(q *store.Run) { q.Deliver = true }
 
-// An outcome that the store refuses is stored as soon as it can be.
-func TestOutcomeIsTriedAgain(t *testing.T) {
+// An outcome that the store refuses is stored as soon as possible.
+func TestOutcomeRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		f := r.breakable()
-		r.agent = once(t, f, func(n int64) bool { return n <= 5 })
+		r := newFixture(t, nil)
+		f := r.makeFaulty()
+		r.rn = once(t, f, func(n int64) bool { return n <= 5 })
 		r.start()
 		r.session("a")
 		r.queue("r1", "a", deliver)
@@ -50,17 +51,16 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 		if took := row.EndedAt - row.StartedAt; took != 50+100+200+400+800 {
 			t.Errorf("the outcome was stored after %d ms", took)
 		}
-		r.oneAnswer()
+		r.checkOneAnswer()
 	})
 }
 
-// It is kept even if the claim is lost over that, unless somebody else has made
-// another attempt.
-func TestOutcomeOutlivesItsClaim(t *testing.T) {
+// An outcome is kept when the claim is lost, unless another attempt has been made.
+func TestOutcomeKeptAfterLostClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		f := r.breakable()
-		r.agent = once(t, f, func(int64) bool { return true })
+		r := newFixture(t, nil)
+		f := r.makeFaulty()
+		r.rn = once(t, f, func(int64) bool { return true })
 		r.start()
 		r.session("a")
 		r.queue("r1", "a", deliver)
@@ -72,15 +72,15 @@ func TestOutcomeOutlivesItsClaim(t *testing.T) {
 		if row := r.ends("r1", abi.RunDone, "an answer"); row.Attempt != 1 {
 			t.Errorf("attempt %d", row.Attempt)
 		}
-		r.oneAnswer()
+		r.checkOneAnswer()
 	})
 }
 
-// A claim that the store refuses is made when it can be.
-func TestClaimIsTriedAgain(t *testing.T) {
+// A claim that the store refuses is retried.
+func TestClaimRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, says("an answer"))
-		f := r.breakable()
+		r := newFixture(t, replies("an answer"))
+		f := r.makeFaulty()
 		r.start()
 		r.session("a")
 		f.fail(func(int64) bool { return true })
@@ -93,17 +93,17 @@ func TestClaimIsTriedAgain(t *testing.T) {
 		if row := r.ends("r1", abi.RunDone, "an answer"); row.Attempt != 1 {
 			t.Errorf("attempt %d", row.Attempt)
 		}
-		r.oneAnswer()
+		r.checkOneAnswer()
 	})
 }
 
-// A manager that is closed while an outcome is refused, though the lease can be
-// renewed, does not hang; the run is executed again by the next one.
+// Close does not hang while the store refuses an outcome but accepts lease renewals.
+// The next manager executes the run again.
 func TestCloseWhileOutcomeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first := newRig(t, nil)
-		f := first.breakable()
-		first.agent = once(t, f, func(int64) bool { f.fixed.Store(true); return false })
+		first := newFixture(t, nil)
+		f := first.makeFaulty()
+		first.rn = once(t, f, func(int64) bool { f.readOnlyRuns.Store(true); return false })
 		first.session("a")
 		first.queue("r1", "a", deliver)
 		first.start()
@@ -114,7 +114,7 @@ func TestCloseWhileOutcomeIsRefused(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		first.close(ctx)
-		r := first.next(says("another")).start()
+		r := first.next(replies("another")).start()
 		if row := r.ends("r1", abi.RunDone, "another"); row.Attempt != 2 {
 			t.Errorf("attempt %d", row.Attempt)
 		}
@@ -122,7 +122,7 @@ func TestCloseWhileOutcomeIsRefused(t *testing.T) {
 }
 
 func TestInvalidText(t *testing.T) {
-	r := newRig(t, says("a \xff b")).start()
+	r := newFixture(t, replies("a \xff b")).start()
 	r.session("a")
 	r.queue("r1", "a")
 	r.ends("r1", abi.RunDone, "a \uFFFD b")
@@ -131,10 +131,10 @@ func TestInvalidText(t *testing.T) {
 	}
 }
 
-// The session was deleted or archived while the agent was at work.
-func TestSessionArchivedMeanwhile(t *testing.T) {
-	r := newRig(t, nil)
-	r.agent = agentFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+// An answer is stored in a session that was archived while the runner was executing.
+func TestSessionArchivedDuringRun(t *testing.T) {
+	r := newFixture(t, nil)
+	r.rn = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 		r.update(func(tx store.Tx) error {
 			s, err := tx.Session(key("a"))
 			if err != nil {
@@ -152,5 +152,5 @@ func TestSessionArchivedMeanwhile(t *testing.T) {
 	if s := r.stored("a"); s.ArchivedAt != 7 || s.Status != abi.RunDone {
 		t.Errorf("session: %+v", s)
 	}
-	r.oneAnswer()
+	r.checkOneAnswer()
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// unended are the states of runs that are still to be executed.
+// unended are the statuses of runs that have not ended.
 var unended = []string{abi.RunQueued, abi.RunRunning}
 
-// firstPage is how many runs are asked for first when new ones are looked for.
+// firstPage is the size of the first page in a search for new runs.
 const firstPage = 16
 
-// load queues all runs that are work still.
+// load queues all scheduled runs.
 func (m *Manager) load(ctx context.Context) error {
 	m.reading.Lock()
 	defer m.reading.Unlock()
@@ -37,10 +37,11 @@ func (m *Manager) load(ctx context.Context) error {
 	})
 }
 
-// look is told of a run that is scheduled. It queues it, with all others that
-// were accepted since it last looked: hints come in any order, and the runs of a
-// session are not to. One that is executed here may have been aborted elsewhere.
-func (m *Manager) look(ctx context.Context, id string) error {
+// handleDue handles a scheduled run. It queues the run together with all others that
+// were accepted since the last call: hints may arrive in any order, and the runs of a
+// session must not be reordered. If the run is executing here, handleDue checks
+// whether another host has aborted it.
+func (m *Manager) handleDue(ctx context.Context, id string) error {
 	if a, known := m.find(id); a != nil {
 		return m.view(ctx, func(v store.View) error {
 			r, err := v.Run(ctx, id)
@@ -68,7 +69,7 @@ func (m *Manager) look(ctx context.Context, id string) error {
 		if _, known := m.find(id); known {
 			return nil
 		}
-		r, err := v.Run(ctx, id) // an older one, which another host had
+		r, err := v.Run(ctx, id) // an older run, from another host
 		m.queue(r)
 		return err
 	})
@@ -78,8 +79,8 @@ func (m *Manager) look(ctx context.Context, id string) error {
 	return err
 }
 
-// accepted returns the runs that have not ended and were accepted after what is
-// known.
+// accepted returns the runs that have not ended and were accepted after number
+// m.known.
 func (m *Manager) accepted(ctx context.Context, v store.View) ([]*store.Run, error) {
 	for limit := firstPage; ; limit *= 4 {
 		rows, err := v.Runs(ctx, &store.Filter{Statuses: unended, Limit: limit})
@@ -92,7 +93,7 @@ func (m *Manager) accepted(ctx context.Context, v store.View) ([]*store.Run, err
 	}
 }
 
-// queue gives a run that is not known its place. m.reading is held.
+// queue adds a ticket for a run that has none. The caller must hold m.reading.
 func (m *Manager) queue(r *store.Run) {
 	if settled(r) {
 		return
@@ -105,21 +106,21 @@ func (m *Manager) queue(r *store.Run) {
 	}
 }
 
-// find returns the attempt at a run that is made here, if one is, and whether
-// the run is queued here.
+// find returns the local attempt at a run, or nil, and whether the run is queued
+// here.
 func (m *Manager) find(id string) (*attempt, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.attempts[id], m.lanes.tickets[id] != nil
 }
 
-// dispatch begins what may begin. m.mu is held.
+// dispatch starts the runs for which there are slots. The caller must hold m.mu.
 func (m *Manager) dispatch() {
 	var going []*ticket
 	switch {
 	case m.phase == open:
 		going = m.lanes.next()
-	case m.phase == draining && m.waits():
+	case m.phase == draining && m.anyWaiting():
 		going = m.lanes.nextOf(abi.GroupNested)
 	}
 	for _, t := range going {
@@ -127,9 +128,9 @@ func (m *Manager) dispatch() {
 	}
 }
 
-// waits reports whether a run under way waits for something in a tool. m.mu is
-// held.
-func (m *Manager) waits() bool {
+// anyWaiting reports whether an active run waits in a tool. The caller must hold
+// m.mu.
+func (m *Manager) anyWaiting() bool {
 	for _, a := range m.attempts {
 		if a.waits > 0 {
 			return true
@@ -138,9 +139,9 @@ func (m *Manager) waits() bool {
 	return false
 }
 
-// execute makes an attempt at a run that has its lane and a slot. When the run
-// has not ended by that, because another host has it, the claim was lost or the
-// store fails, it keeps its lane and comes back after a while.
+// execute makes an attempt at a run that has its lane and a slot. If the run has not
+// ended afterwards, because another host has it, the claim was lost or the store
+// failed, it keeps its lane and is requeued after a delay.
 func (m *Manager) execute(t *ticket) {
 	ended := m.attempt(t)
 	m.mu.Lock()
@@ -163,18 +164,17 @@ func (m *Manager) requeue(t *ticket) {
 	switch {
 	case t.state != suspended || m.attempts[t.id] != nil:
 	case t.aborted:
-		m.hasten(t)
+		m.endAborted(t)
 	default:
 		m.lanes.requeue(t)
 		m.dispatch()
 	}
 }
 
-// Suspend gives the slot of a run back, because it waits for something in a tool;
-// its session's lane stays taken. resume takes the slot back, at once, even if
-// there are more runs than slots then. The run of several calls that wait has its
-// slot again when all of them have resumed. Of a run that is not executed here
-// there is nothing to suspend.
+// Suspend releases the slot of a run that waits in a tool. The run keeps its
+// session's lane. resume takes a slot back immediately, even above the bound. If
+// several calls of a run wait, the run gets its slot back when all of them have
+// resumed. If the run is not executing here, Suspend does nothing.
 func (m *Manager) Suspend(runID string) (resume func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

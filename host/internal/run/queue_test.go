@@ -17,14 +17,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Runs of a session are executed one at a time and in the order of acceptance,
-// whatever the order of hints, with others in between.
+// Runs of a session are executed one at a time and in the order of acceptance, in
+// whatever order the hints arrive, also when sessions are interleaved.
 func TestLanes(t *testing.T) {
 	const sessions, each = 20, 20
 	var mu sync.Mutex
 	order := map[string][]string{}
 	busy := map[string]bool{}
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		mu.Lock()
 		if busy[turn.SessionKey] {
 			t.Errorf("two runs at once in %s", turn.SessionKey)
@@ -39,7 +39,7 @@ func TestLanes(t *testing.T) {
 		}()
 		return &runner.Outcome{Text: "done"}, nil
 	}))
-	r.store = &shuffled{Durable: r.plain}
+	r.store = &shuffledHints{Durable: r.plain}
 	for s := range sessions {
 		r.session(fmt.Sprint("s", s))
 	}
@@ -59,7 +59,7 @@ func TestLanes(t *testing.T) {
 	}
 	enqueue(0, each/2) // found at the start
 	r.start()
-	enqueue(each/2, each) // heard of
+	enqueue(each/2, each) // found by hints
 	for s := range sessions {
 		for i := range each {
 			r.ends(id(s, i), abi.RunDone, "done")
@@ -72,10 +72,10 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// shuffled is a store whose hints come in another order, and twice.
-type shuffled struct{ store.Durable }
+// shuffledHints is a store that sends each hint twice, in random order.
+type shuffledHints struct{ store.Durable }
 
-func (s *shuffled) Subscribe(fn func([]store.Due)) func() {
+func (s *shuffledHints) Subscribe(fn func([]store.Due)) func() {
 	return s.Durable.Subscribe(func(due []store.Due) {
 		mixed := append(slices.Clone(due), due...)
 		rand.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
@@ -85,28 +85,28 @@ func (s *shuffled) Subscribe(fn func([]store.Due)) func() {
 	})
 }
 
-// silent is a store that does not tell of a run.
-type silent struct {
+// withoutHint is a store that sends no hint for one run.
+type withoutHint struct {
 	store.Durable
-	of string
+	id string
 }
 
-func (s *silent) Subscribe(fn func([]store.Due)) func() {
+func (s *withoutHint) Subscribe(fn func([]store.Due)) func() {
 	return s.Durable.Subscribe(func(due []store.Due) {
-		fn(slices.DeleteFunc(slices.Clone(due), func(d store.Due) bool { return d.ID == s.of }))
+		fn(slices.DeleteFunc(slices.Clone(due), func(d store.Due) bool { return d.ID == s.id }))
 	})
 }
 
-func TestOlderRunIsFirstWithoutHint(t *testing.T) {
+func TestOlderRunWithoutHintIsFirst(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		order = append(order, turn.RunID)
 		return &runner.Outcome{}, nil
 	}))
-	r.store = &silent{r.plain, "first"}
+	r.store = &withoutHint{r.plain, "first"}
 	r.start()
 	r.session("a")
 	r.queue("first", "a")
@@ -118,13 +118,13 @@ func TestOlderRunIsFirstWithoutHint(t *testing.T) {
 	}
 }
 
-// No more runs of a group at once than it has slots, and no fewer than could be.
-func TestGroups(t *testing.T) {
+// A group uses all its slots, and no more.
+func TestGroupSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{abi.GroupMain, abi.GroupSubagent, abi.GroupNested}
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
-		r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			name, _, _ := strings.Cut(turn.RunID, "-")
 			mu.Lock()
 			now[name]++
@@ -155,13 +155,13 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// With one slot, a run can wait for another one of its group: it gives its slot
-// back meanwhile.
+// With one slot, a run can wait for another run of its group, because it releases its
+// slot.
 func TestSuspend(t *testing.T) {
-	r := newRig(t, nil)
+	r := newFixture(t, nil)
 	r.config.Runs.MainSlots = 1
-	var order []string // by the slot
-	r.agent = agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	var order []string // of execution in the slot
+	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if turn.RunID == "outer" {
 			one, two := r.Suspend("outer"), r.Suspend("outer")
 			r.queue("inner", "b")
@@ -174,9 +174,9 @@ func TestSuspend(t *testing.T) {
 				return nil, err
 			}
 			if behind := r.row("behind"); behind.Status != abi.RunQueued {
-				t.Errorf("the lane of a suspended run was given away: %+v", behind)
+				t.Errorf("the lane of a suspended run was released: %+v", behind)
 			}
-			return &runner.Outcome{Text: "heard " + row.Reply}, nil
+			return &runner.Outcome{Text: "got " + row.Reply}, nil
 		}
 		order = append(order, turn.RunID)
 		return &runner.Outcome{Text: turn.RunID}, nil
@@ -185,11 +185,11 @@ func TestSuspend(t *testing.T) {
 	r.session("b")
 	r.start()
 	r.queue("outer", "a")
-	r.ends("outer", abi.RunDone, "heard inner")
+	r.ends("outer", abi.RunDone, "got inner")
 	r.ends("behind", abi.RunDone, "behind")
 	if !slices.Equal(order, []string{"inner", "behind"}) {
 		t.Errorf("order: %v", order)
 	}
 	r.Suspend("outer")() // it has ended
-	r.Suspend("nobody")()
+	r.Suspend("unknown")()
 }

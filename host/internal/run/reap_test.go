@@ -12,9 +12,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// reaper is an agent that leaves something running.
+// reaper is a runner that leaves a process.
 type reaper struct {
-	agentFunc
+	runnerFunc
 	reap func(left string) error
 }
 
@@ -23,13 +23,13 @@ func (r *reaper) Reap(_ context.Context, left json.RawMessage) error { return r.
 func TestReap(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("not mine")} {
 		began := make(chan string, 1)
-		first := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		first := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			if err := turn.Leave(ctx, map[string]int{"pid": 42}); err != nil {
 				return nil, err
 			}
-			return waiting(began)(ctx, turn)
+			return blocking(began)(ctx, turn)
 		}))
-		first.breakable()
+		first.makeFaulty()
 		first.session("a")
 		first.queue("r1", "a")
 		first.start()
@@ -39,9 +39,9 @@ func TestReap(t *testing.T) {
 		}
 		first.kill()
 		var reaped []string
-		var r *rig
+		var r *fixture
 		r = first.next(&reaper{
-			agentFunc: func(context.Context, *runner.Turn) (*runner.Outcome, error) {
+			runnerFunc: func(context.Context, *runner.Turn) (*runner.Outcome, error) {
 				reaped = append(reaped, "run with "+string(r.row("r1").Process))
 				return &runner.Outcome{Text: "ok"}, nil
 			},
@@ -56,7 +56,7 @@ func TestReap(t *testing.T) {
 			r.ends("r1", abi.RunDone, "ok")
 		} else {
 			want = want[:1]
-			r.ends("r1", abi.RunFailed, "interrupted: what an earlier attempt left running could not be ended: not mine")
+			r.ends("r1", abi.RunFailed, "interrupted: processes of an earlier attempt could not be ended: not mine")
 		}
 		if !slices.Equal(reaped, want) {
 			t.Errorf("reaped %q, want %q", reaped, want)
@@ -67,9 +67,9 @@ func TestReap(t *testing.T) {
 	}
 }
 
-// What the run's process was is forgotten with its end too.
-func TestProcessIsForgotten(t *testing.T) {
-	r := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+// The end of a run deletes the record of its process.
+func TestProcessRecordIsDeleted(t *testing.T) {
+	r := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		return &runner.Outcome{Text: "ok"}, turn.Leave(ctx, 42)
 	})).start()
 	r.session("a")
@@ -79,68 +79,68 @@ func TestProcessIsForgotten(t *testing.T) {
 	}
 }
 
-// outlasting is an agent that leaves something running and does not return when
-// its context ends, but when it is told to.
-func outlasting(began chan<- string, end <-chan struct{}) agentFunc {
+// ignoringContext returns a runner that leaves a process and returns when end is
+// closed, not when its context ends.
+func ignoringContext(began chan<- string, end <-chan struct{}) runnerFunc {
 	return func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if err := turn.Leave(ctx, 42); err != nil {
 			return nil, err
 		}
 		began <- turn.RunID
 		<-end
-		return nil, errors.New("ended at last")
+		return nil, errors.New("late end")
 	}
 }
 
-// What a run has left is known until its agent has returned, even if the run has
-// ended before; then it is no work any more.
-func TestAgentOutlastsRun(t *testing.T) {
+// The process of a run is recorded until the runner has returned, even if the run
+// ended before. Then the run is unscheduled.
+func TestRunEndsBeforeRunner(t *testing.T) {
 	began, end := make(chan string, 1), make(chan struct{})
-	r := newRig(t, outlasting(began, end)).start()
+	r := newFixture(t, ignoringContext(began, end)).start()
 	r.session("a")
 	r.queue("r1", "a")
 	<-began
 	row := r.abort("r1", "enough", abi.RunKilled, "enough")
 	if string(row.Process) != "42" || r.scheduled(store.KindRun) != 1 {
-		t.Errorf("the agent is still there; process %q, %d scheduled", row.Process, r.scheduled(store.KindRun))
+		t.Errorf("the runner is active; process %q, %d scheduled", row.Process, r.scheduled(store.KindRun))
 	}
 	close(end)
 	r.close(context.Background())
 	if p := r.row("r1").Process; len(p) != 0 || r.scheduled(store.KindRun) != 0 {
-		t.Errorf("the agent has returned; process %q, %d scheduled", p, r.scheduled(store.KindRun))
+		t.Errorf("the runner has returned; process %q, %d scheduled", p, r.scheduled(store.KindRun))
 	}
 }
 
-// A host that dies between the end of a run and that of its agent leaves that to
-// the next one, which ends it before the session goes on.
+// If a host dies after the end of a run and before its runner has returned, the next
+// host reaps the process before the session's next run.
 func TestReapAfterEnd(t *testing.T) {
 	began, end := make(chan string, 1), make(chan struct{})
-	first := newRig(t, outlasting(began, end))
-	first.breakable()
+	first := newFixture(t, ignoringContext(began, end))
+	first.makeFaulty()
 	first.session("a")
 	first.queue("r1", "a")
 	first.queue("r2", "a")
 	first.start()
 	<-began
 	was := first.abort("r1", "enough", abi.RunKilled, "enough")
-	first.store.(*faulty).fail(func(int64) bool { return true })
+	first.store.(*faultyStore).fail(func(int64) bool { return true })
 	close(end)
 	first.kill()
 
-	var did []string
+	var events []string
 	r := first.next(&reaper{
-		agentFunc: func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
-			did = append(did, turn.RunID)
+		runnerFunc: func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+			events = append(events, turn.RunID)
 			return &runner.Outcome{Text: "ok"}, nil
 		},
 		reap: func(left string) error {
-			did = append(did, "reaped "+left)
+			events = append(events, "reaped "+left)
 			return nil
 		},
 	}).start()
 	r.ends("r2", abi.RunDone, "ok")
-	if want := []string{"reaped 42", "r2"}; !slices.Equal(did, want) {
-		t.Errorf("did %q, want %q", did, want)
+	if want := []string{"reaped 42", "r2"}; !slices.Equal(events, want) {
+		t.Errorf("events %q, want %q", events, want)
 	}
 	row := r.row("r1")
 	if len(row.Process) != 0 || row.Status != was.Status || row.Error != was.Error || row.EndedAt != was.EndedAt || row.Attempt != 1 {

@@ -14,32 +14,32 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// RunnerOptions say what agents work with besides their configuration.
+// RunnerOptions configures the runners beyond the configuration file.
 type RunnerOptions struct {
-	// Supervisor starts the supervisor of command agents, see command.Options;
-	// empty: this executable with the argument "runner-exec".
+	// Supervisor is the command that starts the supervisor of command runners; see
+	// command.Options. Empty: this executable with the argument "runner-exec".
 	Supervisor []string
-	// Client asks the endpoints of openai agents; nil: http.DefaultClient.
+	// Client is the HTTP client of openai runners; nil: http.DefaultClient.
 	Client *http.Client
 }
 
-// Runners are the runners of one configuration at a time: an agent's own, or that of
-// agents.defaults. It is safe for concurrent use and needs no closing.
+// Runners provides the runners of the active configuration: an agent's own runner, or
+// that of agents.defaults. It is safe for concurrent use and needs no Close.
 //
-// A runner is made when the first run of its agent asks for it, and kept until the
-// configuration changes; a run that has begun keeps its runner. So a runner that
-// cannot work, because a variable of its environment is not set, fails the runs of
-// its own agent and nothing else. A model endpoint without a key is tried: local
-// endpoints want none, and others say so.
+// A runner is created for the first run of its agent and reused until the
+// configuration changes. An active run keeps its runner. A runner that cannot be
+// created, for example because an environment variable is not set, fails only the
+// runs of its own agent. A model endpoint without a key is used: local endpoints need
+// none, and others report the missing key.
 type Runners struct {
 	options RunnerOptions
 
 	mu     sync.Mutex
 	config *config.Config
-	made   map[string]runner.Runner // by agent id
+	cache  map[string]runner.Runner // by agent id
 }
 
-// NewRunners returns the runners of a configuration. It makes none yet.
+// NewRunners returns the runners of a configuration. It creates none yet.
 func NewRunners(c *config.Config, o *RunnerOptions) *Runners {
 	r := &Runners{}
 	if o != nil {
@@ -50,20 +50,19 @@ func NewRunners(c *config.Config, o *RunnerOptions) *Runners {
 	return r
 }
 
-// Configure puts another configuration in force, for every run that begins from
-// now.
+// Configure activates another configuration for all runs that begin from now on.
 func (r *Runners) Configure(c *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.config, r.made = c, map[string]runner.Runner{}
+	r.config, r.cache = c, map[string]runner.Runner{}
 }
 
-// Runner returns what executes the runs of an agent. Its error says what the
-// configuration lacks.
+// Runner returns the runner of an agent. Its error states what the configuration
+// lacks.
 func (r *Runners) Runner(agentID string) (runner.Runner, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a, ok := r.made[agentID]; ok {
+	if a, ok := r.cache[agentID]; ok {
 		return a, nil
 	}
 	agents := &r.config.Agents
@@ -78,7 +77,7 @@ func (r *Runners) Runner(agentID string) (runner.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", agentID, err)
 	}
-	r.made[agentID] = a
+	r.cache[agentID] = a
 	return a, nil
 }
 
@@ -91,7 +90,7 @@ func (o *RunnerOptions) build(c *config.Runner) (runner.Runner, error) {
 	case config.RunnerScript:
 		return scripted(c)
 	}
-	return nil, fmt.Errorf("there is no kind of runner %q", c.Kind)
+	return nil, fmt.Errorf("unknown kind of runner %q", c.Kind)
 }
 
 func (o *RunnerOptions) openai(c *config.Runner) (runner.Runner, error) {
@@ -127,8 +126,8 @@ func scripted(c *config.Runner) (runner.Runner, error) {
 	return script.New(&script.Options{Replies: replies})
 }
 
-// history returns how much of the transcript a prompt carries, in the agents' way:
-// to them 0 is the default, and none is below it.
+// history returns the limits of the transcript in a prompt, as the runners' options
+// express them: there 0 means the default, and a negative number means none.
 func history(c *config.Runner) (messages, bytes int) {
 	if c.HistoryMessages == 0 || c.HistoryBytes == 0 {
 		return -1, 0

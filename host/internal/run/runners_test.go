@@ -18,7 +18,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// TestMain lets this executable be the supervisor of command agents.
+// TestMain makes the test binary usable as the supervisor of command runners.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "runner-exec" {
 		os.Exit(command.Supervise(os.Args[2:]))
@@ -53,17 +53,17 @@ func ask(t *testing.T, a runner.Runner, message string) (*runner.Outcome, error)
 	return a.Run(t.Context(), s.Turn(message))
 }
 
-func TestKept(t *testing.T) {
+func TestRunnersAreReused(t *testing.T) {
 	first := parse(t, `{agents: {defaults: {runner: {kind: "script", replies: ["default"]}},
 		list: [{id: "main"}, {id: "ops", runner: {kind: "script", replies: ["own"]}}]}}`)
 	r := run.NewRunners(first, nil)
 	main, ops := get(t, r, "main"), get(t, r, "ops")
 	if get(t, r, "main") != main || get(t, r, "ops") != ops {
-		t.Error("an agent was made twice")
+		t.Error("a runner was created twice")
 	}
 	r.Configure(parse(t, `{agents: {defaults: {runner: {kind: "script", replies: ["new"]}}}}`))
 	if get(t, r, "main") == main {
-		t.Error("an agent outlived its configuration")
+		t.Error("a runner is used after its configuration was replaced")
 	}
 	for _, c := range []struct {
 		of   runner.Runner
@@ -95,11 +95,11 @@ func TestErrors(t *testing.T) {
 	c := config.Default()
 	c.Agents.Runner = &config.Runner{Kind: "telepathy"}
 	if _, err := run.NewRunners(c, nil).Runner("main"); err == nil || !strings.Contains(err.Error(), "telepathy") {
-		t.Errorf("an unknown kind: %v", err)
+		t.Errorf("unknown kind: %v", err)
 	}
 }
 
-// Every setting of a script reaches its agent.
+// Every setting of a script reaches its runner.
 func TestScript(t *testing.T) {
 	r := run.NewRunners(parse(t, `{agents: {list: [
 		{id: "tool", runner: {kind: "script", replies: [{tool: "sessions_list", args: {limit: 3}, text: "got {{result}}", usage: {input: 900, output: 300}}]}},
@@ -144,13 +144,13 @@ func TestOpenAI(t *testing.T) {
 			t.Errorf("asked %s as %q for %s", path, key, body)
 		}
 		if got := strings.Contains(string(body), "the history"); got != c.history {
-			t.Errorf("with %q: a history is %v", c.settings, got)
+			t.Errorf("with %q: history present: %v", c.settings, got)
 		}
 	}
 }
 
-// A key that is not set is not asked for: local endpoints want none. One that
-// wants it has the variable named.
+// A missing key is not an error: local endpoints need none. If the endpoint refuses,
+// the error names the variable.
 func TestOpenAIWithoutKey(t *testing.T) {
 	t.Setenv("RUNNERS_TEST_UNSET", "")
 	var keys []string
@@ -188,12 +188,12 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "the-key| a |" + dir + "\n"; !strings.HasPrefix(out.Text, want) || !strings.HasSuffix(out.Text, "hello") || strings.Contains(out.Text, "the history") {
-		t.Errorf("answered %q, want %q, and the message alone", out.Text, want)
+		t.Errorf("answered %q, want %q and only the message", out.Text, want)
 	}
 	if _, ok := get(t, r, "echo").(runner.Reaper); !ok {
-		t.Error("what it leaves running could not be ended")
+		t.Error("the runner is not a Reaper")
 	}
 	if _, err := ask(t, get(t, r, "short"), "x"); err == nil || !strings.Contains(err.Error(), "more than 4 bytes") {
-		t.Errorf("a long output: %v", err)
+		t.Errorf("long output: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// slots returns how many runs of a group are executed at once; 0 is no bound.
+// slots returns the maximum number of concurrent runs of a group; 0 means no limit.
 func slots(c *config.Config, group string) int {
 	switch group {
 	case abi.GroupMain:
@@ -21,8 +21,8 @@ func slots(c *config.Config, group string) int {
 	return 0
 }
 
-// limit returns how long a run may take, all attempts together; 0 is no limit,
-// which a child's own run has unless its spawn says otherwise (S5.1).
+// limit returns the time limit of a run over all attempts; 0 means no limit, which is
+// the default for the run of a child (S5.1).
 func limit(c *config.Config, r *store.Run) time.Duration {
 	if r.Group == abi.GroupSubagent {
 		return time.Duration(r.TimeoutSeconds) * time.Second
@@ -30,37 +30,37 @@ func limit(c *config.Config, r *store.Run) time.Duration {
 	return time.Duration(cmp.Or(r.TimeoutSeconds, c.Runs.TimeoutSeconds)) * time.Second
 }
 
-// modelOf returns the model that a run in a session is to use.
+// modelOf returns the model that a run must use.
 func modelOf(c *config.Config, r *store.Run, s *abi.Session) string {
 	return cmp.Or(r.Model, s.ModelOverride, c.Agents.ModelOf(r.AgentID))
 }
 
-// callerOf returns whom the calls of a run come from. That it is a child's follows
-// from its session, whoever sent the message, and that it is sandboxed too.
+// callerOf returns the caller of a run's tool calls. Its depth and sandboxing depend
+// on the session, not on the sender of the message.
 func callerOf(c *config.Config, r *store.Run, s *abi.Session) abi.Caller {
 	t, _ := policy.Target(s)
 	return abi.Caller{
 		SessionKey: r.SessionKey, AgentID: r.AgentID,
 		Channel: t.Channel, To: t.To, AccountID: t.AccountID, ThreadID: t.ThreadID,
-		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxes(r.AgentID, r.SessionKey),
+		Sandboxed: r.Sandboxed || s.Sandboxed || c.Sandboxed(r.AgentID, r.SessionKey),
 		Depth:     policy.Depth(s), Hops: r.Hops, RunID: r.ID,
 	}
 }
 
-// priced returns usage with what it costs, if both are known.
-func priced(c *config.Config, model string, u *abi.Usage) *abi.Usage {
+// withCost returns usage with its cost, if the price and the tokens are known.
+func withCost(c *config.Config, model string, u *abi.Usage) *abi.Usage {
 	price, known := c.Models.Pricing[model]
 	if u == nil || !known || u.Input == nil || u.Output == nil {
 		return u
 	}
 	const million = 1e6
 	cost := float64(*u.Input)/million*price.InputPerMTok + float64(*u.Output)/million*price.OutputPerMTok
-	with := *u
-	with.Cost = &cost
-	return &with
+	priced := *u
+	priced.Cost = &cost
+	return &priced
 }
 
-// total returns all tokens of a run, or nil when they are not known.
+// total returns the total number of tokens, or nil if it is unknown.
 func total(u *abi.Usage) *int64 {
 	if u.Total != nil || u.Input == nil || u.Output == nil {
 		return u.Total

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// tools are the session tools in the hands of one attempt's agent.
+// tools implements the session tools for the agent of one attempt.
 type tools struct {
 	a    *attempt
 	list []abi.Tool
@@ -21,7 +21,7 @@ type tools struct {
 
 var _ runner.Tools = (*tools)(nil)
 
-// tools returns what the agent may use, nil if it may use nothing.
+// tools returns the agent's tools, or nil if the agent has none.
 func (a *attempt) tools() *tools {
 	if a.run.NoTools || a.m.o.Tools == nil {
 		return nil
@@ -55,16 +55,16 @@ func (t *tools) Access() (url, secret string) {
 	return url, t.a.access()
 }
 
-// digest is what is kept of a token's text besides the attempt that it is for.
+// digest is the hash of a token's text, by which the manager finds its attempt.
 type digest [sha256.Size]byte
 
-// token stands for an attempt while its claim lives.
+// token authenticates an attempt while its claim is held.
 type token struct {
 	text   string
 	digest digest
 }
 
-// access returns the attempt's token, and makes it at the first call.
+// access returns the attempt's token. The first call creates it.
 func (a *attempt) access() string {
 	a.m.mu.Lock()
 	defer a.m.mu.Unlock()
@@ -81,16 +81,17 @@ func (a *attempt) access() string {
 	return a.token.text
 }
 
-// silence ends the token and the counting of calls. Manager.mu is held.
-func (a *attempt) silence() {
+// revoke revokes the token and ends the counting of calls. The caller must hold
+// Manager.mu.
+func (a *attempt) revoke() {
 	if a.token != nil {
 		delete(a.m.tokens, a.token.digest)
 	}
 	a.calls, a.token = nil, nil
 }
 
-// Identify returns whom a token stands for: a run, while the attempt that got the
-// token lives.
+// Identify returns the caller that a token authenticates: the run whose attempt got
+// the token, while that attempt is active.
 func (m *Manager) Identify(text string) (abi.Caller, bool) {
 	m.mu.Lock()
 	a := m.tokens[sha256.Sum256([]byte(text))]
@@ -101,18 +102,18 @@ func (m *Manager) Identify(text string) (abi.Caller, bool) {
 	return a.caller, true
 }
 
-// ToolCall is a tool call of an attempt that is executed here.
+// ToolCall identifies a tool call of an attempt that is executing here.
 type ToolCall struct {
-	// ID names the call: the n-th one with this tool and these arguments in an
-	// attempt has the same name in every attempt, so that it is made once (S10.2).
+	// ID is the call id: the n-th call with this tool and these arguments has the
+	// same id in every attempt, so its effects happen once (S10.2).
 	ID string
-	// Check fails, in the transaction that stores what the call does, when the
-	// attempt is no longer the newest one.
+	// Check returns an error, in the transaction that commits the call, when the
+	// attempt is no longer the newest.
 	Check func(store.Tx) error
 }
 
-// ToolCall returns what a call of the caller's attempt is, or nil when no such
-// attempt is executed here.
+// ToolCall returns the next call of the caller's attempt, or nil when that attempt is
+// not executing here.
 func (m *Manager) ToolCall(c *abi.Caller, tool, digest string) *ToolCall {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// withTools gives the rig's agents one tool, whose answers say who called.
-func (r *rig) withTools() *rig {
+// withTools gives the fixture's agents one tool, whose answers contain the caller.
+func (r *fixture) withTools() *fixture {
 	r.o.Tools = func(abi.Caller) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
 	r.o.Call = func(_ context.Context, c abi.Caller, tool string, args []byte) (*runner.Answer, error) {
 		return &runner.Answer{Result: fmt.Appendf(nil, "%s %s %s", tool, args, c.AppendJSON(nil))}, nil
@@ -27,8 +27,8 @@ func (r *rig) withTools() *rig {
 
 func TestTools(t *testing.T) {
 	var token string
-	var r *rig
-	r = newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	var r *fixture
+	r = newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if list := turn.Tools.List(); len(list) != 1 || list[0].Name != abi.ToolList {
 			t.Errorf("tools: %+v", list)
 		}
@@ -48,7 +48,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 		if call := r.ToolCall(&abi.Caller{RunID: "r1", Attempt: 2}, "t", "d"); call != nil {
-			t.Errorf("another attempt makes the call %+v", call)
+			t.Errorf("another attempt got the call %+v", call)
 		}
 		an, err := turn.Tools.Call(ctx, abi.ToolList, json.RawMessage(`{}`))
 		if err != nil {
@@ -63,48 +63,48 @@ func TestTools(t *testing.T) {
 	r.queue("r1", "a", func(q *store.Run) { q.Hops = 3 })
 	r.ends("r1", abi.RunDone, `sessions_list {} {"sessionKey":"agent:main:a","agentId":"main","channel":"telegram","to":"5","accountId":"acc","threadId":"9","sandboxed":true,"depth":1,"hops":3,"runId":"r1"}`)
 	if r.ToolCall(&abi.Caller{RunID: "r1", Attempt: 1}, "t", "d") != nil {
-		t.Error("a run that has ended counts calls")
+		t.Error("an ended run gets tool calls")
 	}
 	for _, text := range []string{token, "", "x"} {
 		if c, ok := r.Identify(text); ok {
-			t.Errorf("%q still stands for %+v", text, c)
+			t.Errorf("%q still authenticates %+v", text, c)
 		}
 	}
 }
 
-// A token is of its attempt: the next one gets another.
-func TestTokenOfAnAttempt(t *testing.T) {
+// A token is valid for one attempt; the next one gets another.
+func TestTokenPerAttempt(t *testing.T) {
 	tokens := make(chan string, 2)
-	keep := agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	blocking := runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		_, secret := turn.Tools.Access()
 		tokens <- secret
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	first := newRig(t, keep).withTools()
-	first.breakable()
+	first := newFixture(t, blocking).withTools()
+	first.makeFaulty()
 	first.session("a")
 	first.queue("r1", "a")
 	first.start()
 	old := <-tokens
 	first.kill()
-	r := first.next(keep).start()
+	r := first.next(blocking).start()
 	secret := <-tokens
 	if _, ok := r.Identify(old); ok || secret == old {
-		t.Error("the token of the dead attempt is good")
+		t.Error("the token of the dead attempt is valid")
 	}
 	if _, ok := r.Identify(secret); !ok {
-		t.Error("the token of the attempt is not good")
+		t.Error("the token of the attempt is invalid")
 	}
 	r.abort("r1", "", abi.RunKilled, "aborted by the operator")
 	if _, ok := r.Identify(secret); ok {
-		t.Error("the token outlives its attempt")
+		t.Error("the token is valid after its attempt")
 	}
 }
 
 func TestNoTools(t *testing.T) {
 	var given atomic.Int32
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if turn.Tools != nil {
 			given.Add(1)
 		}
@@ -124,10 +124,10 @@ func TestNoTools(t *testing.T) {
 	r.wait("r1")
 	r.wait("r2")
 	if given.Load() != 0 {
-		t.Error("tools were given to an agent that is to have none")
+		t.Error("an agent without tools got some")
 	}
 	r.o.URL = nil
-	r2 := r.next(agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r2 := r.next(runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		url, secret := turn.Tools.Access()
 		return &runner.Outcome{Text: "[" + url + secret + "]"}, nil
 	}))
@@ -149,7 +149,7 @@ func TestCaller(t *testing.T) {
 		{policy.SandboxAlways, policy.SandboxOff, "group", false},
 		{policy.SandboxOff, policy.SandboxAlways, "main", true},
 	} {
-		r := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			_, err := turn.Tools.Call(ctx, abi.ToolList, json.RawMessage(`{}`))
 			return &runner.Outcome{Text: "ok"}, err
 		})).withTools()
@@ -174,8 +174,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// What a run may do follows from its session alone: whether it is a child's, and
-// whether it is sandboxed. The agent is told the one, and offered tools by both.
+// The caller of a run's tool calls is a child or sandboxed if the session is. The
+// turn states whether it is sandboxed; the tools depend on both.
 func TestCallerOfChild(t *testing.T) {
 	for _, c := range []struct {
 		session   string
@@ -189,7 +189,7 @@ func TestCallerOfChild(t *testing.T) {
 		{"named", func(s *abi.Session) { s.SpawnedBy = key("main") }, 1, false},
 		{"subagent:2", func(s *abi.Session) { s.SpawnedBy, s.Sandboxed = key("main"), true }, 1, true},
 	} {
-		r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+		r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 			return &runner.Outcome{Text: fmt.Sprint(turn.Sandboxed, turn.Tools.List()[0].Name)}, nil
 		})).withTools()
 		r.o.Tools = func(c abi.Caller) []abi.Tool {
@@ -203,7 +203,7 @@ func TestCallerOfChild(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
-	r := newRig(t, agentFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := newFixture(t, runnerFunc(func(_ context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		return &runner.Outcome{Text: turn.Model + "/" + turn.Thinking}, nil
 	}))
 	r.config.Agents.Model = "of all"
@@ -227,6 +227,6 @@ func TestModel(t *testing.T) {
 		r.ends(id, abi.RunDone, c.want)
 	}
 	if strings.Contains(r.transcript("plain"), "model") {
-		t.Error("the model that was asked for is recorded as the one that ran")
+		t.Error("the requested model is recorded as the used model")
 	}
 }

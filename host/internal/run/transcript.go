@@ -12,7 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// transcript is the session's conversation as an attempt may change it.
+// transcript is the session's transcript, as the runner of an attempt reads and
+// extends it.
 type transcript struct{ a *attempt }
 
 var _ runner.Transcript = (*transcript)(nil)
@@ -24,15 +25,15 @@ func (t *transcript) History(ctx context.Context, messages, size int) (history [
 		if err != nil {
 			return err
 		}
-		history, err = newest(ctx, v, t.a.run.SessionKey, messages, size, mark(own))
+		history, err = newest(ctx, v, t.a.run.SessionKey, messages, size, newOwnMessages(own))
 		return err
 	})
 	slices.Reverse(history)
 	return history, err
 }
 
-// newest returns messages of a session, newest first, but for those to leave out.
-func newest(ctx context.Context, v store.View, sessionKey string, messages, size int, own marks) ([]json.RawMessage, error) {
+// newest returns a session's messages, newest first, without those in own.
+func newest(ctx context.Context, v store.View, sessionKey string, messages, size int, own ownMessages) ([]json.RawMessage, error) {
 	var history []json.RawMessage
 	for before := int64(0); ; {
 		wanted := messages - len(history)
@@ -62,32 +63,33 @@ func newest(ctx context.Context, v store.View, sessionKey string, messages, size
 	}
 }
 
-// marks recognise a run's own messages in a history, in which long ones are
-// shortened: those go by role and time.
-type marks struct {
-	whole map[string]int
-	brief map[string]int
-	left  int
+// ownMessages recognises a run's own messages in a history. Truncated messages are
+// matched by role and time.
+type ownMessages struct {
+	whole     map[string]int
+	truncated map[string]int
+	left      int
 }
 
-func mark(own [][]byte) marks {
-	m := marks{whole: map[string]int{}, brief: map[string]int{}, left: len(own)}
+func newOwnMessages(own [][]byte) ownMessages {
+	m := ownMessages{whole: map[string]int{}, truncated: map[string]int{}, left: len(own)}
 	for _, doc := range own {
 		m.whole[string(doc)]++
-		m.brief[brief(doc)]++
+		m.truncated[roleAndTime(doc)]++
 	}
 	return m
 }
 
-func brief(doc []byte) string {
+func roleAndTime(doc []byte) string {
 	return message.Role(doc) + " " + strconv.FormatInt(message.Timestamp(doc), 10)
 }
 
-// take reports whether a message is one of the run's own, and counts it.
-func (m *marks) take(found *abi.Message) bool {
+// take reports whether a message is one of the run's own, and removes it from the
+// set.
+func (m *ownMessages) take(found *abi.Message) bool {
 	by, key := m.whole, string(found.JSON)
-	if len(found.Cut) > 0 {
-		by, key = m.brief, brief(found.JSON)
+	if len(found.Truncations) > 0 {
+		by, key = m.truncated, roleAndTime(found.JSON)
 	}
 	if m.left == 0 || by[key] == 0 {
 		return false
@@ -97,7 +99,7 @@ func (m *marks) take(found *abi.Message) bool {
 	return true
 }
 
-// Run returns what the run has appended so far, oldest first.
+// Run returns the messages that the run has appended so far, oldest first.
 func (t *transcript) Run(ctx context.Context) (appended []json.RawMessage, err error) {
 	err = t.a.m.view(ctx, func(v store.View) error {
 		own, err := v.RunMessages(ctx, t.a.run.ID)
@@ -118,7 +120,7 @@ func (t *transcript) Run(ctx context.Context) (appended []json.RawMessage, err e
 func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) error {
 	rows := make([]*store.Message, len(messages))
 	for i, raw := range messages {
-		doc, err := normal(raw)
+		doc, err := normalize(raw)
 		if err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) er
 	})
 }
 
-// remember commits what must be ended if this process dies.
+// remember commits the process that must be ended if this host dies.
 func (a *attempt) remember(ctx context.Context, left any) error {
 	raw, err := json.Marshal(left)
 	if err != nil {

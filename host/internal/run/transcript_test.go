@@ -34,13 +34,13 @@ func joined(messages []json.RawMessage) string {
 	return strings.Join(texts, ",")
 }
 
-// An attempt sees the session's past without its own run, and what the attempts
-// before it have appended.
+// An attempt reads the session's history without the messages of its own run, and
+// reads the messages of earlier attempts separately.
 func TestTranscript(t *testing.T) {
 	const n = 1200 // more than one page
 	began := make(chan string, 1)
 	long := strings.Repeat("x", abi.MaxString+100)
-	first := newRig(t, agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	first := newFixture(t, runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if err := turn.Transcript.Append(ctx, said("one"), json.RawMessage(` {"role":"toolResult","content":"two","content":"`+"two"+`"}`)); err != nil {
 			return nil, err
 		}
@@ -48,11 +48,11 @@ func TestTranscript(t *testing.T) {
 			return nil, err
 		}
 		if err := turn.Transcript.Append(ctx, said("three"), json.RawMessage(`[]`)); err == nil {
-			t.Error("what is no message was appended")
+			t.Error("an invalid message was appended")
 		}
-		return waiting(began)(ctx, turn)
+		return blocking(began)(ctx, turn)
 	}))
-	first.breakable()
+	first.makeFaulty()
 	first.session("a")
 	first.update(func(tx store.Tx) error {
 		for i := range n {
@@ -60,7 +60,7 @@ func TestTranscript(t *testing.T) {
 				return err
 			}
 		}
-		return tx.Append(key("a"), &store.Message{Role: "assistant", At: 1, JSON: said("one")}) // as the run's own, and yet not
+		return tx.Append(key("a"), &store.Message{Role: "assistant", At: 1, JSON: said("one")}) // equal to one of the run's own, but older
 	})
 	first.queue("r1", "a")
 	first.start()
@@ -68,7 +68,7 @@ func TestTranscript(t *testing.T) {
 	first.kill()
 
 	asked := false
-	r := first.next(agentFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
+	r := first.next(runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		asked = true
 		own, err := turn.Transcript.Run(ctx)
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Wait returns the run when it has ended. It fails with abi.NotFound when there is
-// none.
+// Wait blocks until the run has ended and returns it. It returns abi.NotFound if the
+// run does not exist.
 func (m *Manager) Wait(ctx context.Context, id string) (r *store.Run, err error) {
 	err = m.watch.Await(ctx, id, func() (bool, error) {
 		r, err = m.read(ctx, id)
@@ -32,13 +32,13 @@ func (m *Manager) read(ctx context.Context, id string) (r *store.Run, err error)
 	return r, err
 }
 
-// Abort kills a run for a reason that its caller reads, and returns it as it
-// ended. A queued run ends at once; of one that is executed the agent's context
-// ends, and whatever it answers does not count. It fails with abi.NotFound, and
-// with abi.Conflict when the run has ended already, which stays as it is.
+// Abort aborts a run, for a reason that the caller of the run reads, and returns the
+// ended run. A queued run ends immediately. For an executing run Abort ends the
+// runner's context and ignores its answer. It returns abi.NotFound, and abi.Conflict
+// when the run has already ended; the run is then unchanged.
 //
-// A manager that has not been started kills too, and executes nothing else: of a
-// run whose host has died it ends what is left of the agent.
+// A manager that has not been started can abort too, and executes nothing else: if
+// the run's host has died, it ends the processes that the run's attempt left.
 func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error) {
 	if why == "" {
 		why = "aborted by the operator"
@@ -65,13 +65,13 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		if queued = r.Status == abi.RunQueued; queued {
 			return m.finish(tx, id, nil, false)
 		}
-		return tx.Schedule(store.KindRun, id, m.millis()) // whoever executes it hears of that
+		return tx.Schedule(store.KindRun, id, m.millis()) // its executor gets the hint
 	})
 	if err != nil {
 		return nil, err
 	}
 	if queued {
-		m.watch.Tell(id)
+		m.watch.Notify(id)
 		m.forget(id)
 	} else {
 		m.abort(row)
@@ -79,7 +79,7 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 	return m.Wait(ctx, id)
 }
 
-// errEnded is the failure of an abort that comes too late.
+// errEnded returns the error of an abort that came too late.
 func errEnded(r *store.Run) error {
 	how := r.Status
 	if r.Error != "" {
@@ -88,9 +88,9 @@ func errEnded(r *store.Run) error {
 	return abi.NewError(abi.Conflict, fmt.Sprintf("run %s has ended already, as %s", r.ID, how))
 }
 
-// abort acts on an abort that is stored: it ends the attempt that is made here,
-// or takes the run ahead to its end. A manager that has not been started knows of
-// no runs, and so learns of this one.
+// abort acts on a stored abort: it cancels the local attempt, or ends the run without
+// a slot. A manager that has not been started has no queue, so abort adds the run to
+// it.
 func (m *Manager) abort(r *store.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,13 +108,13 @@ func (m *Manager) abort(r *store.Run) {
 	}
 	if t != nil {
 		t.aborted = true
-		m.hasten(t)
+		m.endAborted(t)
 	}
 }
 
-// hasten brings an aborted run whose turn it is in its lane to its end, for which
-// it needs no slot. m.mu is held.
-func (m *Manager) hasten(t *ticket) {
+// endAborted ends an aborted run that is first in its lane, for which it needs no
+// slot. The caller must hold m.mu.
+func (m *Manager) endAborted(t *ticket) {
 	if m.phase > open || t.state != ready && t.state != suspended {
 		return
 	}
@@ -122,7 +122,7 @@ func (m *Manager) hasten(t *ticket) {
 	m.executing.Go(func() { m.execute(t) })
 }
 
-// forget takes a run that has ended out of the queue.
+// forget removes an ended run from the queue.
 func (m *Manager) forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

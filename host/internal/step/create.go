@@ -10,12 +10,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// createEffect creates a child session, and its parent's if that is not stored yet:
-// who waits for a report must be there to get it.
+// createEffect creates a child session. It also creates the parent session if that is
+// not stored yet, because the child's report is delivered to it.
 type createEffect struct {
 	session   abi.Session
-	parent    abi.Session // key empty: the operator, who has none
-	maxActive int         // 0: no bound
+	parent    abi.Session // empty key: the caller is the operator
+	maxActive int         // 0: no limit
 }
 
 func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
@@ -30,11 +30,11 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	case q.AgentID != caller.AgentID && f.flow.Agents != nil && !slices.Contains(f.flow.Agents, q.AgentID):
 		return nil, abi.NewError(abi.NotFound, "store.create: agent "+q.AgentID+" is not configured")
 	}
-	if _, err := f.peek(ctx); err != nil {
+	if _, err := f.openSnapshot(ctx); err != nil {
 		return nil, err
 	}
 	key := sessionkey.ChildOf(q.AgentID, f.newUUID("child"))
-	e := &createEffect{maxActive: lesser(q.MaxActive, f.flow.MaxChildren), session: abi.Session{
+	e := &createEffect{maxActive: minLimit(q.MaxActive, f.flow.MaxChildren), session: abi.Session{
 		Key: key, AgentID: q.AgentID, Kind: sessionkey.Kind(key), SessionID: f.newUUID("session"), UpdatedAt: f.flow.Now,
 		Label: q.Label, ModelOverride: q.Model, ThinkingLevel: q.ThinkingLevel,
 		SpawnedBy: caller.SessionKey, Sandboxed: caller.Sandboxed,
@@ -52,7 +52,7 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range f.effects { // what the step creates besides is at work too
+	for _, other := range f.effects { // the step's other new children are active too
 		if _, ok := other.(*createEffect); ok {
 			active++
 		}
@@ -64,8 +64,8 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.CreateReply{SessionKey: e.session.Key, SessionID: e.session.SessionID}), nil
 }
 
-// refuse says why there can be no further child, or returns nil. The operator is
-// no session, and has no bound.
+// refuse returns why no further child can be created, or nil. The operator has no
+// session and no limit.
 func (e *createEffect) refuse(active int) error {
 	if e.session.SpawnedBy == "" || e.maxActive == 0 || active < e.maxActive {
 		return nil
@@ -93,23 +93,23 @@ func (e *createEffect) apply(tx store.Tx) error {
 	return tx.PutSession(&e.session)
 }
 
-// lesser returns the lesser of two bounds, of which 0 is none.
-func lesser(a, b int) int {
+// minLimit returns the smaller of two limits, where 0 means no limit.
+func minLimit(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
 	return min(a, b)
 }
 
-// begins reports whether the step queues the first run of a child.
-func (f *functions) begins(key string) bool {
+// queuesFirstRun reports whether the step queues the first run of a child.
+func (f *functions) queuesFirstRun(key string) bool {
 	return slices.ContainsFunc(f.effects, func(e effect) bool {
 		r, ok := e.(*runEffect)
 		return ok && r.run.SessionKey == key && r.run.Group == abi.GroupSubagent
 	})
 }
 
-// created returns the session with this key that the step creates, or nil.
+// created returns the session with this key if the step creates it, or nil.
 func (f *functions) created(key string) *abi.Session {
 	for _, e := range f.effects {
 		if c, ok := e.(*createEffect); ok && c.session.Key == key {

@@ -10,54 +10,54 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// effect is a write that a step asked for and that was found possible.
+// effect is a write that a step requested and that was possible in its snapshot.
 type effect interface {
-	// apply carries it out, or fails with abi.Conflict when it has become
-	// impossible since.
+	// apply executes the write, or returns abi.Conflict when it is no longer
+	// possible.
 	apply(tx store.Tx) error
 }
 
-// freeWait is no write: it finds out whether the calling run can still wait for a
-// session. Two sends that cross, each decided before the other was on disk, would
-// else wait for each other (S4.4).
-type freeWait struct{ session, run string }
+// deadlockCheck writes nothing. It checks that the calling run can still wait for a
+// session without a deadlock: two crossing sends, each checked before the other is
+// committed, would otherwise wait for each other (S4.4).
+type deadlockCheck struct{ session, run string }
 
-func (w *freeWait) apply(tx store.Tx) error {
+func (w *deadlockCheck) apply(tx store.Tx) error {
 	waits, err := tx.Waits(w.session, w.run)
 	if err == nil && waits {
-		err = abi.NewError(abi.Conflict, "step: what runs in session "+w.session+" waits for the caller by now")
+		err = abi.NewError(abi.Conflict, "step: a run of session "+w.session+" is waiting for the caller")
 	}
 	return err
 }
 
-// record checks a write and keeps it.
+// record checks a write and records it as an effect.
 func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
-	name := r.family + "." + r.op
+	name := r.namespace + "." + r.op
 	switch {
 	case f.flow == nil:
 		return nil, abi.NewError(abi.Forbidden, name+": a read-only tool may not write")
 	case len(f.effects) == abi.MaxEffects:
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("%s: a step may record %d effects", name, abi.MaxEffects))
 	}
-	if err := f.within(name); err != nil {
+	if err := f.checkLimits(name); err != nil {
 		return nil, err
 	}
 	switch name {
 	case abi.ImportStore + "." + abi.OpCreate:
 		return f.create(ctx, r)
 	case abi.ImportStore + "." + abi.OpArchive, abi.ImportStore + "." + abi.OpDelete:
-		return f.tidy(ctx, r)
+		return f.remove(ctx, r)
 	case abi.ImportAgent + "." + abi.OpRun:
 		return f.run(ctx, r)
 	case abi.ImportDeliver + "." + abi.OpSend:
 		return f.send(ctx, r)
 	}
-	return nil, abi.NewError(abi.Unsupported, r.family+": this host does not know the operation "+r.op)
+	return nil, abi.NewError(abi.Unsupported, r.namespace+": this host does not know the operation "+r.op)
 }
 
-// within fails when the step asks for more of an effect than it may: a plugin that
-// does is out of hand, and nothing it asked for is to happen.
-func (f *functions) within(name string) error {
+// checkLimits returns an error when the step exceeds a limit. The plugin is then out
+// of control, and none of its requests may be executed.
+func (f *functions) checkLimits(name string) error {
 	limits := f.runner.Limits.Effective()
 	switch name {
 	case abi.ImportAgent + "." + abi.OpRun:
@@ -81,20 +81,21 @@ func count[E effect](all []effect) (n int) {
 	return n
 }
 
-// newID returns the id of what the next effect creates. It is the same when the
-// step is tried again.
+// newID returns the id of the row that the next effect creates. A retried step
+// produces the same id.
 func (f *functions) newID(prefix string) string {
 	return store.DeriveID(f.runner.Store.(store.Durable).Secret(), prefix, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
 }
 
-// newUUID is newID in the form of a UUID; what tells the ids of one effect apart.
-func (f *functions) newUUID(what string) string {
-	return store.DeriveUUID(f.runner.Store.(store.Durable).Secret(), what, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
+// newUUID is like newID but returns a UUID. purpose distinguishes the ids of one
+// effect.
+func (f *functions) newUUID(purpose string) string {
+	return store.DeriveUUID(f.runner.Store.(store.Durable).Secret(), purpose, f.flow.ID, fmt.Sprint(f.flow.Step), fmt.Sprint(len(f.effects)))
 }
 
-// party reports whether the session takes part in the flow: it is the caller's,
-// or the flow has started a run in it.
-func (f *functions) party(key string) bool {
+// isParticipant reports whether the session takes part in the flow: it is the
+// caller's, or the flow has started a run in it.
+func (f *functions) isParticipant(key string) bool {
 	return key == f.flow.Caller.SessionKey || slices.Contains(f.flow.Sessions, key) ||
 		slices.ContainsFunc(f.effects, func(e effect) bool {
 			r, ok := e.(*runEffect)

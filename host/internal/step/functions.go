@@ -11,57 +11,57 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// functions are the host functions of one step. They live as long as the step
-// and are called by one goroutine at a time.
+// functions implements the host functions of one step. It lives as long as the step
+// and is not safe for concurrent use.
 type functions struct {
 	runner   *Runner
 	plugin   Plugin
 	flow     *Flow // nil in a read-only tool
 	snapshot store.Snapshot
-	work     store.View // the snapshot, of a store that keeps work
+	work     store.View // snapshot as a View, if the store is durable
 	effects  []effect
-	checks   []effect // of what the plugin was told and may rely on; they write nothing
+	checks   []effect // preconditions that the plugin was told of; they write nothing
 	calls    []HostCall
-	// broken is a failure of the host itself. The step cannot succeed after it,
-	// whatever the plugin makes of the reply.
-	broken error
+	// hostErr is a failure of the host itself. The step fails after it, whatever the
+	// plugin returns.
+	hostErr error
 }
 
 var _ engine.HostFunctions = (*functions)(nil)
 
-// Call serves one host-function call. A refusal is a reply too; what is the host's
-// own failure, or more than a step may ask for, ends the step.
-func (f *functions) Call(ctx context.Context, family string, doc []byte) ([]byte, error) {
-	reply, err := f.serve(ctx, family, doc)
+// Call serves one call of a host function. A refusal is a reply. A failure of the
+// host and a request beyond the step's limits end the step.
+func (f *functions) Call(ctx context.Context, namespace string, doc []byte) ([]byte, error) {
+	reply, err := f.serve(ctx, namespace, doc)
 	if over, ok := errors.AsType[*engine.Error](err); ok {
 		return nil, over
 	}
 	if err != nil {
 		code, text := errText(err)
 		if code == abi.Internal {
-			f.broken = err
+			f.hostErr = err
 			return nil, err
 		}
 		reply = abi.AppendError(nil, code, text)
 	}
 	if f.runner.Observe != nil {
-		f.calls = append(f.calls, HostCall{Family: family, Request: append([]byte(nil), doc...), Reply: reply})
+		f.calls = append(f.calls, HostCall{Namespace: namespace, Request: append([]byte(nil), doc...), Reply: reply})
 	}
 	return reply, nil
 }
 
-func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byte, error) {
-	r, err := parseRequest(family, doc)
+func (f *functions) serve(ctx context.Context, namespace string, doc []byte) ([]byte, error) {
+	r, err := parseRequest(namespace, doc)
 	if err != nil {
 		return nil, err
 	}
-	name := family + "." + r.op
+	name := namespace + "." + r.op
 	if slices.Contains(abi.Capabilities, name) {
 		if err := f.plugin.Grants(name); err != nil {
 			return nil, err
 		}
 	}
-	if abi.IsWrite(family, r.op) {
+	if abi.IsWrite(namespace, r.op) {
 		return f.record(ctx, r)
 	}
 	switch name {
@@ -78,10 +78,10 @@ func (f *functions) serve(ctx context.Context, family string, doc []byte) ([]byt
 	case abi.ImportAgent + "." + abi.OpWaits:
 		return f.waits(ctx, r)
 	}
-	return nil, abi.NewError(abi.Unsupported, family+": this host does not know the operation "+r.op)
+	return nil, abi.NewError(abi.Unsupported, namespace+": this host does not know the operation "+r.op)
 }
 
-// read takes a request apart, asks the step's snapshot, and writes the reply.
+// read decodes a request, queries the step's snapshot, and encodes the reply.
 func read[Q, A any](
 	ctx context.Context, f *functions, r *request,
 	decode func(*request) (Q, error),
@@ -119,16 +119,18 @@ func historyReply(b []byte, page *abi.HistoryPage) []byte {
 	return abi.AppendReply(b, page)
 }
 
-// view opens the step's snapshot at its first read.
+// view returns the step's snapshot for a read of the plugin, which must precede all
+// writes.
 func (f *functions) view(ctx context.Context) (store.Snapshot, error) {
 	if len(f.effects) > 0 {
 		return nil, abi.NewError(abi.Conflict, "a step reads before it writes, not after")
 	}
-	return f.peek(ctx)
+	return f.openSnapshot(ctx)
 }
 
-// peek is view for the host's own questions, which may come at any time.
-func (f *functions) peek(ctx context.Context) (_ store.Snapshot, err error) {
+// openSnapshot returns the step's snapshot for the host's own queries, which may come
+// at any time.
+func (f *functions) openSnapshot(ctx context.Context) (_ store.Snapshot, err error) {
 	if f.snapshot != nil {
 		return f.snapshot, nil
 	}
@@ -152,7 +154,7 @@ func (f *functions) close() {
 	}
 }
 
-// status tells how a run stands. A store that keeps no runs has none.
+// status returns a run's status. A store that is not durable has no runs.
 func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 	id, err := r.status()
 	if err != nil {
@@ -168,7 +170,7 @@ func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.StatusReply{Run: run.ABI()}), nil
 }
 
-// waits tells whether a wait for a session could not end, because what runs there
+// waits reports whether waiting for a session would deadlock, because a run there
 // waits for the calling run (S4.4).
 func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 	key, err := r.waits()
@@ -181,19 +183,19 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
 		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}), nil
 	}
-	waits, err := f.work.Waits(ctx, key, f.flow.Caller.RunID)
+	waits, err := f.work.WouldBlock(ctx, key, f.flow.Caller.RunID)
 	if err == nil && !waits {
-		f.checks = append(f.checks, &freeWait{key, f.flow.Caller.RunID})
+		f.checks = append(f.checks, &deadlockCheck{key, f.flow.Caller.RunID})
 	}
 	return abi.AppendReply(nil, &abi.WaitsReply{Waits: &waits}), err
 }
 
-// shorten cuts what a store has not cut already, so that a huge message never
-// enters the guest.
+// shorten truncates messages that the store has not truncated, so that a huge message
+// never enters the guest.
 func shorten(ms []abi.Message) {
 	for i := range ms {
-		if m := &ms[i]; len(m.Cut) == 0 && len(m.JSON) > abi.MaxString {
-			m.JSON, m.Cut = message.Shorten(m.JSON)
+		if m := &ms[i]; len(m.Truncations) == 0 && len(m.JSON) > abi.MaxString {
+			m.JSON, m.Truncations = message.Shorten(m.JSON)
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// parseResult checks a step's output, which the sandbox does not vouch for.
+// parseResult validates a step's output, which is untrusted.
 func parseResult(output []byte, readOnly bool) (*Result, error) {
 	if err := jsonstrict.Check(output); err != nil {
-		return nil, bad("is not strict JSON: " + err.Error())
+		return nil, badOutput("is not strict JSON: " + err.Error())
 	}
 	r, doc := &Result{}, gjson.ParseBytes(output)
 	p := r.StepResult.ReadJSON(doc, jsonobject.Strict)
@@ -25,59 +25,59 @@ func parseResult(output []byte, readOnly bool) (*Result, error) {
 		if p.Fault == jsonobject.Unknown && p.Path == "" && p.Name == "error" {
 			return nil, failure(doc)
 		}
-		return nil, bad(describe(p))
+		return nil, badOutput(describe(p))
 	}
 	switch {
 	case readOnly && r.Result == nil:
-		return nil, bad("has no result object")
+		return nil, badOutput("has no result object")
 	case doc.Get("code").Exists() && (r.Result == nil || !r.Code.Known()):
-		return nil, bad(fmt.Sprintf("has the code %q without a result, or an unknown one", r.Code))
+		return nil, badOutput(fmt.Sprintf("has the code %q without a result, or an unknown one", r.Code))
 	case len(r.Note) > abi.MaxNote:
-		return nil, bad(badNote)
+		return nil, badOutput(badNote)
 	case r.Wait != nil && r.Wait.Run == "" && r.Wait.Until == 0:
-		return nil, bad(badWait + "nothing would end it")
+		return nil, badOutput(badWait + "nothing would end it")
 	case r.Wait != nil && len(r.Wait.State) > abi.MaxState:
-		return nil, bad(fmt.Sprintf("%sstate is %d bytes; at most %d are kept", badWait, len(r.Wait.State), abi.MaxState))
+		return nil, badOutput(fmt.Sprintf("%sstate is %d bytes; at most %d are kept", badWait, len(r.Wait.State), abi.MaxState))
 	}
 	return r, nil
 }
 
-const badWait = "has a wait that cannot be: "
+const badWait = "has an invalid wait: "
 
-var badNote = fmt.Sprintf("has a note that is no text of at most %d bytes", abi.MaxNote)
+var badNote = fmt.Sprintf("has a note that is not a text of at most %d bytes", abi.MaxNote)
 
-// describe says what is wrong with a result.
+// describe returns the error text for a result that does not match its schema.
 func describe(p *jsonobject.Problem) string {
-	of := ""
+	prefix := ""
 	if p.Path != "" {
-		of = badWait
+		prefix = badWait
 	}
 	switch {
 	case p.Document():
 		return "is not an object"
-	case p.Fault == jsonobject.Unknown && of == "":
+	case p.Fault == jsonobject.Unknown && prefix == "":
 		return fmt.Sprintf("has an unknown member %q", p.Name)
 	case p.Fault == jsonobject.Unknown:
-		return fmt.Sprintf("%sit has an unknown member %q", of, p.Name)
+		return fmt.Sprintf("%sit has an unknown member %q", prefix, p.Name)
 	case p.Fault == jsonobject.Missing:
-		return of + "it has no state, or no version of it"
+		return prefix + "state or stateVersion is missing"
 	}
 	switch p.Name {
 	case "run":
-		return of + "run is no id"
+		return prefix + "run is not an id"
 	case "until":
-		return of + "until is no time"
+		return prefix + "until is not a time"
 	case "stateVersion":
-		return of + "stateVersion is no version"
+		return prefix + "stateVersion is not a version"
 	case "code":
-		return "has a code that is no text"
+		return "has a code that is not a text"
 	case "note":
 		return badNote
 	}
-	return "has a " + p.Name + " that is no object"
+	return "has a " + p.Name + " that is not an object"
 }
 
-// failure is the error of a step that failed.
+// failure returns the error of an output that reports one.
 func failure(doc gjson.Result) error {
 	members := 0
 	doc.ForEach(func(_, _ gjson.Result) bool {
@@ -85,12 +85,12 @@ func failure(doc gjson.Result) error {
 		return true
 	})
 	if members > 1 {
-		return bad("has an error beside a result")
+		return badOutput("has an error beside a result")
 	}
 	return stepError(doc.Get("error"))
 }
 
-// stepError is the plugin's own refusal. An unknown code crosses as internal.
+// stepError returns the plugin's own error. An unknown code becomes abi.Internal.
 func stepError(v gjson.Result) error {
 	e := &abi.Error{}
 	e.ReadJSON(v, jsonobject.Tolerant)
@@ -100,12 +100,12 @@ func stepError(v gjson.Result) error {
 	return abi.NewError(e.Code, clip(e.Message))
 }
 
-func bad(what string) error {
+func badOutput(what string) error {
 	return abi.NewError(abi.Internal, clip("step: the plugin's output "+what))
 }
 
-// maxErrorText bounds what a plugin can have the host say of it, in bytes: that goes to
-// the log, into the flow, and to the caller.
+// maxErrorText bounds, in bytes, the text of a plugin's error, which goes to the log,
+// into the flow, and to the caller.
 const maxErrorText = 4 << 10
 
 func clip(text string) string {

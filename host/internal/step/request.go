@@ -14,20 +14,20 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// A request is one host-function call. Its members are checked by the message's table in
-// package abi; the methods below add what a table does not say.
+// request is one call of a host function. The message tables in package abi check its
+// members; the methods below check the rules that a table cannot express.
 type request struct {
-	family, op string
-	doc        gjson.Result
+	namespace, op string
+	doc           gjson.Result
 }
 
-func parseRequest(family string, doc []byte) (*request, error) {
+func parseRequest(namespace string, doc []byte) (*request, error) {
 	if err := jsonstrict.Check(doc); err != nil {
-		return nil, abi.NewError(abi.InvalidArgs, family+": the request is not strict JSON: "+err.Error())
+		return nil, abi.NewError(abi.InvalidArgs, namespace+": the request is not strict JSON: "+err.Error())
 	}
-	r := &request{family: family, doc: gjson.ParseBytes(doc)}
+	r := &request{namespace: namespace, doc: gjson.ParseBytes(doc)}
 	if !r.doc.IsObject() {
-		return nil, abi.NewError(abi.InvalidArgs, r.family+": request must be an object")
+		return nil, abi.NewError(abi.InvalidArgs, r.namespace+": request must be an object")
 	}
 	op := r.doc.Get("op")
 	switch {
@@ -43,28 +43,28 @@ func parseRequest(family string, doc []byte) (*request, error) {
 }
 
 func (r *request) fail(format string, args ...any) error {
-	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(r.family+"."+r.op+": "+format, args...))
+	return abi.NewError(abi.InvalidArgs, fmt.Sprintf(r.namespace+"."+r.op+": "+format, args...))
 }
 
-// read reads the request strictly.
+// read decodes the request. Unknown members are errors.
 func (r *request) read(to jsonobject.Reader) error {
 	p := to.ReadJSON(r.doc, jsonobject.Strict)
 	if p == nil {
 		return nil
 	}
-	of := ""
+	prefix := ""
 	if p.Path != "" {
-		of = p.Path + ": "
+		prefix = p.Path + ": "
 	}
 	switch p.Fault {
 	case jsonobject.Unknown:
-		return r.fail("%sunknown member %q", of, p.Name)
+		return r.fail("%sunknown member %q", prefix, p.Name)
 	case jsonobject.Missing:
-		return r.fail("%s%s is missing", of, p.Name)
+		return r.fail("%s%s is missing", prefix, p.Name)
 	case jsonobject.Empty:
-		return r.fail("%s%s is empty", of, p.Name)
+		return r.fail("%s%s is empty", prefix, p.Name)
 	}
-	return r.fail("%s%s must be %s", of, p.Name, p.Kind)
+	return r.fail("%s%s must be %s", prefix, p.Name, p.Kind)
 }
 
 func (r *request) get() (string, error) {
@@ -85,8 +85,8 @@ func (r *request) status() (string, error) {
 	return q.RunID, err
 }
 
-// tidy reads a request to archive or to delete a session.
-func (r *request) tidy() (string, error) {
+// remove decodes a request to archive or delete a session.
+func (r *request) remove() (string, error) {
 	if r.op == abi.OpArchive {
 		var q abi.ArchiveRequest
 		err := r.read(&q)
@@ -143,7 +143,7 @@ func (r *request) create() (*abi.CreateRequest, error) {
 		}
 	}
 	if id, err := sessionkey.AgentID(q.AgentID); err != nil || id != q.AgentID {
-		return nil, r.fail("%q is no agent id", q.AgentID)
+		return nil, r.fail("%q is not an agent id", q.AgentID)
 	}
 	return q, nil
 }
@@ -173,7 +173,7 @@ func (r *request) send() (*abi.SendRequest, error) {
 	return q, r.checkProse("text", q.Text)
 }
 
-// checkProse refuses a text for agents or people that is blank or too long.
+// checkProse returns an error if a text for agents or people is blank or too long.
 func (r *request) checkProse(name, text string) error {
 	switch {
 	case len(text) > abi.MaxText:

@@ -23,14 +23,15 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := f.peek(ctx)
+	view, err := f.openSnapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if f.flow.Caller.Hops >= abi.MaxHops {
 		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("agent.run: the caller is the end of a chain of %d flows", abi.MaxHops))
 	}
-	// Send policy is not asked about a session that comes with its first run (S5.2).
+	// Send policy does not apply to a session that is created with its first run
+	// (S5.2).
 	e, session := &runEffect{}, f.created(q.SessionKey)
 	switch {
 	case session != nil:
@@ -48,7 +49,7 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if q.Source == "" {
 		q.Source = f.flow.Caller.SessionKey
 	}
-	if q.Source != "" && !f.party(q.Source) {
+	if q.Source != "" && !f.isParticipant(q.Source) {
 		return nil, abi.NewError(abi.Forbidden, "agent.run: source "+q.Source+" takes no part in this flow")
 	}
 	var source *abi.Session
@@ -70,14 +71,14 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 	if q.Group == abi.GroupSubagent {
 		e.run.SpawnedBy = session.SpawnedBy
 	}
-	// What a caller who is held to the sandbox sets going in its own session is held to
-	// it too: else it would get out by a message to itself.
+	// A run that a sandboxed caller starts in its own session is sandboxed too.
+	// Otherwise the caller could leave the sandbox by sending itself a message.
 	e.run.Sandboxed = caller.Sandboxed && session.Key == caller.SessionKey
 	f.effects = append(f.effects, e)
 	return abi.AppendReply(nil, &abi.RunReply{RunID: e.run.ID}), nil
 }
 
-// refuse says why no run can be queued in the session, or returns nil.
+// refuse returns why no run can be queued in the session, or nil.
 func (e *runEffect) refuse(key string, s *abi.Session) error {
 	switch {
 	case s == nil:
@@ -98,12 +99,12 @@ func (e *runEffect) apply(tx store.Tx) error {
 	if refusal := e.refuse(e.run.SessionKey, s); refusal != nil {
 		return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
 	}
-	run := e.run // PutRun numbers it, and apply may be called again
+	run := e.run // PutRun sets its number, and apply may be called again
 	return work.QueueRun(tx, &run)
 }
 
-// agentOf is whose agent answers in a session: that of the global scope is the
-// default agent's (S1.3).
+// agentOf returns the agent of a session. The global session belongs to the default
+// agent (S1.3).
 func (f *functions) agentOf(s *abi.Session) string {
 	if id, _, ok := sessionkey.Split(s.Key); ok {
 		return id
@@ -111,8 +112,8 @@ func (f *functions) agentOf(s *abi.Session) string {
 	return f.flow.Keys.Agent()
 }
 
-// provenance says, in the user message, where it comes from (S4.5). Nothing in it
-// is the plugin's word but which of the flow's sessions sent it.
+// provenance returns the user message's provenance (S4.5). The plugin determines only
+// which of the flow's sessions is the source; the host fills in the rest.
 func (f *functions) provenance(key string, source *abi.Session) []byte {
 	o := jsonappend.Open(nil)
 	o.String("kind", "inter_session")

@@ -12,7 +12,7 @@ import (
 // sendEffect queues a delivery.
 type sendEffect struct {
 	delivery store.Delivery
-	deliver  func(*abi.Session, abi.Target) error // nil: it is asked when the text is posted
+	deliver  func(*abi.Session, abi.Target) error // nil: delivery policy is checked when the text is posted
 }
 
 func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
@@ -20,7 +20,7 @@ func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !f.party(q.SessionKey) {
+	if !f.isParticipant(q.SessionKey) {
 		return nil, abi.NewError(abi.Forbidden, "deliver.send: session "+q.SessionKey+" takes no part in this flow")
 	}
 	e := &sendEffect{delivery: store.Delivery{
@@ -36,16 +36,16 @@ func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.SendReply{DeliveryID: e.delivery.ID}), nil
 }
 
-// atCall gives a delivery the target that the caller's session had. As it is known
-// now, so is whether the text may leave: who sends it can still keep what it is
-// about.
+// atCall sets the delivery's target to the one that the caller's session had at the
+// call. Because the target is known now, delivery policy is checked now, while the
+// plugin can still handle a refusal.
 func (f *functions) atCall(ctx context.Context, e *sendEffect) error {
 	c, d := f.flow.Caller, &e.delivery
 	d.Target = abi.Target{Channel: c.Channel, To: c.To, AccountID: c.AccountID, ThreadID: c.ThreadID}
 	if d.SessionKey != c.SessionKey || !policy.Deliverable(d.Target) {
 		return abi.NewError(abi.InvalidArgs, "deliver.send: atCall is for the caller's session, and that had a channel when it called")
 	}
-	view, err := f.peek(ctx)
+	view, err := f.openSnapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *functions) atCall(ctx context.Context, e *sendEffect) error {
 	return e.refuse(s)
 }
 
-// refuse says why the text may not leave, or returns nil.
+// refuse returns why the text may not be delivered, or nil.
 func (e *sendEffect) refuse(s *abi.Session) error {
 	switch {
 	case s == nil:

@@ -1,15 +1,14 @@
-// Package step runs one step of a tool call in the sandbox: it gives the plugin
-// a read snapshot through the host functions, records the effects that the plugin
-// asks for, and checks what the step returns.
+// Package step runs one step of a tool call in the sandbox. It serves the plugin's
+// host functions from a snapshot of the store, records the writes that the plugin
+// requests as effects, and validates the step's output.
 //
-// A step sees one snapshot of the store, opened at its first read. What it
-// writes is only checked and recorded; Result.Apply carries it out in a
-// transaction of the caller's, where each effect looks again at what it relied
-// on: an abi.Conflict there means that the step is to be run again, on a fresh
-// snapshot. A step that failed has no effects.
+// A step reads one snapshot of the store, opened at its first read. Its writes are
+// only checked and recorded. Result.Apply executes them in a transaction of the
+// caller, where each effect checks its preconditions again: if that fails with
+// abi.Conflict, the caller must run the step again on a fresh snapshot. A failed step
+// has no effects.
 //
-// The steps of tools that are marked readOnly have no flow: every write and
-// every wait in them is forbidden.
+// A step of a read-only tool has no flow. It may neither write nor wait.
 package step
 
 import (
@@ -26,30 +25,31 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Plugin is the version of the sandboxed module that runs a step.
+// Plugin is the plugin version that runs a step.
 type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
 	Name() string   // with its version
 	Digest() string // of the module
-	// Grants returns why it may not use an operation of abi.Capabilities, as an
-	// *abi.Error: it does not ask for it, or the operator does not allow it.
+	// Grants returns nil if the plugin may use an operation of abi.Capabilities.
+	// Otherwise it returns an *abi.Error: the plugin does not request the operation,
+	// or the operator does not allow it.
 	Grants(capability string) error
 }
 
-// Runner runs steps. Its fields are set once; it is safe for concurrent use if
-// they are.
+// Runner runs steps. It is safe for concurrent use if its fields are not changed
+// after the first call.
 type Runner struct {
 	Store   store.Store
 	Limits  Limits
 	Logger  *slog.Logger
-	Observe func(*Record) // nil unless somebody records the conversation
+	Observe func(*Record) // receives the ABI conversation of each step; may be nil
 }
 
-// Limits bound what a step may set going. A step that goes beyond one fails as a
-// whole, unlike one that meets abi.MaxEffects, which is told so.
+// Limits bound the work that a step may queue. A step that exceeds a limit fails as a
+// whole. At abi.MaxEffects, in contrast, only the host call fails.
 type Limits struct {
-	Runs       int // that it queues; 0: 8
-	Deliveries int // that it queues; 0: 8
+	Runs       int // runs queued by the step; 0: 8
+	Deliveries int // deliveries queued by the step; 0: 8
 }
 
 // Effective returns the limits with the defaults filled in.
@@ -57,52 +57,53 @@ func (l Limits) Effective() Limits {
 	return Limits{Runs: cmp.Or(l.Runs, 8), Deliveries: cmp.Or(l.Deliveries, 8)}
 }
 
-// Input is a step to be run.
+// Input describes the step to run.
 type Input struct {
 	Export string
 	JSON   []byte // the export's input
-	Flow   *Flow  // nil: the step of a read-only tool
+	Flow   *Flow  // nil: a step of a read-only tool
 }
 
-// Flow is the flow that a step belongs to, and the settings in force.
+// Flow is the flow to which a step belongs, with the active settings.
 type Flow struct {
 	ID       string
 	Step     int // the number of this step, from 1
 	Tool     string
 	Caller   *abi.Caller
-	Sessions []string // in which the flow has started runs
+	Sessions []string // sessions in which the flow has started runs
 	Now      int64    // milliseconds
-	Created  []string // children that the flow has created
+	Created  []string // child sessions that the flow has created
 	Rules
 }
 
-// Rules are the settings in force that the host itself holds steps to, whatever the
-// plugin makes of them.
+// Rules are the active settings that the host itself enforces, whatever the plugin
+// does.
 type Rules struct {
 	Keys sessionkey.Settings
-	// Receive decides whether a message may enter a session, Deliver whether a text
-	// may leave for a target on its behalf (S8.3); nil: always.
+	// Receive returns an error if a message may not enter the session. Deliver
+	// returns an error if a text may not be sent to a target on behalf of the session
+	// (S8.3). nil allows everything.
 	Receive func(*abi.Session) error
 	Deliver func(*abi.Session, abi.Target) error
-	// Agents are those that children may have besides the caller's own; nil: any.
+	// Agents are the agents allowed for children besides the caller's own; nil: any.
 	Agents []string
-	// MaxChildren is how many children of a session may be at work (S5.2); 0: any
-	// number.
+	// MaxChildren is the maximum number of active children of a session (S5.2); 0: no
+	// limit.
 	MaxChildren int
 }
 
-// Result is what a step returned, and the effects it recorded.
+// Result is the output of a step and its recorded effects.
 type Result struct {
 	abi.StepResult
 	Plugin, Digest  string // of the version that ran the step
 	checks, effects []effect
 }
 
-// Effects returns how many effects the step recorded.
+// Effects returns the number of recorded effects.
 func (r *Result) Effects() int { return len(r.effects) }
 
-// Apply carries the effects out. It fails with abi.Conflict when something has
-// changed that the step relied on.
+// Apply executes the effects in tx. It returns abi.Conflict when a precondition of
+// the step no longer holds.
 func (r *Result) Apply(tx store.Tx) error {
 	for _, e := range slices.Concat(r.checks, r.effects) {
 		if err := e.apply(tx); err != nil {
@@ -112,7 +113,7 @@ func (r *Result) Apply(tx store.Tx) error {
 	return nil
 }
 
-// Sessions returns the sessions in which the step starts runs.
+// Sessions returns the keys of the sessions in which the step starts runs.
 func (r *Result) Sessions() []string {
 	var keys []string
 	for _, e := range r.effects {
@@ -123,7 +124,7 @@ func (r *Result) Sessions() []string {
 	return keys
 }
 
-// Created returns the children that the step creates.
+// Created returns the keys of the child sessions that the step creates.
 func (r *Result) Created() []string {
 	var keys []string
 	for _, e := range r.effects {
@@ -134,7 +135,7 @@ func (r *Result) Created() []string {
 	return keys
 }
 
-// Record is the conversation of one step over the ABI.
+// Record is the ABI conversation of one step.
 type Record struct {
 	Export string
 	Input  []byte
@@ -143,21 +144,19 @@ type Record struct {
 	Err    error
 }
 
-// HostCall is one host-function call within a step.
+// HostCall is one call of a host function during a step.
 type HostCall struct {
-	Family  string
-	Request []byte
-	Reply   []byte
+	Namespace string
+	Request   []byte
+	Reply     []byte
 }
 
-// ErrHost is what a step fails with when the host failed it: the store did not
-// answer, or the context ended. Running it again can help; the plugin is not to
-// blame.
+// ErrHost marks a failure of the host during a step: a store error or the end of the
+// context. The plugin is not at fault, and a retry may succeed.
 var ErrHost = errors.New("step: the host failed")
 
-// Run runs a step. It fails with an *abi.Error of the plugin's own, with
-// abi.Internal or abi.Limit when the plugin broke the rules or trapped, and with
-// ErrHost.
+// Run runs a step. It returns the plugin's own *abi.Error, abi.Internal or abi.Limit
+// if the plugin trapped or violated the ABI, or ErrHost.
 func (r *Runner) Run(ctx context.Context, p Plugin, in *Input) (*Result, error) {
 	fns := &functions{runner: r, plugin: p, flow: in.Flow}
 	defer fns.close()
@@ -166,8 +165,8 @@ func (r *Runner) Run(ctx context.Context, p Plugin, in *Input) (*Result, error) 
 		r.Observe(&Record{Export: in.Export, Input: in.JSON, Calls: fns.calls, Output: output, Err: err})
 	}
 	switch {
-	case fns.broken != nil:
-		return nil, fmt.Errorf("%w: %w", ErrHost, fns.broken)
+	case fns.hostErr != nil:
+		return nil, fmt.Errorf("%w: %w", ErrHost, fns.hostErr)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", ErrHost, ctx.Err())
 	case err != nil:
@@ -180,15 +179,15 @@ func (r *Runner) Run(ctx context.Context, p Plugin, in *Input) (*Result, error) 
 	result.checks, result.effects = fns.checks, fns.effects
 	result.Plugin, result.Digest = p.Name(), p.Digest()
 	for _, key := range result.Created() {
-		if !fns.begins(key) {
-			return nil, bad("leaves the child " + key + " without a run")
+		if !fns.queuesFirstRun(key) {
+			return nil, badOutput("leaves the child " + key + " without a run")
 		}
 	}
 	return result, nil
 }
 
-// errText is what the plugin may read of a failure: the code and text of an
-// *abi.Error, and nothing of any other.
+// errText returns the part of an error that the plugin may read: the code and text of
+// an *abi.Error, and a fixed text for any other error.
 func errText(err error) (abi.Code, string) {
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.Code != abi.Internal {
 		return e.Code, e.Message

@@ -15,23 +15,23 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// pluginFunc is a plugin in Go.
-type pluginFunc func(ask asking) string
+// pluginFunc is a plugin written in Go.
+type pluginFunc func(call hostCall) string
 
-// asking calls a host function.
-type asking func(family, request string) (reply string)
+// hostCall calls a host function.
+type hostCall func(namespace, request string) (reply string)
 
 func (f pluginFunc) Run(ctx context.Context, _ string, _ []byte, h engine.HostFunctions) ([]byte, error) {
 	var failed error
-	output := f(func(family, request string) string {
-		reply, err := h.Call(ctx, family, []byte(request))
+	output := f(func(namespace, request string) string {
+		reply, err := h.Call(ctx, namespace, []byte(request))
 		failed = errors.Join(failed, err)
 		return string(reply)
 	})
 	return []byte(output), failed
 }
 
-// oneSession is a store with one session, which counts its open snapshots.
+// oneSession is a store with one session. It counts its open snapshots.
 type oneSession struct {
 	opened, closed int
 	message        string
@@ -75,39 +75,39 @@ func (pluginFunc) Digest() string { return "test" }
 // Grants implements step.Plugin.
 func (pluginFunc) Grants(string) error { return nil }
 
-// withheld is a plugin that may not use one capability.
-type withheld struct {
+// denying is a plugin that may not use one capability.
+type denying struct {
 	pluginFunc
 	capability string
 }
 
 // Grants implements step.Plugin.
-func (w withheld) Grants(capability string) error {
+func (w denying) Grants(capability string) error {
 	if capability == w.capability {
-		return abi.NewError(abi.Forbidden, "withheld")
+		return abi.NewError(abi.Forbidden, "denied")
 	}
 	return nil
 }
 
-// TestCapabilities refuses each operation that the plugin may not use, reads and
-// writes, and no other.
+// TestCapabilities checks that exactly the operations that the plugin may not use are
+// refused, reads and writes.
 func TestCapabilities(t *testing.T) {
 	for _, c := range abi.Capabilities {
-		family, op, _ := strings.Cut(c, ".")
+		namespace, op, _ := strings.Cut(c, ".")
 		refused := func(capability string) bool {
 			var reply string
-			p := withheld{func(ask asking) string {
-				reply = ask(family, `{"op":"`+op+`"}`)
+			p := denying{func(call hostCall) string {
+				reply = call(namespace, `{"op":"`+op+`"}`)
 				return `{"result":{}}`
 			}, capability}
 			_, err := runner(&oneSession{}).Run(context.Background(), p, &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return strings.Contains(reply, `"message":"withheld"`)
+			return strings.Contains(reply, `"message":"denied"`)
 		}
 		if !refused(c) || refused("another") {
-			t.Errorf("%s: not refused, or refused though it is granted", c)
+			t.Errorf("%s: not refused, or refused although granted", c)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func run(s store.Store, p pluginFunc) (*step.Result, error) {
 	return runner(s).Run(context.Background(), p, &step.Input{Export: abi.ExportCall, JSON: []byte(`{"tool":"t"}`)})
 }
 
-func TestOutputIsChecked(t *testing.T) {
+func TestOutputValidation(t *testing.T) {
 	tests := []struct {
 		name, output string
 		code         abi.Code // of the error; empty: an answer
@@ -133,10 +133,10 @@ func TestOutputIsChecked(t *testing.T) {
 		{"two documents", `{"result":{}}{}`, abi.Internal},
 		{"duplicate", `{"result":{},"result":{}}`, abi.Internal},
 		{"empty", ``, abi.Internal},
-		{"no object", `[]`, abi.Internal},
-		{"nothing in it", `{}`, abi.Internal},
+		{"not an object", `[]`, abi.Internal},
+		{"empty object", `{}`, abi.Internal},
 		{"unknown member", `{"result":{},"extra":1}`, abi.Internal},
-		{"result is no object", `{"result":"text"}`, abi.Internal},
+		{"result is not an object", `{"result":"text"}`, abi.Internal},
 		{"unknown code", `{"result":{},"code":"teapot"}`, abi.Internal},
 		{"error beside a result", `{"result":{},"error":{"code":"limit","message":""}}`, abi.Internal},
 		{"wait", `{"wait":{"until":1,"state":{},"stateVersion":1}}`, abi.Forbidden},
@@ -146,7 +146,7 @@ func TestOutputIsChecked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := run(&oneSession{}, func(asking) string { return tt.output })
+			got, err := run(&oneSession{}, func(hostCall) string { return tt.output })
 			if tt.code == "" {
 				if err != nil || string(got.Result) != gjson.Get(tt.output, "result").Raw {
 					t.Fatalf("got %v, %v", got, err)
@@ -162,8 +162,8 @@ func TestOutputIsChecked(t *testing.T) {
 
 func TestHostFunctions(t *testing.T) {
 	tests := []struct {
-		family, request string
-		want            string // reply, or the code of its error
+		namespace, request string
+		want               string // reply, or the code of its error
 	}{
 		{"store", `{"op":"get","sessionKey":"agent:main:main"}`, `{"ok":{"session":{"key":"agent:main:main","agentId":"main","kind":"other","sessionId":"s1","updatedAt":1}}}`},
 		{"store", `{"op":"get","sessionKey":"agent:main:x"}`, `{"ok":{"session":null}}`},
@@ -201,10 +201,10 @@ func TestHostFunctions(t *testing.T) {
 		{"deliver", `{"op":"send"}`, "forbidden"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.family+tt.request, func(t *testing.T) {
+		t.Run(tt.namespace+tt.request, func(t *testing.T) {
 			var reply string
-			_, err := run(&oneSession{}, func(ask asking) string {
-				reply = ask(tt.family, tt.request)
+			_, err := run(&oneSession{}, func(call hostCall) string {
+				reply = call(tt.namespace, tt.request)
 				return `{"result":{}}`
 			})
 			if err != nil {
@@ -219,54 +219,54 @@ func TestHostFunctions(t *testing.T) {
 
 func TestOneSnapshotPerStep(t *testing.T) {
 	s := &oneSession{message: `{"role":"user"}`}
-	_, err := run(s, func(ask asking) string {
+	_, err := run(s, func(call hostCall) string {
 		for range 3 {
-			ask("store", `{"op":"history","sessionKey":"agent:main:main","limit":5}`)
+			call("store", `{"op":"history","sessionKey":"agent:main:main","limit":5}`)
 		}
 		return `{"result":{}}`
 	})
 	if err != nil || s.opened != 1 || s.closed != 1 {
 		t.Fatalf("opened %d, closed %d, %v; want one snapshot, closed", s.opened, s.closed, err)
 	}
-	if _, err := run(s, func(asking) string { return `{"result":{}}` }); err != nil || s.opened != 1 {
+	if _, err := run(s, func(hostCall) string { return `{"result":{}}` }); err != nil || s.opened != 1 {
 		t.Fatalf("a step without reads opened a snapshot (%d), %v", s.opened, err)
 	}
 }
 
-// A store that fails fails the step, and its text stays with the host.
+// A store failure fails the step, and the plugin does not see the error text.
 func TestStoreFailure(t *testing.T) {
 	s := &oneSession{err: errors.New("disk on fire at /secret/path")}
 	var reply string
-	_, err := run(s, func(ask asking) string {
-		reply = ask("store", `{"op":"list","limit":5}`)
+	_, err := run(s, func(call hostCall) string {
+		reply = call("store", `{"op":"list","limit":5}`)
 		return `{"result":{"sessions":[]}}`
 	})
 	if err == nil || !strings.Contains(err.Error(), "disk on fire") {
 		t.Fatalf("the step succeeded on a broken store: %v", err)
 	}
 	if reply != "" {
-		t.Fatalf("the plugin was told %s", reply)
+		t.Fatalf("the plugin received %s", reply)
 	}
 }
 
-func TestHugeStringsAreCut(t *testing.T) {
+func TestHugeStringsAreTruncated(t *testing.T) {
 	s := &oneSession{message: `{"role":"user","content":"` + strings.Repeat("x", 200_000) + `"}`}
 	var reply string
-	if _, err := run(s, func(ask asking) string {
-		reply = ask("store", `{"op":"history","sessionKey":"k","limit":5}`)
+	if _, err := run(s, func(call hostCall) string {
+		reply = call("store", `{"op":"history","sessionKey":"k","limit":5}`)
 		return `{"result":{}}`
 	}); err != nil {
 		t.Fatal(err)
 	}
 	m := gjson.Get(reply, "ok.messages.0")
 	if len(m.Get("message.content").Str) > abi.MaxString || m.Get("cut.0.path").Str != "/content" || m.Get("cut.0.bytes").Int() != 200_000 {
-		t.Fatalf("got a content of %d bytes and cut %s", len(m.Get("message.content").Str), m.Get("cut").Raw)
+		t.Fatalf("content has %d bytes, truncation is %s", len(m.Get("message.content").Str), m.Get("cut").Raw)
 	}
 }
 
 func TestObserve(t *testing.T) {
-	p := pluginFunc(func(ask asking) string {
-		ask("store", `{"op":"get","sessionKey":"agent:main:x"}`)
+	p := pluginFunc(func(call hostCall) string {
+		call("store", `{"op":"get","sessionKey":"agent:main:x"}`)
 		return `{"result":{}}`
 	})
 	r := runner(&oneSession{})

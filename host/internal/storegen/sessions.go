@@ -15,18 +15,18 @@ var (
 	topics   = []string{"builds", "incidents", "travel", "garden", "invoices", "reading list", "home network", "thesis", "music", "support queue"}
 )
 
-// session makes the i-th ordinary session. The first are those of which there
-// are few; they spread over the order of lists like all others.
+// session generates the i-th ordinary session. The first ones have the rare properties;
+// in lists they are spread among all others.
 func (g *generator) session(i int) abi.Session {
 	r := g.random(i)
 	s := abi.Session{
 		AgentID: agents[r.IntN(len(agents))], Model: models[r.IntN(len(models))],
-		ContextTokens: number(200_000), TotalTokens: number(r.Int64N(150_000)),
-		SystemSent: yes(), AbortedLastRun: new(bool), ThinkingLevel: "low",
+		ContextTokens: int64Ptr(200_000), TotalTokens: int64Ptr(r.Int64N(150_000)),
+		SystemSent: truePtr(), AbortedLastRun: new(bool), ThinkingLevel: "low",
 	}
 	channel, topic := channels[r.IntN(len(channels))], topics[r.IntN(len(topics))]
 	rest := ""
-	switch few := (i - 1) / Few; {
+	switch few := (i - 1) / RareSessions; {
 	case i == 0:
 		s.AgentID, rest = "main", "main"
 		direct(&s, channel, i)
@@ -61,8 +61,8 @@ func (g *generator) session(i int) abi.Session {
 	return s
 }
 
-// finish sets what every session has. Those that are recent are the labelled
-// ones; every second session is archived, but for those of which there are few.
+// finish sets the fields that every session has. The sessions with RareLabel are the
+// recent ones. Every second session without a rare property is archived.
 func (g *generator) finish(s *abi.Session, r *rand.Rand, i int) {
 	s.Kind = sessionkey.Kind(s.Key)
 	s.SessionID = uuid(r)
@@ -71,14 +71,14 @@ func (g *generator) finish(s *abi.Session, r *rand.Rand, i int) {
 	if s.Label == RareLabel {
 		s.UpdatedAt = now - int64(i)*1000
 	}
-	if i > 5*Few && i%2 == 0 {
+	if i > 5*RareSessions && i%2 == 0 {
 		s.ArchivedAt = s.UpdatedAt + hour/2
 	}
 }
 
-// specialSession makes the session of the long or of the large transcript.
+// specialSession generates the session of the long or the large transcript.
 func (g *generator) specialSession(key string) abi.Session {
-	s := abi.Session{Key: key, AgentID: "main", Model: "large", TotalTokens: number(190_000)}
+	s := abi.Session{Key: key, AgentID: "main", Model: "large", TotalTokens: int64Ptr(190_000)}
 	group(&s, "discord", 0, "archive")
 	g.finish(&s, g.random(-3), 1)
 	return s
@@ -100,6 +100,6 @@ func uuid(r *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(a>>32), uint16(a>>16), a&0xfff, b>>48&0xfff, b&0xffffffffffff)
 }
 
-func number(n int64) *int64 { return &n }
+func int64Ptr(n int64) *int64 { return &n }
 
-func yes() *bool { b := true; return &b }
+func truePtr() *bool { b := true; return &b }

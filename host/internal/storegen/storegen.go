@@ -1,13 +1,13 @@
-// Package storegen makes stores to measure with: sessions of several agents,
-// channels and kinds, with transcripts of the length and mix that agents leave
-// behind (questions, thinking, tool calls, tool results), and, if wanted, one
-// very long and one very large transcript. The same options make the same store.
+// Package storegen generates stores for benchmarks: sessions of several agents,
+// channels and kinds, with transcripts of realistic length and content (questions,
+// thinking, tool calls, tool results), and optionally one very long and one very large
+// transcript. The same options generate the same store.
 //
-// However many sessions there are, each of these is true of exactly Few of them,
-// so that a filter for it costs what its answer costs, if the store is good:
-// the kind is cron; the kind is hook; the agent is RareAgent; the label is
-// RareLabel; the session was spawned by MainKey; updatedAt is within the last
-// RecentMinutes before Options.Now. Half of the sessions are archived.
+// For any number of sessions, exactly Few of them have each of these properties, so
+// that in a good store the cost of filtering for one depends only on the result: the
+// kind is cron; the kind is hook; the agent is RareAgent; the label is RareLabel; the
+// session was spawned by MainKey; updatedAt is within the last RecentMinutes before
+// Options.Now. Half of the sessions are archived.
 package storegen
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// What is the same in every store.
+// Properties of every generated store.
 const (
-	Few           = 5
-	MainKey       = "agent:main:main" // always there, as first session
+	RareSessions  = 5
+	MainKey       = "agent:main:main" // always the first session
 	RareAgent     = "rare"
 	RareLabel     = "release train"
 	RecentMinutes = 30
@@ -32,35 +32,35 @@ const (
 	LargeKey = "agent:main:discord:channel:large" // the session of Options.LargeBytes
 )
 
-// DefaultMessages is how many messages an ordinary session has by default.
+// DefaultMessages is the default number of messages of an ordinary session.
 const DefaultMessages = 20
 
-// Options say what to make.
+// Options configure Generate.
 type Options struct {
 	Seed         uint64
 	Sessions     int // ordinary sessions, at least MinSessions
-	Messages     int // of each of them; 0 means DefaultMessages
+	Messages     int // per ordinary session; 0 means DefaultMessages
 	LongMessages int // messages of the session LongKey; 0 = no such session
-	LargeBytes   int // bytes of the messages of the session LargeKey, about; 0 = no such session
+	LargeBytes   int // approximate bytes of the messages of the session LargeKey; 0 = no such session
 	Now          time.Time
-	Progress     func(messages int) // called after each batch, with the messages so far; may be nil
+	Progress     func(messages int) // called after each batch with the number of messages so far; may be nil
 }
 
-// MinSessions is the smallest store, in ordinary sessions.
-const MinSessions = 1 + 5*Few + 4
+// MinSessions is the minimum number of ordinary sessions.
+const MinSessions = 1 + 5*RareSessions + 4
 
-// Summary says what was made.
+// Summary describes a generated store.
 type Summary struct {
 	Sessions int
 	Messages int
-	Bytes    int64 // of the messages' JSON
+	Bytes    int64 // size of the messages' JSON
 }
 
-// batchBytes is how much goes into one transaction, about.
+// batchBytes is the approximate size of one transaction.
 const batchBytes = 8 << 20
 
-// Generate fills the store, in transactions of some megabytes. A zero Now means
-// a moment in 2026.
+// Generate fills the store in transactions of some megabytes. A zero Now means a fixed
+// time in 2026.
 func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, error) {
 	g, err := newGenerator(o)
 	if err != nil {
@@ -68,7 +68,7 @@ func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, err
 	}
 	for done := false; !done; {
 		err := into.Load(ctx, func(b store.Batch) error {
-			for size := g.made.Bytes; !done && g.made.Bytes-size < batchBytes; {
+			for size := g.summary.Bytes; !done && g.summary.Bytes-size < batchBytes; {
 				var err error
 				if done, err = g.next(b); err != nil {
 					return err
@@ -77,23 +77,23 @@ func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, err
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("storegen: after %d sessions: %w", g.made.Sessions, err)
+			return nil, fmt.Errorf("storegen: after %d sessions: %w", g.summary.Sessions, err)
 		}
 		if g.Progress != nil {
-			g.Progress(g.made.Messages)
+			g.Progress(g.summary.Messages)
 		}
 	}
-	return &g.made, nil
+	return &g.summary, nil
 }
 
-// generator makes one session after the other, of the long and large ones a part
-// at a time.
+// generator generates one session after the other; the long and the large one take
+// several batches.
 type generator struct {
 	Options
-	made    Summary
-	ordinal int     // of the next ordinary session
-	current *script // transcript being written, or nil
-	special int     // how many of the two special sessions were begun
+	summary Summary
+	ordinal int         // index of the next ordinary session
+	current *transcript // transcript in progress, or nil
+	special int         // number of special sessions begun, of two
 }
 
 func newGenerator(o *Options) (*generator, error) {
@@ -106,14 +106,14 @@ func newGenerator(o *Options) (*generator, error) {
 	}
 	switch {
 	case g.Sessions < MinSessions:
-		return nil, fmt.Errorf("storegen: Options.Sessions is %d; make at least %d", g.Sessions, MinSessions)
+		return nil, fmt.Errorf("storegen: Options.Sessions is %d; it must be at least %d", g.Sessions, MinSessions)
 	case g.Messages < 0 || g.LongMessages < 0 || g.LargeBytes < 0:
 		return nil, errors.New("storegen: Options.Messages, LongMessages or LargeBytes is negative")
 	}
 	return g, nil
 }
 
-// next makes a session, or a part of one, and reports whether it was the last.
+// next writes a session or a part of one, and reports whether all sessions are done.
 func (g *generator) next(b store.Batch) (done bool, err error) {
 	if g.current == nil {
 		if done = !g.begin(); done {
@@ -122,7 +122,7 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 		if _, err := b.PutSession(&g.current.session, nil); err != nil {
 			return false, err
 		}
-		g.made.Sessions++
+		g.summary.Sessions++
 	}
 	for size := 0; size < batchBytes; {
 		m, more := g.current.next()
@@ -134,8 +134,8 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 			return false, err
 		}
 		size += len(m.JSON)
-		g.made.Messages++
-		g.made.Bytes += int64(len(m.JSON))
+		g.summary.Messages++
+		g.summary.Bytes += int64(len(m.JSON))
 	}
 	return false, nil
 }
@@ -144,23 +144,23 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 func (g *generator) begin() bool {
 	if i := g.ordinal; i < g.Sessions {
 		g.ordinal++
-		g.current = newScript(g.random(i), g.session(i), g.Messages, 0)
+		g.current = newTranscript(g.random(i), g.session(i), g.Messages, 0)
 		return true
 	}
 	for g.special < 2 {
 		g.special++
 		switch {
 		case g.special == 1 && g.LongMessages > 0:
-			g.current = newScript(g.random(-1), g.specialSession(LongKey), g.LongMessages, 0)
+			g.current = newTranscript(g.random(-1), g.specialSession(LongKey), g.LongMessages, 0)
 			return true
 		case g.special == 2 && g.LargeBytes > 0:
-			g.current = newScript(g.random(-2), g.specialSession(LargeKey), 0, g.LargeBytes)
+			g.current = newTranscript(g.random(-2), g.specialSession(LargeKey), 0, g.LargeBytes)
 			return true
 		}
 	}
 	return false
 }
 
-// random returns a source of its own for each session, so that a store of more
-// sessions begins with those of a smaller one.
+// random returns a separate source for each session, so that a larger store begins
+// with the sessions of a smaller one.
 func (g *generator) random(i int) *rand.Rand { return rand.New(rand.NewPCG(g.Seed, uint64(i))) }

@@ -28,7 +28,7 @@ func generate(t *testing.T, o storegen.Options) (store.Snapshot, *storegen.Summa
 	return v, made
 }
 
-func TestFew(t *testing.T) {
+func TestRareProperties(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for _, n := range []int{storegen.MinSessions, 100, 1000} {
 		v, made := generate(t, storegen.Options{Seed: 7, Sessions: n, Messages: 1, Now: now})
@@ -46,8 +46,8 @@ func TestFew(t *testing.T) {
 			for _, archived := range []bool{false, true} {
 				r.IncludeArchived, r.Limit = archived, 100
 				page, err := v.List(context.Background(), &r)
-				if err != nil || len(page.Rows) != storegen.Few {
-					t.Errorf("%d sessions, %s: %d, %v; want %d", n, name, len(page.Rows), err, storegen.Few)
+				if err != nil || len(page.Rows) != storegen.RareSessions {
+					t.Errorf("%d sessions, %s: %d, %v; want %d", n, name, len(page.Rows), err, storegen.RareSessions)
 				}
 			}
 		}
@@ -86,7 +86,7 @@ func TestTranscripts(t *testing.T) {
 		if count < least || len(roles) != 3 {
 			t.Errorf("%s: %d messages, by role %v", key, count, roles)
 		}
-		t.Logf("%s: %d messages, the longest has %d bytes in a history, by role %v", key, count, longest, roles)
+		t.Logf("%s: %d messages, the longest has %d bytes, by role %v", key, count, longest, roles)
 	}
 }
 
@@ -101,22 +101,22 @@ func TestDeterministic(t *testing.T) {
 	}
 	a := digest(storegen.Options{Seed: 1, Sessions: 50})
 	if b := digest(storegen.Options{Seed: 1, Sessions: 50}); a != b {
-		t.Error("the same options made two different stores")
+		t.Error("the same options generated different stores")
 	}
 	if b := digest(storegen.Options{Seed: 2, Sessions: 50}); a == b {
-		t.Error("two seeds made the same store")
+		t.Error("two seeds generated the same store")
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, o := range []storegen.Options{{Sessions: storegen.MinSessions - 1}, {Sessions: 100, Messages: -1}} {
 		if _, err := storegen.Generate(context.Background(), storetest.NewMemory(), &o); err == nil {
-			t.Errorf("%+v: made", o)
+			t.Errorf("%+v: no error", o)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := storegen.Generate(ctx, storetest.NewMemory(), &storegen.Options{Sessions: 100}); err == nil {
-		t.Error("made with a canceled context")
+		t.Error("no error with a canceled context")
 	}
 }

@@ -12,7 +12,7 @@ var words = []string{
 	"file", "\"quoted\"", "naïve", "größer", "日本語", "🙂", "https://example.com/a?b=c", "path\\to", "retry", "queue", "message", "thread",
 }
 
-// prose is one long text, and where each of its words ends.
+// prose is one long text; ends are the end offsets of its words.
 var prose, ends = makeProse(20_000)
 
 func makeProse(n int) (text []byte, ends []int) {
@@ -24,11 +24,11 @@ func makeProse(n int) (text []byte, ends []int) {
 	return text, ends
 }
 
-// writer makes texts of random words by cutting them out of the prose, which is
-// quicker than choosing each word.
+// writer generates random texts as slices of prose, which is faster than choosing each
+// word.
 type writer struct{ random *rand.Rand }
 
-// text appends a JSON string of some number of words.
+// text appends a JSON string of least to most words.
 func (w *writer) text(b []byte, least, most int) []byte {
 	n := least + w.random.IntN(most-least+1)
 	var text []byte
@@ -41,7 +41,7 @@ func (w *writer) text(b []byte, least, most int) []byte {
 	return jsonappend.String(b, string(text))
 }
 
-// block appends a content block with a text.
+// block appends a text content block.
 func (w *writer) block(b []byte, least, most int) []byte {
 	o := jsonappend.Open(b)
 	o.String("type", "text")

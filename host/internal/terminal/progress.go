@@ -8,8 +8,8 @@ import (
 
 const barWidth = 24
 
-// Progress shows how far something is, in one line that it keeps rewriting. On
-// anything but a terminal it shows nothing.
+// Progress shows a progress bar on one line of a terminal. On other outputs it shows
+// nothing.
 type Progress struct {
 	out   *Output
 	start time.Time
@@ -17,12 +17,12 @@ type Progress struct {
 	shown bool
 }
 
-// NewProgress starts the clock for the rate.
+// NewProgress returns a Progress and starts the clock for the rate.
 func (o *Output) NewProgress() *Progress {
 	return &Progress{out: o, start: time.Now(), now: time.Now}
 }
 
-// Bytes shows done of total bytes, the rate since the start, and a note.
+// Bytes shows done and total bytes, the rate since the start, and a note.
 func (p *Progress) Bytes(done, total int64, note string) {
 	line := Size(done) + " of " + Size(total)
 	if s := p.now().Sub(p.start).Seconds(); s >= 0.5 {
@@ -31,7 +31,7 @@ func (p *Progress) Bytes(done, total int64, note string) {
 	p.bar(done, total, line+"  "+note)
 }
 
-// Items shows done of total things, once they take longer than a second.
+// Items shows done and total items after the first second.
 func (p *Progress) Items(done, total int, thing string) {
 	if p.shown || p.now().Sub(p.start) > time.Second {
 		p.bar(int64(done), int64(total), Count(int64(done))+" of "+Plural(total, thing))
@@ -60,7 +60,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes with a decimal unit.
 func Size(n int64) string {
 	const units = "kMGTPE"
 	if n < 1000 {
@@ -76,7 +76,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f %cB", f, units[i])
 }
 
-// Count writes a number with its thousands apart.
+// Count formats a number with thousands separators.
 func Count(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -85,7 +85,7 @@ func Count(n int64) string {
 	return s
 }
 
-// Plural writes a number of things.
+// Plural formats a number of items with the noun's plural if necessary.
 func Plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -93,7 +93,7 @@ func Plural(n int, thing string) string {
 	return Count(int64(n)) + " " + thing
 }
 
-// Age writes how long ago something was, in its largest unit.
+// Age formats an elapsed time in its largest unit.
 func Age(d time.Duration) string {
 	switch {
 	case d < 0:

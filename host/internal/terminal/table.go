@@ -11,9 +11,9 @@ import (
 // gap is the space between columns.
 const gap = 2
 
-// Table writes rows below headers. On a terminal the widest columns are cut so
-// that rows fit; elsewhere nothing is cut. Cells are one line each, and safe:
-// see Line.
+// Table writes rows below headers. On a terminal it truncates the widest columns so
+// that rows fit; other outputs get the full text. The caller must pass each cell
+// through Line.
 func (o *Output) Table(headers []string, rows [][]string) {
 	if o.width > 0 {
 		rows = fit(headers, rows, o.width)
@@ -40,18 +40,18 @@ func (o *Output) Table(headers []string, rows [][]string) {
 	}
 }
 
-// narrow is the width below which no column is cut; nor is one below its header's.
-const narrow = 8
+// minTruncated is the minimum width of a truncated column, unless its header is wider.
+const minTruncated = 8
 
-// fit cuts the widest columns until rows are at most so wide, or no column can be
-// cut: short ones, such as states and numbers, keep what they say. On a terminal
-// that is narrower still, lines wrap.
+// fit truncates the widest columns until rows fit the width or no column can be
+// truncated further: short ones, such as states and numbers, stay complete. On an even
+// narrower terminal, lines wrap.
 func fit(headers []string, rows [][]string, width int) [][]string {
 	widths, least := make([]int, len(headers)), make([]int, len(headers))
 	total := gap * (len(headers) - 1)
 	for c := range headers {
 		widths[c] = lipgloss.Width(headers[c])
-		least[c] = max(widths[c], narrow)
+		least[c] = max(widths[c], minTruncated)
 		for _, row := range rows {
 			widths[c] = max(widths[c], lipgloss.Width(row[c]))
 		}
@@ -69,18 +69,18 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 		}
 		widths[widest]--
 	}
-	cut := make([][]string, len(rows))
+	fitted := make([][]string, len(rows))
 	for i, row := range rows {
-		cut[i] = make([]string, len(row))
+		fitted[i] = make([]string, len(row))
 		for c := range row {
-			cut[i][c] = Cut(row[c], widths[c])
+			fitted[i][c] = Truncate(row[c], widths[c])
 		}
 	}
-	return cut
+	return fitted
 }
 
-// Fields writes names and values in two columns, indented by two. Fields without a
-// value are left out.
+// Fields writes names and values in two columns, indented by two. It omits fields
+// without a value.
 func (o *Output) Fields(fields ...[2]string) {
 	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 	width := 0
@@ -99,22 +99,21 @@ func (o *Output) Fields(fields ...[2]string) {
 	}
 }
 
-// Fit cuts one line of safe text to the width that is left of the terminal
-// after used columns.
+// Fit truncates one line of safe text to the terminal's width minus used columns.
 func (o *Output) Fit(s string, used int) string {
 	if o.width == 0 {
 		return s
 	}
-	return Cut(s, max(o.width-used, 1))
+	return Truncate(s, max(o.width-used, 1))
 }
 
-// Cut cuts safe text to a number of columns, with a mark when something is cut.
-func Cut(s string, columns int) string {
+// Truncate truncates safe text to a number of columns; a truncated text ends in "…".
+func Truncate(s string, columns int) string {
 	if lipgloss.Width(s) <= columns {
 		return s
 	}
 	if columns <= 1 {
-		return "…" // a MaxWidth of 0 would be none
+		return "…" // a MaxWidth of 0 means no limit
 	}
 	return lipgloss.NewStyle().MaxWidth(columns-1).Inline(true).Render(s) + "…"
 }

@@ -1,7 +1,7 @@
-// Package terminal writes for people: tables, progress and colours on a
-// terminal, the same text plain elsewhere. Whatever was written by others goes
-// through Line or Text first, so that no stored message can move the cursor,
-// change colours or pretend to be ours.
+// Package terminal formats output for people: tables, progress bars and colours on a
+// terminal, plain text elsewhere. Callers must pass untrusted text through Line or
+// Text first, so that a stored message cannot move the cursor, change colours or
+// imitate Parley's own output.
 package terminal
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Output is where a command writes for people. It is for one goroutine.
+// Output is a command's output for people. It is not safe for concurrent use.
 type Output struct {
 	w        io.Writer
 	terminal bool
@@ -22,8 +22,9 @@ type Output struct {
 	width    int // columns; 0 = no limit
 }
 
-// New looks at what w is. Colours need a terminal and are off with NO_COLOR or
-// TERM=dumb; COLUMNS overrides the terminal's width.
+// New returns an Output for w and detects whether w is a terminal. Colours need a
+// terminal and are off with NO_COLOR or TERM=dumb; COLUMNS overrides the terminal's
+// width.
 func New(w io.Writer, getenv func(string) string) *Output {
 	o := &Output{w: w}
 	f, ok := w.(*os.File)
@@ -41,14 +42,14 @@ func New(w io.Writer, getenv func(string) string) *Output {
 	return o
 }
 
-// To returns an Output that writes to w what this one would.
+// To returns an Output with the same properties that writes to w.
 func (o *Output) To(w io.Writer) *Output {
 	to := *o
 	to.w = w
 	return &to
 }
 
-// Write writes bytes as they are.
+// Write writes bytes unchanged.
 func (o *Output) Write(p []byte) (int, error) { return o.w.Write(p) }
 
 // Printf writes formatted text.
@@ -57,8 +58,7 @@ func (o *Output) Printf(format string, args ...any) { fmt.Fprintf(o.w, format, a
 // Println writes a line.
 func (o *Output) Println(args ...any) { fmt.Fprintln(o.w, args...) }
 
-// Styles of text. The colours are the terminal's own, so that they suit its
-// background.
+// Text styles. They use the terminal's own colours, which suit its background.
 var (
 	bold   = lipgloss.NewStyle().Bold(true)
 	faint  = lipgloss.NewStyle().Faint(true)
@@ -67,8 +67,7 @@ var (
 	accent = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-// Bold, Faint, Good, Bad and Accent style one line of text, where there are
-// colours.
+// Bold, Faint, Good, Bad and Accent style one line of text if colours are on.
 func (o *Output) Bold(s string) string   { return o.style(bold, s) }
 func (o *Output) Faint(s string) string  { return o.style(faint, s) }
 func (o *Output) Good(s string) string   { return o.style(green, s) }

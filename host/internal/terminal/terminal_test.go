@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-func TestSafe(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	cases := map[string]struct{ in, line, text string }{
 		"plain":         {"hello wörld 👋", "hello wörld 👋", "hello wörld 👋"},
 		"escape":        {"a\x1b[31mred\x1b[0m\x07", "a␛[31mred␛[0m␇", "a␛[31mred␛[0m␇"},
@@ -42,11 +42,11 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func FuzzSafe(f *testing.F) {
+func FuzzSanitize(f *testing.F) {
 	f.Add("a\x1b]0;title\x07\u202e\xff")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range Line(s) + strings.ReplaceAll(Text(s), "\n", "") {
-			if acts(r) {
+			if isControl(r) {
 				t.Errorf("%q leaves %q", s, r)
 			}
 		}
@@ -91,7 +91,7 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{{"hello", 5, "hello"}, {"hello!", 5, "hell…"}, {"世界世界", 5, "世界…"}, {"ab", 1, "…"}} {
-		if got := Cut(c.in, c.n); got != c.want {
+		if got := Truncate(c.in, c.n); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}

@@ -7,28 +7,28 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Claim is a piece of work that a worker has. It is safe for concurrent use. It
-// ends by Finish, GiveBack or Close, with its worker, or when it is lost.
+// Claim is the right of a worker to change a piece of work. It is safe for concurrent
+// use. It ends with Finish, GiveBack or Close, with its worker, or when it is lost.
 type Claim struct {
 	worker *Worker
 	lease  *lease
 	kind   string
 	id     string
-	fence  int64
+	token  int64
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-// ErrEnded is what a claim refuses with that was given up.
-var ErrEnded = errors.New("work: the claim has been given up")
+// ErrEnded is returned by a claim that its holder has ended.
+var ErrEnded = errors.New("work: the claim has ended")
 
-// Context ends with the claim. Its cause is ErrLost when the claim was lost: the
-// lease was not renewed in time, or somebody else has the work.
+// Context returns a context that ends with the claim. Its cause is ErrLost when the
+// claim was lost: the lease was not renewed in time, or another worker has the work.
 func (c *Claim) Context() context.Context { return c.ctx }
 
-// Err returns nil while the claim is held, as far as the clock tells, and the
-// cause of its end afterwards. It looks at the clock itself: a process that slept
-// past its lease gets ErrLost before any timer has told it.
+// Err returns nil while the claim is held according to the local clock, and otherwise
+// the reason why it ended. Err reads the clock itself: a process that was suspended
+// past its lease gets ErrLost before any timer has fired.
 func (c *Claim) Err() error {
 	if c.ctx.Err() == nil && !c.worker.lost(c.lease) {
 		return nil
@@ -36,9 +36,9 @@ func (c *Claim) Err() error {
 	return context.Cause(c.ctx)
 }
 
-// Update runs fn in a transaction that changes nothing, and does not run fn, when
-// the claim is not the newest: then it fails with ErrLost, and the claim ends. A
-// claim that was given up refuses with ErrEnded.
+// Update runs fn in a transaction, if the claim is the newest for its work. Otherwise
+// it does not run fn, changes nothing, returns ErrLost and ends the claim. For a
+// claim that its holder has ended it returns ErrEnded.
 func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -52,61 +52,62 @@ func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 		return fn(tx)
 	})
 	if stale && err != nil {
-		c.drop(ErrLost)
+		c.end(ErrLost)
 	}
 	return err
 }
 
-// Check fails, in whoever's transaction, with ErrLost when the claim is not the
-// newest, and with ErrEnded when it was given up.
+// Check returns ErrLost if the claim is not the newest, and ErrEnded if its holder
+// has ended it. tx may be any transaction.
 func (c *Claim) Check(tx store.Tx) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	holds, err := tx.Holds(c.kind, c.id, c.lease.name, c.fence)
+	holds, err := tx.Holds(c.kind, c.id, c.lease.name, c.token)
 	if err == nil && !holds {
 		err = ErrLost
 	}
 	return err
 }
 
-// Finish is an Update after which the work is done: it is unscheduled, and the
-// claim ends. After an error the claim is as it was.
+// Finish runs fn like Update, unschedules the work in the same transaction, and ends
+// the claim. After an error the claim is unchanged.
 func (c *Claim) Finish(ctx context.Context, fn func(store.Tx) error) error {
-	return c.last(ctx, fn, func(tx store.Tx) error { return tx.Unschedule(c.kind, c.id) })
+	return c.finalUpdate(ctx, fn, func(tx store.Tx) error { return tx.Unschedule(c.kind, c.id) })
 }
 
-// GiveBack is an Update after which anybody may claim the work; fn may schedule
-// it for another time. The claim ends. After an error it is as it was.
+// GiveBack runs fn like Update, makes the work claimable by any worker, and ends the
+// claim. fn may schedule the work for another time. After an error the claim is
+// unchanged.
 func (c *Claim) GiveBack(ctx context.Context, fn func(store.Tx) error) error {
-	return c.last(ctx, fn, func(tx store.Tx) error { return tx.Unclaim(c.kind, c.id, c.lease.name, c.fence) })
+	return c.finalUpdate(ctx, fn, func(tx store.Tx) error { return tx.Unclaim(c.kind, c.id, c.lease.name, c.token) })
 }
 
-func (c *Claim) last(ctx context.Context, fn, end func(store.Tx) error) error {
+func (c *Claim) finalUpdate(ctx context.Context, fn, final func(store.Tx) error) error {
 	err := c.Update(ctx, func(tx store.Tx) error {
 		if fn != nil {
 			if err := fn(tx); err != nil {
 				return err
 			}
 		}
-		return end(tx)
+		return final(tx)
 	})
 	if err == nil {
-		c.drop(ErrEnded)
+		c.end(ErrEnded)
 	}
 	return err
 }
 
-// Close ends the claim without writing: the work stays claimed until the lease
-// has ended, or until this worker claims it again.
-func (c *Claim) Close() { c.drop(ErrEnded) }
+// Close ends the claim without writing. The work stays claimed until the lease
+// expires or this worker claims it again.
+func (c *Claim) Close() { c.end(ErrEnded) }
 
-func (c *Claim) drop(cause error) {
+func (c *Claim) end(cause error) {
 	c.worker.mu.Lock()
 	defer c.worker.mu.Unlock()
 	c.cancel(cause)
 	delete(c.lease.claims, c)
 	if len(c.lease.claims) == 0 {
-		c.lease.still()
+		c.lease.stopTimers()
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Drain waits for what is running. When ctx ends first, it cuts that short, goes
-// on waiting, and returns ctx's error. cut is called in any case in the end, and
-// may be called twice.
-func Drain(ctx context.Context, running *sync.WaitGroup, cut func()) error {
-	defer cut()
+// Drain waits for running. If ctx ends first, it calls interrupt, keeps waiting, and
+// returns ctx's error. Drain always calls interrupt before it returns, and may call
+// it twice.
+func Drain(ctx context.Context, running *sync.WaitGroup, interrupt func()) error {
+	defer interrupt()
 	idle := make(chan struct{})
 	go func() {
 		running.Wait()
@@ -19,7 +19,7 @@ func Drain(ctx context.Context, running *sync.WaitGroup, cut func()) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		cut()
+		interrupt()
 		<-idle
 		return ctx.Err()
 	}

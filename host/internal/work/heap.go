@@ -1,7 +1,7 @@
 package work
 
-// Heap is a container/heap.Interface whose items know where they are in it, so that any
-// of them can be removed or fixed. Its first item is the one that comes before all others.
+// Heap is a container/heap.Interface whose items know their index, so that any of
+// them can be removed or fixed. The first item is before all others.
 type Heap[T heapItem[T]] []T
 
 type heapItem[T any] interface {
@@ -11,7 +11,7 @@ type heapItem[T any] interface {
 
 // Position is embedded in the items of a Heap. An item is in one heap at a time.
 type Position struct {
-	Index int // in the heap; of an item in none, meaningless
+	Index int // in the heap; undefined for an item that is in none
 }
 
 func (p *Position) position() *Position { return p }
@@ -23,14 +23,14 @@ func (h Heap[T]) Swap(i, j int) {
 	h[i].position().Index, h[j].position().Index = i, j
 }
 
-// Push is for package container/heap.
+// Push implements heap.Interface.
 func (h *Heap[T]) Push(x any) {
 	item := x.(T)
 	item.position().Index = len(*h)
 	*h = append(*h, item)
 }
 
-// Pop is for package container/heap.
+// Pop implements heap.Interface.
 func (h *Heap[T]) Pop() any {
 	last := len(*h) - 1
 	item := (*h)[last]

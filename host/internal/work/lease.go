@@ -7,47 +7,49 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Fractions of a lease: how often it is renewed, how soon again after a failure,
-// and how much earlier it ends here than in the store.
+// Fractions of the lease's duration: the renewal interval, the retry interval after a
+// failed renewal, and the time by which the lease ends earlier here than in the
+// store.
 const (
 	renewals = 3
 	retries  = 12
 	margin   = 5
 )
 
-// keep makes a claim of what was written, or returns nil when the lease is over.
-func (w *Worker) keep(l *lease, began time.Time, kind, id string, fence int64) *Claim {
+// newClaim returns the claim for a token that was written to the store, or nil when
+// the lease has ended.
+func (w *Worker) newClaim(l *lease, began time.Time, kind, id string, token int64) *Claim {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.renewed(l, began)
+	w.setEnd(l, began)
 	if w.expired(l) {
 		return nil
 	}
-	c := &Claim{worker: w, lease: l, kind: kind, id: id, fence: fence}
+	c := &Claim{worker: w, lease: l, kind: kind, id: id, token: token}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	l.claims[c] = struct{}{}
-	w.wind(l)
+	w.setTimers(l)
 	return c
 }
 
-// extend says that the store knows the lease to last from that moment on.
+// extend records that the store has renewed the lease at began.
 func (w *Worker) extend(l *lease, began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.renewed(l, began)
+	w.setEnd(l, began)
 	if !w.expired(l) && len(l.claims) > 0 {
-		w.wind(l)
+		w.setTimers(l)
 	}
 }
 
-func (w *Worker) renewed(l *lease, began time.Time) {
+func (w *Worker) setEnd(l *lease, began time.Time) {
 	if until := began.Add(w.o.Lease - w.o.Lease/margin); until.After(l.until) {
 		l.until = until
 	}
 }
 
-// wind sets the timers of a lease that has claims.
-func (w *Worker) wind(l *lease) {
+// setTimers starts or resets the timers of a lease that has claims.
+func (w *Worker) setTimers(l *lease) {
 	next, end := w.o.Lease/renewals, time.Until(l.until)
 	if l.renew == nil {
 		l.renew = time.AfterFunc(next, func() { w.heartbeat(l) })
@@ -80,19 +82,20 @@ func (w *Worker) heartbeat(l *lease) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !l.over && len(l.claims) > 0 {
-		w.o.Logger.Warn("work: the lease could not be renewed", "worker", l.name, "error", err)
+		w.o.Logger.Warn("work: lease renewal failed", "worker", l.name, "error", err)
 		l.renew.Reset(w.o.Lease / retries)
 	}
 }
 
-// lost reports whether the lease is over, after a look at the clock.
+// lost reports whether the lease has ended, after a look at the clock.
 func (w *Worker) lost(l *lease) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.expired(l)
 }
 
-// expired ends the lease if its time has come, and reports whether it is over.
+// expired ends the lease if its time is over, and reports whether it has ended. The
+// caller must hold Worker.mu.
 func (w *Worker) expired(l *lease) bool {
 	if l == nil || l.over {
 		return true
@@ -104,7 +107,7 @@ func (w *Worker) expired(l *lease) bool {
 	return true
 }
 
-// lose ends a lease for another reason than the clock.
+// lose ends a lease for a reason other than the clock.
 func (w *Worker) lose(l *lease, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,21 +116,21 @@ func (w *Worker) lose(l *lease, why string) {
 	}
 }
 
-// retire ends the lease and all its claims. The next claim is made under another
-// name. A lease that ran out while nothing was claimed is no loss.
+// retire ends the lease and all its claims; the next claim begins a lease with
+// another name. A lease that expired without claims is not logged.
 func (w *Worker) retire(l *lease, why string) {
 	if w.lease == l {
 		w.lease = nil
 	}
 	if claims := l.end(ErrLost); len(claims) > 0 {
-		w.o.Logger.Error("work: the lease is lost", "worker", l.name, "claims", len(claims), "why", why)
+		w.o.Logger.Error("work: lease lost", "worker", l.name, "claims", len(claims), "why", why)
 	}
 }
 
-// end ends the lease, and its claims for this reason, and returns them.
+// end ends the lease and its claims, with this cause, and returns the claims.
 func (l *lease) end(cause error) []*Claim {
 	l.over = true
-	l.still()
+	l.stopTimers()
 	claims := make([]*Claim, 0, len(l.claims))
 	for c := range l.claims {
 		c.cancel(cause)
@@ -137,8 +140,8 @@ func (l *lease) end(cause error) []*Claim {
 	return claims
 }
 
-// still stops the timers.
-func (l *lease) still() {
+// stopTimers stops the lease's timers.
+func (l *lease) stopTimers() {
 	if l.renew != nil {
 		l.renew.Stop()
 		l.expire.Stop()

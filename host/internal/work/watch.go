@@ -7,40 +7,39 @@ import (
 	"time"
 )
 
-// Watch lets those look again who wait for a row of the store, when somebody in
-// this process says that it has changed. It is safe for concurrent use. The zero
-// value is ready.
+// Watch notifies waiting goroutines of this process that a row of the store has
+// changed. It is safe for concurrent use. The zero value is ready to use.
 type Watch struct {
 	mu     sync.Mutex
-	rows   map[string]*watched
+	rows   map[string]*watchedRow
 	closed bool
 }
 
-// ErrClosing is what ends a wait when whoever it waits in is closing. What is
-// waited for goes on elsewhere.
-var ErrClosing = errors.New("work: closing; what is waited for goes on with the next owner of the store")
+// ErrClosing ends a wait when the component that is waited in is closing. The flow or
+// run itself continues.
+var ErrClosing = errors.New("work: closing; the next owner of the store continues the work")
 
-// watched is a row that somebody waits for.
-type watched struct {
+// watchedRow is a row that at least one goroutine waits for.
+type watchedRow struct {
 	changed chan struct{}
 	waiting int
 }
 
-// Await calls look until it says that it is done, or fails: at once, whenever the
-// row was told of, and every DefaultPoll, because other processes tell nothing. It
-// fails with ctx's error when ctx ends while there is nothing to look at, and with
+// Await calls check until check reports that it is done or fails: immediately, after
+// each notification for the row, and every DefaultPoll, because other processes send
+// no notifications. It returns ctx's error when ctx ends during a wait, and
 // ErrClosing when the Watch is closed.
-func (w *Watch) Await(ctx context.Context, id string, look func() (done bool, err error)) error {
+func (w *Watch) Await(ctx context.Context, id string, check func() (done bool, err error)) error {
 	again := time.NewTicker(DefaultPoll)
 	defer again.Stop()
 	for {
-		changed, forget, err := w.on(id)
+		changed, unsubscribe, err := w.subscribe(id)
 		if err != nil {
 			return err
 		}
-		done, err := look()
+		done, err := check()
 		if done || err != nil {
-			forget()
+			unsubscribe()
 			return err
 		}
 		select {
@@ -49,14 +48,14 @@ func (w *Watch) Await(ctx context.Context, id string, look func() (done bool, er
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		forget()
+		unsubscribe()
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// Close ends all waits, and those to come at once.
+// Close ends all current waits. Later waits fail immediately.
 func (w *Watch) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,8 +66,8 @@ func (w *Watch) Close() {
 	}
 }
 
-// Tell says that a row has changed.
-func (w *Watch) Tell(id string) {
+// Notify notifies the waiting goroutines that a row has changed.
+func (w *Watch) Notify(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if row := w.rows[id]; row != nil {
@@ -77,8 +76,8 @@ func (w *Watch) Tell(id string) {
 	}
 }
 
-// on returns a channel that is closed when the row is told of from now on.
-func (w *Watch) on(id string) (changed <-chan struct{}, forget func(), err error) {
+// subscribe returns a channel that is closed at the next notification for the row.
+func (w *Watch) subscribe(id string) (changed <-chan struct{}, unsubscribe func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -86,9 +85,9 @@ func (w *Watch) on(id string) (changed <-chan struct{}, forget func(), err error
 	}
 	row := w.rows[id]
 	if row == nil {
-		row = &watched{changed: make(chan struct{})}
+		row = &watchedRow{changed: make(chan struct{})}
 		if w.rows == nil {
-			w.rows = map[string]*watched{}
+			w.rows = map[string]*watchedRow{}
 		}
 		w.rows[id] = row
 	}

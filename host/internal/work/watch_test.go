@@ -11,45 +11,46 @@ import (
 	"github.com/parley-wasm/parley/host/internal/work"
 )
 
-// Who waits for a row looks when it is told of, and not when another is.
+// A waiting goroutine checks its row when that row changes, and not when another row
+// changes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work.Watch
 		began := time.Now()
-		var a, b atomic.Int64 // looks
+		var a, b atomic.Int64 // checks
 		done := make(chan error)
-		for id, looks := range map[string]*atomic.Int64{"a": &a, "b": &b} {
+		for id, checks := range map[string]*atomic.Int64{"a": &a, "b": &b} {
 			go func() {
-				done <- w.Await(t.Context(), id, func() (bool, error) { return looks.Add(1) == 3, nil })
+				done <- w.Await(t.Context(), id, func() (bool, error) { return checks.Add(1) == 3, nil })
 			}()
 		}
-		for _, id := range []string{"a", "nobody's"} {
+		for _, id := range []string{"a", "unwatched"} {
 			synctest.Wait()
-			w.Tell(id)
+			w.Notify(id)
 		}
 		synctest.Wait()
 		if a.Load() != 2 || b.Load() != 1 {
-			t.Errorf("%d and %d looks, want 2 and 1", a.Load(), b.Load())
+			t.Errorf("%d and %d checks, want 2 and 1", a.Load(), b.Load())
 		}
-		w.Tell("a")
+		w.Notify("a")
 		if err := <-done; err != nil || a.Load() != 3 || b.Load() != 1 || time.Now() != began {
-			t.Errorf("%v, %d and %d looks", err, a.Load(), b.Load())
+			t.Errorf("%v, %d and %d checks", err, a.Load(), b.Load())
 		}
-		// Another process changes b, and tells nobody here.
+		// b is changed by another process, which sends no notification here.
 		if err := <-done; err != nil || time.Since(began) != 2*work.DefaultPoll {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
 }
 
-// What is told while somebody looks is not missed.
-func TestWatchToldWhileLooking(t *testing.T) {
+// A notification during the check is not missed.
+func TestWatchNotifiedDuringCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work.Watch
 		began, n := time.Now(), 0
 		err := w.Await(t.Context(), "a", func() (bool, error) {
 			n++
-			w.Tell("a")
+			w.Notify("a")
 			return n == 3, nil
 		})
 		if err != nil || time.Now() != began {
@@ -58,18 +59,18 @@ func TestWatchToldWhileLooking(t *testing.T) {
 	})
 }
 
-func TestWatchEnds(t *testing.T) {
+func TestWatchErrors(t *testing.T) {
 	var w work.Watch
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := w.Await(ctx, "a", func() (bool, error) { cancel(); return false, nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("the context ended: %v", err)
+		t.Errorf("after the context ended: %v", err)
 	}
 	if err := w.Await(t.Context(), "a", func() (bool, error) { return false, errFull }); !errors.Is(err, errFull) {
-		t.Errorf("the look failed: %v", err)
+		t.Errorf("after a failed check: %v", err)
 	}
 }
 
-// Close ends the waits under way, and those to come.
+// Close ends current and later waits.
 func TestWatchClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work.Watch
@@ -79,10 +80,10 @@ func TestWatchClose(t *testing.T) {
 		synctest.Wait()
 		w.Close()
 		if err := <-done; !errors.Is(err, work.ErrClosing) {
-			t.Errorf("a wait under way: %v", err)
+			t.Errorf("current wait: %v", err)
 		}
 		if err := w.Await(t.Context(), "b", never); !errors.Is(err, work.ErrClosing) || time.Now() != began {
-			t.Errorf("a later wait: %v after %s", err, time.Since(began))
+			t.Errorf("later wait: %v after %s", err, time.Since(began))
 		}
 	})
 }

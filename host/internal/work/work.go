@@ -1,19 +1,19 @@
-// Package work is how flows, runs and deliveries get done: which piece is due
-// when, who does it, and that nobody who has lost it changes anything.
+// Package work schedules flows, runs and deliveries, and ensures that at most one
+// worker can change each of them.
 //
-// A piece of work is scheduled in the store (store.Tx.Schedule). An Agenda hears
-// of it after the commit, or finds it when it starts, and hands it out at its
-// time. A Worker claims pieces: a claim raises the fence of the piece, and every
-// change of the claim's holder names it (Claim.Update), so that a stale one
-// changes nothing.
+// A piece of work is scheduled in the store (store.Tx.Schedule). A timer queue
+// ([TimerQueue]) learns of it from the store's hint after the commit, or from a poll, and
+// calls a handler when the work is due. A [Worker] claims pieces of work. Each claim
+// raises the fencing token of the piece, and every write through the claim checks
+// that token (Claim.Update), so a stale claim cannot write.
 //
-// A worker has one lease for all its claims. It is renewed while there are
-// claims, and ends them locally before it runs out: a process that was stopped
-// for longer has lost everything it held, whatever it does next. Then it begins
-// anew under another name.
+// A worker has one lease for all its claims and renews it while it has claims. The
+// worker ends its claims locally before the lease expires in the store: a process
+// that was stopped for longer than its lease has lost all its claims when it resumes.
+// Its next claim uses a lease with another name.
 //
-// Steps of flows need no claim: they have no effect but their commit, and that
-// one names the step it follows.
+// Steps of flows need no claim: their only effect is their commit, and the commit
+// names the step that it follows.
 package work
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// ErrLost is what a claim's holder gets when somebody else has the work.
+// ErrLost is returned to the holder of a claim when another worker has the work.
 var ErrLost = errors.New("work: the claim was lost to another worker")
 
-// QueueRun makes r a queued run that is due at once.
+// QueueRun stores r as a queued run that is due immediately.
 func QueueRun(tx store.Tx, r *store.Run) error {
 	if err := tx.PutRun(r); err != nil {
 		return err
@@ -33,7 +33,7 @@ func QueueRun(tx store.Tx, r *store.Run) error {
 	return tx.Schedule(store.KindRun, r.ID, r.QueuedAt)
 }
 
-// QueueDelivery makes d a pending delivery that is due at once.
+// QueueDelivery stores d as a pending delivery that is due immediately.
 func QueueDelivery(tx store.Tx, d *store.Delivery) error {
 	if err := tx.PutDelivery(d); err != nil {
 		return err
@@ -41,9 +41,9 @@ func QueueDelivery(tx store.Tx, d *store.Delivery) error {
 	return tx.Schedule(store.KindDelivery, d.ID, d.CreatedAt)
 }
 
-// WakeFlows makes the flows due that wait for a run which has just ended.
+// WakeFlows schedules the flows that wait for r, a run that has just ended.
 func WakeFlows(tx store.Tx, r *store.Run) error {
-	ids, err := tx.Waiting(r.ID)
+	ids, err := tx.WaitingFlows(r.ID)
 	if err != nil {
 		return err
 	}

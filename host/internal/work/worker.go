@@ -13,30 +13,30 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// DefaultLease is how long a worker that says nothing keeps its claims.
+// DefaultLease is how long a worker keeps its claims without a renewal.
 const DefaultLease = 10 * time.Second
 
-// WorkerOptions are the settings of a Worker.
+// WorkerOptions configures a Worker.
 type WorkerOptions struct {
 	Store  store.Durable    // required
 	Lease  time.Duration    // 0: DefaultLease
-	Now    func() time.Time // the clock of the times that are stored; nil: time.Now
+	Now    func() time.Time // clock for stored times; nil: time.Now
 	Logger *slog.Logger     // nil: slog.Default
-	Name   string           // what the names of its leases begin with; empty: "worker"
+	Name   string           // prefix of its leases' names; empty: "worker"
 }
 
-// Worker claims pieces of work and keeps them by renewing its lease. It is safe
-// for concurrent use; who made it closes it.
+// Worker claims pieces of work and renews its lease on them. It is safe for
+// concurrent use. Its creator must call Close.
 //
-// A lease lasts, here, a fifth shorter than the store was told, from the moment
-// before it was written: whoever finds the lease ended in the store may be sure
-// that this side has given up too. That is measured with the clock that nobody
-// sets, so that a process that was stopped knows it at once.
+// Locally a lease is a fifth shorter than in the store and starts just before the
+// write: when another worker finds the lease expired in the store, this worker has
+// already ended its claims. The local end is measured with the monotonic clock, so a
+// process that was suspended detects the expiry immediately.
 //
-// The clock of the stored times is another one. When it is set, or runs on while
-// the machine sleeps, a lease may be over in the store alone. Then it is renewed,
-// unless another worker has come for any of the work meanwhile, which the next
-// heartbeat learns, and every write of a claim.
+// Stored times use another clock. If that clock is set, or advances while the machine
+// sleeps, a lease can be expired in the store only. It is then renewed, unless
+// another worker has claimed some of the work. The next heartbeat, and every write
+// through a claim, detects that.
 type Worker struct {
 	o WorkerOptions
 
@@ -46,21 +46,21 @@ type Worker struct {
 	renewal sync.WaitGroup
 }
 
-// lease is a name under which a worker holds claims, until it is lost. Its
-// fields are guarded by Worker.mu.
+// lease is the name under which a worker holds claims, until it is lost. Worker.mu
+// guards its fields.
 type lease struct {
 	name   string
 	until  time.Time // local end; zero: not in the store yet
 	claims map[*Claim]struct{}
-	renew  *time.Timer // both run while there are claims, and only then
+	renew  *time.Timer // renew and expire run only while there are claims
 	expire *time.Timer
 	over   bool
 }
 
 var errClosed = errors.New("work: the worker is closed")
 
-// NewWorker returns a worker that holds nothing, and writes nothing until it
-// claims.
+// NewWorker returns a worker without claims. It writes nothing before its first
+// claim.
 func NewWorker(o *WorkerOptions) (*Worker, error) {
 	if o == nil || o.Store == nil {
 		return nil, errors.New("work: WorkerOptions.Store is missing")
@@ -84,25 +84,24 @@ func NewWorker(o *WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
-// Claim claims a scheduled piece of work and runs fn, which may be nil, in the
-// same transaction. It returns nil and no error when the piece cannot be claimed:
-// it is not scheduled, or another worker that lives has it.
+// Claim claims a scheduled piece of work and runs fn, which may be nil, in the same
+// transaction. It returns nil and no error when the piece cannot be claimed: it is
+// not scheduled, or another worker with a valid lease has it.
 //
-// A piece that this worker has already is claimed anew; its older claim is
-// stale from then on.
+// If this worker already has the piece, the new claim makes the older one stale.
 func (w *Worker) Claim(ctx context.Context, kind, id string, fn func(store.Tx) error) (*Claim, error) {
 	for {
 		l, err := w.current()
 		if err != nil {
 			return nil, err
 		}
-		var fence int64
+		var token int64
 		began, err := w.transact(ctx, l, func(tx store.Tx, now int64) (err error) {
-			fence, err = tx.Claim(kind, id, l.name, now)
+			token, err = tx.Claim(kind, id, l.name, now)
 			switch {
 			case err != nil:
 				return err
-			case fence == 0:
+			case token == 0:
 				return errTaken // writes nothing, the lease included
 			case fn != nil:
 				return fn(tx)
@@ -117,19 +116,19 @@ func (w *Worker) Claim(ctx context.Context, kind, id string, fn func(store.Tx) e
 		case err != nil:
 			return nil, err
 		}
-		if c := w.keep(l, began, kind, id, fence); c != nil {
+		if c := w.newClaim(l, began, kind, id, token); c != nil {
 			return c, nil
 		}
-		// The lease ended while the claim was being written. Nobody renews it any
-		// more; without this the piece would be out of reach until it ends in the
-		// store too.
-		err = w.o.Store.Update(ctx, func(tx store.Tx) error { return tx.Unclaim(kind, id, l.name, fence) })
+		// The lease ended during the write, and nothing renews it any more. Unless
+		// the claim is undone, the piece stays claimed until the lease expires in the
+		// store.
+		err = w.o.Store.Update(ctx, func(tx store.Tx) error { return tx.Unclaim(kind, id, l.name, token) })
 		return nil, errors.Join(ErrLost, err)
 	}
 }
 
-// TakeOver ends the leases of all other workers now. Only the sole owner of the
-// store may do that.
+// TakeOver ends the leases of all other workers. Only the sole owner of the store may
+// call it.
 func (w *Worker) TakeOver(ctx context.Context) error {
 	for {
 		l, err := w.current()
@@ -147,8 +146,8 @@ func (w *Worker) TakeOver(ctx context.Context) error {
 	}
 }
 
-// Close gives all claims back; their contexts end. The worker claims nothing any
-// more. When the store fails, others get the work as soon as the lease has ended.
+// Close releases all claims and ends their contexts. The worker accepts no further
+// claims. If the store fails, the work becomes claimable when the lease expires.
 func (w *Worker) Close(ctx context.Context) error {
 	w.mu.Lock()
 	l := w.lease
@@ -164,7 +163,7 @@ func (w *Worker) Close(ctx context.Context) error {
 	}
 	return w.o.Store.Update(ctx, func(tx store.Tx) error {
 		for _, c := range claims {
-			if err := tx.Unclaim(c.kind, c.id, l.name, c.fence); err != nil {
+			if err := tx.Unclaim(c.kind, c.id, l.name, c.token); err != nil {
 				return err
 			}
 		}
@@ -174,14 +173,14 @@ func (w *Worker) Close(ctx context.Context) error {
 
 var (
 	errTaken = errors.New("work: not claimable")
-	errOver  = errors.New("work: the lease is over")
+	errOver  = errors.New("work: the lease has ended")
 )
 
-// transact renews the lease and runs fn, in one transaction. began is the moment
-// from which the renewed lease counts. It fails with errOver when the lease is.
+// transact renews the lease and runs fn in one transaction. began is the moment from
+// which the renewed lease counts. It returns errOver when the lease has ended.
 func (w *Worker) transact(ctx context.Context, l *lease, fn func(tx store.Tx, now int64) error) (began time.Time, err error) {
 	err = w.o.Store.Update(ctx, func(tx store.Tx) error {
-		// A lease that has ended here must not be made longer there.
+		// A lease that has ended locally must not be renewed in the store.
 		if w.lost(l) {
 			return errOver
 		}
@@ -197,12 +196,12 @@ func (w *Worker) transact(ctx context.Context, l *lease, fn func(tx store.Tx, no
 		return fn(tx, now)
 	})
 	if errors.Is(err, errOver) {
-		w.lose(l, "the store says that it has ended")
+		w.lose(l, "it has expired in the store")
 	}
 	return began, err
 }
 
-// current returns the lease to work under.
+// current returns the lease for the next write, and begins one if necessary.
 func (w *Worker) current() (*lease, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

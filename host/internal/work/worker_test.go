@@ -16,7 +16,7 @@ func TestClaimExcludesOthers(t *testing.T) {
 	s := open(t)
 	one, two := newWorker(t, s, "one"), newWorker(t, s, "two")
 	if claim(t, one, "d") != nil {
-		t.Fatal("what is not scheduled was claimed")
+		t.Fatal("unscheduled work was claimed")
 	}
 	schedule(t, s, "d", 0)
 	c := claim(t, one, "d")
@@ -30,10 +30,10 @@ func TestClaimExcludesOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Context().Err() == nil || c.Err() == nil {
-		t.Error("a finished claim goes on")
+		t.Error("a finished claim is still active")
 	}
 	if err := c.Update(t.Context(), done("d")); err == nil {
-		t.Error("a finished claim can still change something")
+		t.Error("a finished claim can still write")
 	}
 	if claim(t, one, "d") != nil || claim(t, two, "d") != nil {
 		t.Error("finished work was claimed")
@@ -54,10 +54,10 @@ func TestClaimRunsInOneTransaction(t *testing.T) {
 		t.Fatalf("Claim = %v, %v; want the error of fn", c, err)
 	}
 	if times(t, s, "d") != 0 {
-		t.Error("a claim that failed has written")
+		t.Error("a failed claim has written")
 	}
 	if claim(t, newWorker(t, s, "two"), "d") == nil {
-		t.Error("a claim that failed keeps the work")
+		t.Error("a failed claim holds the work")
 	}
 }
 
@@ -76,23 +76,23 @@ func TestGiveBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Err() != nil {
-		t.Error("a finish that failed ended the claim")
+		t.Error("a failed Finish ended the claim")
 	}
 	if err := two.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if c.Err() == nil {
-		t.Error("the claim goes on without its worker")
+		t.Error("the claim is active after its worker was closed")
 	}
 	if claim(t, one, "d") == nil {
-		t.Error("a closed worker keeps its claims")
+		t.Error("a closed worker holds its claims")
 	}
 	if _, err := two.Claim(t.Context(), store.KindDelivery, "d", nil); err == nil {
-		t.Error("a closed worker claims")
+		t.Error("Claim succeeded on a closed worker")
 	}
 }
 
-func TestSecondClaimMakesTheFirstStale(t *testing.T) {
+func TestSecondClaimInvalidatesFirst(t *testing.T) {
 	s := open(t)
 	w := newWorker(t, s, "one")
 	schedule(t, s, "d", 0)
@@ -118,11 +118,11 @@ func TestTakeOver(t *testing.T) {
 	}
 	c := claim(t, owner, "d")
 	if c == nil {
-		t.Fatal("the owner does not get the work of the one before")
+		t.Fatal("the new owner cannot claim the previous owner's work")
 	}
 	for _, write := range []func(context.Context, func(store.Tx) error) error{lost.Update, lost.Finish, lost.GiveBack} {
 		if err := write(t.Context(), done("d")); !errors.Is(err, work.ErrLost) {
-			t.Errorf("a write of the taken over worker: %v, want ErrLost", err)
+			t.Errorf("write of the previous owner: %v, want ErrLost", err)
 		}
 	}
 	if err := c.Finish(t.Context(), done("d")); err != nil {
@@ -133,14 +133,14 @@ func TestTakeOver(t *testing.T) {
 	}
 	schedule(t, s, "e", 0)
 	if claim(t, old, "e") == nil {
-		t.Error("the taken over worker does not begin anew")
+		t.Error("the previous owner cannot claim new work")
 	}
 }
 
-// A worker writes one heartbeat for all its claims, and nothing when it has none.
+// A worker writes one heartbeat for all its claims, and none without claims.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		w, other := newWorker(t, s, "one"), newWorker(t, s, "two")
 		var claims []*work.Claim
 		for i := range 50 {
@@ -155,7 +155,7 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("%d heartbeats in 10 minutes, want 60 to %d", beats, most)
 		}
 		if claim(t, other, "d7") != nil {
-			t.Error("another worker got what is held")
+			t.Error("another worker claimed work that is held")
 		}
 		for _, c := range claims {
 			if err := c.Finish(t.Context(), nil); err != nil {
@@ -173,16 +173,16 @@ func TestHeartbeat(t *testing.T) {
 			t.Error("an idle worker cannot claim again")
 		}
 		if s.names() != names+1 {
-			t.Error("a lease that ran out idle is not begun under another name")
+			t.Error("a lease that expired while idle is used again")
 		}
 	})
 }
 
-// A worker that cannot renew its lease has given up before anybody else gets its
-// work, and begins anew under another name.
+// A worker that cannot renew its lease ends its claims before another worker can
+// claim the work. Its next lease has another name.
 func TestLeaseNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		plain := s.Durable
 		one, two := newWorker(t, s, "one"), newWorker(t, plain, "two")
 		schedule(t, s, "d", 0)
@@ -197,13 +197,13 @@ func TestLeaseNotRenewed(t *testing.T) {
 			t.Errorf("the claim ended after %s of a lease of %s", held, work.DefaultLease)
 		}
 		if claim(t, two, "d") != nil {
-			t.Error("the work went over before the lease had ended in the store")
+			t.Error("the work was claimable before the lease expired in the store")
 		}
 		time.Sleep(work.DefaultLease)
 		s.fails.Store(false)
 		other := claim(t, two, "d")
 		if other == nil {
-			t.Fatal("the work does not go over")
+			t.Fatal("the work is not claimable after the lease")
 		}
 		ran := false
 		err := c.Update(t.Context(), func(store.Tx) error { ran = true; return nil })
@@ -213,7 +213,7 @@ func TestLeaseNotRenewed(t *testing.T) {
 		names := s.names()
 		schedule(t, s, "e", 0)
 		if claim(t, one, "e") == nil || s.names() != names+1 {
-			t.Error("the worker does not begin anew under another name")
+			t.Error("the worker does not begin a lease with another name")
 		}
 		if err := other.Finish(t.Context(), done("d")); err != nil || times(t, s, "d") != 1 {
 			t.Errorf("%v, done %d times", err, times(t, s, "d"))
@@ -221,11 +221,11 @@ func TestLeaseNotRenewed(t *testing.T) {
 	})
 }
 
-// A lease that ends while a claim is on its way is not made longer by it: the
-// claim is made under another name.
+// A lease that ends before a claim is written is not extended by that claim. The
+// claim uses a lease with another name.
 func TestLeaseEndsBeforeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		w := newWorker(t, s, "one")
 		schedule(t, s, "a", 0)
 		schedule(t, s, "b", 0)
@@ -238,10 +238,10 @@ func TestLeaseEndsBeforeClaim(t *testing.T) {
 	})
 }
 
-// A claim whose lease ended while it was being written is given back at once.
+// A claim whose lease ended during the write is undone at once.
 func TestLeaseEndsAfterClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		w, other := newWorker(t, s, "one"), newWorker(t, s.Durable, "two")
 		schedule(t, s, "a", 0)
 		s.after.Store(int64(work.DefaultLease * 9 / 10))
@@ -250,15 +250,15 @@ func TestLeaseEndsAfterClaim(t *testing.T) {
 			t.Errorf("Claim = %v, %v", c, err)
 		}
 		if claim(t, other, "a") == nil {
-			t.Error("the claim was not given back")
+			t.Error("the claim was not undone")
 		}
 	})
 }
 
-// A store that fails for less than the lease costs nothing.
-func TestHeartbeatIsTriedAgain(t *testing.T) {
+// A store failure that is shorter than the lease has no effect.
+func TestHeartbeatRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := watch(open(t))
+		s := observe(open(t))
 		w := newWorker(t, s, "one")
 		schedule(t, s, "d", 0)
 		c := claim(t, w, "d")

@@ -15,7 +15,7 @@ import (
 
 type opener = func(t *testing.T, b Behaviour) *Subject
 
-// run executes the turn and wants an answer.
+// run executes the turn, which must succeed.
 func run(t *testing.T, a runner.Runner, turn *runner.Turn) *runner.Outcome {
 	t.Helper()
 	out, err := a.Run(t.Context(), turn)
@@ -42,7 +42,7 @@ func wantRoles(t *testing.T, s *Session, want ...string) {
 	}
 }
 
-// wantRound wants one round of tool calls in the transcript.
+// wantRound checks that the transcript has one tool call and its result.
 func wantRound(t *testing.T, s *Session, subject *Subject) {
 	t.Helper()
 	if subject.Silent {
@@ -82,9 +82,9 @@ func concurrent(t *testing.T, open opener) {
 }
 
 func failure(t *testing.T, open opener) {
-	subject := open(t, Behaviour{Error: "the cat ate it"})
+	subject := open(t, Behaviour{Error: "the model is overloaded"})
 	out, err := subject.Runner.Run(t.Context(), NewSession().Turn("hello"))
-	if err == nil || !strings.Contains(err.Error(), "the cat ate it") {
+	if err == nil || !strings.Contains(err.Error(), "the model is overloaded") {
 		t.Errorf("%+v, %v; want the agent's error", out, err)
 	}
 }
@@ -132,8 +132,8 @@ func wantCancelled(t *testing.T, ctx context.Context, subject *Subject, turn *ru
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v; want context.Canceled", out, err)
 	}
-	if subject.Gone != nil {
-		subject.Gone(t)
+	if subject.AssertStopped != nil {
+		subject.AssertStopped(t)
 	}
 }
 
@@ -182,31 +182,31 @@ func invalidUTF8(t *testing.T, open opener) {
 	wantText(t, out, "a\uFFFDb\uFFFD")
 }
 
-// secondAttempt cuts the first attempt off when the tool has been called, but its
-// answer has not arrived.
-func secondAttempt(t *testing.T, open opener) {
-	cutOff(t, open, func(s *Session, cut func() error) {
-		s.OnAnswer = func(context.Context, *ToolCall) error { return cut() }
+// interruptAfterCall interrupts the first attempt after the tool was called and before
+// its answer arrived.
+func interruptAfterCall(t *testing.T, open opener) {
+	interrupt(t, open, func(s *Session, stop func() error) {
+		s.OnAnswer = func(context.Context, *ToolCall) error { return stop() }
 	})
 }
 
-// secondAttemptAfterResult cuts the first attempt off when all its messages have
-// been stored.
-func secondAttemptAfterResult(t *testing.T, open opener) {
-	cutOff(t, open, func(s *Session, cut func() error) {
+// interruptAfterResult interrupts the first attempt after all its messages were
+// stored.
+func interruptAfterResult(t *testing.T, open opener) {
+	interrupt(t, open, func(s *Session, stop func() error) {
 		s.OnAppended = func(_ context.Context, role string) error {
 			if role == "toolResult" {
-				return cut()
+				return stop()
 			}
 			return nil
 		}
 		if s.silent {
-			s.OnAnswer = func(context.Context, *ToolCall) error { return cut() }
+			s.OnAnswer = func(context.Context, *ToolCall) error { return stop() }
 		}
 	})
 }
 
-func cutOff(t *testing.T, open opener, arrange func(s *Session, cut func() error)) {
+func interrupt(t *testing.T, open opener, arrange func(s *Session, stop func() error)) {
 	subject := open(t, Behaviour{Text: "it says {{result}}", Tool: "sessions_send", Args: `{"message":"hi"}`})
 	s := NewSession()
 	s.silent = subject.Silent
@@ -229,7 +229,7 @@ func cutOff(t *testing.T, open opener, arrange func(s *Session, cut func() error
 	wantRound(t, s, subject)
 }
 
-// canonical returns JSON that is equal for equal documents, "" for what is none.
+// canonical returns the same text for equal JSON documents, "" for invalid JSON.
 func canonical(raw []byte) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

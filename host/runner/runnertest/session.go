@@ -14,16 +14,16 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// ErrStale is what Append of an attempt returns when there is a newer one.
+// ErrStale is returned by Append if a newer attempt has begun.
 var ErrStale = errors.New("runnertest: a newer attempt has begun")
 
-// Session is one session's transcript, with the tools that its runs may call. It
-// is safe for concurrent use. The On… functions are called outside of its lock;
-// set them before a turn runs.
+// Session is one session's transcript and the tools that its runs may call. It is
+// safe for concurrent use. The On… functions are called without holding its lock;
+// the test must set them before a turn runs.
 type Session struct {
-	OnCall     func(ctx context.Context, c *ToolCall) error // before a call that was not made before is executed
-	OnAnswer   func(ctx context.Context, c *ToolCall) error // when it has been executed and recorded
-	OnAppended func(ctx context.Context, role string) error // when a message has been stored
+	OnCall     func(ctx context.Context, c *ToolCall) error // before a new call is executed
+	OnAnswer   func(ctx context.Context, c *ToolCall) error // after a call was executed and recorded
+	OnAppended func(ctx context.Context, role string) error // after a message was stored
 	OnLeave    func(ctx context.Context, left any) error
 
 	silent bool
@@ -31,16 +31,16 @@ type Session struct {
 
 	mu       sync.Mutex
 	history  []json.RawMessage
-	message  string            // of the run
-	appended []json.RawMessage // by the run
-	attempt  int               // the newest
+	message  string            // the run's user message
+	appended []json.RawMessage // by the current run
+	attempt  int               // number of the newest attempt
 	runs     int
 	calls    []*ToolCall
-	answers  map[string][]*runner.Answer // by tool, of the calls to come
+	answers  map[string][]*runner.Answer // of future calls, by tool
 	left     []json.RawMessage
 }
 
-// ToolCall is a call that a tool has executed.
+// ToolCall is an executed tool call.
 type ToolCall struct {
 	Tool   string
 	Args   json.RawMessage
@@ -55,24 +55,24 @@ func NewSession() *Session {
 	return &Session{answers: make(map[string][]*runner.Answer)}
 }
 
-// Add puts a message with a text before the next run.
+// Add appends a text message to the history.
 func (s *Session) Add(role, text string) { s.AddRaw(textMessage(role, text)) }
 
-// AddRaw puts a message, JSON, before the next run.
+// AddRaw appends a JSON message to the history.
 func (s *Session) AddRaw(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history = append(s.history, json.RawMessage(message))
 }
 
-// Answer sets how the next calls of a tool are answered; calls beyond get {}.
+// Answer sets the answers to the next calls of a tool; later calls get {}.
 func (s *Session) Answer(tool string, answers ...*runner.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[tool] = append(s.answers[tool], answers...)
 }
 
-// Turn returns the first attempt at a new run. The run before must have ended.
+// Turn returns the first attempt at a new run. The previous run must have ended.
 func (s *Session) Turn(message string) *runner.Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Session) Turn(message string) *runner.Turn {
 	})
 }
 
-// End ends the run: what it said and was told becomes history. out is nil if it
+// End ends the run: its messages become part of the history. out is nil if the run
 // failed.
 func (s *Session) End(out *runner.Outcome) {
 	s.mu.Lock()
@@ -112,7 +112,7 @@ func (s *Session) turn(t *runner.Turn) *runner.Turn {
 	t.Attempt++
 	s.attempt++
 	t.Transcript = &transcript{s: s, attempt: s.attempt}
-	t.Tools = &tools{s: s, run: t.RunID, made: make(map[string]int)}
+	t.Tools = &tools{s: s, run: t.RunID, calls: make(map[string]int)}
 	t.Leave = s.leave
 	return t
 }
@@ -133,15 +133,14 @@ func (s *Session) Appended() []json.RawMessage {
 	return slices.Clone(s.appended)
 }
 
-// Calls returns the calls that tools have executed; one that was answered from
-// the record is not among them.
+// Calls returns the executed calls, without repeated calls that got a recorded answer.
 func (s *Session) Calls() []*ToolCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Left returns what the attempts have left, as a store would keep it.
+// Left returns the values that attempts passed to Turn.Leave, as JSON.
 func (s *Session) Left() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +183,7 @@ func (t *transcript) Run(ctx context.Context) ([]json.RawMessage, error) {
 	return t.s.Appended(), ctx.Err()
 }
 
-// Append refuses what a store would refuse.
+// Append refuses the messages that a store would refuse.
 func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -211,7 +210,7 @@ func (t *transcript) Append(ctx context.Context, messages ...json.RawMessage) er
 	return nil
 }
 
-// Tools are the tools that a session's runs are offered.
+// Tools are the tools of a session's runs.
 var Tools = []abi.Tool{
 	{Name: "sessions_list", Description: "List sessions.", ReadOnly: true, InputSchema: []byte(`{"type":"object","properties":{"limit":{"type":"number"}}}`)},
 	{Name: "sessions_send", Description: "Send a message.", InputSchema: []byte(`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`)},

@@ -15,16 +15,16 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Token is what a turn's Access stands for, once the session is served.
+// Token is the token that a turn's Access returns after Serve.
 const Token = "token-of-this-attempt"
 
-// access is where programs reach the tools.
+// access is the address at which programs reach the tools.
 type access struct{ url string }
 
 type tools struct {
-	s    *Session
-	run  string
-	made map[string]int // calls in this attempt, by tool and arguments
+	s     *Session
+	run   string
+	calls map[string]int // calls in this attempt, by tool and arguments
 }
 
 var _ runner.Tools = (*tools)(nil)
@@ -38,8 +38,8 @@ func (x *tools) Access() (url, token string) {
 	return x.s.access.url + "/" + x.run, Token
 }
 
-// Call executes a call once: the n-th call of an attempt with these arguments
-// gets the answer that it got in an earlier attempt.
+// Call executes each call once: the n-th call of an attempt with given arguments gets
+// the answer of the n-th such call of an earlier attempt.
 func (x *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*runner.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (x *tools) Call(ctx context.Context, tool string, args json.RawMessage) (*r
 	s := x.s
 	s.mu.Lock()
 	what := tool + canonical(args)
-	x.made[what]++
-	id := fmt.Sprintf("%s/%s/%d", x.run, what, x.made[what])
+	x.calls[what]++
+	id := fmt.Sprintf("%s/%s/%d", x.run, what, x.calls[what])
 	c := s.find(id)
 	if c != nil && c.answer != nil {
 		s.mu.Unlock()
@@ -91,26 +91,26 @@ func (s *Session) find(id string) *ToolCall {
 	return nil
 }
 
-// Serve gives the turns that follow an address at which programs call the tools:
-// POST /<tool> with the arguments, and the token as a bearer token. The answer is
-// the tool's result.
+// Serve serves the tools to programs and gives later turns the address: POST /<tool>
+// with the arguments as the body and the token as a bearer token. The response body
+// is the tool's result.
 func (s *Session) Serve(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{run}/{tool}", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+Token {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "invalid token", http.StatusUnauthorized)
 			return
 		}
 		args, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		// A program of one attempt makes one call here: no count is kept.
-		x := &tools{s: s, run: r.PathValue("run"), made: make(map[string]int)}
+		// Each attempt's program makes one call here, so calls are not counted.
+		x := &tools{s: s, run: r.PathValue("run"), calls: make(map[string]int)}
 		answer, err := x.Call(r.Context(), r.PathValue("tool"), args)
 		switch {
 		case errors.Is(err, context.Canceled):
-			// The host is dying: it answers nobody.
+			// A dying host sends no response.
 			<-r.Context().Done()
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Service is a server on the loopback that counts requests.
+// Service is a loopback HTTP server that records its requests.
 type Service struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -17,8 +17,8 @@ type Service struct {
 	heads  []http.Header
 }
 
-// Serve starts a service until the end of the test. The handler gets the request
-// with its body unread.
+// Serve starts a service that runs until the end of the test. The handler can read
+// the request's body.
 func Serve(t testing.TB, handler http.HandlerFunc) *Service {
 	t.Helper()
 	s := &Service{}
@@ -51,7 +51,7 @@ func (s *Service) Headers() []http.Header {
 	return append([]http.Header(nil), s.heads...)
 }
 
-// Answer is a handler that answers with a status, headers ("name: value") and a
+// Answer returns a handler that responds with a status, headers ("name: value") and a
 // body.
 func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -64,8 +64,8 @@ func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// InTurn lets each handler answer one request, and the last one all that follow.
-func InTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
+// Sequence uses each handler for one request, and the last one for all later requests.
+func Sequence(handlers ...http.HandlerFunc) http.HandlerFunc {
 	var mu sync.Mutex
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,6 @@
-// Package sinktest holds what every sink that talks HTTP must do, as one suite:
-// which failures pass and which do not, that it waits as long as it is told, that
-// nothing the other side does makes it hang or eat memory, and that no error tells
-// a secret.
+// Package sinktest is a test suite for sinks that use HTTP. It tests which errors are
+// permanent, that Retry-After is respected, that no response makes a sink hang or use
+// unbounded memory, and that no error contains a secret.
 package sinktest
 
 import (
@@ -21,18 +20,18 @@ import (
 
 // Subject is a sink under test.
 type Subject struct {
-	// New returns the sink of a service at this address.
+	// New returns a sink that posts to the service at this address.
 	New func(t testing.TB, baseURL string) sink.Sink
-	// Accept answers as the service does when it takes a message.
+	// Accept responds as the service does when it accepts a message.
 	Accept http.HandlerFunc
-	// Target is somewhere to post to.
+	// Target is a destination to post to.
 	Target abi.Target
-	// Secrets must never be shown; empty: there are none.
+	// Secrets must not occur in errors. May be empty.
 	Secrets []string
-	// Key returns what of a request tells the service that it has seen the message;
-	// nil: nothing does.
+	// Key returns the part of a request by which the service recognizes a repeated
+	// message. nil: the service does not recognize repetitions.
 	Key func(h http.Header, body []byte) string
-	// StatusDecides says that any answer with a status of success is one.
+	// StatusDecides is set if any response with a success status is a success.
 	StatusDecides bool
 }
 
@@ -41,8 +40,8 @@ func (s *Subject) Message(key string) *sink.Message {
 	return &sink.Message{IdempotencyKey: key, Target: s.Target, Text: "Guten Tag,\n<all> & sundry", SessionKey: "agent:main:main", RunID: "run-1"}
 }
 
-// Kind says what a sink's error means: "posted", "permanent", "later" with its
-// time, or "passing".
+// Kind classifies a sink's error: "posted" (nil), "permanent", "later" with its time,
+// or "passing" (to be retried with backoff).
 func Kind(err error) string {
 	var permanent *sink.Permanent
 	var later *sink.Later
@@ -57,8 +56,8 @@ func Kind(err error) string {
 	return "passing"
 }
 
-// Expect posts a message to a service with this handler, and compares what came
-// of it with a Kind. It returns the error's text.
+// Expect posts a message to a service with this handler and compares the error's Kind
+// with want. It returns the error's text.
 func (s *Subject) Expect(t testing.TB, handler http.HandlerFunc, want string) string {
 	t.Helper()
 	err := s.New(t, Serve(t, handler).URL).Post(t.Context(), s.Message("key"))
@@ -68,7 +67,7 @@ func (s *Subject) Expect(t testing.TB, handler http.HandlerFunc, want string) st
 	return s.Text(t, err)
 }
 
-// Text returns an error's text, in which it looks for secrets.
+// Text returns an error's text and checks that it contains no secrets.
 func (s *Subject) Text(t testing.TB, err error) string {
 	t.Helper()
 	if err == nil {
@@ -76,7 +75,7 @@ func (s *Subject) Text(t testing.TB, err error) string {
 	}
 	for _, secret := range s.Secrets {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error tells the secret %q: %v", secret, err)
+			t.Errorf("the error contains the secret %q: %v", secret, err)
 		}
 	}
 	if len(err.Error()) > 1000 {
@@ -87,25 +86,25 @@ func (s *Subject) Text(t testing.TB, err error) string {
 
 // Exercise runs the suite.
 func Exercise(t *testing.T, s Subject) {
-	t.Run("posts", s.posts)
+	t.Run("post", s.post)
 	t.Run("statuses", s.statuses)
-	t.Run("waits", s.waits)
+	t.Run("retry after", s.retryAfter)
 	t.Run("garbage", s.garbage)
 	if len(s.Secrets) > 0 {
 		t.Run("secrets", s.secrets)
 	}
 	t.Run("redirect", s.redirect)
-	t.Run("absent", s.absent)
+	t.Run("unreachable", s.unreachable)
 	t.Run("reset", s.reset)
 	t.Run("hang", s.hang)
-	t.Run("endless", s.endless)
+	t.Run("endless body", s.endlessBody)
 	if s.Key != nil {
 		t.Run("key", s.key)
 	}
 	t.Run("concurrent", s.concurrent)
 }
 
-func (s Subject) posts(t *testing.T) {
+func (s Subject) post(t *testing.T) {
 	service := Serve(t, s.Accept)
 	sink := s.New(t, service.URL)
 	if err := sink.Post(t.Context(), s.Message("key")); err != nil {
@@ -130,7 +129,7 @@ func (s Subject) statuses(t *testing.T) {
 	}
 }
 
-func (s Subject) waits(t *testing.T) {
+func (s Subject) retryAfter(t *testing.T) {
 	s.Expect(t, Answer(429, "", "Retry-After: 7"), "later 7s")
 	s.Expect(t, Answer(503, "", "Retry-After: 120"), "later 2m0s")
 	s.Expect(t, Answer(503, "", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT"), "later 0s")
@@ -162,7 +161,7 @@ func (s Subject) secrets(t *testing.T) {
 		all := strings.Join(s.Secrets, " ")
 		for _, body := range []string{
 			all,
-			strings.Repeat("x", 290) + all, // at the place where texts are cut
+			strings.Repeat("x", 290) + all, // where error texts are truncated
 			fmt.Sprintf(`{"ok":false,"description":%q,"error":%[1]q,"message":%[1]q}`, all),
 			fmt.Sprintf(`{"ok":false,"description":%q,"error":%[1]q,"message":%[1]q}`, strings.Repeat("x", 290)+all),
 		} {
@@ -170,7 +169,7 @@ func (s Subject) secrets(t *testing.T) {
 			text := s.Text(t, err)
 			for _, secret := range s.Secrets {
 				if strings.Contains(text, secret[:len(secret)/2]) {
-					t.Errorf("the error tells a part of the secret %q: %s", secret, text)
+					t.Errorf("the error contains a part of the secret %q: %s", secret, text)
 				}
 			}
 		}
@@ -193,12 +192,12 @@ func (s Subject) redirect(t *testing.T) {
 	}
 }
 
-func (s Subject) absent(t *testing.T) {
+func (s Subject) unreachable(t *testing.T) {
 	service := Serve(t, s.Accept)
 	service.Close()
 	err := s.New(t, service.URL).Post(t.Context(), s.Message("key"))
 	if Kind(err) != "passing" {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no service: %v", err)
 	}
 	s.Text(t, err)
 }
@@ -230,7 +229,7 @@ func (s Subject) hang(t *testing.T) {
 	s.Text(t, err)
 }
 
-func (s Subject) endless(t *testing.T) {
+func (s Subject) endlessBody(t *testing.T) {
 	for _, status := range []int{500, 200} {
 		err := s.New(t, Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -241,14 +240,14 @@ func (s Subject) endless(t *testing.T) {
 			}
 		}).URL).Post(t.Context(), s.Message("key"))
 		if got := Kind(err); got != "passing" && (status != 200 || !s.StatusDecides) {
-			t.Errorf("an answer %d without end: %s (%v)", status, got, err)
+			t.Errorf("an endless body with status %d: %s (%v)", status, got, err)
 		}
 		s.Text(t, err)
 	}
 }
 
 func (s Subject) key(t *testing.T) {
-	service := Serve(t, InTurn(Answer(500, ""), s.Accept))
+	service := Serve(t, Sequence(Answer(500, ""), s.Accept))
 	sink := s.New(t, service.URL)
 	for _, key := range []string{"one", "one", "two"} {
 		_ = sink.Post(t.Context(), s.Message(key))

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Kind is what Backend.Kind returns.
+// Kind is the result of Backend.Kind.
 const Kind = "sqlite"
 
 // Backend is the store in one SQLite file (store.Backend).
@@ -21,9 +21,9 @@ type Backend struct {
 
 var _ store.Backend = (*Backend)(nil)
 
-// NewBackend returns the store in the file at path, which need not exist; its
-// folder must. Links are resolved, so that every spelling of the path leads to the
-// same lock.
+// NewBackend returns the store in the file at path. The file need not exist, but its
+// folder must. NewBackend resolves links, so that all paths of a file lead to the same
+// lock.
 func NewBackend(path string, o *Options) (*Backend, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -43,12 +43,12 @@ func NewBackend(path string, o *Options) (*Backend, error) {
 	return &Backend{path: resolved, options: options}, nil
 }
 
-// maxLinks is how many links in a row resolve follows.
+// maxLinks is the maximum length of a chain of links that resolve follows.
 const maxLinks = 40
 
 // resolve returns the path of the file that SQLite would open or create at path, with
-// all links resolved: also a link to a file that does not exist yet, because SQLite
-// creates that file and not one in place of the link.
+// all links resolved. It also resolves a link to a file that does not exist yet:
+// SQLite creates the target of the link.
 func resolve(path string) (string, error) {
 	at := path
 	for range maxLinks {
@@ -63,7 +63,7 @@ func resolve(path string) (string, error) {
 		file := filepath.Join(dir, name)
 		target, err := os.Readlink(file)
 		if err != nil {
-			return file, nil // not a link, or nothing yet
+			return file, nil // not a link, or the file does not exist
 		}
 		if at = target; !filepath.IsAbs(target) {
 			at = dir + string(filepath.Separator) + target
@@ -78,7 +78,7 @@ func (b *Backend) Kind() string { return Kind }
 // Location returns the path of the database: absolute, with links resolved.
 func (b *Backend) Location() string { return b.path }
 
-// Open is Open with the backend's path and options.
+// Open calls the function Open with the backend's path and options.
 func (b *Backend) Open(ctx context.Context) (store.Database, error) {
 	db, err := Open(ctx, b.path, &b.options)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Backend) Open(ctx context.Context) (store.Database, error) {
 	return db, nil
 }
 
-// Ownership returns a lock on the file <database>.lock, which contains the notice.
-// The file is never removed: two processes could otherwise lock two files of one
+// Ownership returns a lock on the file <database>.lock, which contains the notice. The
+// file is never removed: otherwise two processes could lock two files with the same
 // name.
 func (b *Backend) Ownership() store.Ownership { return ownership{b.path} }

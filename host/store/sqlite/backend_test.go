@@ -28,9 +28,9 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// TestEverySpellingIsOneLock names one database in several ways: through links to it
-// and to its folder, whether it exists or not, and relative to the working directory.
-func TestEverySpellingIsOneLock(t *testing.T) {
+// TestLockIsSharedByAllPaths names an existing and a missing database in several ways:
+// through links to it and to its folder, and relative to the working directory.
+func TestLockIsSharedByAllPaths(t *testing.T) {
 	for _, exists := range []bool{false, true} {
 		dir := t.TempDir()
 		folder, link := filepath.Join(dir, "deep", "folder"), filepath.Join(dir, "link")
@@ -85,14 +85,14 @@ func TestBackendRefuses(t *testing.T) {
 		dangling:                             "does not exist: create it",
 	} {
 		if _, err := sqlite.NewBackend(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v; want that it %s", path, err, want)
+			t.Errorf("%s: %v; want an error that contains %q", path, err, want)
 		}
 	}
 	if _, err := sqlite.NewBackend(filepath.Join(dir, "a.db"), &sqlite.Options{Readers: -1}); err == nil {
-		t.Error("a backend with -1 readers")
+		t.Error("a backend with -1 readers was created")
 	}
 	file := filepath.Join(dir, "other.db")
-	if err := os.WriteFile(file, []byte(strings.Repeat("This is no database. ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Repeat("This is not a database. ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b, err := sqlite.NewBackend(file, nil)
@@ -104,8 +104,8 @@ func TestBackendRefuses(t *testing.T) {
 	}
 }
 
-// TestLockFile asserts that the lock file is private, and stays when the lock is
-// released: two processes could otherwise lock two files of one name.
+// TestLockFile asserts that the lock file is private, and is not removed when the lock
+// is released: otherwise two processes could lock two files with the same name.
 func TestLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	b, err := sqlite.NewBackend(path, nil)
@@ -124,6 +124,6 @@ func TestLockFile(t *testing.T) {
 		t.Error(err)
 	}
 	if released, err := os.Stat(path + ".lock"); err != nil || !os.SameFile(locked, released) {
-		t.Errorf("released, it is %v, %v; want the same file", released, err)
+		t.Errorf("after the release, the lock file is %v, %v; want the same file", released, err)
 	}
 }

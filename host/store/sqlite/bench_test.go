@@ -11,12 +11,12 @@ import (
 	"github.com/parley-wasm/parley/host/internal/storegen"
 )
 
-// BenchmarkSize asks the questions of TestCost of 100 and of 10,000 sessions, in
-// turn and in one run, and reports the median of each and their ratio.
+// BenchmarkSize runs the queries of TestCost on stores of 100 and of 10,000 sessions,
+// alternately in one run. It reports both medians and their ratio.
 func BenchmarkSize(b *testing.B) {
 	small := generated(b, storegen.Options{Sessions: 100, LongMessages: 800, Now: now})
 	big := generated(b, storegen.Options{Sessions: 10_000, LongMessages: 200_000, Now: now})
-	for _, q := range questions {
+	for _, q := range queries {
 		b.Run(q.name, func(b *testing.B) {
 			var took [2][]time.Duration
 			for range b.N {
@@ -29,8 +29,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkTranscript compares the newest 50 messages of a transcript of 100 MB,
-// whole and without tool results, with those of a small one.
+// BenchmarkTranscript compares reading the newest 50 messages, with and without tool
+// results, of a transcript of 100 MB and of a small one.
 func BenchmarkTranscript(b *testing.B) {
 	db := generated(b, storegen.Options{Sessions: 100, Messages: 200, LargeBytes: 100 << 20, Now: now})
 	for _, exclude := range [][]string{nil, noTools} {
@@ -38,7 +38,7 @@ func BenchmarkTranscript(b *testing.B) {
 			var took [2][]time.Duration
 			for range b.N {
 				for i, key := range []string{storegen.MainKey, storegen.LargeKey} {
-					q := telling("", 0, abi.HistoryRequest{SessionKey: key, Limit: 50, ExcludeRoles: exclude})
+					q := historyQuery("", 0, abi.HistoryRequest{SessionKey: key, Limit: 50, ExcludeRoles: exclude})
 					took[i] = append(took[i], timeOf(b, db, q))
 				}
 			}
@@ -47,16 +47,16 @@ func BenchmarkTranscript(b *testing.B) {
 	}
 }
 
-func timeOf(b *testing.B, db *DB, q question) time.Duration {
+func timeOf(b *testing.B, db *DB, q query) time.Duration {
 	b.Helper()
-	ctx, cancel := context.WithCancel(context.Background()) // as requests have
+	ctx, cancel := context.WithCancel(context.Background()) // a cancelable context, as in requests
 	defer cancel()
 	start := time.Now()
 	v, err := db.Snapshot(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := q.ask(ctx, v); err != nil {
+	if _, err := q.run(ctx, v); err != nil {
 		b.Fatal(err)
 	}
 	if err := v.Close(); err != nil {

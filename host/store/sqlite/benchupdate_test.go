@@ -13,20 +13,20 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// BenchmarkUpdate compares updates that share commits with updates that have one
-// each, 64 at once: what a send writes, in updates per second of each, and the
-// ratio. Both take turns in one run.
+// BenchmarkUpdate compares updates that share commits with updates that have one each.
+// Each update writes the rows of a send, and 64 run at once. Both kinds alternate in
+// one run. It reports the updates per second of each and their ratio.
 func BenchmarkUpdate(b *testing.B) {
 	const atOnce, round = 64, 256
 	var dbs [2]*DB
 	var took [2]time.Duration
-	for i, most := range []int{1, mostTogether} {
+	for i, most := range []int{1, maxGroup} {
 		db, err := Open(context.Background(), filepath.Join(b.TempDir(), "parley.db"), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = db.Close() })
-		db.writer.most = most
+		db.writer.maxGroup = most
 		dbs[i] = db
 		sends(b, db, "first", atOnce, atOnce) // compiles the statements
 	}
@@ -42,8 +42,8 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(grouped/single, "ratio")
 }
 
-// sends carries out so many updates, some at once: each stores a flow that waits
-// for a run which is queued.
+// sends runs round updates, atOnce of them concurrently. Each stores a queued run and
+// a flow that waits for it.
 func sends(b *testing.B, db *DB, name string, atOnce, round int) time.Duration {
 	b.Helper()
 	start := time.Now()

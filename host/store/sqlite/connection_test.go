@@ -23,7 +23,7 @@ func openDB(t *testing.T) *DB {
 	return db
 }
 
-// TestPragmas asserts what durability and isolation rest on.
+// TestPragmas checks the settings on which durability and isolation depend.
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)
@@ -56,8 +56,8 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the database up; what did not fit leaves nothing, and the
-// store works on.
+// TestDiskFull fills the database. A load that does not fit is rolled back, and the
+// store remains usable.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -69,7 +69,7 @@ func TestDiskFull(t *testing.T) {
 		return db.Load(ctx, func(b store.Batch) error {
 			for i := range n {
 				key := fmt.Sprintf("agent:main:%d", i)
-				// A caller that goes on after a failure must not commit a part.
+				// Even if the caller ignores errors, no part may be committed.
 				_, _ = b.PutSession(&abi.Session{Key: key}, nil)
 				_, _ = b.PutMessage(key, &store.Message{Role: "user", JSON: []byte(`{"content":"` + strings.Repeat("x", 10_000) + `"}`)})
 			}
@@ -81,7 +81,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("a load that does not fit: %v", err)
 	}
 	if err := fill(3); err != nil {
-		t.Errorf("one that fits: %v", err)
+		t.Errorf("a load that fits: %v", err)
 	}
 	v, err := db.Snapshot(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestBrokenReader closes a reader's connection behind the pool's back: the
+// TestBrokenReader closes a reader's connection without the pool's knowledge. The
 // snapshot fails, and the next one gets a new connection.
 func TestBrokenReader(t *testing.T) {
 	t.Parallel()
@@ -107,10 +107,10 @@ func TestBrokenReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := v.Get(ctx, "agent:main:x"); err == nil {
-		t.Error("a broken snapshot answers")
+		t.Error("a read from a broken snapshot succeeded")
 	}
 	if err := v.Close(); err == nil {
-		t.Error("a broken snapshot is closed without an error")
+		t.Error("closing a broken snapshot returned no error")
 	}
 	if v, err = db.Snapshot(ctx); err != nil {
 		t.Fatal(err)

@@ -14,25 +14,25 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// question is something that a snapshot is asked.
-type question struct {
+// query is a query on a snapshot.
+type query struct {
 	name string
-	ask  func(context.Context, store.Snapshot) (rows int, err error)
+	run  func(context.Context, store.Snapshot) (rows int, err error)
 	rows int // expected
 }
 
-func listing(name string, rows int, r abi.ListRequest) question {
+func listQuery(name string, rows int, r abi.ListRequest) query {
 	if r.Limit == 0 {
 		r.Limit = 50
 	}
-	return question{name, func(ctx context.Context, v store.Snapshot) (int, error) {
+	return query{name, func(ctx context.Context, v store.Snapshot) (int, error) {
 		page, err := v.List(ctx, &r)
 		return len(page.Rows), err
 	}, rows}
 }
 
-func telling(name string, rows int, r abi.HistoryRequest) question {
-	return question{name, func(ctx context.Context, v store.Snapshot) (int, error) {
+func historyQuery(name string, rows int, r abi.HistoryRequest) query {
+	return query{name, func(ctx context.Context, v store.Snapshot) (int, error) {
 		page, err := v.History(ctx, &r)
 		return len(page.Messages), err
 	}, rows}
@@ -47,62 +47,62 @@ var (
 	several  = &abi.Scope{Agents: []string{"main", "r*"}}
 )
 
-// questions are asked of stores of different size; each has the same answer.
-var questions = []question{
-	listing("50", 50, abi.ListRequest{}),
-	listing("50 with 5 messages each", 50, abi.ListRequest{Messages: 5}),
-	listing("50, archived too", 50, abi.ListRequest{IncludeArchived: true}),
-	listing("20 of two agents", 20, abi.ListRequest{Scope: several, Limit: 20}),
-	listing("20 behind a row", 20, abi.ListRequest{Limit: 20, After: &abi.Position{UpdatedAt: now.UnixMilli() - 3*86_400_000}}),
-	listing("5 by kind", 5, abi.ListRequest{Kinds: []string{"cron"}}),
-	listing("5 by kind, archived too", 5, abi.ListRequest{Kinds: []string{"cron"}, IncludeArchived: true}),
-	listing("5 by kind in every agent", 5, abi.ListRequest{Kinds: []string{"hook"}, Scope: everyone}),
-	listing("11 by kinds", 11, abi.ListRequest{Kinds: []string{"cron", "hook", "main"}}),
-	listing("5 by agent", 5, abi.ListRequest{AgentID: storegen.RareAgent}),
-	listing("5 by agent in scope", 5, abi.ListRequest{Scope: &abi.Scope{Agents: []string{storegen.RareAgent}}}),
-	listing("5 by label", 5, abi.ListRequest{Label: storegen.RareLabel}),
-	listing("5 by label and kind", 5, abi.ListRequest{Label: storegen.RareLabel, Kinds: []string{"group"}}),
-	listing("0 by label and kind", 0, abi.ListRequest{Label: storegen.RareLabel, Kinds: []string{"cron"}}),
-	listing("5 by time", 5, abi.ListRequest{ActiveSince: recently}),
-	listing("5 by time and kind in scope", 5, abi.ListRequest{ActiveSince: recently, Kinds: []string{"group"}, Scope: several, IncludeArchived: true}),
-	listing("6 by tree", 6, abi.ListRequest{Scope: tree}),
-	listing("5 by tree and kind", 5, abi.ListRequest{Scope: tree, Kinds: []string{"other"}}),
-	listing("0 by tree and label", 0, abi.ListRequest{Scope: tree, Label: storegen.RareLabel}),
-	listing("2 by key", 2, abi.ListRequest{Scope: &abi.Scope{Keys: []string{storegen.MainKey, storegen.LongKey, "agent:main:absent"}}}),
-	listing("nothing in scope", 0, abi.ListRequest{Scope: &abi.Scope{}}),
+// queries are run on stores of different sizes and return the same number of rows.
+var queries = []query{
+	listQuery("50", 50, abi.ListRequest{}),
+	listQuery("50 with 5 messages each", 50, abi.ListRequest{Messages: 5}),
+	listQuery("50, archived too", 50, abi.ListRequest{IncludeArchived: true}),
+	listQuery("20 of two agents", 20, abi.ListRequest{Scope: several, Limit: 20}),
+	listQuery("20 after a row", 20, abi.ListRequest{Limit: 20, After: &abi.Position{UpdatedAt: now.UnixMilli() - 3*86_400_000}}),
+	listQuery("5 by kind", 5, abi.ListRequest{Kinds: []string{"cron"}}),
+	listQuery("5 by kind, archived too", 5, abi.ListRequest{Kinds: []string{"cron"}, IncludeArchived: true}),
+	listQuery("5 by kind in every agent", 5, abi.ListRequest{Kinds: []string{"hook"}, Scope: everyone}),
+	listQuery("11 by kinds", 11, abi.ListRequest{Kinds: []string{"cron", "hook", "main"}}),
+	listQuery("5 by agent", 5, abi.ListRequest{AgentID: storegen.RareAgent}),
+	listQuery("5 by agent in scope", 5, abi.ListRequest{Scope: &abi.Scope{Agents: []string{storegen.RareAgent}}}),
+	listQuery("5 by label", 5, abi.ListRequest{Label: storegen.RareLabel}),
+	listQuery("5 by label and kind", 5, abi.ListRequest{Label: storegen.RareLabel, Kinds: []string{"group"}}),
+	listQuery("0 by label and kind", 0, abi.ListRequest{Label: storegen.RareLabel, Kinds: []string{"cron"}}),
+	listQuery("5 by time", 5, abi.ListRequest{ActiveSince: recently}),
+	listQuery("5 by time and kind in scope", 5, abi.ListRequest{ActiveSince: recently, Kinds: []string{"group"}, Scope: several, IncludeArchived: true}),
+	listQuery("6 by tree", 6, abi.ListRequest{Scope: tree}),
+	listQuery("5 by tree and kind", 5, abi.ListRequest{Scope: tree, Kinds: []string{"other"}}),
+	listQuery("0 by tree and label", 0, abi.ListRequest{Scope: tree, Label: storegen.RareLabel}),
+	listQuery("2 by key", 2, abi.ListRequest{Scope: &abi.Scope{Keys: []string{storegen.MainKey, storegen.LongKey, "agent:main:absent"}}}),
+	listQuery("nothing in scope", 0, abi.ListRequest{Scope: &abi.Scope{}}),
 	{"the 20 newest parents", func(ctx context.Context, v store.Snapshot) (int, error) {
 		parents, err := v.(store.View).Parents(ctx, 20)
 		return len(parents), err
 	}, 20},
-	telling("20 messages", 20, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50}),
-	telling("12 messages without tools", 12, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50, ExcludeRoles: noTools}),
-	telling("50 of a long transcript", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50}),
-	telling("50 of its spoken messages, after half of them", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50, ExcludeRoles: noTools, Skip: 240}),
-	telling("50 before one", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50, Before: 400, ExcludeRoles: noTools}),
+	historyQuery("20 messages", 20, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50}),
+	historyQuery("12 messages without tools", 12, abi.HistoryRequest{SessionKey: storegen.MainKey, Limit: 50, ExcludeRoles: noTools}),
+	historyQuery("50 of a long transcript", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50}),
+	historyQuery("50 of its messages without tools, skipping 240", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50, ExcludeRoles: noTools, Skip: 240}),
+	historyQuery("50 before one", 50, abi.HistoryRequest{SessionKey: storegen.LongKey, Limit: 50, Before: 400, ExcludeRoles: noTools}),
 }
 
-// TestCost counts the pages that SQLite touches for an answer. A store with
-// twenty times the sessions, or a transcript twenty times as long, may cost it a
-// page more per level of an index, and no more.
+// TestCost counts the pages that SQLite touches for a query. With twenty times the
+// sessions, or a transcript twenty times as long, it may touch one more page per level
+// of an index, and no more.
 func TestCost(t *testing.T) {
 	small := generated(t, storegen.Options{Sessions: 150, Messages: 20, LongMessages: 800, Now: now})
 	big := generated(t, storegen.Options{Sessions: 3000, Messages: 20, LongMessages: 16_000, Now: now})
-	for _, q := range questions {
+	for _, q := range queries {
 		few, many := pagesFor(t, small, q), pagesFor(t, big, q)
-		t.Logf("%-46s %4d pages, of the big store %4d", q.name, few, many)
+		t.Logf("%-46s %4d pages in the small store, %4d in the big one", q.name, few, many)
 		if grows(few, many) {
-			t.Errorf("%s: %d pages of the small store, %d of the big one", q.name, few, many)
+			t.Errorf("%s: %d pages in the small store, %d in the big one", q.name, few, many)
 		}
 	}
-	// What reads a whole store is noticed: a search may.
-	q := listing("search", 0, abi.ListRequest{Search: "is nowhere", IncludeArchived: true})
+	// Check the measurement itself: a search may read the whole store.
+	q := listQuery("search", 0, abi.ListRequest{Search: "absent", IncludeArchived: true})
 	if few, many := pagesFor(t, small, q), pagesFor(t, big, q); !grows(few, many) {
-		t.Errorf("a search through everything touches %d and %d pages; the measure does not work", few, many)
+		t.Errorf("a search of the whole store touches %d and %d pages; the measurement does not work", few, many)
 	}
 }
 
-// grows reports whether the pages for one answer depend on more than the depth of
-// indexes, which is at most twice as deep in the big store.
+// grows reports whether the number of pages depends on more than the depth of indexes,
+// which are at most twice as deep in the big store.
 func grows(small, big int) bool { return big > 2*small+4 }
 
 func generated(t testing.TB, o storegen.Options) *DB {
@@ -118,9 +118,9 @@ func generated(t testing.TB, o storegen.Options) *DB {
 	return db
 }
 
-// pagesFor asks twice, the second time with all statements compiled, and returns
-// how many pages that took from the cache or from the file.
-func pagesFor(t *testing.T, db *DB, q question) int {
+// pagesFor runs a query twice, the second time with all statements compiled. It returns
+// the number of pages that the second run read from the cache or from the file.
+func pagesFor(t *testing.T, db *DB, q query) int {
 	t.Helper()
 	v, err := db.Snapshot(context.Background())
 	if err != nil {
@@ -130,7 +130,7 @@ func pagesFor(t *testing.T, db *DB, q question) int {
 	pages := 0
 	for range 2 {
 		touched(t, v)
-		rows, err := q.ask(context.Background(), v)
+		rows, err := q.run(context.Background(), v)
 		if err != nil || rows != q.rows {
 			t.Fatalf("%s: %d rows, %v; want %d", q.name, rows, err, q.rows)
 		}
@@ -139,8 +139,8 @@ func pagesFor(t *testing.T, db *DB, q question) int {
 	return pages
 }
 
-// touched returns the pages touched by the snapshot's connection since it was
-// last asked.
+// touched returns the number of pages that the snapshot's connection has touched since
+// the last call.
 func touched(t *testing.T, v store.Snapshot) (pages int) {
 	t.Helper()
 	err := v.(*snapshot).conn.Raw(func(c any) error {

@@ -18,10 +18,10 @@ import (
 // applicationID marks a database as Parley's; migration 1 sets it.
 const applicationID = 0x50726c79 // "Prly"
 
-// What every connection sets. A writer of another process is waited for at most
-// busy_timeout; there is one only while an owner hands over to the next. What a
-// savepoint needs to be undone is small, and kept in memory: files for it took over
-// a third of the time of updates.
+// The pragmas of connections. busy_timeout is the longest wait, in milliseconds, for a
+// writer of another process; there is one only while a new owner takes over. The
+// rollback data of a savepoint is small and kept in memory: files for it took over a
+// third of the time of updates.
 var (
 	writerPragmas = []string{"busy_timeout(5000)", "synchronous(FULL)", "foreign_keys(ON)", "journal_size_limit(67108864)", "temp_store(MEMORY)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(ON)"}
@@ -40,17 +40,16 @@ const (
 	undo       = relational.Fixed("ROLLBACK TO member")
 )
 
-// dialect is SQLite's way to write what other databases write in another way.
+// dialect is the SQL dialect of SQLite.
 type dialect struct{}
 
 var _ relational.Dialect = dialect{}
 
-// Count is a sum, which matters: with a bare parameter SQLite plans by its value,
-// and so compiles the statement anew at each execution, which costs more than
-// executing it.
+// Count returns a sum on purpose: for a bare parameter, SQLite plans by its value and
+// recompiles the statement at each execution, which costs more than the execution.
 func (dialect) Count(parameter string) string { return parameter + " + 0" }
 
-// Unindexed has the sign that tells SQLite so.
+// Unindexed returns the column with a unary plus, which makes SQLite ignore indexes.
 func (dialect) Unindexed(column string) string { return "+" + column }
 
 func (dialect) Contains(column, parameter string) string {
@@ -59,14 +58,15 @@ func (dialect) Contains(column, parameter string) string {
 
 func (dialect) JSON(column string) string { return column }
 
-// Next needs no sequence: nobody else writes meanwhile.
+// Next needs no sequence, because only one transaction writes at a time.
 func (dialect) Next(table string) string { return "SELECT coalesce(max(seq), 0) + 1 FROM " + table }
 
-// ForUpdate is empty: a write transaction has the whole database to itself.
+// ForUpdate is empty, because a write transaction locks the whole database.
 func (dialect) ForUpdate(string) string { return "" }
 
-// taken reports whether a row was refused because another has one of its keys.
-func taken(err error) bool {
+// isDuplicateKey reports whether a row was refused because another row has one of its
+// keys.
+func isDuplicateKey(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {
 		return false
@@ -93,13 +93,13 @@ func connect(path string, pragmas []string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// diagnosis is an error that explain has made.
+// diagnosis is an error that explain has created.
 type diagnosis struct{ error }
 
 func (d *diagnosis) Unwrap() error { return d.error }
 
-// explain says of an error of SQLite's what it means for this file and what to
-// do. Every other error, and its own, it returns as it is.
+// explain wraps an error of SQLite with its meaning for the file and the remedy. It
+// returns all other errors, and errors that it has wrapped already, unchanged.
 func explain(path string, err error) error {
 	var e *driver.Error
 	if !errors.As(err, &e) || errors.As(err, new(*diagnosis)) {
@@ -110,20 +110,20 @@ func explain(path string, err error) error {
 	case sqlite3.SQLITE_NOTADB:
 		advice = "is not a database; name another file, or move this one away"
 	case sqlite3.SQLITE_CORRUPT:
-		advice = "is damaged; restore it from a copy, or move it away and import again"
+		advice = "is damaged; restore it from a backup, or move it away and import again"
 	case sqlite3.SQLITE_CANTOPEN:
 		advice = "cannot be opened; check that the folder exists and that you may write in it"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		advice = "cannot be written; check the permissions of the file and its folder"
 	case sqlite3.SQLITE_FULL:
-		advice = "cannot grow, the disk is full; nothing of this change was kept"
+		advice = "cannot grow because the disk is full; the change was rolled back"
 		err = fmt.Errorf("%w: %w", store.ErrFull, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		advice = "is locked by another process; wait for it or end it"
+		advice = "is locked by another process; wait for that process or end it"
 	case sqlite3.SQLITE_IOERR:
 		advice = "cannot be read or written; check the disk"
 	case sqlite3.SQLITE_TOOBIG:
-		advice = "takes no value of this length (1 GB at most)"
+		advice = "cannot store a value of this length (1 GB at most)"
 	default:
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// prepareFile makes sure that path names a regular file, private to its owner if
-// it is new. SQLite gives its side files the same mode.
+// prepareFile ensures that path names a regular file. It creates a missing file, which
+// only its owner can access. SQLite gives its side files the same mode.
 //
-// A file that exists is not opened: closing it again would drop the locks that
-// SQLite holds on it for another DB of this process, as POSIX has it.
+// prepareFile does not open an existing file: with POSIX locks, closing the file again
+// would release the locks that SQLite holds on it for another DB of this process.
 func prepareFile(path string) error {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return fmt.Errorf("sqlite: %q is not a path; name a file for the database", path)
@@ -27,7 +27,7 @@ func prepareFile(path string) error {
 		return fmt.Errorf("sqlite: %s is a folder; name a file for the database", path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("sqlite: %s is not a regular file; name another for the database", path)
-	case info.Size() == 1: // which SQLite takes for an empty database
+	case info.Size() == 1: // SQLite treats such a file as an empty database
 		return fmt.Errorf("sqlite: %s is not a database; name another file, or move this one away", path)
 	}
 	return nil
@@ -35,11 +35,11 @@ func prepareFile(path string) error {
 
 func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("sqlite: cannot make the folder for %s, choose another: %w", path, err)
+		return fmt.Errorf("sqlite: cannot create the folder for %s, choose another one: %w", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
-	case errors.Is(err, fs.ErrExist): // another was quicker
+	case errors.Is(err, fs.ErrExist): // another process created it first
 		return nil
 	case err != nil:
 		return fmt.Errorf("sqlite: cannot write the database, check that you may write in its folder: %w", err)

@@ -8,12 +8,13 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// Update runs fn in a write transaction, in a savepoint of its own: updates that
-// wait for the same turn share one commit, and so one write to the disk.
+// Update runs fn in a write transaction, in its own savepoint. Updates that wait at the
+// same time share one commit, and so one write to the disk.
 //
-// Whoever gets the turn starts a leader. It gathers who else waits, lets them run
-// one after the other, commits, answers them all and gives the turn back. fn runs
-// on its caller's goroutine, so that a panic is the caller's own.
+// The update that acquires the writer's turn starts a leader. The leader collects the
+// waiting updates, runs them one after the other, commits, answers all of them and
+// releases the turn. fn runs on the goroutine of its caller, so that a panic reaches
+// the caller.
 func (db *DB) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -34,22 +35,22 @@ func (db *DB) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return u.wait()
 }
 
-// update is one call of Update. It waits until its answer is there; meanwhile
-// the leader may let it run any number of times, in another transaction each.
+// update is one call of Update. Until it receives its answer, the leader may run it
+// several times, each time in another transaction.
 type update struct {
-	ctx    context.Context // counts until fn has begun
+	ctx    context.Context // observed until fn has begun
 	fn     func(store.Tx) error
-	begin  chan *relational.Tx // from the leader: it is this update's turn
-	ran    chan error          // to the leader: what fn returned
+	begin  chan *relational.Tx // from the leader: run fn now
+	ran    chan error          // to the leader: the result of fn
 	answer chan error          // from the leader, once
-	begun  bool                // the leader's; fn has begun
+	begun  bool                // fn has begun; used by the leader only
 }
 
 func newUpdate(ctx context.Context, fn func(store.Tx) error) *update {
 	return &update{ctx: ctx, fn: fn, begin: make(chan *relational.Tx), ran: make(chan error, 1), answer: make(chan error, 1)}
 }
 
-// attempt lets the update run, unless its caller has gone before it ran at all.
+// attempt runs the update, unless its context ends before its first run.
 func (u *update) attempt(t *relational.Tx) error {
 	canceled := u.ctx.Done()
 	if u.begun {
@@ -64,7 +65,7 @@ func (u *update) attempt(t *relational.Tx) error {
 	return <-u.ran
 }
 
-// wait runs fn when it is told to, and returns the answer.
+// wait runs fn whenever the leader requests it, and returns the answer.
 func (u *update) wait() error {
 	canceled := u.ctx.Done()
 	for {
@@ -82,18 +83,18 @@ func (u *update) wait() error {
 
 var errPanicked = errors.New("sqlite: the update panicked")
 
-// run runs fn and tells the leader how it went, also when fn panics or ends its
-// goroutine.
+// run runs fn and sends its result to the leader, even when fn panics or calls
+// runtime.Goexit.
 func (u *update) run(t *relational.Tx) {
 	err := errPanicked
 	defer func() { u.ran <- err }()
 	err = u.fn(t)
 }
 
-// lead carries out a group of updates, with the turn, which it gives back.
+// lead runs a group of updates. It holds the turn, and releases it at the end.
 func (w *writer) lead(first *update) {
 	group := []*update{first}
-	for len(group) < w.most {
+	for len(group) < w.maxGroup {
 		select {
 		case u := <-w.joining:
 			group = append(group, u)
@@ -102,45 +103,46 @@ func (w *writer) lead(first *update) {
 		}
 		break
 	}
-	// Of a transaction that SQLite has ended, each of those who are not to blame
-	// gets one of its own, in which none can cost another its change.
-	for _, u := range w.together(group) {
-		w.together([]*update{u})
+	// If SQLite has ended the shared transaction, the updates that did not cause this
+	// run again in separate transactions, so that none can roll back another.
+	for _, u := range w.runGroup(group) {
+		w.runGroup([]*update{u})
 	}
 	if w.full {
-		w.makeRoom()
+		w.checkpointLog()
 	}
 	<-w.turn
 	w.db.subscribers.Notify()
 }
 
-// makeRoom lets the log's pages be written over, now that the disk is full: what
-// they hold fits into the database but for a few pages, and the log has many.
-func (w *writer) makeRoom() {
+// checkpointLog checkpoints the write-ahead log after the disk was full, so that the
+// pages of the log can be reused. The log has many pages, and most of them replace
+// pages that the database already has.
+func (w *writer) checkpointLog() {
 	w.full = false
-	_ = w.Exec(context.Background(), checkpoint) // if it fails too, nothing is lost
+	_ = w.Exec(context.Background(), checkpoint) // a failure loses no data
 }
 
-// together carries out updates in one transaction and answers them. It returns
-// those that it has not answered, because one of them ended it for all.
-func (w *writer) together(group []*update) (again []*update) {
+// runGroup runs updates in one transaction and answers them. If one of them ends the
+// transaction, runGroup returns the updates that it has not answered.
+func (w *writer) runGroup(group []*update) (again []*update) {
 	if err := w.Exec(context.Background(), beginWrite); err != nil {
 		w.answer(group, w.db.shared.Wrap("update", err))
 		return nil
 	}
-	var kept []*update
+	var succeeded []*update
 	var scheduled []store.Due
 	for i, u := range group {
-		t, goes := w.within(u)
-		if !goes {
+		t, usable := w.runInSavepoint(u)
+		if !usable {
 			w.rollback()
-			return append(kept, group[i+1:]...)
+			return append(succeeded, group[i+1:]...)
 		}
 		if t != nil {
-			kept, scheduled = append(kept, u), append(scheduled, t.Scheduled()...)
+			succeeded, scheduled = append(succeeded, u), append(scheduled, t.Scheduled()...)
 		}
 	}
-	if len(kept) == 0 {
+	if len(succeeded) == 0 {
 		w.rollback()
 		return nil
 	}
@@ -150,7 +152,7 @@ func (w *writer) together(group []*update) (again []*update) {
 	} else {
 		w.db.subscribers.Add(scheduled)
 	}
-	w.answer(kept, w.db.shared.Wrap("commit", err))
+	w.answer(succeeded, w.db.shared.Wrap("commit", err))
 	return nil
 }
 
@@ -161,10 +163,10 @@ func (w *writer) answer(group []*update, err error) {
 	}
 }
 
-// within runs an update in a savepoint. It returns what is to be committed, or
-// nil when nothing is left of it, the answer being given; and whether the
-// transaction goes on.
-func (w *writer) within(u *update) (_ *relational.Tx, goes bool) {
+// runInSavepoint runs an update in a savepoint. It returns the Tx to commit, or nil if
+// the update failed and has been answered. usable reports whether the transaction is
+// still usable.
+func (w *writer) runInSavepoint(u *update) (_ *relational.Tx, usable bool) {
 	ctx := context.Background()
 	if err := w.Exec(ctx, savepoint); err != nil {
 		w.answer([]*update{u}, w.db.shared.Wrap("update", err))

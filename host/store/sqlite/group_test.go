@@ -15,9 +15,9 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// together carries out updates at the same time: all wait before the first
-// begins. It returns their errors and what each commit scheduled.
-func together(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
+// updateTogether runs updates at the same time: all of them wait before the first
+// begins. It returns their errors and the work that each commit scheduled.
+func updateTogether(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
 	t.Helper()
 	db.Subscribe(func(d []store.Due) { commits = append(commits, d) })
 	errs = make([]error, len(fns))
@@ -33,14 +33,14 @@ func together(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) e
 			}()
 			err = db.Update(ctx, fn)
 		}()
-		synctest.Wait() // they come in this order
+		synctest.Wait() // keeps the order of the updates
 	}
 	<-db.writer.turn
 	synctest.Wait()
 	return errs, commits
 }
 
-// inBubble runs a test with a database, all of it in a bubble.
+// inBubble runs a test with a database inside a synctest bubble.
 func inBubble(t *testing.T, test func(t *testing.T, db *DB)) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)
@@ -56,12 +56,12 @@ func inBubble(t *testing.T, test func(t *testing.T, db *DB)) {
 	})
 }
 
-// schedules returns an update that schedules a run of this id.
+// schedules returns an update that schedules the run with this id.
 func schedules(id string) func(store.Tx) error {
 	return func(tx store.Tx) error { return tx.Schedule(store.KindRun, id, 0) }
 }
 
-// scheduled returns the ids of what is scheduled.
+// scheduled returns the ids of the scheduled runs.
 func scheduled(t *testing.T, db *DB) string {
 	t.Helper()
 	v, err := db.View(context.Background())
@@ -88,7 +88,7 @@ func TestGroup(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	inBubble(t, func(t *testing.T, db *DB) {
-		errs, commits := together(t.Context(), t, db,
+		errs, commits := updateTogether(t.Context(), t, db,
 			schedules("a"),
 			func(tx store.Tx) error { return errors.Join(tx.Schedule(store.KindRun, "b", 0), refused) },
 			schedules("c"),
@@ -102,23 +102,23 @@ func TestGroup(t *testing.T) {
 			}
 		}
 		if len(commits) != 1 || idsOf(commits[0]) != "a c f" {
-			t.Errorf("the commits scheduled %v; want one of a, c and f", commits)
+			t.Errorf("the commits scheduled %v; want one commit of a, c and f", commits)
 		}
 		if got := scheduled(t, db); got != "a c f" {
-			t.Errorf("stored is %q", got)
+			t.Errorf("%q is stored; want a, c and f", got)
 		}
 	})
 }
 
-// TestGroupBound has more updates wait than one commit takes.
+// TestGroupBound has more updates wait than one commit may include.
 func TestGroupBound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		var fns []func(store.Tx) error
-		for i := range 2*mostTogether + 10 {
+		for i := range 2*maxGroup + 10 {
 			fns = append(fns, schedules(fmt.Sprint(i)))
 		}
-		errs, commits := together(t.Context(), t, db, fns...)
+		errs, commits := updateTogether(t.Context(), t, db, fns...)
 		if err := errors.Join(errs...); err != nil {
 			t.Error(err)
 		}
@@ -126,54 +126,54 @@ func TestGroupBound(t *testing.T) {
 		for _, c := range commits {
 			sizes = append(sizes, len(c))
 		}
-		if want := []int{mostTogether, mostTogether, 10}; !slices.Equal(sizes, want) {
-			t.Errorf("commits of %v; want %v", sizes, want)
+		if want := []int{maxGroup, maxGroup, 10}; !slices.Equal(sizes, want) {
+			t.Errorf("commits of %v updates; want %v", sizes, want)
 		}
 	})
 }
 
-// TestGroupFull fills the database up in the middle of a group: the update that
-// does is refused, whatever it makes of that, the others go in.
+// TestGroupFull fills the database in the middle of a group. The update that fills it
+// fails, even if it ignores the error. The other updates are committed.
 func TestGroupFull(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		limitPages(t, db, 20)
 		runs := 0
-		errs, _ := together(t.Context(), t, db,
+		errs, _ := updateTogether(t.Context(), t, db,
 			func(tx store.Tx) error { runs++; return schedules("a")(tx) },
 			func(tx store.Tx) error {
 				if err := schedules("b")(tx); err != nil {
 					return err
 				}
 				_ = tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
-				_ = tx.Schedule(store.KindRun, "by itself", 0) // must not be committed alone
+				_ = tx.Schedule(store.KindRun, "by itself", 0) // must not be committed separately
 				return nil
 			},
 			schedules("c"),
 		)
 		if errs[0] != nil || errs[2] != nil {
-			t.Errorf("those that fit: %v, %v", errs[0], errs[2])
+			t.Errorf("the updates that fit: %v, %v", errs[0], errs[2])
 		}
 		if err := errs[1]; !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), db.path) {
-			t.Errorf("the one that does not fit: %v", err)
+			t.Errorf("the update that does not fit: %v", err)
 		}
 		if got := scheduled(t, db); got != "a c" {
-			t.Errorf("stored is %q; want a and c", got)
+			t.Errorf("%q is stored; want a and c", got)
 		}
 		if runs != 2 {
-			t.Errorf("the first ran %d times; want 2: SQLite ends the transaction for all", runs)
+			t.Errorf("the first update ran %d times; want 2, because SQLite ends the shared transaction", runs)
 		}
-		// Reads have worked, and updates do again when there is room.
+		// Reads still worked, and updates work again when the database may grow.
 		limitPages(t, db, 10_000)
 		if err := db.Update(context.Background(), func(tx store.Tx) error {
 			return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
 		}); err != nil {
-			t.Errorf("with room: %v", err)
+			t.Errorf("an update when the database may grow: %v", err)
 		}
 	})
 }
 
-// limitPages lets the database grow by so many pages.
+// limitPages lets the database grow by this many pages.
 func limitPages(t *testing.T, db *DB, more int) {
 	t.Helper()
 	var pages int
@@ -185,8 +185,8 @@ func limitPages(t *testing.T, db *DB, more int) {
 	}
 }
 
-// TestGroupCommitFails lets the commit itself fail, as a foreign key does whose
-// check is put off until then: nobody's change is kept.
+// TestGroupCommitFails makes the commit itself fail, by a deferred foreign key. No
+// update of the group is kept.
 func TestGroupCommitFails(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -194,7 +194,7 @@ func TestGroupCommitFails(t *testing.T) {
 		if err := db.writer.Exec(context.Background(), table); err != nil {
 			t.Fatal(err)
 		}
-		errs, commits := together(t.Context(), t, db, schedules("a"), func(store.Tx) error {
+		errs, commits := updateTogether(t.Context(), t, db, schedules("a"), func(store.Tx) error {
 			return db.writer.Exec(context.Background(), relational.Fixed("INSERT INTO late (a) VALUES (1)"))
 		}, schedules("c"))
 		for i, err := range errs {
@@ -203,7 +203,7 @@ func TestGroupCommitFails(t *testing.T) {
 			}
 		}
 		if got := scheduled(t, db); got != "" || len(commits) != 0 {
-			t.Errorf("stored is %q, told is %v; want nothing", got, commits)
+			t.Errorf("%q is stored, subscribers were notified of %v; want neither", got, commits)
 		}
 		if err := db.Update(context.Background(), schedules("later")); err != nil {
 			t.Errorf("the next update: %v", err)
@@ -211,18 +211,18 @@ func TestGroupCommitFails(t *testing.T) {
 	})
 }
 
-// TestGroupCanceled ends the context of an update that is in a group, and has
-// not begun.
+// TestGroupCanceled cancels the context of an update that is in a group and has not
+// begun.
 func TestGroupCanceled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		ctx, cancel := context.WithCancel(context.Background())
-		begun, goOn, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+		begun, proceed, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 		db.writer.turn <- struct{}{}
 		go func() {
 			first <- db.Update(context.Background(), func(tx store.Tx) error {
 				close(begun)
-				<-goOn
+				<-proceed
 				return schedules("a")(tx)
 			})
 		}()
@@ -233,20 +233,20 @@ func TestGroupCanceled(t *testing.T) {
 		<-begun
 		cancel()
 		if err := <-second; !errors.Is(err, context.Canceled) {
-			t.Errorf("the second: %v; want canceled", err)
+			t.Errorf("the second update: %v; want canceled", err)
 		}
-		close(goOn)
+		close(proceed)
 		if err := <-first; err != nil {
-			t.Errorf("the first: %v", err)
+			t.Errorf("the first update: %v", err)
 		}
 		if got := scheduled(t, db); got != "a" {
-			t.Errorf("stored is %q; want a", got)
+			t.Errorf("%q is stored; want a", got)
 		}
 	})
 }
 
-// TestGroupCanceledTooLate ends the context of an update that has begun, and has
-// to run again for another's sake: it is carried out.
+// TestGroupCanceledTooLate cancels the contexts of updates that have begun and must run
+// again because another update failed. They are committed.
 func TestGroupCanceledTooLate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -258,7 +258,7 @@ func TestGroupCanceledTooLate(t *testing.T) {
 		for i := range n {
 			fns = append(fns, func(tx store.Tx) error { runs++; return schedules(fmt.Sprint(i))(tx) })
 		}
-		errs, _ := together(ctx, t, db, append(fns,
+		errs, _ := updateTogether(ctx, t, db, append(fns,
 			func(tx store.Tx) error {
 				cancel()
 				return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
@@ -266,15 +266,15 @@ func TestGroupCanceledTooLate(t *testing.T) {
 			schedules("late"),
 		)...)
 		if err := errors.Join(errs[:n]...); runs != 2*n || err != nil || !errors.Is(errs[n+1], context.Canceled) {
-			t.Errorf("%d runs of those that had begun: %v; the last: %v; want %d, and canceled", runs, err, errs[n+1], 2*n)
+			t.Errorf("the updates that had begun ran %d times: %v; the last one: %v; want %d runs, and canceled", runs, err, errs[n+1], 2*n)
 		}
 		if got := len(strings.Fields(scheduled(t, db))); got != n {
-			t.Errorf("stored are %d; want %d", got, n)
+			t.Errorf("%d updates are stored; want %d", got, n)
 		}
 	})
 }
 
-// TestCloseAnswersAll closes a database for which updates wait.
+// TestCloseAnswersAll closes a database while updates wait for it.
 func TestCloseAnswersAll(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -304,14 +304,14 @@ func TestCloseAnswersAll(t *testing.T) {
 			case err == nil:
 				answered++
 			case !errors.Is(err, errClosed):
-				t.Errorf("an update that waits: %v; want that the database is closed", err)
+				t.Errorf("a waiting update: %v; want errClosed", err)
 			}
 		}
 		if answered != ran {
-			t.Errorf("%d updates ran, %d were told that they are stored", ran, answered)
+			t.Errorf("%d updates ran, %d succeeded", ran, answered)
 		}
 		if err := db.Update(context.Background(), schedules("late")); !errors.Is(err, errClosed) {
-			t.Errorf("a closed database: %v", err)
+			t.Errorf("an update of a closed database: %v", err)
 		}
 		again, err := Open(context.Background(), db.path, nil)
 		if err != nil {
@@ -319,7 +319,7 @@ func TestCloseAnswersAll(t *testing.T) {
 		}
 		defer again.Close()
 		if got := len(strings.Fields(scheduled(t, again))); got != answered {
-			t.Errorf("%d updates are stored, %d were told so", got, answered)
+			t.Errorf("%d updates are stored, %d succeeded", got, answered)
 		}
 	})
 }
@@ -334,7 +334,7 @@ func TestLoadAmongUpdates(t *testing.T) {
 			go func() {
 				var err error
 				if strings.HasPrefix(name, "load") {
-					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetMark(name, "x") })
+					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetBookmark(name, "x") })
 				} else {
 					err = db.Update(context.Background(), func(tx store.Tx) error { order = append(order, name); return schedules(name)(tx) })
 				}
@@ -347,7 +347,7 @@ func TestLoadAmongUpdates(t *testing.T) {
 		<-db.writer.turn
 		synctest.Wait()
 		if got := strings.Join(order, ", "); got != "load 1, a, b, load 2" {
-			t.Errorf("written was %s", got)
+			t.Errorf("the order of writes is %s", got)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// Load runs fn in one write transaction; other writers wait, readers do not. fn
-// must not call Load or Update. What fn returns is returned as it is.
+// Load runs fn in one write transaction. Other writers wait, readers do not. fn must
+// not call Load or Update. An error of fn is returned unchanged.
 func (db *DB) Load(ctx context.Context, fn func(store.Batch) error) error {
 	var refused error
 	err := db.writer.transaction(ctx, func() error {
@@ -25,13 +25,13 @@ func (db *DB) Load(ctx context.Context, fn func(store.Batch) error) error {
 	return db.shared.Wrap("load", err)
 }
 
-// Mark returns the bookmark that Batch.SetMark left under this name, or "".
-func (db *DB) Mark(ctx context.Context, name string) (string, error) {
+// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+func (db *DB) Bookmark(ctx context.Context, name string) (string, error) {
 	c, err := db.readers.get(ctx)
 	if err != nil {
 		return "", err
 	}
-	value, err := relational.Mark(ctx, c, name)
+	value, err := relational.Bookmark(ctx, c, name)
 	db.readers.put(c, err == nil)
-	return value, db.shared.Wrap("read mark "+name, err)
+	return value, db.shared.Wrap("read bookmark "+name, err)
 }

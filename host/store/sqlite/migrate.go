@@ -13,8 +13,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the database to the program's schema. It looks before it
-// writes: what it refuses stays byte for byte as it was.
+// migrate upgrades the database to the program's schema. It checks the database before
+// it writes, so a database that it refuses stays unchanged, byte for byte.
 func migrate(ctx context.Context, path string, db *sql.DB) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -31,7 +31,7 @@ func migrate(ctx context.Context, path string, db *sql.DB) error {
 		return err
 	}
 	if found > known {
-		return fmt.Errorf("sqlite: %s has schema version %d, newer than %d, the last that this program knows; "+
+		return fmt.Errorf("sqlite: %s has schema version %d, newer than %d, the last version that this program supports; "+
 			"use the newer program that wrote it, or another file", path, found, known)
 	}
 	var mode string
@@ -42,7 +42,7 @@ func migrate(ctx context.Context, path string, db *sql.DB) error {
 		return fmt.Errorf("sqlite: %s cannot have a write-ahead log (mode %q); put it on a local file system", path, mode)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("sqlite: %s: bring the schema from version %d to %d: %w", path, found, known, err)
+		return fmt.Errorf("sqlite: %s: upgrade the schema from version %d to %d: %w", path, found, known, err)
 	}
 	return nil
 }
@@ -58,8 +58,8 @@ func inspect(ctx context.Context, path string, db *sql.DB) (version int64, err e
 	if err != nil {
 		return 0, err
 	}
-	// The table of versions comes before migration 1: alone, it is what an
-	// interrupted first start left.
+	// The version table is created before migration 1. If it is the only table, a
+	// first start was interrupted.
 	if id != applicationID && (id != 0 || tables > versions) {
 		return 0, fmt.Errorf("sqlite: %s is the database of another program; name another file", path)
 	}

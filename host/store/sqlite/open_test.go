@@ -64,7 +64,7 @@ func historyOf(t *testing.T, db *sqlite.DB) []abi.Message {
 	return page.Messages
 }
 
-// execRaw changes a database behind the store's back.
+// execRaw executes statements on a database without the store.
 func execRaw(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -95,7 +95,7 @@ func TestOpenCreates(t *testing.T) {
 			t.Error(err)
 		}
 		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
-			t.Errorf("closed, the folder holds %v, %v; want the database alone", files, err)
+			t.Errorf("after the close, the folder contains %v, %v; want only the database", files, err)
 		}
 		if got := listAll(t, open(t, path)); !slices.Equal(got, []string{key}) {
 			t.Errorf("opened again: %v", got)
@@ -121,30 +121,30 @@ func TestOpenRefuses(t *testing.T) {
 	if err := open(t, damaged).Close(); err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, damaged)
-	for path, content := range map[string]string{text: strings.Repeat("This is no database. ", 1000), short: "x", brief: "SQLite\n"} {
+	corrupt(t, damaged)
+	for path, content := range map[string]string{text: strings.Repeat("This is not a database. ", 1000), short: "x", brief: "SQLite\n"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, c := range map[string]struct {
 		path string
-		want []string // in the error, beside the path
+		want []string // in the error, in addition to the path
 	}{
-		"a newer schema":          {newer, []string{"schema version 99", "newer than 4", "newer program"}},
-		"another program's":       {foreign, []string{"another program", "another file"}},
-		"another program's, new":  {marked, []string{"another program", "another file"}},
-		"text":                    {text, []string{"not a database"}},
-		"a few bytes":             {brief, []string{"not a database"}},
-		"a byte":                  {short, []string{"not a database"}},
-		"damaged":                 {damaged, []string{"damaged", "import again"}},
-		"a folder":                {t.TempDir(), []string{"is a folder"}},
-		"a device":                {os.DevNull, []string{"not a regular file"}},
-		"below a file":            {filepath.Join(text, "x.db"), []string{"not a directory"}},
-		"where nothing can be":    {"/proc/parley/x.db", []string{"cannot make the folder for"}},
-		"where no file can be":    {"/proc/parley.db", []string{"cannot write"}},
-		"no path":                 {"", []string{"not a path"}},
-		"a path that can be none": {"a\x00b", []string{"not a path"}},
+		"a newer schema":         {newer, []string{"schema version 99", "newer than 4", "newer program"}},
+		"another program's":      {foreign, []string{"another program", "another file"}},
+		"another program's, new": {marked, []string{"another program", "another file"}},
+		"text":                   {text, []string{"not a database"}},
+		"a few bytes":            {brief, []string{"not a database"}},
+		"a byte":                 {short, []string{"not a database"}},
+		"damaged":                {damaged, []string{"damaged", "import again"}},
+		"a folder":               {t.TempDir(), []string{"is a folder"}},
+		"a device":               {os.DevNull, []string{"not a regular file"}},
+		"below a file":           {filepath.Join(text, "x.db"), []string{"not a directory"}},
+		"no permission: folder":  {"/proc/parley/x.db", []string{"cannot create the folder for"}},
+		"no permission: file":    {"/proc/parley.db", []string{"cannot write"}},
+		"an empty path":          {"", []string{"not a path"}},
+		"an invalid path":        {"a\x00b", []string{"not a path"}},
 	} {
 		before, _ := os.ReadFile(c.path)
 		db, err := sqlite.Open(context.Background(), c.path, nil)
@@ -155,17 +155,17 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		for _, want := range append(c.want, strings.TrimSuffix(c.path, "\x00b"), "sqlite: ") {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", name, err, want)
+				t.Errorf("%s: %q does not contain %q", name, err, want)
 			}
 		}
 		if strings.Count(err.Error(), "sqlite: ") > 1 {
-			t.Errorf("%s: %q says it twice", name, err)
+			t.Errorf("%s: %q repeats the prefix", name, err)
 		}
 		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
 			t.Errorf("%s: the file was changed", name)
 		}
 		if side, _ := filepath.Glob(c.path + "-*"); len(side) > 0 {
-			t.Errorf("%s: left %v behind", name, side)
+			t.Errorf("%s: created %v", name, side)
 		}
 	}
 	if _, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "x.db"), &sqlite.Options{Readers: -1}); err == nil {
@@ -173,8 +173,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenInterrupted opens what a first start left that ended before the schema
-// was there.
+// TestOpenInterrupted opens the database of a first start that was interrupted before
+// it created the schema.
 func TestOpenInterrupted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
@@ -212,7 +212,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if s, err := v.Get(ctx, key); err != nil || s == nil {
-		t.Errorf("a snapshot from before: %v, %v", s, err)
+		t.Errorf("a snapshot from before the close: %v, %v", s, err)
 	}
 	for range 2 {
 		if err := v.Close(); err != nil {
@@ -220,7 +220,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	_, err = db.Snapshot(ctx)
-	_, err2 := db.Mark(ctx, "a")
+	_, err2 := db.Bookmark(ctx, "a")
 	err3 := db.Load(ctx, func(store.Batch) error { return nil })
 	for _, err := range []error{err, err2, err3} {
 		if err == nil || !strings.Contains(err.Error(), "closed") {
@@ -229,7 +229,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestReaders takes every snapshot there is; the next waits for one.
+// TestReaders opens the maximum number of snapshots. A further one waits.
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -266,7 +266,7 @@ func TestReaders(t *testing.T) {
 	brief, stop := context.WithDeadline(ctx, time.Now())
 	defer stop()
 	if _, err := db.Snapshot(brief); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a third snapshot that cannot wait: %v", err)
+		t.Errorf("a third snapshot whose deadline has passed: %v", err)
 	}
 	cancel()
 	if err := errors.Join(first.Close(), second.Close()); err != nil {
@@ -274,8 +274,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// spoil writes over the pages of a closed database behind the first two.
-func spoil(t *testing.T, path string) {
+// corrupt overwrites the pages of a closed database after the first two.
+func corrupt(t *testing.T, path string) {
 	t.Helper()
 	doc, err := os.ReadFile(path)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// ownership is the lock file beside a database.
+// ownership is the lock file next to a database.
 type ownership struct{ database string }
 
-func (o ownership) Beside(suffix string) string { return o.database + suffix }
+func (o ownership) CompanionPath(suffix string) string { return o.database + suffix }
 
-func (o ownership) file() string { return o.Beside(".lock") }
+func (o ownership) file() string { return o.CompanionPath(".lock") }
 
-func (o ownership) Acquire(ctx context.Context) (store.Owned, error) {
+func (o ownership) Acquire(ctx context.Context) (store.HeldLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -34,15 +34,15 @@ func (o ownership) Acquire(ctx context.Context) (store.Owned, error) {
 			}
 			return nil, fmt.Errorf("%s: cannot lock the file (%w): put the database on a file system with locks", o.file(), err)
 		}
-		if same(f, o.file()) {
+		if sameFile(f, o.file()) {
 			return &owned{file: f}, nil
 		}
-		f.Close() // the file was replaced after it had been opened, by somebody who tidied up
+		f.Close() // the file was removed or replaced after it had been opened
 	}
 }
 
-// same reports whether path names the open file.
-func same(f *os.File, path string) bool {
+// sameFile reports whether path still names the open file.
+func sameFile(f *os.File, path string) bool {
 	a, err := f.Stat()
 	if err != nil {
 		return false
@@ -51,8 +51,8 @@ func same(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// Notice does not test the lock: that would be in the way of a process that is
-// about to take it.
+// Notice does not test the lock: to do so it would have to take the lock, which could
+// make a concurrent Acquire fail.
 func (o ownership) Notice(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -75,12 +75,12 @@ type owned struct {
 	released bool
 }
 
-// Publish writes the file in place: replacing it would lose the lock.
+// Publish writes the file in place, because replacing the file would lose the lock.
 func (o *owned) Publish(notice []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(notice) > store.MaxNotice {
-		return fmt.Errorf("sqlite: %s: a notice of %d bytes is too long; %d is the most", o.file.Name(), len(notice), store.MaxNotice)
+		return fmt.Errorf("sqlite: %s: a notice of %d bytes is too long; the maximum is %d", o.file.Name(), len(notice), store.MaxNotice)
 	}
 	err := o.file.Truncate(0)
 	if err == nil {

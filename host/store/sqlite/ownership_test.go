@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReplacedLockFile asserts that Acquire notices that the file which it has
-// locked has been removed, or replaced by another, since it was opened.
+// TestReplacedLockFile asserts that Acquire detects that the file that it has locked
+// was removed or replaced after it was opened.
 func TestReplacedLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db.lock")
 	f, err := os.Create(path)
@@ -15,19 +15,19 @@ func TestReplacedLockFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !same(f, path) {
-		t.Error("the file is not the one at its path")
+	if !sameFile(f, path) {
+		t.Error("the path does not name the open file")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if same(f, path) {
-		t.Error("the removed file is the one at its path")
+	if sameFile(f, path) {
+		t.Error("the path names the open file after it was removed")
 	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if same(f, path) {
-		t.Error("the replaced file is the one at its path")
+	if sameFile(f, path) {
+		t.Error("the path names the open file after it was replaced")
 	}
 }

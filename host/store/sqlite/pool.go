@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// errClosed is what a closed database answers.
+// errClosed is the error of every operation on a closed database.
 var errClosed = errors.New("sqlite: the database is closed")
 
-// pool lends the reading connections, up to a number of them.
+// pool is a bounded pool of reading connections.
 type pool struct {
 	db   *sql.DB
-	free chan struct{} // holds one token for each connection that may still be lent
+	free chan struct{} // holds one token for each connection that is not in use
 
 	mu     sync.Mutex
 	idle   []*conn
@@ -21,7 +21,7 @@ type pool struct {
 }
 
 func newPool(db *sql.DB, size int) *pool {
-	db.SetMaxIdleConns(0) // idle ones are kept here; what is closed here must be gone
+	db.SetMaxIdleConns(0) // the pool keeps idle connections; one that it closes must be closed at once
 	p := &pool{db: db, free: make(chan struct{}, size)}
 	for range size {
 		p.free <- struct{}{}
@@ -29,7 +29,8 @@ func newPool(db *sql.DB, size int) *pool {
 	return p
 }
 
-// get lends a connection, the last used first, and waits while all are out.
+// get returns the most recently used idle connection, or opens one. It blocks while all
+// connections are in use.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	select {
 	case <-p.free:
@@ -57,7 +58,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put takes a connection back; one that is not healthy is closed.
+// put returns a connection to the pool. It closes a connection that is not healthy.
 func (p *pool) put(c *conn, healthy bool) {
 	p.mu.Lock()
 	keep := healthy && !p.closed
@@ -71,8 +72,7 @@ func (p *pool) put(c *conn, healthy bool) {
 	p.free <- struct{}{}
 }
 
-// close closes the connections that are not lent; the others follow when they
-// are put back.
+// close closes the idle connections. A connection in use is closed when it is returned.
 func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle

@@ -7,19 +7,19 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// snapshot is a read transaction on a connection of its own.
+// snapshot is a read transaction on its own connection.
 type snapshot struct {
 	relational.Snapshot
 	db   *DB
-	conn *conn // nil when it is closed
+	conn *conn // nil when the snapshot is closed
 }
 
 var _ store.View = (*snapshot)(nil)
 
-// Snapshot opens a consistent view and waits for a free connection to do so.
+// Snapshot opens a consistent view. It waits for a free connection.
 func (db *DB) Snapshot(ctx context.Context) (store.Snapshot, error) { return db.View(ctx) }
 
-// View opens a snapshot that also shows flows, runs and deliveries.
+// View opens a snapshot that also contains flows, runs and deliveries.
 func (db *DB) View(ctx context.Context) (store.View, error) {
 	c, err := db.readers.get(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *snapshot) Close() error {
 		return nil
 	}
 	c := s.conn
-	s.conn, s.Snapshot = nil, relational.Snapshot{} // whose use panics
+	s.conn, s.Snapshot = nil, relational.Snapshot{} // a later use panics
 	err := c.Exec(context.Background(), endRead)
 	s.db.readers.put(c, err == nil)
 	return s.db.shared.Wrap("close a snapshot", err)

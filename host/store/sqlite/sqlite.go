@@ -1,15 +1,15 @@
-// Package sqlite is the default session store: one SQLite file, without cgo. Its
-// statements and rows are package relational's; this package is the file, its
+// Package sqlite is the default session store: one SQLite file, without cgo. Package
+// relational defines the statements and rows. This package manages the file, its
 // schema, its connections and its transactions.
 //
-// A database is in WAL mode with synchronous=FULL. One connection writes, in
-// BEGIN IMMEDIATE transactions, one at a time, each with as many updates as are
-// waiting for it (group.go); the others are query_only and
-// each serves one snapshot at a time, which is a read transaction pinned when it
-// is opened. Readers never wait for the writer, nor it for them.
+// A database is in WAL mode with synchronous=FULL. One connection writes, in BEGIN
+// IMMEDIATE transactions, one at a time. A transaction includes all updates that are
+// waiting for it (group.go). The other connections are query_only. Each serves one
+// snapshot at a time, which is a read transaction whose state is fixed when it is
+// opened. Readers and the writer never wait for each other.
 //
-// One process at a time may use a database. Open does not see to that: the caller
-// acquires the lock first (Backend.Ownership).
+// Only one process at a time may use a database. Open does not enforce this: the
+// caller must acquire the lock first (Backend.Ownership).
 package sqlite
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// DefaultReaders is how many snapshots may be open at once by default.
+// DefaultReaders is the default of Options.Readers.
 const DefaultReaders = 16
 
 // Options are the settings of a DB. nil and the zero value mean the defaults.
 type Options struct {
-	// Readers is how many snapshots may be open at once; one more waits for
-	// another to be closed. 0 means DefaultReaders.
+	// Readers is the maximum number of open snapshots. A further one waits until
+	// another is closed. 0 means DefaultReaders.
 	Readers int
 }
 
@@ -49,8 +49,8 @@ func (o *Options) validate() (Options, error) {
 	return v, nil
 }
 
-// DB is a store in a SQLite file. It is safe for concurrent use; who opened it
-// closes it.
+// DB is a store in a SQLite file. It is safe for concurrent use. The caller that opened
+// it must close it.
 type DB struct {
 	path        string
 	writing     *sql.DB
@@ -68,10 +68,10 @@ var (
 	_ store.Located = (*DB)(nil)
 )
 
-// Open opens the database at path, and creates it (mode 0600) and its folder
-// (mode 0700) if they are missing. A schema older than the program's is brought
-// up to date; a newer one, another program's database and a file that is no
-// database are refused and left as they are.
+// Open opens the database at path, and creates it (mode 0600) and its folder (mode
+// 0700) if they are missing. It upgrades an older schema. It refuses, and does not
+// change, a database with a newer schema, a database of another program, and a file
+// that is not a database.
 func Open(ctx context.Context, path string, o *Options) (*DB, error) {
 	options, err := o.validate()
 	if err != nil {
@@ -99,7 +99,7 @@ func (db *DB) open(ctx context.Context, o Options) (err error) {
 	if db.writer, err = newWriter(ctx, db); err != nil {
 		return err
 	}
-	// A file that may only be read is noticed here.
+	// This transaction fails if the file is read-only.
 	err = db.writer.transaction(ctx, func() (err error) {
 		db.secret, err = relational.Secret(ctx, db.writer.conn)
 		return err
@@ -111,16 +111,15 @@ func (db *DB) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	db.readers = newPool(db.reading, o.Readers)
-	s, err := db.Snapshot(ctx) // whatever a reader would stumble over, it does so here
+	s, err := db.Snapshot(ctx) // reports now any error that every reader would meet
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// Close waits for the Load or the updates that run and closes the database;
-// updates that wait have not been carried out, and say so. A snapshot that is
-// still open stays good until it is closed; nothing new begins.
+// Close waits for the running Load or updates and closes the database. Updates that
+// have not begun fail. An open snapshot remains usable until it is closed.
 func (db *DB) Close() error {
 	var errs []error
 	if db.readers != nil {
@@ -138,7 +137,7 @@ func (db *DB) Close() error {
 	return explain(db.path, errors.Join(errs...))
 }
 
-// explain says what failed, and of an error of SQLite's what to do.
+// explain names the failed operation, or the remedy for an error of SQLite.
 func (db *DB) explain(doing string, err error) error {
 	if explained := explain(db.path, err); explained != err || errors.Is(err, errClosed) {
 		return explained
@@ -146,15 +145,15 @@ func (db *DB) explain(doing string, err error) error {
 	return fmt.Errorf("sqlite: %s: %w", doing, err)
 }
 
-// Secret returns 32 random bytes that belong to this store for ever.
+// Secret returns the 32 random bytes of this store, which never change.
 func (db *DB) Secret() []byte { return bytes.Clone(db.secret) }
 
-// Subscribe lets fn be called after each commit that scheduled work. A call that
-// has begun may end after cancel has returned; none begins.
+// Subscribe registers fn to be called after each commit that scheduled work. After
+// cancel has returned, no call begins, but a call in progress may continue.
 func (db *DB) Subscribe(fn func([]store.Due)) (cancel func()) { return db.subscribers.Subscribe(fn) }
 
-// TranscriptPath returns the name that a session's transcript has beside the
-// database wherever it is kept as a file (S2.3). Here it is in the database.
+// TranscriptPath returns the path that a session's transcript would have as a file next
+// to the database (S2.3). The transcript itself is stored in the database.
 func (db *DB) TranscriptPath(sessionID string) string {
 	return filepath.Join(filepath.Dir(db.path), sessionID+".jsonl")
 }

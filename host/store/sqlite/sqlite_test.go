@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store/storetest"
 )
 
-// open opens a database in a folder of the test's own.
+// open opens a database and closes it when the test ends.
 func open(t testing.TB, path string) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(context.Background(), path, nil)

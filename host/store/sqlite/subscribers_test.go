@@ -10,17 +10,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestSubscriberInTurn has a subscriber take its time: meanwhile others write, and
-// it hears of each commit when it is done with the one before. Closing the
-// database waits for it.
+// TestSubscriberInTurn has a slow subscriber. Updates do not wait for it, and it is
+// notified of each commit after it has handled the previous one. Close waits for it.
 func TestSubscriberInTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
-		goOn := make(chan struct{})
+		proceed := make(chan struct{})
 		var begun, ended []string
 		db.Subscribe(func(d []store.Due) {
 			begun = append(begun, idsOf(d))
-			<-goOn
+			<-proceed
 			ended = append(ended, idsOf(d))
 		})
 		for _, id := range []string{"a", "b", "c"} {
@@ -30,7 +29,7 @@ func TestSubscriberInTurn(t *testing.T) {
 			synctest.Wait()
 		}
 		if !slices.Equal(begun, []string{"a"}) || len(ended) != 0 {
-			t.Errorf("told %q, ended %q; want that it is at the first", begun, ended)
+			t.Errorf("calls begun %q, ended %q; want that the first is in progress", begun, ended)
 		}
 		closed := false
 		go func() {
@@ -42,34 +41,35 @@ func TestSubscriberInTurn(t *testing.T) {
 		for range 3 {
 			synctest.Wait()
 			if closed {
-				t.Errorf("closed while subscribers have heard %q to the end", ended)
+				t.Errorf("closed when only the calls %q had ended", ended)
 			}
-			goOn <- struct{}{}
+			proceed <- struct{}{}
 		}
 		synctest.Wait()
 		if want := []string{"a", "b", "c"}; !closed || !slices.Equal(begun, want) || !slices.Equal(ended, want) {
-			t.Errorf("closed %v, told %q, ended %q; want %q", closed, begun, ended, want)
+			t.Errorf("closed %v, calls begun %q, ended %q; want %q", closed, begun, ended, want)
 		}
 	})
 }
 
-// TestSubscriberCanceled cancels a subscription while an earlier one is called.
+// TestSubscriberCanceled cancels a subscription while an earlier subscriber is called.
 func TestSubscriberCanceled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		cancel := func() {}
 		db.Subscribe(func([]store.Due) { cancel() })
-		told := 0
-		cancel = db.Subscribe(func([]store.Due) { told++ })
+		notified := 0
+		cancel = db.Subscribe(func([]store.Due) { notified++ })
 		err := errors.Join(db.Update(context.Background(), schedules("a")), db.Update(context.Background(), schedules("b")))
 		synctest.Wait()
-		if err != nil || told != 0 {
-			t.Errorf("told %d times after it had canceled, %v", told, err)
+		if err != nil || notified != 0 {
+			t.Errorf("%d notifications after the subscription was canceled, %v", notified, err)
 		}
 	})
 }
 
-// TestBubbles uses one database in and out of several bubbles, as tests do.
+// TestBubbles uses one database inside and outside of several synctest bubbles, as
+// tests of other packages do.
 func TestBubbles(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)

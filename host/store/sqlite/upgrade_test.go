@@ -10,8 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestUpgrade opens a database of schema 1: it keeps what it held, and takes
-// work.
+// TestUpgrade opens a database of schema 1. Its rows are kept, and it can store work.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
@@ -52,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestDamagedRows reads rows that nobody wrote in this form: an error says so.
+// TestDamagedRows reads rows that are not in the stored form, which is an error.
 func TestDamagedRows(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`{"id":"r","seq":1`, `{"id":"r"} {"id":"s"}`, `{"id":"r","unheardOf":1}`, `{"id":7}`, ``} {

@@ -10,40 +10,40 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// asking makes a question of one about work.
-func asking(name string, rows int, ask func(context.Context, store.View) (int, error)) question {
-	return question{name, func(ctx context.Context, v store.Snapshot) (int, error) { return ask(ctx, v.(store.View)) }, rows}
+// workQuery returns a query about work.
+func workQuery(name string, rows int, ask func(context.Context, store.View) (int, error)) query {
+	return query{name, func(ctx context.Context, v store.Snapshot) (int, error) { return ask(ctx, v.(store.View)) }, rows}
 }
 
-// workQuestions are asked of stores with different amounts of work that is over.
-var workQuestions = []question{
-	asking("a flow by its call", 1, func(ctx context.Context, v store.View) (int, error) {
+// workQueries are run on stores with different amounts of finished work.
+var workQueries = []query{
+	workQuery("a flow by its call", 1, func(ctx context.Context, v store.View) (int, error) {
 		f, err := v.FlowOf(ctx, store.CallKey{Scope: "s", ID: "open"})
 		return one(f != nil), err
 	}),
-	asking("a run", 1, func(ctx context.Context, v store.View) (int, error) {
+	workQuery("a run", 1, func(ctx context.Context, v store.View) (int, error) {
 		r, err := v.Run(ctx, "open")
 		return one(r != nil), err
 	}),
-	asking("its messages", 3, func(ctx context.Context, v store.View) (int, error) {
+	workQuery("its messages", 3, func(ctx context.Context, v store.View) (int, error) {
 		m, err := v.RunMessages(ctx, "open")
 		return len(m), err
 	}),
-	asking("runs, the newest 20", 20, runsLike(store.Filter{Limit: 20})),
-	asking("runs of a status", 1, runsLike(store.Filter{Statuses: []string{abi.RunRunning}})),
-	asking("runs of two statuses", 20, runsLike(store.Filter{Statuses: []string{abi.RunRunning, abi.RunDone}, Limit: 20})),
-	asking("runs of a flow", 1, runsLike(store.Filter{FlowID: "open", Statuses: []string{abi.RunRunning}})),
-	asking("runs of a session", 20, runsLike(store.Filter{SessionKey: "agent:main:busy", Limit: 20})),
-	asking("runs since", 1, runsLike(store.Filter{Since: 1 << 40})),
-	asking("waits", 1, func(ctx context.Context, v store.View) (int, error) {
-		waits, err := v.Waits(ctx, "agent:main:busy", "open")
+	workQuery("runs, the newest 20", 20, runsLike(store.Filter{Limit: 20})),
+	workQuery("runs of a status", 1, runsLike(store.Filter{Statuses: []string{abi.RunRunning}})),
+	workQuery("runs of two statuses", 20, runsLike(store.Filter{Statuses: []string{abi.RunRunning, abi.RunDone}, Limit: 20})),
+	workQuery("runs of a flow", 1, runsLike(store.Filter{FlowID: "open", Statuses: []string{abi.RunRunning}})),
+	workQuery("runs of a session", 20, runsLike(store.Filter{SessionKey: "agent:main:busy", Limit: 20})),
+	workQuery("runs since", 1, runsLike(store.Filter{Since: 1 << 40})),
+	workQuery("deadlock check, blocked", 1, func(ctx context.Context, v store.View) (int, error) {
+		waits, err := v.WouldBlock(ctx, "agent:main:busy", "open")
 		return one(waits), err
 	}),
-	asking("no waits", 0, func(ctx context.Context, v store.View) (int, error) {
-		waits, err := v.Waits(ctx, "agent:main:busy", "absent")
+	workQuery("deadlock check, not blocked", 0, func(ctx context.Context, v store.View) (int, error) {
+		waits, err := v.WouldBlock(ctx, "agent:main:busy", "absent")
 		return one(waits), err
 	}),
-	asking("due work", 1, func(ctx context.Context, v store.View) (int, error) {
+	workQuery("due work", 1, func(ctx context.Context, v store.View) (int, error) {
 		due, err := v.Due(ctx, store.KindRun)
 		return len(due), err
 	}),
@@ -63,21 +63,21 @@ func runsLike(f store.Filter) func(context.Context, store.View) (int, error) {
 	}
 }
 
-// TestWorkCost counts the pages for answers about work, as TestCost does.
+// TestWorkCost counts the pages for queries about work, as TestCost does.
 func TestWorkCost(t *testing.T) {
-	small, big := worked(t, 100), worked(t, 2000)
-	for _, q := range workQuestions {
+	small, big := storeWithWork(t, 100), storeWithWork(t, 2000)
+	for _, q := range workQueries {
 		few, many := pagesFor(t, small, q), pagesFor(t, big, q)
-		t.Logf("%-46s %4d pages, of the big store %4d", q.name, few, many)
+		t.Logf("%-46s %4d pages in the small store, %4d in the big one", q.name, few, many)
 		if grows(few, many) {
-			t.Errorf("%s: %d pages of the small store, %d of the big one", q.name, few, many)
+			t.Errorf("%s: %d pages in the small store, %d in the big one", q.name, few, many)
 		}
 	}
 }
 
-// worked returns a store with so many flows and runs that are over, and one of
-// each that is not: a run that another run of the session "busy" waits for.
-func worked(t *testing.T, over int) *DB {
+// storeWithWork returns a store with this many finished flows and runs, and an
+// unfinished run for which a flow of another run of the session "busy" waits.
+func storeWithWork(t *testing.T, over int) *DB {
 	t.Helper()
 	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {

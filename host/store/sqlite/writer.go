@@ -2,32 +2,32 @@ package sqlite
 
 import "context"
 
-// writer is the one connection that writes, one transaction at a time: a Load
-// has one to itself, updates share theirs (group.go).
+// writer is the only connection that writes, one transaction at a time. Each Load has
+// its own transaction; updates share one (group.go).
 type writer struct {
 	*conn // nil when the database is closed
 	db    *DB
-	turn  chan struct{} // holds a token while somebody writes
+	turn  chan struct{} // holds a token while a transaction runs
 
-	joining chan *update // from updates that wait, to a leader that has the turn
-	most    int          // updates in one commit
-	full    bool         // an update met a full disk
+	joining  chan *update // from waiting updates to the leader, which holds the turn
+	maxGroup int          // maximum number of updates in one commit
+	full     bool         // an update failed because the disk is full
 }
 
-// mostTogether bounds the time that one commit takes: an update that has come
-// too late waits for it.
-const mostTogether = 256
+// maxGroup is the maximum number of updates in one commit. It bounds the time for
+// which later updates wait.
+const maxGroup = 256
 
 func newWriter(ctx context.Context, db *DB) (*writer, error) {
 	c, err := newConn(ctx, db.writing)
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: c, db: db, turn: make(chan struct{}, 1), joining: make(chan *update), most: mostTogether}, nil
+	return &writer{conn: c, db: db, turn: make(chan struct{}, 1), joining: make(chan *update), maxGroup: maxGroup}, nil
 }
 
-// transaction runs fn between BEGIN IMMEDIATE and COMMIT. An error or a panic
-// rolls back.
+// transaction runs fn between BEGIN IMMEDIATE and COMMIT. It rolls back if fn returns
+// an error or panics.
 func (w *writer) transaction(ctx context.Context, fn func() error) (err error) {
 	select {
 	case w.turn <- struct{}{}:
@@ -57,12 +57,11 @@ func (w *writer) transaction(ctx context.Context, fn func() error) (err error) {
 	return nil
 }
 
-// rollback ends a transaction without a trace. It fails when SQLite has done so
-// by itself, as on a full disk; that is the same.
+// rollback rolls the transaction back. It ignores errors: it fails only if SQLite has
+// rolled back already, for example because the disk is full.
 func (w *writer) rollback() { _ = w.Exec(context.Background(), rollback) }
 
-// close waits for the transaction that runs, and until subscribers have heard of
-// what was committed.
+// close waits for the running transaction, and for the notification of subscribers.
 func (w *writer) close() error {
 	w.turn <- struct{}{}
 	c := w.conn

@@ -13,20 +13,20 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Backends makes the backends that ExerciseBackend tests.
+// Backends creates the backends that ExerciseBackend tests.
 type Backends struct {
-	// New returns a location at which there is no store.
+	// New returns a location without a store.
 	New func(t *testing.T) (location string)
 	// At returns the backend of a kind for a location. Other processes call it too.
 	At func(location string) (store.Backend, error)
 }
 
-// ExerciseBackend runs the suite of backends. For one whose stores have an owner,
-// TestMain must call Main first.
+// ExerciseBackend runs the test suite of backends. For a backend whose stores have an
+// owner, TestMain must call Main first.
 func ExerciseBackend(t *testing.T, backends Backends) {
 	cases := []backendCase{
 		{"kind and location", testLocation},
-		{"a store is opened again", testOpenAgain},
+		{"a store is reopened", testOpenAgain},
 	}
 	if backends.at(t, backends.New(t)).Ownership() != nil {
 		cases = append(cases, ownershipCases...)
@@ -43,12 +43,12 @@ type backendCase struct {
 
 var ownershipCases = []backendCase{
 	{"ownership: one owner", testOneOwner},
-	{"ownership: one of many", testOneOfMany},
+	{"ownership: concurrent acquires", testAcquireConcurrently},
 	{"ownership: canceled contexts", testAcquireCanceled},
 	{"ownership: an owner opens its store", testOwnerOpens},
 	{"ownership: notices", testNotices},
-	{"ownership: files beside the store", testBeside},
-	{"ownership: a process that ends", testOwnerEnds},
+	{"ownership: files next to the store", testFilesBeside},
+	{"ownership: a process that exits", testOwnerEnds},
 	{"ownership: a process that is killed", testOwnerKilled},
 }
 
@@ -61,7 +61,7 @@ func (b Backends) at(t *testing.T, location string) store.Backend {
 	return backend
 }
 
-func acquire(t *testing.T, o store.Ownership) store.Owned {
+func acquire(t *testing.T, o store.Ownership) store.HeldLock {
 	t.Helper()
 	owned, err := o.Acquire(context.Background())
 	if err != nil {
@@ -81,7 +81,7 @@ func wantOwned(t *testing.T, o store.Ownership) {
 	owned, err := o.Acquire(context.Background())
 	if err == nil {
 		err = owned.Release()
-		t.Errorf("acquired, although there is an owner; released: %v", err)
+		t.Errorf("acquired a store that has an owner; released: %v", err)
 	} else if !errors.Is(err, store.ErrOwned) {
 		t.Errorf("acquire: %v; want ErrOwned", err)
 	}
@@ -103,7 +103,7 @@ func testLocation(t *testing.T, backends Backends, location string) {
 		t.Errorf("another store is %s at %s, the first %s at %s", other.Kind(), other.Location(), a.Kind(), a.Location())
 	}
 	if again := backends.at(t, a.Location()); again.Location() != a.Location() {
-		t.Errorf("the store at %s calls itself %s", a.Location(), again.Location())
+		t.Errorf("the backend of %s has the location %s", a.Location(), again.Location())
 	}
 }
 
@@ -119,18 +119,18 @@ func testOpenAgain(t *testing.T, backends Backends, location string) {
 		if i == 0 {
 			put(t, db, &abi.Session{Key: key})
 		} else if got, err := getOne(db, key); err != nil || got == nil {
-			t.Errorf("opened again: %v, %v", got, err)
+			t.Errorf("after reopening: %v, %v", got, err)
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if !bytes.Equal(secrets[0], secrets[1]) {
-		t.Error("opened again, it has another secret")
+		t.Error("the reopened store has another secret")
 	}
 }
 
-// getOne gets a session from a snapshot of its own.
+// getOne reads a session from a new snapshot.
 func getOne(s store.Store, key string) (_ *abi.Session, err error) {
 	v, err := s.Snapshot(context.Background())
 	if err != nil {
@@ -153,15 +153,15 @@ func testOneOwner(t *testing.T, backends Backends, location string) {
 	}
 	acquire(t, second)
 	if err := owned.Release(); err != nil {
-		t.Errorf("release what another has: %v", err)
+		t.Errorf("release a lock that another owner holds: %v", err)
 	}
 	wantOwned(t, first)
 }
 
-func testOneOfMany(t *testing.T, backends Backends, location string) {
+func testAcquireConcurrently(t *testing.T, backends Backends, location string) {
 	o := backends.at(t, location).Ownership()
 	const n = 16
-	var all [n]store.Owned
+	var all [n]store.HeldLock
 	var errs [n]error
 	var group sync.WaitGroup
 	for i := range n {
@@ -181,7 +181,7 @@ func testOneOfMany(t *testing.T, backends Backends, location string) {
 		}
 	}
 	if owners != 1 {
-		t.Errorf("%d of %d are owners at once", owners, n)
+		t.Errorf("%d of %d are owners at the same time", owners, n)
 	}
 }
 
@@ -244,18 +244,18 @@ func testNotices(t *testing.T, backends Backends, location string) {
 	wantNotice(t, second, "")
 }
 
-func testBeside(t *testing.T, backends Backends, location string) {
+func testFilesBeside(t *testing.T, backends Backends, location string) {
 	b := backends.at(t, location)
-	one := b.Ownership().Beside(".sock")
+	one := b.Ownership().CompanionPath(".sock")
 	if one == "" {
 		return
 	}
-	if again := backends.at(t, location).Ownership().Beside(".sock"); again != one {
-		t.Errorf("the file is %s, and %s for another process", one, again)
+	if again := backends.at(t, location).Ownership().CompanionPath(".sock"); again != one {
+		t.Errorf("the file is %s, and %s for another backend", one, again)
 	}
-	other, elsewhere := b.Ownership().Beside(".other"), backends.at(t, backends.New(t)).Ownership().Beside(".sock")
+	other, elsewhere := b.Ownership().CompanionPath(".other"), backends.at(t, backends.New(t)).Ownership().CompanionPath(".sock")
 	if one == other || one == elsewhere || one == b.Location() {
-		t.Errorf("the file is %s; with another suffix %s, of another store %s", one, other, elsewhere)
+		t.Errorf("the file is %s; with another suffix it is %s, for another store %s", one, other, elsewhere)
 	}
 	acquire(t, b.Ownership())
 	if err := os.WriteFile(one, nil, 0o600); err != nil {
@@ -279,7 +279,7 @@ func testOwnerKilled(t *testing.T, backends Backends, location string) {
 	wantOwned(t, o)
 	c.kill()
 	owned := acquire(t, o)
-	wantNotice(t, o, c.notice()) // what it left, for the next owner to tidy up
+	wantNotice(t, o, c.notice()) // a killed owner leaves its notice
 	if err := owned.Publish([]byte("next")); err != nil {
 		t.Error(err)
 	}

@@ -21,16 +21,16 @@ func testActiveChildren(t *testing.T, s store.Durable) {
 	}
 	check := func(parent string, want int, busy string) {
 		t.Helper()
-		if got := ask(t, s, func(ctx context.Context, v store.View) (int, error) { return v.ActiveChildren(ctx, parent) }); got != want {
-			t.Errorf("%s has %d children at work; want %d", parent, got, want)
+		if got := inView(t, s, func(ctx context.Context, v store.View) (int, error) { return v.ActiveChildren(ctx, parent) }); got != want {
+			t.Errorf("%s has %d active children; want %d", parent, got, want)
 		}
-		if got := tell(t, s, func(tx store.Tx) (int, error) { return tx.ActiveChildren(parent) }); got != want {
-			t.Errorf("%s has %d children at work in a transaction; want %d", parent, got, want)
+		if got := inUpdate(t, s, func(tx store.Tx) (int, error) { return tx.ActiveChildren(parent) }); got != want {
+			t.Errorf("%s has %d active children in a transaction; want %d", parent, got, want)
 		}
 		for _, session := range strings.Fields("c1 c2 c3 c4") {
 			want := strings.Contains(busy, session)
-			got := ask(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Busy(ctx, session) })
-			same := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Busy(session) })
+			got := inView(t, s, func(ctx context.Context, v store.View) (bool, error) { return v.Busy(ctx, session) })
+			same := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Busy(session) })
 			if got != want || same != want {
 				t.Errorf("%s is busy: %v, %v in a transaction; want %v", session, got, same, want)
 			}
@@ -48,8 +48,8 @@ func testActiveChildren(t *testing.T, s store.Durable) {
 }
 
 func testDeleteSession(t *testing.T, s store.Durable) {
-	const gone, stays = "agent:main:subagent:gone", "agent:main:subagent:stays"
-	long := []byte(`{"role":"user","content":"` + strings.Repeat("x", abi.MaxString+1) + `"}`) // kept apart from its short form
+	const gone, other = "agent:main:subagent:gone", "agent:main:subagent:other"
+	long := []byte(`{"role":"user","content":"` + strings.Repeat("x", abi.MaxString+1) + `"}`) // stored separately from its short form
 	put := func(tx store.Tx, key, sessionID string) error {
 		err := tx.PutSession(&abi.Session{Key: key, SessionID: sessionID, UpdatedAt: 1, SpawnedBy: "agent:main:main", Label: "l", Sandboxed: true})
 		for range 3 {
@@ -58,13 +58,13 @@ func testDeleteSession(t *testing.T, s store.Durable) {
 		return err
 	}
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(put(tx, gone, "first"), put(tx, stays, "other"), put(tx, gone, "second"))
+		return errors.Join(put(tx, gone, "first"), put(tx, other, "other"), put(tx, gone, "second"))
 	})
 	view := func() string {
-		return ask(t, s, func(ctx context.Context, v store.View) (string, error) {
+		return inView(t, s, func(ctx context.Context, v store.View) (string, error) {
 			var b strings.Builder
 			var errs error
-			for _, key := range []string{gone, stays} {
+			for _, key := range []string{gone, other} {
 				row, err := v.Get(ctx, key)
 				h, err2 := v.History(ctx, &abi.HistoryRequest{SessionKey: key, Limit: 10, MaxBytes: abi.DefaultMaxBytes})
 				m, err3 := v.RunMessages(ctx, "run of "+key)
@@ -88,7 +88,7 @@ func testDeleteSession(t *testing.T, s store.Durable) {
 	if got, want := view(), "false 0 0; true 3 3; 1"; got != want {
 		t.Errorf("after: %s, want %s", got, want)
 	}
-	// In one transaction, and another session under the same key begins anew.
+	// In one transaction. A new session with the same key starts without messages.
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(put(tx, gone, "first"), tx.DeleteSession(gone), put(tx, gone, "first"))
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// workers asks a store as workers do, each question in an update of its own.
+// workers calls the methods of Tx that workers use, each in its own update.
 type workers struct {
 	*testing.T
 	store.Durable
@@ -20,31 +20,32 @@ type workers struct {
 
 func (w workers) lease(worker string, until int64, want bool) {
 	w.Helper()
-	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Lease(worker, until) }); got != want {
+	if got := inUpdate(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Lease(worker, until) }); got != want {
 		w.Errorf("a lease for %s until %d: %v; want %v", worker, until, got, want)
 	}
 }
 
-// claim claims run x and returns the fence, which must be 0 if it is refused.
+// claim claims run x and returns the fencing token. It checks whether the claim was
+// granted.
 func (w workers) claim(worker string, now int64, want bool) int64 {
 	w.Helper()
-	fence := tell(w, w.Durable, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "x", worker, now) })
-	if (fence > 0) != want {
-		w.Errorf("at %d, %s claims with fence %d; want one: %v", now, worker, fence, want)
+	token := inUpdate(w, w.Durable, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "x", worker, now) })
+	if (token > 0) != want {
+		w.Errorf("at %d, %s claims with token %d; want a token: %v", now, worker, token, want)
 	}
-	return fence
+	return token
 }
 
-func (w workers) holds(worker string, fence int64, want bool) {
+func (w workers) holds(worker string, token int64, want bool) {
 	w.Helper()
-	if got := tell(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "x", worker, fence) }); got != want {
-		w.Errorf("%s holds %d: %v; want %v", worker, fence, got, want)
+	if got := inUpdate(w, w.Durable, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "x", worker, token) }); got != want {
+		w.Errorf("%s holds %d: %v; want %v", worker, token, got, want)
 	}
 }
 
-func (w workers) unclaim(worker string, fence int64) {
+func (w workers) unclaim(worker string, token int64) {
 	w.Helper()
-	update(w, w.Durable, func(tx store.Tx) error { return tx.Unclaim(store.KindRun, "x", worker, fence) })
+	update(w, w.Durable, func(tx store.Tx) error { return tx.Unclaim(store.KindRun, "x", worker, token) })
 }
 
 func (w workers) schedule(at int64) {
@@ -54,7 +55,7 @@ func (w workers) schedule(at int64) {
 
 func dueOf(t *testing.T, s store.Durable, kind string) []store.Due {
 	t.Helper()
-	return ask(t, s, func(ctx context.Context, v store.View) ([]store.Due, error) { return v.Due(ctx, kind) })
+	return inView(t, s, func(ctx context.Context, v store.View) ([]store.Due, error) { return v.Due(ctx, kind) })
 }
 
 func testDue(t *testing.T, s store.Durable) {
@@ -72,7 +73,7 @@ func testDue(t *testing.T, s store.Durable) {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 		for before := range int64(11) {
-			got := ask(t, s, func(ctx context.Context, v store.View) (int, error) { return v.CountDue(ctx, kind, before) })
+			got := inView(t, s, func(ctx context.Context, v store.View) (int, error) { return v.CountDue(ctx, kind, before) })
 			due := 0
 			for _, d := range want {
 				if d.At < before {
@@ -92,7 +93,7 @@ func testClaims(t *testing.T, s store.Durable) {
 	w.lease("b", 100, true)
 	w.claim("a", 0, false) // nothing is scheduled
 	w.schedule(50)
-	w.claim("nobody", 0, false) // has no lease
+	w.claim("unknown", 0, false) // has no lease
 	first := w.claim("a", 0, true)
 	w.holds("a", first, true)
 	w.holds("a", first+1, false)
@@ -104,20 +105,20 @@ func testClaims(t *testing.T, s store.Durable) {
 	w.holds("a", first, false)
 	w.holds("a", second, true)
 	w.unclaim("a", first)  // an old claim
-	w.unclaim("b", second) // another's
+	w.unclaim("b", second) // another worker's claim
 	w.holds("a", second, true)
 
-	w.schedule(60) // the claim stays
+	w.schedule(60) // keeps the claim
 	w.holds("a", second, true)
 	w.claim("b", 0, false)
 	w.unclaim("a", second)
 	w.holds("a", second, false)
 	if diff := cmp.Diff([]store.Due{{Kind: store.KindRun, ID: "x", At: 60}}, dueOf(t, s, store.KindRun)); diff != "" {
-		t.Errorf("given back (-want +got):\n%s", diff)
+		t.Errorf("after the release (-want +got):\n%s", diff)
 	}
 	third := w.claim("b", 0, true)
 	if !(first < second && second < third) {
-		t.Errorf("fences %d, %d, %d do not grow", first, second, third)
+		t.Errorf("the tokens %d, %d, %d do not grow", first, second, third)
 	}
 	update(t, s, func(tx store.Tx) error { return tx.Unschedule(store.KindRun, "x") })
 	w.holds("b", third, false)
@@ -126,10 +127,10 @@ func testClaims(t *testing.T, s store.Durable) {
 	w.holds("b", third, false)
 	w.claim("a", 0, true)
 
-	// Another piece is another claim.
+	// Other pieces of work have other claims.
 	putWork(t, s, store.Due{Kind: store.KindFlow, ID: "x"}, store.Due{Kind: store.KindRun, ID: "y"})
 	for _, d := range []store.Due{{Kind: store.KindFlow, ID: "x"}, {Kind: store.KindRun, ID: "y"}} {
-		if fence := tell(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(d.Kind, d.ID, "b", 0) }); fence == 0 {
+		if token := inUpdate(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(d.Kind, d.ID, "b", 0) }); token == 0 {
 			t.Errorf("%v cannot be claimed", d)
 		}
 	}
@@ -141,7 +142,7 @@ func testClaims(t *testing.T, s store.Durable) {
 		t.Error("an update that fails succeeds")
 	}
 	w.claim("b", 100, false)
-	w.claim("b", 101, false) // its own lease has ended too
+	w.claim("b", 101, false) // its own lease has expired too
 }
 
 func testLeases(t *testing.T, s store.Durable) {
@@ -152,48 +153,48 @@ func testLeases(t *testing.T, s store.Durable) {
 	w.schedule(0)
 	first := w.claim("a", 0, true)
 	w.claim("b", 200, false)
-	w.holds("a", first, true) // although it may be late: nobody has it
+	w.holds("a", first, true) // no other worker has claimed the work
 	second := w.claim("b", 201, true)
 	if second <= first {
-		t.Errorf("the fence of a later claim is %d, of the first %d", second, first)
+		t.Errorf("the token of a later claim is %d, that of the first %d", second, first)
 	}
 	w.holds("a", first, false)
 	w.holds("b", second, true)
-	w.lease("a", 300, false) // never again
+	w.lease("a", 300, false) // the worker has been ended
 	w.claim("a", 201, false)
 	w.unclaim("a", first)
 	w.holds("b", second, true)
-	w.lease("a2", 300, true) // under another name
+	w.lease("a2", 300, true) // another id
 	w.claim("a2", 201, false)
 	w.unclaim("b", second)
 	w.claim("a", 201, false)
 	w.claim("a2", 201, true)
 }
 
-// testLateLease has workers that are late to renew their leases, as when the clock
-// was set, or the machine slept: nothing is lost that nobody has claimed.
+// testLateLease has workers that renew expired leases, as after a clock adjustment or a
+// suspend. A worker keeps its claims as long as no other worker claims one of them.
 func testLateLease(t *testing.T, s store.Durable) {
 	w := workers{t, s}
 	w.lease("a", 100, true)
 	w.schedule(0)
-	fence := w.claim("a", 0, true)
+	token := w.claim("a", 0, true)
 	w.claim("a", 101, false)
-	w.claim("b", 101, false) // has no lease itself, and ends nobody's
+	w.claim("b", 101, false) // a worker without a lease ends no other worker
 	w.lease("b", 100, true)
 	w.claim("b", 101, false)
 	w.lease("a", 5000, true)
 	w.lease("b", 5000, true)
 	w.claim("b", 5000, false)
-	w.holds("a", fence, true)
+	w.holds("a", token, true)
 
-	// Whoever claims one piece ends the worker that had it, and all its claims.
+	// The claim of one piece ends its expired holder, and all claims of that worker.
 	putWork(t, s, store.Due{Kind: store.KindRun, ID: "y"})
-	other := tell(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "y", "a", 5000) })
+	other := inUpdate(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "y", "a", 5000) })
 	w.lease("b", 9000, true)
 	w.claim("b", 5001, true)
 	w.lease("a", 9000, false)
-	if held := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "y", "a", other) }); other == 0 || held {
-		t.Errorf("a worker that was ended holds its other claim, %d: %v", other, held)
+	if held := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Holds(store.KindRun, "y", "a", other) }); other == 0 || held {
+		t.Errorf("an ended worker holds its other claim %d: %v", other, held)
 	}
 }
 
@@ -209,19 +210,20 @@ func testTakeOver(t *testing.T, s store.Durable) {
 	w.lease("old", 2000, false)
 	second := w.claim("new", 0, true)
 	if second <= first {
-		t.Errorf("fence %d follows %d", second, first)
+		t.Errorf("the token %d follows %d", second, first)
 	}
 	w.holds("new", second, true)
 	w.lease("new", 2000, true)
-	w.lease("later", 1000, true) // taking over ends what there was
+	w.lease("later", 1000, true) // TakeOver ends only existing workers
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("unknown") })
 	w.holds("new", second, false)
 	w.lease("unknown", 100, true)
 	w.claim("unknown", 0, true)
 }
 
-// testClaimAtOnce has workers claim the same pieces at once; each has one owner.
-func testClaimAtOnce(t *testing.T, s store.Durable) {
+// testConcurrentClaims has workers claim the same pieces of work at the same time. Each
+// piece gets one owner.
+func testConcurrentClaims(t *testing.T, s store.Durable) {
 	const workers, pieces = 8, 20
 	update(t, s, func(tx store.Tx) error {
 		for i := range pieces {
@@ -237,18 +239,18 @@ func testClaimAtOnce(t *testing.T, s store.Durable) {
 	for i := range workers {
 		group.Go(func() {
 			for j := range pieces {
-				var fence int64
+				var token int64
 				err := s.Update(context.Background(), func(tx store.Tx) error {
 					_, err := tx.Lease(fmt.Sprint(i), 10)
 					if err == nil {
-						fence, err = tx.Claim(store.KindRun, fmt.Sprint(j), fmt.Sprint(i), 0)
+						token, err = tx.Claim(store.KindRun, fmt.Sprint(j), fmt.Sprint(i), 0)
 					}
 					return err
 				})
 				if err != nil {
 					t.Error(err)
 				}
-				if fence != 0 {
+				if token != 0 {
 					mu.Lock()
 					owners[j]++
 					mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// OpenDurable opens an empty store for a test, which is closed when t ends.
-// reopen closes it and returns it as it is when it is opened again.
+// OpenDurable opens an empty store for a test, and closes it when t ends. reopen closes
+// the store and opens it again.
 type OpenDurable func(t *testing.T) (s store.Durable, reopen func() store.Durable)
 
-// ExerciseDurable runs the suite of stores that keep flows, runs and deliveries.
-// Exercise is for the rest of what such a store does.
+// ExerciseDurable runs the test suite for flows, runs and deliveries. Exercise tests the
+// other operations of such a store.
 func ExerciseDurable(t *testing.T, open OpenDurable) {
 	for _, c := range []struct {
 		name string
@@ -20,11 +20,11 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 	}{
 		{"updates: all or nothing", testUpdateFails},
 		{"updates: one of many fails", testUpdateAmongMany},
-		{"updates: a panic is its caller's own", testUpdatePanics},
+		{"updates: a panic reaches its caller", testUpdatePanics},
 		{"updates: canceled contexts", testUpdateCanceled},
 		{"updates: a transaction ends with its update", testTxEnds},
 		{"updates: read their own writes", testTxReads},
-		{"updates: many at once", testUpdatesAtOnce},
+		{"updates: many at the same time", testConcurrentUpdates},
 		{"views do not change", testViewIsolation},
 		{"rows are kept as they were put", testRows},
 		{"rows are found by their calls", testCalls},
@@ -32,23 +32,23 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		{"lists: filters", testWorkLists},
 		{"transcripts", testTxTranscripts},
 		{"sessions", testTxSessions},
-		{"flows that wait for a run", testWaiting},
-		{"waits: who waits for whom", testWaits},
-		{"children at work", testActiveChildren},
+		{"flows that wait for a run", testFlowsWaiting},
+		{"deadlock check", testDeadlockCheck},
+		{"active children", testActiveChildren},
 		{"sessions are deleted", testDeleteSession},
 		{"parents", testParents},
 		{"modules and their activations", testModules},
-		{"what wrote the states of flows", testStates},
-		{"work: what is due", testDue},
-		{"work: claims and fences", testClaims},
+		{"modules that wrote the states of flows", testStates},
+		{"work: due", testDue},
+		{"work: claims and fencing tokens", testClaims},
 		{"work: leases", testLeases},
 		{"work: late leases", testLateLease},
-		{"work: taking over", testTakeOver},
-		{"work: a claim by many at once", testClaimAtOnce},
-		{"subscribers hear of what was committed", testSubscribe},
-		{"subscribers may block no writer", testSubscriberBlocks},
+		{"work: takeover", testTakeOver},
+		{"work: concurrent claims", testConcurrentClaims},
+		{"subscribers are notified of commits", testSubscribe},
+		{"subscribers do not block writers", testSubscriberBlocks},
 		{"pruning", testPrune},
-		{"pruning keeps what is wanted", testPruneKeeps},
+		{"pruning keeps rows in use", testPruneKeeps},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := open(t)
@@ -56,7 +56,7 @@ func ExerciseDurable(t *testing.T, open OpenDurable) {
 		})
 	}
 	t.Run("secrets", func(t *testing.T) { testSecret(t, open) })
-	t.Run("what is there when opened again", func(t *testing.T) { testReopen(t, open) })
+	t.Run("reopened stores", func(t *testing.T) { testReopen(t, open) })
 }
 
 // update runs fn in one Update, which must succeed.
@@ -67,7 +67,7 @@ func update(t testing.TB, s store.Durable, fn func(store.Tx) error) {
 	}
 }
 
-// putWork puts flows, runs and deliveries, and schedules what is a store.Due.
+// putWork puts flows, runs and deliveries, and schedules each store.Due.
 func putWork(t testing.TB, s store.Durable, rows ...any) {
 	t.Helper()
 	update(t, s, func(tx store.Tx) error { return putAll(tx, rows...) })
@@ -92,7 +92,7 @@ func putAll(tx store.Tx, rows ...any) (err error) {
 	return nil
 }
 
-// workView opens a view that is closed with the test.
+// workView opens a view and closes it when the test ends.
 func workView(t testing.TB, s store.Durable) store.View {
 	t.Helper()
 	v, err := s.View(context.Background())
@@ -107,26 +107,26 @@ func workView(t testing.TB, s store.Durable) store.View {
 	return v
 }
 
-// ask asks a view of its own.
-func ask[T any](t testing.TB, s store.Durable, question func(context.Context, store.View) (T, error)) T {
+// inView runs a query in a new view.
+func inView[T any](t testing.TB, s store.Durable, query func(context.Context, store.View) (T, error)) T {
 	t.Helper()
 	v, err := s.View(context.Background())
 	if err != nil {
 		t.Fatalf("view: %v", err)
 	}
 	defer v.Close()
-	answer, err := question(context.Background(), v)
+	answer, err := query(context.Background(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer
 }
 
-// tell runs a question in an update of its own.
-func tell[T any](t testing.TB, s store.Durable, question func(store.Tx) (T, error)) (answer T) {
+// inUpdate runs a query in a new update.
+func inUpdate[T any](t testing.TB, s store.Durable, query func(store.Tx) (T, error)) (answer T) {
 	t.Helper()
 	update(t, s, func(tx store.Tx) (err error) {
-		answer, err = question(tx)
+		answer, err = query(tx)
 		return err
 	})
 	return answer

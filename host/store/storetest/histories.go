@@ -13,17 +13,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-const talk = "agent:main:talk"
+const historyKey = "agent:main:history"
 
-// roles is the roles of a transcript with runs of every kind.
+// roles are the roles of a transcript with sequences of every kind of message.
 var roles = strings.Fields("system user assistant toolResult toolResult tool assistant user assistant tool note toolResult assistant toolResult")
 
 // putRoles puts a transcript: message i has roles[i] and the content "i".
 func putRoles(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error {
-		_, err := b.PutSession(&abi.Session{Key: talk, SessionID: "s"}, nil)
+		_, err := b.PutSession(&abi.Session{Key: historyKey, SessionID: "s"}, nil)
 		for i, role := range roles {
-			err = errors.Join(err, putText(b, talk, fmt.Sprint("m", i), role, fmt.Sprint(i)))
+			err = errors.Join(err, putText(b, historyKey, fmt.Sprint("m", i), role, fmt.Sprint(i)))
 		}
 		return err
 	})
@@ -42,7 +42,7 @@ func testHistory(t *testing.T, s store.Loader) {
 		{"all", abi.HistoryRequest{Limit: 14}, "13 12 11 10 9 8 7 6 5 4 3 2 1 0", false},
 		{"before", abi.HistoryRequest{Limit: 2, Before: 3}, "1 0", false},
 		{"before the first", abi.HistoryRequest{Limit: 2, Before: 1}, "", false},
-		{"before what is not yet", abi.HistoryRequest{Limit: 1, Before: 1 << 40}, "13", true},
+		{"before a future message", abi.HistoryRequest{Limit: 1, Before: 1 << 40}, "13", true},
 		{"skip", abi.HistoryRequest{Limit: 2, Skip: 12}, "1 0", false},
 		{"skip all", abi.HistoryRequest{Limit: 2, Skip: 14}, "", false},
 		{"skip more", abi.HistoryRequest{Limit: 2, Skip: 1 << 40}, "", false},
@@ -62,7 +62,7 @@ func testHistory(t *testing.T, s store.Loader) {
 		{"absent session", abi.HistoryRequest{SessionKey: "agent:main:absent", Limit: 2}, "", false},
 	} {
 		if c.r.SessionKey == "" {
-			c.r.SessionKey = talk
+			c.r.SessionKey = historyKey
 		}
 		page := history(t, s, &c.r)
 		if got := strings.Join(texts(page.Messages), " "); got != c.want || page.More != c.more {
@@ -74,10 +74,10 @@ func testHistory(t *testing.T, s store.Loader) {
 func testHistoryPages(t *testing.T, s store.Loader) {
 	putRoles(t, s)
 	for _, exclude := range [][]string{nil, {"tool", "toolResult"}, {"user"}} {
-		full := texts(history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 100, ExcludeRoles: exclude}).Messages)
+		full := texts(history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 100, ExcludeRoles: exclude}).Messages)
 		for limit := 1; limit <= len(full)+1; limit++ {
 			for _, by := range []string{"before", "skip"} {
-				r := &abi.HistoryRequest{SessionKey: talk, Limit: limit, ExcludeRoles: exclude}
+				r := &abi.HistoryRequest{SessionKey: historyKey, Limit: limit, ExcludeRoles: exclude}
 				var got []string
 				for {
 					page := history(t, s, r)
@@ -102,12 +102,12 @@ func testHistoryPages(t *testing.T, s store.Loader) {
 func testHistorySize(t *testing.T, s store.Loader) {
 	putRoles(t, s)
 	for _, exclude := range [][]string{nil, {"tool", "toolResult"}, {"user"}} {
-		full := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 100, ExcludeRoles: exclude}).Messages
+		full := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 100, ExcludeRoles: exclude}).Messages
 		for n := 1; n <= len(full); n++ {
 			part := abi.HistoryPage{Messages: full[:n], More: n < len(full)}
 			exact := len(abi.AppendReply(nil, &part))
 			for _, c := range []struct{ bytes, messages int }{{exact - 1, max(n-1, 1)}, {exact, n}, {1, 1}} {
-				page := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 100, ExcludeRoles: exclude, MaxBytes: c.bytes})
+				page := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 100, ExcludeRoles: exclude, MaxBytes: c.bytes})
 				if len(page.Messages) != c.messages || page.More != (c.messages < len(full)) {
 					t.Errorf("without %q, %d bytes where %d messages need %d: %d messages, more %v; want %d",
 						exclude, c.bytes, n, exact, len(page.Messages), page.More, c.messages)
@@ -117,25 +117,25 @@ func testHistorySize(t *testing.T, s store.Loader) {
 	}
 }
 
-// testHistoryRoleChange updates messages so that they become tool results and
-// back, which moves every message behind them in the count without tools.
+// testHistoryRoleChange turns messages into tool results and back, which renumbers all
+// later messages in the count without tool results.
 func testHistoryRoleChange(t *testing.T, s store.Loader) {
 	putRoles(t, s)
-	naive := NewMemory()
-	putRoles(t, naive)
+	reference := NewMemory()
+	putRoles(t, reference)
 	for _, step := range []struct {
 		i    int
 		role string
 	}{{2, "toolResult"}, {3, "user"}, {13, "assistant"}, {0, "tool"}, {2, "user"}, {5, "toolResult"}} {
-		for _, each := range []store.Loader{s, naive} {
+		for _, each := range []store.Loader{s, reference} {
 			load(t, each, func(b store.Batch) error {
-				return errors.Join(putText(b, talk, fmt.Sprint("m", step.i), step.role, fmt.Sprint(step.i)),
-					putText(b, talk, "", "user", "then"))
+				return errors.Join(putText(b, historyKey, fmt.Sprint("m", step.i), step.role, fmt.Sprint(step.i)),
+					putText(b, historyKey, "", "user", "then"))
 			})
 		}
 		for skip := range 16 {
-			r := &abi.HistoryRequest{SessionKey: talk, Limit: 3, Skip: skip, ExcludeRoles: []string{"toolResult", "tool"}}
-			if diff := cmp.Diff(history(t, naive, r), history(t, s, r)); diff != "" {
+			r := &abi.HistoryRequest{SessionKey: historyKey, Limit: 3, Skip: skip, ExcludeRoles: []string{"toolResult", "tool"}}
+			if diff := cmp.Diff(history(t, reference, r), history(t, s, r)); diff != "" {
 				t.Fatalf("message %d is now %s, skip %d (-want +got):\n%s", step.i, step.role, skip, diff)
 			}
 		}
@@ -151,42 +151,42 @@ func testLongMessages(t *testing.T, s store.Loader) {
 		{SourceID: "4", Role: "toolResult", JSON: []byte(`{"role":"toolResult","content":[` + strings.Repeat("1,", 1<<20) + `1],"timestamp":5}`)},
 		{SourceID: "5", Role: "user", JSON: []byte(`{"role":"user","content":["` + long + `","` + long + `"]}`)},
 	}
-	naive := NewMemory()
-	for _, each := range []store.Loader{s, naive} {
+	reference := NewMemory()
+	for _, each := range []store.Loader{s, reference} {
 		load(t, each, func(b store.Batch) error {
-			_, err := b.PutSession(&abi.Session{Key: talk, SessionID: "s"}, nil)
+			_, err := b.PutSession(&abi.Session{Key: historyKey, SessionID: "s"}, nil)
 			for i := range messages {
-				_, e := b.PutMessage(talk, &messages[i])
+				_, e := b.PutMessage(historyKey, &messages[i])
 				err = errors.Join(err, e)
 			}
 			return err
 		})
 	}
 	for _, r := range []*abi.HistoryRequest{
-		{SessionKey: talk, Limit: 10}, {SessionKey: talk, Limit: 10, Skip: 2}, {SessionKey: talk, Limit: 10, MaxBytes: 8 << 20},
-		{SessionKey: talk, Limit: 2, Before: 4, ExcludeRoles: []string{"tool", "toolResult"}},
+		{SessionKey: historyKey, Limit: 10}, {SessionKey: historyKey, Limit: 10, Skip: 2}, {SessionKey: historyKey, Limit: 10, MaxBytes: 8 << 20},
+		{SessionKey: historyKey, Limit: 2, Before: 4, ExcludeRoles: []string{"tool", "toolResult"}},
 	} {
-		want, got := history(t, naive, r), history(t, s, r)
+		want, got := history(t, reference, r), history(t, s, r)
 		if !reflect.DeepEqual(want, got) {
-			t.Errorf("%s: %d messages of %d bytes; want %d of %d, or another cut", r.AppendJSON(nil),
+			t.Errorf("%s: %d messages of %d bytes; want %d of %d, or the truncations differ", r.AppendJSON(nil),
 				len(got.Messages), len(abi.AppendReply(nil, got)), len(want.Messages), len(abi.AppendReply(nil, want)))
 		}
 	}
-	if cut := history(t, s, &abi.HistoryRequest{SessionKey: talk, Limit: 1, Before: 5}).Messages[0].Cut; len(cut) != 1 || cut[0].Path != "" {
-		t.Errorf("a message that cannot be shortened: cut is %v; want the whole", cut)
+	if cut := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 1, Before: 5}).Messages[0].Truncations; len(cut) != 1 || cut[0].Path != "" {
+		t.Errorf("a message that cannot be shortened: truncated at %v; want the whole message", cut)
 	}
 	load(t, s, func(b store.Batch) error {
 		for i := range messages {
-			if c, err := b.PutMessage(talk, &messages[i]); c != store.Unchanged || err != nil {
+			if c, err := b.PutMessage(historyKey, &messages[i]); c != store.Unchanged || err != nil {
 				t.Errorf("message %d put again: %v, %v; want unchanged", i+1, c, err)
 			}
 		}
 		short := store.Message{SourceID: "2", Role: "toolResult", JSON: []byte(`{"role":"toolResult","content":"now short"}`)}
-		if c, err := b.PutMessage(talk, &short); c != store.Updated || err != nil {
+		if c, err := b.PutMessage(historyKey, &short); c != store.Updated || err != nil {
 			t.Errorf("a message that becomes short: %v, %v; want updated", c, err)
 		}
-		if c, err := b.PutMessage(talk, &messages[1]); c != store.Updated || err != nil {
-			t.Errorf("and long again: %v, %v; want updated", c, err)
+		if c, err := b.PutMessage(historyKey, &messages[1]); c != store.Updated || err != nil {
+			t.Errorf("a message that becomes long again: %v, %v; want updated", c, err)
 		}
 		return nil
 	})

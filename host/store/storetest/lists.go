@@ -12,7 +12,7 @@ import (
 
 func content(json []byte) string { return gjson.GetBytes(json, "content").Str }
 
-// cases checks the keys that requests list.
+// cases are requests with the keys that they must list.
 type cases []struct {
 	name string
 	r    abi.ListRequest
@@ -74,19 +74,19 @@ func testListFilters(t *testing.T, s store.Loader) {
 		{"label, kind and agent", abi.ListRequest{Label: "x", Kinds: []string{"cron"}, AgentID: "ops"}, []string{ops}},
 		{"active", abi.ListRequest{ActiveSince: 6}, []string{cron, group, hook}},
 		{"active and label", abi.ListRequest{ActiveSince: 4, Label: "x"}, []string{cron, node}},
-		{"behind a row", abi.ListRequest{After: &abi.Position{UpdatedAt: 6, Key: hook}}, []string{node, child, direct, ops}},
-		{"behind the first of equals", abi.ListRequest{After: &abi.Position{UpdatedAt: 4, Key: child}}, []string{direct, ops}},
-		{"behind no row", abi.ListRequest{After: &abi.Position{UpdatedAt: 5}}, []string{node, child, direct, ops}},
-		{"behind and active", abi.ListRequest{After: &abi.Position{UpdatedAt: 6, Key: hook}, ActiveSince: 5}, []string{node}},
-		{"behind everything", abi.ListRequest{After: &abi.Position{UpdatedAt: 1}}, []string{}},
+		{"after a row", abi.ListRequest{After: &abi.Position{UpdatedAt: 6, Key: hook}}, []string{node, child, direct, ops}},
+		{"after the first of equals", abi.ListRequest{After: &abi.Position{UpdatedAt: 4, Key: child}}, []string{direct, ops}},
+		{"after a position without a row", abi.ListRequest{After: &abi.Position{UpdatedAt: 5}}, []string{node, child, direct, ops}},
+		{"after a row and active", abi.ListRequest{After: &abi.Position{UpdatedAt: 6, Key: hook}, ActiveSince: 5}, []string{node}},
+		{"after all rows", abi.ListRequest{After: &abi.Position{UpdatedAt: 1}}, []string{}},
 	}.check(t, s)
 	page := list(t, s, &abi.ListRequest{Limit: 7})
 	if len(page.Rows) != 7 || page.More {
-		t.Errorf("a limit that is just reached: %d rows, more %v", len(page.Rows), page.More)
+		t.Errorf("a limit equal to the number of rows: %d rows, more %v", len(page.Rows), page.More)
 	}
 	page = list(t, s, &abi.ListRequest{Limit: 6})
 	if len(page.Rows) != 6 || !page.More || page.Rows[0].Messages != nil {
-		t.Errorf("a limit that cuts: %d rows, more %v, messages %v", len(page.Rows), page.More, page.Rows[0].Messages)
+		t.Errorf("a limit below the number of rows: %d rows, more %v, messages %v", len(page.Rows), page.More, page.Rows[0].Messages)
 	}
 }
 
@@ -127,7 +127,7 @@ func testListScopes(t *testing.T, s store.Loader) {
 		{"agent and label", abi.ListRequest{Scope: &abi.Scope{Agents: []string{"ops"}}, Label: "w"}, []string{named, ops}},
 		{"all agents and label", abi.ListRequest{Scope: &abi.Scope{Agents: []string{"*"}}, Label: "w"}, []string{named, ops, dev}},
 		{"keys and filters", abi.ListRequest{Scope: &abi.Scope{Keys: []string{parent, ops, dev}}, Label: "w", ActiveSince: 5}, []string{ops}},
-		{"keys, behind", abi.ListRequest{Scope: &abi.Scope{Keys: []string{parent, ops, dev}}, After: &abi.Position{UpdatedAt: 5, Key: ops}}, []string{dev}},
+		{"keys, after a row", abi.ListRequest{Scope: &abi.Scope{Keys: []string{parent, ops, dev}}, After: &abi.Position{UpdatedAt: 5, Key: ops}}, []string{dev}},
 		{"search in a tree", abi.ListRequest{Scope: &tree, Search: "agent:OPS"}, []string{far, named}},
 	}.check(t, s)
 }
@@ -163,7 +163,7 @@ func testListMain(t *testing.T, s store.Loader) {
 		{"main under another name", with(kinds("main"), func(r *abi.ListRequest) { r.MainKey = "work" }), []string{work}},
 		{"the alias main is hidden then", with(kinds("other", "cron"), func(r *abi.ListRequest) { r.MainKey = "work" }), []string{cron}},
 		{"a main session that looks like cron", with(kinds("cron"), func(r *abi.ListRequest) { r.MainKey = "cron:x" }), []string{}},
-		{"which is asked for", with(kinds("main"), func(r *abi.ListRequest) { r.MainKey = "cron:x" }), []string{cron}},
+		{"a main session that looks like cron, main", with(kinds("main"), func(r *abi.ListRequest) { r.MainKey = "cron:x" }), []string{cron}},
 		{"global scope", abi.ListRequest{Global: "ops"}, []string{"global", work, cron}},
 		{"global scope, another main key", abi.ListRequest{Global: "ops", MainKey: "work"}, []string{"global", cron}},
 		{"global scope, main", with(kinds("main"), func(r *abi.ListRequest) { r.Global = "ops" }), []string{"global"}},

@@ -15,11 +15,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Memory is a store that is right by being simple: it looks at every session for
-// every request. It is what the suite compares others with, and good for tests
-// that need some store. The zero value is not usable; see NewMemory.
+// Memory is a simple store in memory that checks every session for every request. It
+// is the reference with which the suite compares other stores, and serves tests that
+// need any store. It is safe for concurrent use. The zero value is not usable; call
+// NewMemory.
 type Memory struct {
-	load  sync.Mutex // held while a Load runs
+	load  sync.Mutex // held during a Load
 	mu    sync.Mutex
 	state *state
 }
@@ -28,14 +29,14 @@ var _ store.Loader = (*Memory)(nil)
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{state: &state{sessions: map[string]session{}, transcripts: map[[2]string][]entry{}, marks: map[string]string{}}}
+	return &Memory{state: &state{sessions: map[string]session{}, transcripts: map[[2]string][]entry{}, bookmarks: map[string]string{}}}
 }
 
-// state is everything that is stored. A state is not changed once it is current.
+// state is the content of a store. The current state is never changed, only replaced.
 type state struct {
 	sessions    map[string]session
 	transcripts map[[2]string][]entry // by key and sessionId
-	marks       map[string]string
+	bookmarks   map[string]string
 }
 
 type session struct {
@@ -59,9 +60,9 @@ func (m *Memory) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return &memoryView{m.current()}, ctx.Err()
 }
 
-// Mark returns a bookmark.
-func (m *Memory) Mark(ctx context.Context, name string) (string, error) {
-	return m.current().marks[name], ctx.Err()
+// Bookmark returns a bookmark.
+func (m *Memory) Bookmark(ctx context.Context, name string) (string, error) {
+	return m.current().bookmarks[name], ctx.Err()
 }
 
 // Load runs fn on a copy of the state, which becomes current if fn succeeds.
@@ -72,7 +73,7 @@ func (m *Memory) Load(ctx context.Context, fn func(store.Batch) error) error {
 		return err
 	}
 	old := m.current()
-	b := &memoryBatch{ctx: ctx, state: &state{maps.Clone(old.sessions), maps.Clone(old.transcripts), maps.Clone(old.marks)}}
+	b := &memoryBatch{ctx: ctx, state: &state{maps.Clone(old.sessions), maps.Clone(old.transcripts), maps.Clone(old.bookmarks)}}
 	defer func() { b.ended = true }()
 	if err := errors.Join(fn(b), ctx.Err()); err != nil {
 		return err
@@ -96,8 +97,8 @@ func (b *memoryBatch) usable() error {
 	return b.ctx.Err()
 }
 
-func (b *memoryBatch) SetMark(name, value string) error {
-	b.state.marks[name] = value
+func (b *memoryBatch) SetBookmark(name, value string) error {
+	b.state.bookmarks[name] = value
 	return b.usable()
 }
 
@@ -208,13 +209,13 @@ func (v *memoryView) List(ctx context.Context, r *abi.ListRequest) (*abi.ListPag
 	return full, nil
 }
 
-// rows returns every session that the request's filters let through, in order
-// and behind After.
+// rows returns all sessions that match the request's filters, in list order, after
+// After.
 func (v *memoryView) rows(r *abi.ListRequest) []abi.ListRow {
 	var all []abi.ListRow
 	for _, s := range v.sessions {
 		after := r.After == nil || order(r.After.UpdatedAt, r.After.Key, s.UpdatedAt, s.Key) < 0
-		if after && asked(r, &s.Session) {
+		if after && matchesFilter(r, &s.Session) {
 			all = append(all, abi.ListRow{Session: s.Session})
 		}
 	}
@@ -224,7 +225,7 @@ func (v *memoryView) rows(r *abi.ListRequest) []abi.ListRow {
 	return all
 }
 
-// order compares two places in the order of lists: newest first, then by key.
+// order compares two positions in list order: newest first, then by key.
 func order(at1 int64, key1 string, at2 int64, key2 string) int {
 	if at1 != at2 {
 		return int(at2 - at1)
@@ -250,7 +251,7 @@ func (v *memoryView) History(ctx context.Context, r *abi.HistoryRequest) (*abi.H
 	return page, nil
 }
 
-// messages returns a transcript as histories show it, newest first.
+// messages returns the messages of a transcript as in histories, newest first.
 func (v *memoryView) messages(key, sessionID string, exclude []string) []abi.Message {
 	var all []abi.Message
 	for _, e := range slices.Backward(v.transcripts[[2]string{key, sessionID}]) {
@@ -258,7 +259,7 @@ func (v *memoryView) messages(key, sessionID string, exclude []string) []abi.Mes
 			continue
 		}
 		m := abi.Message{Seq: e.seq}
-		m.JSON, m.Cut = message.Shorten(e.JSON)
+		m.JSON, m.Truncations = message.Shorten(e.JSON)
 		all = append(all, m)
 	}
 	return all

@@ -34,7 +34,7 @@ func testModules(t *testing.T, s store.Durable) {
 		}
 	}
 	if got, err := v.Module(context.Background(), "none"); got != nil || err != nil {
-		t.Errorf("a module that is not there: %v, %v", got, err)
+		t.Errorf("an unknown module: %v, %v", got, err)
 	}
 	all, err := v.Modules(context.Background())
 	if err != nil {
@@ -54,11 +54,11 @@ func testModules(t *testing.T, s store.Durable) {
 		t.Error(diff)
 	}
 	if newest, err := v.Activations(context.Background(), 1); err != nil || len(newest) != 1 || newest[0].Digest != "b" {
-		t.Errorf("the newest is %v, %v", newest, err)
+		t.Errorf("the newest activation is %v, %v", newest, err)
 	}
 	update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteModule("a"), tx.DeleteModule("none")) })
 	if got, err := workView(t, s).Module(context.Background(), "a"); got != nil || err != nil {
-		t.Errorf("a module that was deleted: %v, %v", got, err)
+		t.Errorf("a deleted module: %v, %v", got, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func testStates(t *testing.T, s store.Durable) {
 	put("5", "b", 1, 7)
 	put("6", "b", 1, 0)
 	put("6", "a", 1, 0) // another step
-	got, err := workView(t, s).States(context.Background())
+	got, err := workView(t, s).StateCounts(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func testStates(t *testing.T, s store.Durable) {
 		}
 		return err
 	})
-	want := []store.States{{Plugin: `p "1"`, Flows: 1}, {Module: "a", Plugin: `p "1"`, StateVersion: 1, Flows: 3}, {Module: "a", Plugin: `p "1"`, StateVersion: 2, Flows: 1}}
+	want := []store.StateCount{{Plugin: `p "1"`, Flows: 1}, {Module: "a", Plugin: `p "1"`, StateVersion: 1, Flows: 3}, {Module: "a", Plugin: `p "1"`, StateVersion: 2, Flows: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

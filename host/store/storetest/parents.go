@@ -16,7 +16,7 @@ import (
 func testParents(t *testing.T, s store.Durable) {
 	parents := func(limit int) []string {
 		t.Helper()
-		return ask(t, s, func(ctx context.Context, v store.View) ([]string, error) { return v.Parents(ctx, limit) })
+		return inView(t, s, func(ctx context.Context, v store.View) ([]string, error) { return v.Parents(ctx, limit) })
 	}
 	check := func(name string, limit int, want ...string) {
 		t.Helper()
@@ -41,26 +41,26 @@ func testParents(t *testing.T, s store.Durable) {
 	child("agent:a:subagent:1", a, 5)
 	child("agent:b:subagent:2", a, 6)
 	child("agent:b:subagent:3", b, 7, func(x *abi.Session) { x.ArchivedAt = 8 })
-	child("agent:b:cron:4", gone, 7) // before subagent:3 by its key, in spite of its kind
-	child("agent:c:global", c, 1)    // of a kind that no list shows
+	child("agent:b:cron:4", gone, 7) // ordered before subagent:3 by key, not by kind
+	child("agent:c:global", c, 1)    // never listed
 	check("all", 5, gone, b, a, c)
 	check("all", 4, gone, b, a, c)
 	check("some", 2, gone, b)
 	check("one", 1, gone)
 
 	held := workView(t, s)
-	child("agent:a:subagent:1", a, 9)  // said something
-	child("agent:b:cron:4", "", 7)     // is nobody's any more
-	child("agent:b:subagent:2", b, 6)  // of another parent
-	child(b, "agent:b:subagent:3", 50) // of its own child
-	child(c, c, math.MaxInt64)         // of itself
+	child("agent:a:subagent:1", a, 9)  // updated
+	child("agent:b:cron:4", "", 7)     // no longer a child
+	child("agent:b:subagent:2", b, 6)  // another parent
+	child(b, "agent:b:subagent:3", 50) // its child is its parent
+	child(c, c, math.MaxInt64)         // its own parent
 	check("changed", 9, c, "agent:b:subagent:3", a, b)
 	before, err := held.Parents(context.Background(), 9)
 	if d := cmp.Diff([]string{gone, b, a, c}, before); d != "" || err != nil {
-		t.Errorf("a view from before: %v (-want +got):\n%s", err, d)
+		t.Errorf("an older view: %v (-want +got):\n%s", err, d)
 	}
 
-	const many = 300 // children of one, behind them others of others
+	const many = 300 // children of one parent, followed by children of other parents
 	update(t, s, func(tx store.Tx) error {
 		for i := range many {
 			err := errors.Join(
@@ -72,7 +72,7 @@ func testParents(t *testing.T, s store.Durable) {
 		}
 		return nil
 	})
-	check("after many of one", 4, c, "agent:d:main", "agent:e:0", "agent:e:1")
+	check("many children of one parent", 4, c, "agent:d:main", "agent:e:0", "agent:e:1")
 	if n := len(parents(1000)); n != 2+many/3+3 {
 		t.Errorf("%d parents", n)
 	}

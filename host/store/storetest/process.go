@@ -12,25 +12,25 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// ownerEnv makes a test binary the owner of the store at this location.
+// ownerEnv makes a test binary the owner of a store. Its value is the location.
 const ownerEnv = "PARLEY_TEST_OWNER"
 
-// Main is to be called first in TestMain. In the processes that ExerciseBackend
-// starts it does not return.
+// Main runs the processes that ExerciseBackend starts. TestMain must call it first. It
+// does not return in those processes, and does nothing in all others.
 func Main(at func(location string) (store.Backend, error)) {
 	location := os.Getenv(ownerEnv)
 	if location == "" {
 		return
 	}
-	if err := own(at, location); err != nil {
+	if err := ownStore(at, location); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// own owns the store until standard input ends.
-func own(at func(location string) (store.Backend, error), location string) error {
+// ownStore holds the lock of the store until standard input ends.
+func ownStore(at func(location string) (store.Backend, error), location string) error {
 	b, err := at(location)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ type ownerProcess struct {
 	stdin io.Closer
 }
 
-// startOwner returns when another process owns the store.
+// startOwner starts a process and waits until it owns the store.
 func startOwner(t *testing.T, location string) *ownerProcess {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -81,15 +81,15 @@ func startOwner(t *testing.T, location string) *ownerProcess {
 		}
 	})
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "owned\n" {
-		t.Fatalf("the other process said %q, %v; does TestMain call storetest.Main?", line, err)
+		t.Fatalf("the other process wrote %q, %v; does TestMain call storetest.Main?", line, err)
 	}
 	return c
 }
 
-// notice is what the process has published.
+// notice returns the notice that the process has published.
 func (c *ownerProcess) notice() string { return noticeOf(c.cmd.Process.Pid) }
 
-// end lets the process end by itself.
+// end makes the process exit normally.
 func (c *ownerProcess) end() {
 	c.t.Helper()
 	_ = c.stdin.Close()
@@ -98,11 +98,11 @@ func (c *ownerProcess) end() {
 	}
 }
 
-// kill kills the process, and returns when it has ended.
+// kill kills the process and waits for its end.
 func (c *ownerProcess) kill() {
 	c.t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil {
 		c.t.Errorf("kill: %v", err)
 	}
-	_ = c.cmd.Wait() // which tells that it was killed
+	_ = c.cmd.Wait() // the error reports that it was killed
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// testRandom loads random sessions into a store and into the naive one, and puts
-// random requests to both.
+// testRandom loads random sessions into a store and into the reference store, and
+// compares the replies of both to random requests.
 func testRandom(t *testing.T, open func(t *testing.T) store.Loader) {
 	rapid.Check(t, func(r *rapid.T) {
-		s, naive := open(t), store.Loader(NewMemory())
+		s, reference := open(t), store.Loader(NewMemory())
 		for range rapid.IntRange(1, 3).Draw(r, "loads") {
-			loadRandom(r, s, naive)
+			loadRandom(r, s, reference)
 			for range rapid.IntRange(5, 25).Draw(r, "requests") {
-				compareRandom(r, s, naive)
+				compareRandom(r, s, reference)
 			}
 		}
 	})
 }
 
-// loadRandom draws one load, in which every put must change the same in both.
-func loadRandom(r *rapid.T, s, naive store.Loader) {
+// loadRandom draws one load. Every put must return the same change in both stores.
+func loadRandom(r *rapid.T, s, reference store.Loader) {
 	err := s.Load(context.Background(), func(b store.Batch) error {
-		return naive.Load(context.Background(), func(model store.Batch) error {
+		return reference.Load(context.Background(), func(model store.Batch) error {
 			for range rapid.IntRange(1, 15).Draw(r, "puts") {
 				x := sessions.Draw(r, "session")
 				extra := rapid.SampledFrom([]string{"", `{"a":1}`}).Draw(r, "extra")
@@ -59,12 +59,12 @@ func loadRandom(r *rapid.T, s, naive store.Loader) {
 	}
 }
 
-// compareRandom draws one request and compares the answers.
-func compareRandom(r *rapid.T, s, naive store.Store) {
+// compareRandom draws one request and compares the replies.
+func compareRandom(r *rapid.T, s, reference store.Store) {
 	ask := requests.Draw(r, "request")
 	ctx := context.Background()
 	var answers [2]any
-	for i, each := range []store.Store{naive, s} {
+	for i, each := range []store.Store{reference, s} {
 		v, err := each.Snapshot(ctx)
 		if err != nil {
 			r.Fatalf("snapshot: %v", err)
@@ -82,10 +82,10 @@ func compareRandom(r *rapid.T, s, naive store.Store) {
 	}
 }
 
-// request is what all requests of the ABI can do.
+// request is a request of the ABI.
 type request interface{ AppendJSON([]byte) []byte }
 
-// answer returns the reply as it crosses the boundary.
+// answer returns the encoded reply to a request.
 func answer(ctx context.Context, v store.Snapshot, ask request) (string, error) {
 	switch ask := ask.(type) {
 	case *abi.GetRequest:
@@ -107,10 +107,11 @@ func answer(ctx context.Context, v store.Snapshot, ask request) (string, error) 
 		}
 		return string(abi.AppendReply(nil, page)), nil
 	}
-	return "", fmt.Errorf("%T is no request", ask)
+	return "", fmt.Errorf("%T is not a request", ask)
 }
 
-// What random stores are made of: few values, so that they meet.
+// Generators of random stores and requests. They draw from few values, so that requests
+// often match.
 var (
 	agents = []string{"main", "ops", "dev-1", "dev-2"}
 	rests  = []string{"main", "work", "cron:a", "cron:b", "hook:u", "node-1", "discord:group:1", "discord:channel:2:thread:3", "subagent:1", "subagent:2", "ann", "Bob", "global", "unknown"}

@@ -15,7 +15,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// complete returns a session with every member set.
+// complete returns a session with all members set.
 func complete(key string) *abi.Session {
 	s := &abi.Session{Key: key, DeliveryContext: abi.Target{Channel: "discord", To: "channel:1", AccountID: "bot", ThreadID: "77"}}
 	v := reflect.ValueOf(s).Elem()
@@ -153,7 +153,7 @@ func testChanges(t *testing.T, s store.Loader) {
 		}
 		return nil
 	})
-	load(t, s, func(b store.Batch) error { // in a transaction of its own
+	load(t, s, func(b store.Batch) error { // in another transaction
 		got, err := b.PutMessage(key, &store.Message{SourceID: "1", Role: "toolResult", At: 6, JSON: []byte(`{"role":"user","content":"b"}`)})
 		if got != store.Unchanged || err != nil {
 			t.Errorf("message loaded again: %v, %v; want unchanged", got, err)
@@ -182,12 +182,12 @@ func testTranscripts(t *testing.T, s store.Loader) {
 			t.Errorf("transcript of %s: %q; want only %q", step.sessionID, got, step.text)
 		}
 	}
-	load(t, s, func(b store.Batch) error { // back, and on, in one batch
+	load(t, s, func(b store.Batch) error { // s1, s2 and s1 again in one batch
 		return errors.Join(say(b, "s1", "one"), putText(b, key, "m2", "user", "three"), say(b, "s2", "two"), say(b, "s1", "one"))
 	})
 	got := texts(history(t, s, &abi.HistoryRequest{SessionKey: key, Limit: 10}).Messages)
 	if !reflect.DeepEqual(got, []string{"three", "one"}) {
-		t.Errorf("transcript of s1 after it came back: %q", got)
+		t.Errorf("transcript of s1 after the switch back: %q", got)
 	}
 }
 
@@ -225,23 +225,23 @@ func testResolve(t *testing.T, s store.Loader) {
 	}
 }
 
-func testMarks(t *testing.T, s store.Loader) {
+func testBookmarks(t *testing.T, s store.Loader) {
 	ctx := context.Background()
 	load(t, s, func(b store.Batch) error {
-		return errors.Join(b.SetMark("a", "1"), b.SetMark("b", "ü\x00"), b.SetMark("a", "2"), b.SetMark("c", ""))
+		return errors.Join(b.SetBookmark("a", "1"), b.SetBookmark("b", "ü\x00"), b.SetBookmark("a", "2"), b.SetBookmark("c", ""))
 	})
 	failed := errors.New("failed")
-	if err := s.Load(ctx, func(b store.Batch) error { return errors.Join(b.SetMark("a", "3"), failed) }); !errors.Is(err, failed) {
+	if err := s.Load(ctx, func(b store.Batch) error { return errors.Join(b.SetBookmark("a", "3"), failed) }); !errors.Is(err, failed) {
 		t.Errorf("load: %v", err)
 	}
 	for name, want := range map[string]string{"a": "2", "b": "ü\x00", "c": "", "absent": ""} {
-		if got, err := s.Mark(ctx, name); got != want || err != nil {
-			t.Errorf("mark %s: %q, %v; want %q", name, got, err, want)
+		if got, err := s.Bookmark(ctx, name); got != want || err != nil {
+			t.Errorf("bookmark %s: %q, %v; want %q", name, got, err, want)
 		}
 	}
 }
 
-// putText puts a message whose content is text.
+// putText puts a message with this content.
 func putText(b store.Batch, key, sourceID, role, text string) error {
 	_, err := b.PutMessage(key, &store.Message{SourceID: sourceID, Role: role, JSON: fmt.Appendf(nil, `{"role":%q,"content":%q}`, role, text)})
 	return err

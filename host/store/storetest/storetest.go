@@ -1,14 +1,14 @@
-// Package storetest is the suite that every session store must pass, and a naive
-// store in memory that the suite compares it with; the suite of those that keep
-// flows, runs and deliveries too; and that of backends, which open stores and lock
-// them for their owner.
+// Package storetest contains the test suites of session stores: Exercise for every
+// store, ExerciseDurable for stores that also keep flows, runs and deliveries, and
+// ExerciseBackend for backends, which open stores and lock them for their owner. It also
+// contains Memory, a simple store with which the suite compares others.
 //
 //	func TestStore(t *testing.T)   { storetest.Exercise(t, open) }
 //	func TestDurable(t *testing.T) { storetest.ExerciseDurable(t, openDurable) }
 //	func TestBackend(t *testing.T) { storetest.ExerciseBackend(t, backends) }
 //
-// The suite speaks to the store through the interfaces of package store alone.
-// How a store reaches the costs that those promise is for its own tests.
+// The suites use only the interfaces of package store. A store's own tests must check
+// the costs that those interfaces promise.
 package storetest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Exercise runs the suite. open returns an empty store and sees to it that it is
-// closed when t ends; stores of several calls are used at the same time.
+// Exercise runs the test suite of stores. open must return an empty store and close it
+// when t ends. The suite uses stores of several calls at the same time.
 func Exercise(t *testing.T, open func(t *testing.T) store.Loader) {
 	for _, c := range []struct {
 		name string
@@ -28,7 +28,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Loader) {
 	}{
 		{"sessions are kept as they were put", testRoundTrip},
 		{"keys decide agent and kind", testKeys},
-		{"puts say what changed", testChanges},
+		{"puts report changes", testChanges},
 		{"another sessionId starts another transcript", testTranscripts},
 		{"resolve by sessionId", testResolve},
 		{"list: filters", testListFilters},
@@ -42,21 +42,21 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Loader) {
 		{"history: pages are complete", testHistoryPages},
 		{"history: size of the reply", testHistorySize},
 		{"history: a role that changes", testHistoryRoleChange},
-		{"history: long messages are cut", testLongMessages},
+		{"history: long messages are shortened", testLongMessages},
 		{"a snapshot does not change", testIsolation},
-		{"a load that fails leaves nothing", testRollback},
+		{"a load that fails is rolled back", testRollback},
 		{"a batch ends with its load", testBatchEnds},
-		{"marks", testMarks},
+		{"bookmarks", testBookmarks},
 		{"canceled contexts", testCancel},
-		{"readers and writers at once", testConcurrency},
+		{"concurrent readers and writers", testConcurrency},
 		{"many agents", testManyAgents},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
-	t.Run("answers as the naive store does", func(t *testing.T) { testRandom(t, open) })
+	t.Run("random requests", func(t *testing.T) { testRandom(t, open) })
 }
 
-// Request returns a list request for everything.
+// Request returns a request that lists all sessions.
 func Request() *abi.ListRequest { return &abi.ListRequest{Limit: abi.MaxListLimit} }
 
 // load runs fn in one Load, which must succeed.
@@ -80,7 +80,7 @@ func put(t testing.TB, s store.Loader, sessions ...*abi.Session) {
 	})
 }
 
-// view opens a snapshot that is closed with the test.
+// view opens a snapshot and closes it when the test ends.
 func view(t testing.TB, s store.Store) store.Snapshot {
 	t.Helper()
 	v, err := s.Snapshot(context.Background())
@@ -95,7 +95,7 @@ func view(t testing.TB, s store.Store) store.Snapshot {
 	return v
 }
 
-// list returns the page for a request, on a snapshot of its own.
+// list returns the page for a request, from a new snapshot.
 func list(t testing.TB, s store.Store, r *abi.ListRequest) *abi.ListPage {
 	t.Helper()
 	v, err := s.Snapshot(context.Background())
@@ -110,7 +110,7 @@ func list(t testing.TB, s store.Store, r *abi.ListRequest) *abi.ListPage {
 	return page
 }
 
-// history returns the page for a request, on a snapshot of its own.
+// history returns the page for a request, from a new snapshot.
 func history(t testing.TB, s store.Store, r *abi.HistoryRequest) *abi.HistoryPage {
 	t.Helper()
 	v, err := s.Snapshot(context.Background())

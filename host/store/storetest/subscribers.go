@@ -12,9 +12,9 @@ import (
 )
 
 func testSubscribe(t *testing.T, s store.Durable) {
-	heard, also := make(chan []store.Due, 10), make(chan []store.Due, 10)
+	first, second := make(chan []store.Due, 10), make(chan []store.Due, 10)
 	cancel := s.Subscribe(func(d []store.Due) {
-		// By now it is committed: whoever looks finds it.
+		// The commit is visible to readers before the notification.
 		for _, due := range d {
 			v, err := s.View(context.Background())
 			if err != nil {
@@ -22,15 +22,15 @@ func testSubscribe(t *testing.T, s store.Durable) {
 				continue
 			}
 			if run, err := v.Run(context.Background(), due.ID); run == nil || err != nil {
-				t.Errorf("told of %v, but the run is %v, %v", due, run, err)
+				t.Errorf("notified of %v, but the run is %v, %v", due, run, err)
 			}
 			if err := v.Close(); err != nil {
 				t.Error(err)
 			}
 		}
-		heard <- d
+		first <- d
 	})
-	s.Subscribe(func(d []store.Due) { also <- d })
+	s.Subscribe(func(d []store.Due) { second <- d })
 	due := func(id string, at int64) store.Due { return store.Due{Kind: store.KindRun, ID: id, At: at} }
 	failed := errors.New("failed")
 	if err := s.Update(context.Background(), func(tx store.Tx) error {
@@ -44,22 +44,22 @@ func testSubscribe(t *testing.T, s store.Durable) {
 		return errors.Join(err, tx.Unschedule(store.KindRun, "c"))
 	})
 	want := []store.Due{due("a", 2), due("b", 4)}
-	for _, from := range []chan []store.Due{heard, also} {
+	for _, from := range []chan []store.Due{first, second} {
 		if diff := cmp.Diff(want, <-from); diff != "" {
-			t.Errorf("heard (-want +got):\n%s", diff)
+			t.Errorf("notifications (-want +got):\n%s", diff)
 		}
 	}
 	cancel()
 	cancel()
 	putWork(t, s, &store.Run{ID: "d"}, due("d", 5))
-	if diff := cmp.Diff([]store.Due{due("d", 5)}, <-also); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]store.Due{due("d", 5)}, <-second); diff != "" {
+		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
-	if len(heard) != 0 {
-		t.Errorf("heard %v after it had canceled", <-heard)
+	if len(first) != 0 {
+		t.Errorf("notified of %v after the subscription was canceled", <-first)
 	}
 
-	// Each commit is heard of in its turn.
+	// Subscribers are notified of each commit in order.
 	const n = 100
 	go func() {
 		for i := range n {
@@ -67,25 +67,25 @@ func testSubscribe(t *testing.T, s store.Durable) {
 		}
 	}()
 	for i := range n {
-		if got := <-also; len(got) != 1 || got[0] != due("a", int64(i)) {
-			t.Fatalf("heard %v; want the %dth", got, i)
+		if got := <-second; len(got) != 1 || got[0] != due("a", int64(i)) {
+			t.Fatalf("notified of %v; want commit %d", got, i)
 		}
 	}
 }
 
-// testSubscriberBlocks has a subscriber wait for an update that comes later.
+// testSubscriberBlocks has a subscriber that blocks until later updates have ended.
 func testSubscriberBlocks(t *testing.T, s store.Durable) {
 	later := make(chan struct{})
-	told := make(chan struct{}, 10)
+	notified := make(chan struct{}, 10)
 	s.Subscribe(func([]store.Due) {
 		<-later
-		told <- struct{}{}
+		notified <- struct{}{}
 	})
 	for i := range 3 {
 		update(t, s, func(tx store.Tx) error { return tx.Schedule(store.KindRun, fmt.Sprint(i), 0) })
 	}
 	close(later)
 	for range 3 {
-		<-told
+		<-notified
 	}
 }

@@ -46,7 +46,7 @@ func testIsolation(t *testing.T, s store.Loader) {
 		if err := errors.Join(err, err2, putText(batch, a, "2", "user", "two"), putText(batch, a, "1", "user", "ONE")); err != nil {
 			return err
 		}
-		// A load that is not done blocks nobody and shows nothing.
+		// An unfinished load does not block readers, and they do not see it.
 		check("during", view(t, s), []string{a}, []string{"one"}, "old")
 		_, err = batch.PutSession(&abi.Session{Key: a, UpdatedAt: 3, SessionID: "moved"}, nil)
 		return errors.Join(err, putText(batch, a, "1", "user", "other"))
@@ -68,7 +68,7 @@ func testRollback(t *testing.T, s store.Loader) {
 				return err
 			}
 		}
-		return b.SetMark("lost", "1")
+		return b.SetBookmark("lost", "1")
 	}
 	check := func(after string) {
 		t.Helper()
@@ -79,8 +79,8 @@ func testRollback(t *testing.T, s store.Loader) {
 		if m := history(t, s, &abi.HistoryRequest{SessionKey: kept, Limit: 5}).Messages; len(m) != 0 {
 			t.Errorf("after %s: messages %q are stored", after, texts(m))
 		}
-		if mark, err := s.Mark(context.Background(), "lost"); mark != "" || err != nil {
-			t.Errorf("after %s: mark %q, %v", after, mark, err)
+		if bookmark, err := s.Bookmark(context.Background(), "lost"); bookmark != "" || err != nil {
+			t.Errorf("after %s: bookmark %q, %v", after, bookmark, err)
 		}
 	}
 	if err := s.Load(context.Background(), func(b store.Batch) error { return errors.Join(work(b), failed) }); !errors.Is(err, failed) {
@@ -107,7 +107,7 @@ func testRollback(t *testing.T, s store.Loader) {
 		return work(b)
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("load whose context ends: %v; want canceled", err)
+		t.Errorf("load with a canceled context: %v; want canceled", err)
 	}
 	check("a canceled context")
 	load(t, s, work)
@@ -121,11 +121,11 @@ func testBatchEnds(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error { late = b; return nil })
 	_, err := late.PutSession(&abi.Session{Key: "agent:main:x"}, nil)
 	_, err2 := late.PutMessage("agent:main:x", &store.Message{Role: "user", JSON: []byte("{}")})
-	if err == nil || err2 == nil || late.SetMark("a", "b") == nil {
-		t.Errorf("a batch that is over takes: %v, %v", err, err2)
+	if err == nil || err2 == nil || late.SetBookmark("a", "b") == nil {
+		t.Errorf("a batch was used after its load: %v, %v", err, err2)
 	}
 	if got := list(t, s, Request()); len(got.Rows) != 0 {
-		t.Errorf("and stores %v", keys(got))
+		t.Errorf("a batch stored %v after its load", keys(got))
 	}
 }
 
@@ -136,29 +136,29 @@ func testCancel(t *testing.T, s store.Loader) {
 	cancel()
 	for name, ask := range map[string]func() error{
 		"snapshot": func() error { _, err := s.Snapshot(ctx); return err },
-		"get":      func() error { _, err := v.Get(ctx, talk); return err },
+		"get":      func() error { _, err := v.Get(ctx, historyKey); return err },
 		"resolve":  func() error { _, err := v.Resolve(ctx, &abi.ResolveRequest{SessionID: "s"}); return err },
 		"list":     func() error { _, err := v.List(ctx, Request()); return err },
 		"search":   func() error { _, err := v.List(ctx, &abi.ListRequest{Limit: 1, Search: "x"}); return err },
 		"history": func() error {
-			_, err := v.History(ctx, &abi.HistoryRequest{SessionKey: talk, Limit: 5})
+			_, err := v.History(ctx, &abi.HistoryRequest{SessionKey: historyKey, Limit: 5})
 			return err
 		},
-		"load": func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
-		"mark": func() error { _, err := s.Mark(ctx, "a"); return err },
+		"load":     func() error { return s.Load(ctx, func(store.Batch) error { return nil }) },
+		"bookmark": func() error { _, err := s.Bookmark(ctx, "a"); return err },
 	} {
 		if err := ask(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v; want canceled", name, err)
 		}
 	}
-	page, err := v.History(context.Background(), &abi.HistoryRequest{SessionKey: talk, Limit: 100})
+	page, err := v.History(context.Background(), &abi.HistoryRequest{SessionKey: historyKey, Limit: 100})
 	if err != nil || len(page.Messages) != len(roles) {
 		t.Errorf("the snapshot afterwards: %v", err)
 	}
 }
 
-// testConcurrency has writers that keep an invariant, which every snapshot must
-// see: both sessions have the same number of messages, which is their updatedAt.
+// testConcurrency has writers that keep an invariant, and checks it in every snapshot:
+// both sessions have the same number of messages, which is their updatedAt.
 func testConcurrency(t *testing.T, s store.Loader) {
 	pair := []string{"agent:main:a", "agent:ops:b"}
 	put(t, s, &abi.Session{Key: pair[0]}, &abi.Session{Key: pair[1]})
@@ -169,7 +169,7 @@ func testConcurrency(t *testing.T, s store.Loader) {
 		group.Go(func() {
 			for range rounds {
 				err := s.Load(context.Background(), func(b store.Batch) error {
-					n := len(history(t, s, &abi.HistoryRequest{SessionKey: pair[0], Limit: 100}).Messages) // loads are one at a time
+					n := len(history(t, s, &abi.HistoryRequest{SessionKey: pair[0], Limit: 100}).Messages) // loads do not overlap
 					for _, key := range pair {
 						if _, err := b.PutSession(&abi.Session{Key: key, UpdatedAt: int64(n + 1)}, nil); err != nil {
 							return err

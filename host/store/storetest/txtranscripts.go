@@ -24,7 +24,7 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.PutSession(&abi.Session{Key: key, SessionID: "s"}), say(tx, "r1", "user", "1"), say(tx, "", "note", "2"))
 	})
-	// What is rolled back takes no place in the transcript.
+	// A message that is rolled back uses no position in the transcript.
 	_ = s.Update(context.Background(), func(tx store.Tx) error { return errors.Join(say(tx, "r1", "user", "lost"), errors.New("failed")) })
 	long := strings.Repeat("ä", abi.MaxString)
 	update(t, s, func(tx store.Tx) error {
@@ -38,11 +38,11 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 	if got := texts(page.Messages); got[0] != "5" || got[2] != "3" || got[3] != "2" || got[4] != "1" || fmt.Sprint(seqs) != "[5 4 3 2 1]" {
 		t.Errorf("the history is %.20q at %v", got, seqs)
 	}
-	if cut := page.Messages[1].Cut; len(cut) != 1 || cut[0].Bytes != int64(len(long)) {
-		t.Errorf("the long message has the cuts %v", cut)
+	if cut := page.Messages[1].Truncations; len(cut) != 1 || cut[0].Bytes != int64(len(long)) {
+		t.Errorf("the long message has the truncations %v", cut)
 	}
 	if got := texts(history(t, s, &abi.HistoryRequest{SessionKey: key, Limit: 2, ExcludeRoles: store.ToolResultRoles}).Messages); fmt.Sprint(got) != "[5 3]" {
-		t.Errorf("without tool results the newest are %q", got)
+		t.Errorf("the newest messages without tool results are %q", got)
 	}
 	for run, want := range map[string][]string{
 		"r1":     {`{"role":"user","content":"1"}`, `{"role":"toolResult","content":"` + long + `"}`, `{"role":"assistant","content":"5"}`},
@@ -50,21 +50,21 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 		"absent": {}, "": {},
 	} {
 		got := []string{}
-		for _, m := range ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, run) }) {
+		for _, m := range inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, run) }) {
 			got = append(got, string(m))
 		}
 		if !cmp.Equal(want, got) {
 			t.Errorf("run %q has stored %.80q; want %.80q", run, got, want)
 		}
 	}
-	// Another sessionId begins anew; the run's messages stay.
+	// Another sessionId starts a new transcript. The run keeps its messages.
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.PutSession(&abi.Session{Key: key, SessionID: "s2"}), say(tx, "r2", "assistant", "6"))
 	})
 	if got := texts(history(t, s, &abi.HistoryRequest{SessionKey: key, Limit: 10}).Messages); fmt.Sprint(got) != "[6]" {
 		t.Errorf("the new transcript is %q", got)
 	}
-	if got := ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "r2") }); len(got) != 2 {
+	if got := inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "r2") }); len(got) != 2 {
 		t.Errorf("run r2 has stored %q", got)
 	}
 }
@@ -79,7 +79,7 @@ func testTxSessions(t *testing.T, s store.Durable) {
 		return errors.Join(tx.PutSession(full), tx.PutSession(bare))
 	})
 	for _, want := range []*abi.Session{full, {Key: bare.Key, AgentID: "ops", Kind: "cron"}} {
-		got := tell(t, s, func(tx store.Tx) (*abi.Session, error) { return tx.Session(want.Key) })
+		got := inUpdate(t, s, func(tx store.Tx) (*abi.Session, error) { return tx.Session(want.Key) })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-put +got):\n%s", want.Key, diff)
 		}
@@ -91,7 +91,7 @@ func testTxSessions(t *testing.T, s store.Durable) {
 	if !ok {
 		return
 	}
-	// What the source knew besides stays: loading it again changes nothing.
+	// Updates keep the extra members of the source: loading them again changes nothing.
 	extra := []byte(`{"unknown":1}`)
 	loaded := func(want store.Change) {
 		t.Helper()

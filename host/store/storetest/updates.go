@@ -12,7 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// everything does something of every kind in a transaction, under a name.
+// everything makes a change of every kind in a transaction, under a name.
 func everything(tx store.Tx, name string) error {
 	key := "agent:main:" + name
 	if err := tx.PutSession(&abi.Session{Key: key, SessionID: name, UpdatedAt: 1}); err != nil {
@@ -28,13 +28,13 @@ func everything(tx store.Tx, name string) error {
 		&store.Delivery{ID: name}, store.Due{Kind: store.KindRun, ID: name, At: 5}); err != nil {
 		return err
 	}
-	if fence, err := tx.Claim(store.KindRun, name, "w", 0); fence == 0 || err != nil {
-		return fmt.Errorf("claim: %d, %w", fence, err)
+	if token, err := tx.Claim(store.KindRun, name, "w", 0); token == 0 || err != nil {
+		return fmt.Errorf("claim: %d, %w", token, err)
 	}
 	return nil
 }
 
-// checkEverything says what is there of what everything does.
+// checkEverything checks that all changes of everything are stored, or none.
 func checkEverything(t *testing.T, s store.Durable, name string, want bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -54,7 +54,7 @@ func checkEverything(t *testing.T, s store.Durable, name string, want bool) {
 	}
 	got := []bool{session != nil, len(messages) == 1, flow != nil, run != nil, delivery != nil, slices.Contains(due, store.Due{Kind: store.KindRun, ID: name, At: 5})}
 	if slices.Contains(got, !want) {
-		t.Errorf("%s: session, message, flow, run, delivery and work are there: %v; want all %v", name, got, want)
+		t.Errorf("%s: session, message, flow, run, delivery and work are stored: %v; want all %v", name, got, want)
 	}
 }
 
@@ -73,9 +73,9 @@ func testUpdateFails(t *testing.T, s store.Durable) {
 	checkEverything(t, s, "lost", false)
 }
 
-// held runs an update that waits, in its transaction, until the others have
-// called Update, so that they are likely to share the next commit.
-func held(t *testing.T, s store.Durable, others ...func()) {
+// runTogether runs an update that waits, in its transaction, until the other functions
+// have called Update, so that these are likely to share the next commit.
+func runTogether(t *testing.T, s store.Durable, others ...func()) {
 	t.Helper()
 	var calling, group sync.WaitGroup
 	calling.Add(len(others))
@@ -116,7 +116,7 @@ func testUpdateAmongMany(t *testing.T, s store.Durable) {
 			}
 		})
 	}
-	held(t, s, others...)
+	runTogether(t, s, others...)
 	for i := range n {
 		checkEverything(t, s, fmt.Sprint("n", i), i%3 != 0)
 	}
@@ -143,7 +143,7 @@ func testUpdatePanics(t *testing.T, s store.Durable) {
 			})
 		})
 	}
-	held(t, s, others...)
+	runTogether(t, s, others...)
 	for i := range others {
 		checkEverything(t, s, fmt.Sprint("p", i), i%2 != 0)
 	}
@@ -156,7 +156,7 @@ func testUpdateCanceled(t *testing.T, s store.Durable) {
 		return everything(tx, "begun")
 	})
 	if err != nil {
-		t.Errorf("an update whose context ends when it has begun: %v", err)
+		t.Errorf("an update whose context is canceled after it has begun: %v", err)
 	}
 	checkEverything(t, s, "begun", true)
 	if err := s.Update(ctx, func(tx store.Tx) error { return everything(tx, "late") }); !errors.Is(err, context.Canceled) {
@@ -164,14 +164,14 @@ func testUpdateCanceled(t *testing.T, s store.Durable) {
 	}
 	checkEverything(t, s, "late", false)
 
-	// One that waits for another leaves when its context ends.
+	// An update that waits for another one fails when its context is canceled.
 	ctx, cancel = context.WithCancel(context.Background())
 	left := make(chan error)
 	update(t, s, func(store.Tx) error {
 		go func() { left <- s.Update(ctx, func(tx store.Tx) error { return everything(tx, "left") }) }()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("an update that waits: %v; want canceled", err)
+			t.Errorf("a waiting update: %v; want canceled", err)
 		}
 		return nil
 	})
@@ -183,10 +183,10 @@ func testTxEnds(t *testing.T, s store.Durable) {
 	update(t, s, func(tx store.Tx) error { late = tx; return nil })
 	_, err := late.Run("x")
 	_, err2 := late.Claim(store.KindRun, "x", "w", 0)
-	_, err3 := late.Waiting("x")
+	_, err3 := late.WaitingFlows("x")
 	for _, err := range []error{err, err2, err3, late.PutFlow(&store.Flow{ID: "late"}), late.Schedule(store.KindFlow, "late", 0), late.PutSession(&abi.Session{Key: "agent:main:late"})} {
 		if err == nil {
-			t.Error("a transaction that is over takes more")
+			t.Error("a transaction was used after its update")
 		}
 	}
 }
@@ -202,7 +202,7 @@ func testTxReads(t *testing.T, s store.Durable) {
 		run, err4 := tx.Run("own")
 		delivery, err5 := tx.Delivery("own")
 		if session == nil || flow == nil || flowOf == nil || run == nil || delivery == nil {
-			t.Errorf("an update reads %v, %v, %v, %v, %v of its own", session, flow, flowOf, run, delivery)
+			t.Errorf("an update reads %v, %v, %v, %v, %v of its own writes", session, flow, flowOf, run, delivery)
 		}
 		return errors.Join(err, err2, err3, err4, err5)
 	})
@@ -222,14 +222,15 @@ func testTxReads(t *testing.T, s store.Durable) {
 			func(ctx context.Context) (bool, error) { m, err := v.RunMessages(ctx, ""); return len(m) == 0, err },
 		} {
 			if none, err := absent(context.Background()); !none || err != nil {
-				t.Errorf("something is found that is not there, or %v", err)
+				t.Errorf("an absent row was found, or the read failed: %v", err)
 			}
 		}
 	}
 }
 
-// testUpdatesAtOnce has many updates add to one number each a different amount.
-func testUpdatesAtOnce(t *testing.T, s store.Durable) {
+// testConcurrentUpdates has concurrent updates that each add another amount to one
+// number.
+func testConcurrentUpdates(t *testing.T, s store.Durable) {
 	const workers, rounds = 16, 20
 	putWork(t, s, &store.Flow{ID: "sum"})
 	var group sync.WaitGroup
@@ -252,8 +253,8 @@ func testUpdatesAtOnce(t *testing.T, s store.Durable) {
 	}
 	group.Wait()
 	const n = workers * rounds
-	sum := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "sum") }).Step
-	runs := ask(t, s, func(ctx context.Context, v store.View) ([]*store.Run, error) {
+	sum := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "sum") }).Step
+	runs := inView(t, s, func(ctx context.Context, v store.View) ([]*store.Run, error) {
 		return v.Runs(ctx, &store.Filter{Limit: 2 * n})
 	})
 	if sum != n*(n-1)/2 || len(runs) != n {
@@ -270,6 +271,6 @@ func testViewIsolation(t *testing.T, s store.Durable) {
 	runs, err2 := before.Runs(ctx, &store.Filter{})
 	due, err3 := before.Due(ctx, store.KindRun)
 	if err := errors.Join(err, err2, err3); err != nil || run.Status != abi.RunQueued || len(runs) != 1 || len(due) != 0 {
-		t.Errorf("a view from before shows %+v, %d runs, %v, %v", run, len(runs), due, err)
+		t.Errorf("an older view contains %+v, %d runs, %v, %v", run, len(runs), due, err)
 	}
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// listed is a row as lists tell them apart.
+// listed contains the members of a row by which lists filter and order.
 type listed struct {
 	id, status, session, flow string
 	at                        int64
 }
 
-// newestFirst is what a filter lets through of rows in the order of their coming.
+// newestFirst returns the ids of the rows that match a filter, newest first. rows are in
+// the order of insertion.
 func newestFirst(rows []listed, f *store.Filter) []string {
 	rows = slices.Clone(rows)
 	slices.Reverse(rows)
@@ -50,7 +51,7 @@ func testWorkLists(t *testing.T, s store.Durable) {
 			}
 			rows = append(rows, r)
 			flow := r
-			flow.flow = r.id // of a flow it is its own id
+			flow.flow = r.id // a flow is filtered by its own id
 			flows = append(flows, flow)
 			if err := putAll(tx, &store.Flow{ID: r.id, Status: r.status, Caller: abi.Caller{SessionKey: r.session}, AcceptedAt: r.at},
 				&store.Run{ID: r.id, Status: r.status, SessionKey: r.session, FlowID: r.flow, QueuedAt: r.at},

@@ -50,11 +50,11 @@ func testPrune(t *testing.T, s store.Durable) {
 	})
 	prune := func(before int64, limit int, wantMore bool, want ...string) {
 		t.Helper()
-		more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(before, limit) })
+		more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(before, limit) })
 		got := rowIDs(t, s)
 		for _, kind := range got {
 			if !slices.Equal(kind, want) || more != wantMore {
-				t.Errorf("pruned before %d, at most %d: left are %v, more %v; want %v of each, %v", before, limit, got, more, want, wantMore)
+				t.Errorf("pruned before %d, at most %d: %v remain, more %v; want %v of each, %v", before, limit, got, more, want, wantMore)
 				return
 			}
 		}
@@ -70,17 +70,17 @@ func testPrune(t *testing.T, s store.Durable) {
 		{&store.Delivery{ID: "x", EndedAt: 1}, &store.Delivery{ID: "y", EndedAt: 1}},
 	} {
 		putWork(t, s, rows...)
-		more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
-		still := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
+		more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
+		still := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(1000, 1) })
 		if !more || still {
-			t.Errorf("of two %T, pruned one by one, there are more: %v, then %v", rows[0], more, still)
+			t.Errorf("after pruning one of two %T, more is %v, after the second %v", rows[0], more, still)
 		}
 	}
-	if got := ask(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "1") }); len(got) != 1 {
+	if got := inView(t, s, func(ctx context.Context, v store.View) ([][]byte, error) { return v.RunMessages(ctx, "1") }); len(got) != 1 {
 		t.Errorf("the messages of a pruned run: %q", got)
 	}
 	w := workers{t, s}
-	w.lease("w1", 3000, true) // nothing is known of it any more
+	w.lease("w1", 3000, true) // the worker was pruned
 }
 
 func testPruneKeeps(t *testing.T, s store.Durable) {
@@ -93,22 +93,22 @@ func testPruneKeeps(t *testing.T, s store.Durable) {
 	w.schedule(0)
 	w.claim("owner", 0, true)
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
-	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(100, 100) }); more {
-		t.Error("there is more, which never can be pruned")
+	if more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(100, 100) }); more {
+		t.Error("more is true for rows that are kept")
 	}
 	if got, want := fmt.Sprint(rowIDs(t, s)), "[[done parked] [its newest] [its]]"; got != want {
-		t.Errorf("left are %s; want %s", got, want)
+		t.Errorf("%s remain; want %s", got, want)
 	}
 	putWork(t, s, &store.Run{ID: "next"})
 	if next := seqOf(t, s, "next"); next <= newest {
-		t.Errorf("the next run has the number %d, the one before %d", next, newest)
+		t.Errorf("the next run has the number %d, the previous one %d", next, newest)
 	}
-	w.lease("owner", 100, false) // a claim names it still, and it must not go on with that
+	w.lease("owner", 100, false) // the ended worker still holds a claim
 	update(t, s, func(tx store.Tx) error { return tx.Unschedule(store.KindRun, "x") })
 	w.lease("old", 10, true)
 	update(t, s, func(tx store.Tx) error { return tx.TakeOver("new") })
-	if more := tell(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(5, 100) }); more {
-		t.Error("there is more")
+	if more := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Prune(5, 100) }); more {
+		t.Error("more is true")
 	}
-	w.lease("old", 100, false) // it was taken over, and is remembered while its lease would last
+	w.lease("old", 100, false) // an ended worker is kept until its lease would have expired
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fill sets every member of a row that is stored, and of what is in it, to
-// something of its own.
+// fill sets every stored member of a row, recursively, to a distinct value.
 func fill(v reflect.Value, name string) {
 	switch {
 	case v.Type() == reflect.TypeFor[json.RawMessage]():
@@ -60,14 +59,14 @@ func testRows(t *testing.T, s store.Durable) {
 	for _, put := range [][]any{
 		{filled[store.Flow]("full"), filled[store.Run]("full"), filled[store.Delivery]("full")},
 		{&store.Flow{ID: "bare"}, bareRun, &store.Delivery{ID: "bare"}},
-		// Nothing of what was there before stays.
+		// An update replaces the whole row.
 		{&store.Flow{ID: "full"}, &store.Run{ID: "full", Seq: filled[store.Run]("full").Seq}, &store.Delivery{ID: "full"}},
 	} {
 		putWork(t, s, put...)
 		id := put[0].(*store.Flow).ID
-		flow := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
-		run := ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, id) })
-		delivery := ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, id) })
+		flow := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
+		run := inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, id) })
+		delivery := inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, id) })
 		if diff := cmp.Diff(put, []any{flow, run, delivery}); diff != "" {
 			t.Errorf("a view (-put +got):\n%s", diff)
 		}
@@ -85,7 +84,7 @@ func testRows(t *testing.T, s store.Durable) {
 		"a flow without id":     func(tx store.Tx) error { return tx.PutFlow(&store.Flow{}) },
 		"a run without id":      func(tx store.Tx) error { return tx.PutRun(&store.Run{}) },
 		"a delivery without id": func(tx store.Tx) error { return tx.PutDelivery(&store.Delivery{}) },
-		"a state that is no JSON": func(tx store.Tx) error {
+		"a state that is not JSON": func(tx store.Tx) error {
 			return tx.PutFlow(&store.Flow{ID: "x", State: []byte(`{"a":`)})
 		},
 	}
@@ -106,7 +105,7 @@ func testCalls(t *testing.T, s store.Durable) {
 	v := workView(t, s)
 	for call, want := range map[store.CallKey]string{a: "1", b: "2", other: "3", {ID: "a"}: "7", {Scope: "s"}: "", {}: "", {Scope: "s", ID: "c"}: ""} {
 		flow, err := v.FlowOf(ctx, call)
-		inside := tell(t, s, func(tx store.Tx) (*store.Flow, error) { return tx.FlowOf(call) })
+		inside := inUpdate(t, s, func(tx store.Tx) (*store.Flow, error) { return tx.FlowOf(call) })
 		if err != nil || (flow == nil) != (want == "") || flow != nil && flow.ID != want || !reflect.DeepEqual(flow, inside) {
 			t.Errorf("flow of %v: %v, in a transaction %v, %v; want %q", call, flow, inside, err, want)
 		}
@@ -114,7 +113,7 @@ func testCalls(t *testing.T, s store.Durable) {
 			want = ""
 		}
 		run, err := v.RunOf(ctx, call)
-		insideRun := tell(t, s, func(tx store.Tx) (*store.Run, error) { return tx.RunOf(call) })
+		insideRun := inUpdate(t, s, func(tx store.Tx) (*store.Run, error) { return tx.RunOf(call) })
 		if err != nil || (run == nil) != (want == "") || run != nil && run.ID != want || !reflect.DeepEqual(run, insideRun) {
 			t.Errorf("run of %v: %v, in a transaction %v, %v; want %q", call, run, insideRun, err, want)
 		}
@@ -136,17 +135,17 @@ func testCalls(t *testing.T, s store.Durable) {
 			}
 			return tx.PutDelivery(&store.Delivery{ID: name})
 		})
-		if d := ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, name) }); d == nil {
-			t.Errorf("%s: what followed the conflict is not stored", name)
+		if d := inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, name) }); d == nil {
+			t.Errorf("%s: a write after the conflict is not stored", name)
 		}
 	}
 	for id, want := range map[string]store.CallKey{"2": b, "x": {}} {
-		f := ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
+		f := inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, id) })
 		if (f == nil) != (id == "x") || f != nil && f.Call != want {
 			t.Errorf("after the conflicts, flow %s is %v", id, f)
 		}
 	}
-	// Of two who come at once, one is refused.
+	// Of two concurrent updates with the same call, one fails.
 	errs := make([]error, 2)
 	race := []func(){}
 	for i := range errs {
@@ -156,7 +155,7 @@ func testCalls(t *testing.T, s store.Durable) {
 			})
 		})
 	}
-	held(t, s, race...)
+	runTogether(t, s, race...)
 	if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), abi.Conflict) {
 		t.Errorf("two flows of one call: %v", errs)
 	}
@@ -166,7 +165,7 @@ func testRunNumbers(t *testing.T, s store.Durable) {
 	first := &store.Run{ID: "first", QueuedAt: 9}
 	putWork(t, s, first, &store.Run{ID: "second", QueuedAt: 3})
 	if first.Seq != 0 {
-		t.Errorf("the run that was put has been changed: %d", first.Seq)
+		t.Errorf("PutRun changed its argument: the number is %d", first.Seq)
 	}
 	_ = s.Update(context.Background(), func(tx store.Tx) error {
 		return errors.Join(tx.PutRun(&store.Run{ID: "lost"}), errors.New("failed"))
@@ -176,7 +175,7 @@ func testRunNumbers(t *testing.T, s store.Durable) {
 	for _, id := range []string{"first", "second", "third"} {
 		seq := seqOf(t, s, id)
 		if seq <= last {
-			t.Errorf("run %s has the number %d, the one before %d", id, seq, last)
+			t.Errorf("run %s has the number %d, the previous one %d", id, seq, last)
 		}
 		last = seq
 	}
@@ -184,7 +183,7 @@ func testRunNumbers(t *testing.T, s store.Durable) {
 
 func seqOf(t *testing.T, s store.Durable, run string) int64 {
 	t.Helper()
-	return ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, run) }).Seq
+	return inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, run) }).Seq
 }
 
 func testSecret(t *testing.T, open OpenDurable) {
@@ -199,7 +198,7 @@ func testSecret(t *testing.T, open OpenDurable) {
 		t.Error("a caller can change the secret")
 	}
 	if got := reopen().Secret(); !bytes.Equal(got, secret) {
-		t.Errorf("opened again, the secret is %x; it was %x", got, secret)
+		t.Errorf("after reopening, the secret is %x; it was %x", got, secret)
 	}
 }
 
@@ -211,17 +210,17 @@ func testReopen(t *testing.T, open OpenDurable) {
 	s = reopen()
 	checkEverything(t, s, "again", true)
 	got := []any{
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "x") }),
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, "x") }),
-		ask(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, "x") }),
+		inView(t, s, func(ctx context.Context, v store.View) (*store.Delivery, error) { return v.Delivery(ctx, "x") }),
 	}
 	if diff := cmp.Diff([]any{flow, run, delivery}, got); diff != "" {
-		t.Errorf("opened again (-put +got):\n%s", diff)
+		t.Errorf("after reopening (-put +got):\n%s", diff)
 	}
 	update(t, s, func(tx store.Tx) error {
 		held, err := tx.Holds(store.KindRun, "again", "w", 1)
 		if !held {
-			t.Error("opened again, the claim is gone")
+			t.Error("after reopening, the claim is not held")
 		}
 		return err
 	})

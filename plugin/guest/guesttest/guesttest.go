@@ -1,5 +1,5 @@
-// Package guesttest has hosts for tests of the plugin's packages: Script expects
-// an exact conversation, Store answers from sessions in memory.
+// Package guesttest provides hosts for tests of the plugin's packages: Script expects
+// an exact sequence of requests, Store answers from sessions in memory.
 package guesttest
 
 import (
@@ -17,21 +17,21 @@ var (
 
 // Exchange is one request to the host and its reply, both JSON.
 type Exchange struct {
-	Family  string // empty = store, * = any
-	Request string // empty = any
-	Reply   string
+	Namespace string // empty = store, * = any
+	Request   string // empty = any
+	Reply     string
 }
 
-// Script is a host that expects the exchanges in their order.
+// Script is a host that expects a list of exchanges in order.
 type Script struct {
 	t    testing.TB
 	rest []Exchange
-	// Requests are those that were made so far.
+	// Requests are the requests received so far.
 	Requests []string
 }
 
-// NewScript returns a Script that fails t at the first request that is not the
-// expected one, and when the test ends before all were made.
+// NewScript returns a Script that fails t at the first unexpected request, and when
+// the test ends before all expected requests were made.
 func NewScript(t testing.TB, exchanges ...Exchange) *Script {
 	s := &Script{t: t, rest: exchanges}
 	t.Cleanup(func() {
@@ -43,19 +43,19 @@ func NewScript(t testing.TB, exchanges ...Exchange) *Script {
 }
 
 // Call implements guest.Host.
-func (s *Script) Call(family string, request []byte) []byte {
+func (s *Script) Call(namespace string, request []byte) []byte {
 	s.t.Helper()
 	s.Requests = append(s.Requests, string(request))
 	if len(s.rest) == 0 {
-		s.t.Fatalf("unexpected request to %s: %s", family, request)
+		s.t.Fatalf("unexpected request to %s: %s", namespace, request)
 	}
 	e := s.rest[0]
 	s.rest = s.rest[1:]
-	if e.Family == "" {
-		e.Family = "store"
+	if e.Namespace == "" {
+		e.Namespace = "store"
 	}
-	if family != e.Family && e.Family != "*" || e.Request != "" && !Equal(s.t, e.Request, string(request)) {
-		s.t.Fatalf("request to %s:\n got %s\nwant %s: %s", family, request, e.Family, e.Request)
+	if namespace != e.Namespace && e.Namespace != "*" || e.Request != "" && !Equal(s.t, e.Request, string(request)) {
+		s.t.Fatalf("request to %s:\n got %s\nwant %s: %s", namespace, request, e.Namespace, e.Request)
 	}
 	return []byte(e.Reply)
 }

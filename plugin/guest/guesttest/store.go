@@ -10,19 +10,19 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Store is a host with sessions in memory. It knows scopes, positions, limits
-// and maxBytes, and of the filters of a list kinds, agentId, label,
-// includeArchived and activeSince; that is enough for the tools, whose filters
-// are the real store's work.
+// Store is a host that keeps sessions in memory. It implements scopes, positions,
+// limits and maxBytes and, of the list filters, kinds, agentId, label,
+// includeArchived and activeSince. That is enough to test the tools: filtering
+// itself is tested on the real store.
 type Store struct {
 	Sessions []abi.Session
-	// Messages are the transcripts by key, oldest first. Seq is set by position
-	// when it is 0.
+	// Messages are the transcripts by session key, oldest message first. A Seq of 0
+	// is replaced by the message's position, from 1.
 	Messages map[string][]abi.Message
-	// Calls counts the requests by operation.
+	// Calls counts the store requests by operation.
 	Calls map[string]int
-	// Work is what the families agent and deliver answer from; nil: they are not
-	// there.
+	// Work answers the namespaces agent and deliver and the writes to the store;
+	// nil: they are unsupported.
 	Work *Work
 }
 
@@ -54,15 +54,15 @@ type scope struct {
 }
 
 // Call implements guest.Host.
-func (s *Store) Call(family string, raw []byte) []byte {
+func (s *Store) Call(namespace string, raw []byte) []byte {
 	if s.Work != nil {
-		if reply, done := s.Work.call(s, family, raw); done {
+		if reply, done := s.Work.call(s, namespace, raw); done {
 			return reply
 		}
 	}
 	var r request
-	if err := json.Unmarshal(raw, &r); err != nil || family != abi.ImportStore {
-		return abi.AppendError(nil, abi.Unsupported, "no such family or no JSON")
+	if err := json.Unmarshal(raw, &r); err != nil || namespace != abi.ImportStore {
+		return abi.AppendError(nil, abi.Unsupported, "unknown namespace or malformed JSON")
 	}
 	if s.Calls == nil {
 		s.Calls = map[string]int{}
@@ -164,7 +164,7 @@ func (s *Store) history(r *request) []byte {
 	return abi.AppendReply(nil, &page)
 }
 
-// newest answers a history request, newest first.
+// newest returns the messages that a history request selects, newest first.
 func (s *Store) newest(r *request) (found []abi.Message, more bool) {
 	all, size, skip := s.Messages[r.SessionKey], 0, r.Skip
 	for i := len(all) - 1; i >= 0; i-- {

@@ -9,34 +9,34 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Work is the runs and deliveries of a Store, and its children. It keeps the rules
-// of a step: what is read comes before what is written.
+// Work records the runs, deliveries and child sessions that steps request from a
+// Store. It enforces the rule that a step reads before it writes.
 type Work struct {
-	// Runs, Sent and Created are what steps asked for, in their order. The n-th
-	// run, from 1, has the id run-n; the n-th child is subagent:n of its agent, with
-	// the sessionId child-n.
+	// Runs, Sent and Created are the requests of all steps, in order. The n-th run,
+	// from 1, has the id run-n; the n-th child is subagent:n of its agent, with the
+	// sessionId child-n.
 	Runs    []abi.RunRequest
 	Sent    []abi.SendRequest
 	Created []abi.CreateRequest
-	// Parent is whose children are created.
+	// Parent is the key of the session that spawns the children.
 	Parent string
-	// Status answers agent.status by id.
+	// Status contains the replies to agent.status, by run id.
 	Status map[string]*abi.Run
-	// Waiting are the sessions that wait for the caller's run.
+	// Waiting are the keys of the sessions that wait for the caller's run.
 	Waiting []string
-	// Refuse is what writes are refused with, by session key; store.create has none.
+	// Refuse contains the errors with which writes are refused, by session key;
+	// requests without a session key, such as store.create, use the key "".
 	Refuse map[string]*abi.Error
 
 	wrote bool
 }
 
-// Begin begins a step.
+// Begin starts a step, in which reads are allowed again.
 func (w *Work) Begin() { w.wrote = false }
 
-// call answers a request of the families agent and deliver and what is written to
-// the store, or refuses a read that comes too late. It reports false for what is
-// read from the store.
-func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done bool) {
+// call answers requests to the namespaces agent and deliver and writes to the store,
+// and refuses a read after a write. It reports false for reads from the store.
+func (w *Work) call(s *Store, namespace string, raw []byte) (reply []byte, done bool) {
 	var q struct {
 		Op             string
 		RunID          string `json:"runId"`
@@ -58,23 +58,23 @@ func (w *Work) call(s *Store, family string, raw []byte) (reply []byte, done boo
 	if err := json.Unmarshal(raw, &q); err != nil {
 		return abi.AppendError(nil, abi.InvalidArgs, err.Error()), true
 	}
-	if w.wrote && !abi.IsWrite(family, q.Op) {
+	if w.wrote && !abi.IsWrite(namespace, q.Op) {
 		return abi.AppendError(nil, abi.Conflict, "a read after a write: "+string(raw)), true
 	}
-	switch family + "." + q.Op {
+	switch namespace + "." + q.Op {
 	case "agent.status":
 		return abi.AppendReply(nil, &abi.StatusReply{Run: w.Status[q.RunID]}), true
 	case "agent.waits":
 		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(slices.Contains(w.Waiting, q.SessionKey))}), true
 	}
-	if !abi.IsWrite(family, q.Op) && family == abi.ImportStore {
+	if !abi.IsWrite(namespace, q.Op) && namespace == abi.ImportStore {
 		return nil, false
 	}
 	if e := w.Refuse[q.SessionKey]; e != nil {
 		return abi.AppendError(nil, e.Code, e.Message), true
 	}
 	w.wrote = true
-	switch family + "." + q.Op {
+	switch namespace + "." + q.Op {
 	case "agent.run":
 		if !slices.ContainsFunc(s.Sessions, func(row abi.Session) bool { return row.Key == q.SessionKey && row.ArchivedAt == 0 }) {
 			return abi.AppendError(nil, abi.NotFound, "session "+q.SessionKey+" does not exist"), true

@@ -2,12 +2,12 @@
 
 // Package wire moves bytes between the plugin and its host.
 //
-// There are two ways. Every host has the Extism environment, into and out of which
-// the plugin copies eight bytes with each call. A host that can write into the
-// plugin's memory may take the direct way instead: it asks for room (Reserve),
-// writes the input there, and calls the export as always. In such a call pointers
-// and lengths are those of the plugin's own memory, and the host puts that memory
-// back to what it was, so that nothing is left to do here.
+// There are two transports. Every host provides the Extism kernel, and the plugin
+// copies to and from kernel memory with kernel calls, eight bytes per call. A host
+// that can write into the plugin's memory may use direct memory instead: it requests
+// a buffer (Reserve), writes the input there, and calls the export as usual. In a
+// direct call, pointers and lengths refer to the plugin's own memory, and the host
+// resets that memory after the call, so this package need not reset the arena.
 package wire
 
 import (
@@ -20,16 +20,17 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/arena"
 )
 
-// direct is the input of a direct call, and nil in any other.
+// direct is the input of a direct call, and nil in a call over the Extism kernel.
 var direct []byte
 
-// Reserve makes room for the input of the next call, which is direct.
+// Reserve allocates the input of the next call, which is a direct call, and returns its
+// address.
 func Reserve(size uint32) uint32 {
 	direct = make([]byte, size, size+1) // never nil
 	return address(direct)
 }
 
-// Input begins a call and returns its input.
+// Input starts a call and returns its input.
 func Input() []byte {
 	if direct != nil {
 		return direct
@@ -38,7 +39,7 @@ func Input() []byte {
 	return pdk.Input()
 }
 
-// Output ends a call with its output.
+// Output sets the output of the call.
 func Output(b []byte) {
 	if direct == nil {
 		pdk.Output(b)
@@ -61,8 +62,9 @@ func agent(request uint64) (reply uint64)
 //go:wasmimport extism:host/user deliver
 func deliver(request uint64) (reply uint64)
 
-// family calls a family of host functions; an unknown one has no reply.
-func family(name string, request uint64) (reply uint64) {
+// callNamespace calls the host function of a namespace. It returns 0, no reply, for an
+// unknown namespace.
+func callNamespace(name string, request uint64) (reply uint64) {
 	switch name {
 	case abi.ImportStore:
 		return store(request)
@@ -85,7 +87,7 @@ func (Host) Call(name string, request []byte) []byte {
 		return callDirect(name, request)
 	}
 	in := pdk.AllocateBytes(request)
-	out := family(name, in.Offset())
+	out := callNamespace(name, in.Offset())
 	in.Free()
 	if out == 0 {
 		return nil
@@ -96,13 +98,14 @@ func (Host) Call(name string, request []byte) []byte {
 	return b
 }
 
-// callDirect gets the length of the reply, and with a second call the reply.
+// callDirect fetches the length of the reply with a first call and the reply itself with
+// a second one.
 func callDirect(name string, request []byte) []byte {
-	n := family(name, uint64(len(request))<<32|uint64(address(request)))
+	n := callNamespace(name, uint64(len(request))<<32|uint64(address(request)))
 	if n == 0 {
 		return nil
 	}
 	reply := make([]byte, n)
-	family(name, abi.DirectReply|uint64(address(reply)))
+	callNamespace(name, abi.DirectReply|uint64(address(reply)))
 	return reply
 }

@@ -1,10 +1,10 @@
-// Package announce is what agents say when something is over: to the channel of
-// their session (S4.7), and to who spawned them (S5.5).
+// Package announce defines the messages in which agents report finished work: to the
+// channel of their session (S4.7), and to the session that spawned them (S5.5).
 package announce
 
-// Skip is an answer that nothing is posted for.
+// Skip is the answer with which an agent declines to announce anything.
 const Skip = "ANNOUNCE_SKIP"
 
-// Seconds is how long an agent may take for an announce, and for a turn that leads
-// to one, from its start.
+// Seconds limits the duration of an announce run, and of a turn of the reply-back loop
+// before it, from the start of the run.
 const Seconds = 60

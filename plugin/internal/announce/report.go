@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Report is what is said of a child's work to who spawned it (S5.5).
+// Report is the report about a child's work to the session that spawned it (S5.5).
 type Report struct {
 	Outcome string // the status of the child's run, one of abi.Run
 	Result  string
@@ -16,7 +16,7 @@ type Report struct {
 	Stats   Stats
 }
 
-// labels begin the parts of a report.
+// labels are the words that introduce the parts of a report.
 type labels struct{ status, result, notes string }
 
 var (
@@ -24,8 +24,8 @@ var (
 	portuguese = labels{"Status", "Resultado", "Notas"}
 )
 
-// Labels returns the words before result and notes that an agent is asked to
-// write, and that a report has.
+// Labels returns the labels of result and notes in a report. Agents are asked to write
+// the same labels.
 func Labels(inPortuguese bool) (result, notes string) {
 	l := labelsOf(inPortuguese)
 	return l.result, l.notes
@@ -38,10 +38,10 @@ func labelsOf(inPortuguese bool) labels {
 	return english
 }
 
-// nothing stands for a part that is empty.
+// nothing is written for an empty part.
 const nothing = "-"
 
-// Text returns the report as it is announced.
+// Text returns the text of the report.
 func (r *Report) Text(inPortuguese bool) string {
 	l := labelsOf(inPortuguese)
 	return l.status + ": " + status(r.Outcome) +
@@ -57,7 +57,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// status is the word for how a run ended.
+// status returns the word for a run's outcome.
 func status(outcome string) string {
 	switch outcome {
 	case abi.RunDone:
@@ -68,42 +68,41 @@ func status(outcome string) string {
 	return "error"
 }
 
-// Read takes an agent's answer apart into what it says is the result, else all of
-// it, and its notes. Labels of both languages count at the beginning of a line, in
-// any case, with or without marks of emphasis around them. What the answer says
-// about status and statistics is left out: those are facts, and not the agent's to
-// tell.
+// Read splits an agent's answer into result and notes. An answer without a result label
+// is the result as a whole. Labels of both languages count at the beginning of a line,
+// in any case, with or without emphasis around them. Lines about status and statistics
+// are removed: the host supplies those values, not the agent.
 func Read(answer string) (result, notes string) {
-	r := reader{at: before}
+	r := reader{at: partUnlabelled}
 	r.read(answer)
 	if r.labelled {
-		return r.text(isResult), r.text(isNotes)
+		return r.text(partResult), r.text(partNotes)
 	}
-	return r.text(before), r.text(isNotes)
+	return r.text(partUnlabelled), r.text(partNotes)
 }
 
-// Strip returns a text without what it says about status and statistics, as Read
-// leaves that out: a result that nobody has put into the form of a report.
+// Strip returns a text without its lines about status and statistics, as Read removes
+// them. It is for a result that does not have the form of a report.
 func Strip(text string) string {
-	r := reader{at: before, whole: true}
+	r := reader{at: partUnlabelled, whole: true}
 	r.read(text)
-	return r.text(before)
+	return r.text(partUnlabelled)
 }
 
-// reader puts the lines of an answer where they belong. It keeps no list of them,
-// and copies as many at once as it can: an answer may have half a million, and a
-// step has little time.
+// reader assigns the lines of an answer to parts. An answer may have half a million
+// lines, and a step has little time; so the reader keeps no list of lines and copies as
+// many of them at once as it can.
 type reader struct {
 	parts    [3][]byte // by part
 	at       part
-	labelled bool // there was a result
-	whole    bool // everything is one part
-	asked    bool // the last line with a text was the word Status alone
+	labelled bool // a line had the label of the result
+	whole    bool // labels do not start parts
+	heading  bool // the last line with text was the label Status alone
 }
 
 func (r *reader) read(text string) {
 	text = lines(text)
-	begin := 0 // of the lines that are in no part yet
+	begin := 0 // of the lines that have not been added to a part
 	for start, next := 0, 0; start < len(text); start = next {
 		end := len(text)
 		if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
@@ -113,14 +112,14 @@ func (r *reader) read(text string) {
 		next = min(end+1, len(text))
 		p, rest, found := label(line)
 		switch {
-		case r.answers(line), found && p >= isFact && (leavesOut(p, rest) || p == isFact && start == 0 && !r.whole):
-			// The first line of an answer is its own status, whatever it says.
+		case r.isHeadingValue(line), found && p >= partStatus && (omits(p, rest) || p == partStatus && start == 0 && !r.whole):
+			// A status on the first line is always the status of the work itself.
 			r.add(text[begin:start])
-			r.asked = p == isFact && rest == ""
-		case found && p < isFact && !r.whole:
+			r.heading = p == partStatus && rest == ""
+		case found && p < partStatus && !r.whole:
 			r.add(text[begin:start])
-			r.at, r.labelled = p, r.labelled || p == isResult
-			if p, fact, found := label(rest); !found || p < isFact || !leavesOut(p, fact) {
+			r.at, r.labelled = p, r.labelled || p == partResult
+			if p, value, found := label(rest); !found || p < partStatus || !omits(p, value) {
 				r.add(rest)
 				r.add("\n")
 			}
@@ -132,17 +131,17 @@ func (r *reader) read(text string) {
 	r.add(text[begin:])
 }
 
-// answers reports whether a line says what a heading before it has announced, and
-// nothing else.
-func (r *reader) answers(line string) bool {
-	if !r.asked || strings.TrimSpace(line) == "" {
+// isHeadingValue reports whether a line is the status that a heading on an earlier line
+// introduces, and contains nothing else.
+func (r *reader) isHeadingValue(line string) bool {
+	if !r.heading || strings.TrimSpace(line) == "" {
 		return false
 	}
-	r.asked = false
+	r.heading = false
 	return isStatus(line) && strings.IndexFunc(line, unicode.IsLetter) >= 0
 }
 
-// lines makes every end of a line the same.
+// lines normalizes line ends to \n.
 func lines(text string) string {
 	if text = strings.TrimSpace(text); strings.IndexByte(text, '\r') < 0 {
 		return text
@@ -152,19 +151,19 @@ func lines(text string) string {
 
 func (r *reader) add(text string) { r.parts[r.at] = append(r.parts[r.at], text...) }
 
-// leavesOut reports whether a line about a fact is left out: not one that is part of
-// what was found, such as "Status: 200 OK".
-func leavesOut(p part, rest string) bool {
-	if p == isStats {
+// omits reports whether a line with a label of status or statistics is removed. A line
+// that is part of the result, such as "Status: 200 OK", is not.
+func omits(p part, rest string) bool {
+	if p == partStats {
 		return len(rest) >= len(runtime) && strings.EqualFold(rest[:len(runtime)], runtime)
 	}
 	return isStatus(rest)
 }
 
-// runtime begins statistics.
+// runtime is the first word of statistics.
 const runtime = "runtime"
 
-// text returns a part.
+// text returns the text of a part.
 func (r *reader) text(p part) string {
 	t := strings.TrimSpace(string(r.parts[p]))
 	if t == nothing {
@@ -173,42 +172,42 @@ func (r *reader) text(p part) string {
 	return t
 }
 
-// part is what of an answer a line belongs to.
+// part is the part of an answer to which a line belongs.
 type part int
 
 const (
-	before part = iota // the first label
-	isResult
-	isNotes
-	isFact  // a line about status
-	isStats // a line of statistics
+	partUnlabelled part = iota // before the first label
+	partResult
+	partNotes
+	partStatus // a line about status
+	partStats  // a line of statistics
 )
 
-// label reports whether a line begins a part, or is about a fact, and returns the
-// rest of it.
+// label reports whether a line starts with a label, and returns the label's part and
+// the rest of the line.
 func label(line string) (p part, rest string, found bool) {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
-		return 0, "", false // indented lines belong to what they are in
+		return 0, "", false // indented lines belong to the part around them
 	}
-	name, rest, found := cutLabel(strings.TrimLeft(unlisted(line), "# "))
+	name, rest, found := cutLabel(strings.TrimLeft(trimListMarkers(line), "# "))
 	if !found && !strings.HasPrefix(line, "#") { // a heading needs no colon
 		return 0, "", false
 	}
 	switch {
 	case is(name, "result"), is(name, "resultado"):
-		return isResult, rest, true
+		return partResult, rest, true
 	case is(name, "notes"), is(name, "notas"):
-		return isNotes, rest, true
+		return partNotes, rest, true
 	case is(name, "status"), is(name, "estado"):
-		return isFact, rest, true
+		return partStatus, rest, true
 	case is(name, "stats"):
-		return isStats, rest, true
+		return partStats, rest, true
 	}
 	return 0, "", false
 }
 
-// unlisted returns a line without the marks of a list or a quotation at its beginning.
-func unlisted(line string) string {
+// trimListMarkers returns a line without the list and quotation markers at its beginning.
+func trimListMarkers(line string) string {
 	for {
 		short := strings.TrimLeft(line, ">-+•\u00a0")
 		if after, ok := strings.CutPrefix(short, "* "); ok {
@@ -221,23 +220,23 @@ func unlisted(line string) string {
 	}
 }
 
-// is compares a name with a word in lower case, and makes nothing for that.
+// is compares a name with a lower-case word without allocating.
 func is(name, word string) bool { return len(name) == len(word) && strings.EqualFold(name, word) }
 
-// marks are those of emphasis, and of a list.
-const marks = "*_"
+// emphasis contains the characters of Markdown emphasis.
+const emphasis = "*_"
 
-// cutLabel takes a line apart at its first colon. The marks around the name, or
-// around the whole line, are left out; others belong to the rest.
+// cutLabel splits a line at its first colon. Emphasis around the name or around the
+// whole line is removed; other emphasis stays in the rest.
 func cutLabel(line string) (name, rest string, found bool) {
-	text := strings.TrimLeft(line, marks)
+	text := strings.TrimLeft(line, emphasis)
 	opened := line[:len(line)-len(text)]
 	if name, rest, found = strings.Cut(text, ":"); !found {
 		name, rest, found = strings.Cut(text, "\uff1a")
 	}
-	bare := strings.TrimRight(name, marks+" \t")
+	bare := strings.TrimRight(name, emphasis+" \t")
 	if inside := bare == strings.TrimRight(name, " \t"); inside && !strings.HasPrefix(text, " ") {
-		closed := mirrored(opened)
+		closed := reverse(opened)
 		if after, ok := strings.CutPrefix(rest, closed); ok {
 			rest = after
 		} else {
@@ -247,8 +246,8 @@ func cutLabel(line string) (name, rest string, found bool) {
 	return strings.TrimLeft(bare, " "), strings.TrimSpace(rest), found
 }
 
-// mirrored returns the marks that close what others have opened.
-func mirrored(opened string) string {
+// reverse returns the emphasis that closes opened: the same characters in reverse.
+func reverse(opened string) string {
 	closed := []byte(opened)
 	for i, j := 0, len(closed)-1; i < j; i, j = i+1, j-1 {
 		closed[i], closed[j] = closed[j], closed[i]
@@ -256,17 +255,17 @@ func mirrored(opened string) string {
 	return string(closed)
 }
 
-// isStatus reports whether a text says how work ended: a word for that, and then
-// nothing or what is set off from it. "Status: 200 OK" and "Status: failed logins"
+// isStatus reports whether a text is the status of finished work: a word from the list,
+// at the end or followed by punctuation. "Status: 200 OK" and "Status: failed logins"
 // are part of a result.
 func isStatus(text string) bool {
-	text = strings.TrimLeftFunc(text, func(r rune) bool { return !wordly(r) })
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWordRune(r) })
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	if end < 0 {
 		end = len(text)
 	}
 	rest := strings.TrimLeft(text[end:], " \t")
-	if after, _ := utf8.DecodeRuneInString(rest); end > maxStatus || rest != "" && wordly(after) {
+	if after, _ := utf8.DecodeRuneInString(rest); end > maxStatus || rest != "" && isWordRune(after) {
 		return false
 	}
 	switch strings.ToLower(text[:end]) {
@@ -278,8 +277,8 @@ func isStatus(text string) bool {
 	return false
 }
 
-// maxStatus is at least the length of every word above, in bytes.
+// maxStatus is not below the length of any word above, in bytes.
 const maxStatus = 16
 
-// wordly reports whether a character is part of words and numbers, as signs are not.
-func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+// isWordRune reports whether a character is a letter or a digit.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

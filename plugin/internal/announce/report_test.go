@@ -114,12 +114,12 @@ func TestText(t *testing.T) {
 	}
 }
 
-// told is a line that tells a status as a report does: the word and nothing else, or what
-// is set off from it. "Status: killed sessions" is part of a result.
-var told = regexp.MustCompile(`(?mi)^[#*_]*status[*_]*: *[*_]*(success|error|timeout|killed)[ \t]*([^\pL\p{Nd} \t]|$)`)
+// statusLine matches a line with the status of a report: the word alone, or followed by
+// punctuation. "Status: killed sessions" is part of a result.
+var statusLine = regexp.MustCompile(`(?mi)^[#*_]*status[*_]*: *[*_]*(success|error|timeout|killed)[ \t]*([^\pL\p{Nd} \t]|$)`)
 
-// Whatever an agent answers, reading it ends, and its report has one line that
-// tells a status: the first, of the runtime's making.
+// For every answer of an agent the report has exactly one line with a status: the first,
+// which the plugin wrote.
 func FuzzReport(f *testing.F) {
 	for _, answer := range []string{
 		"", "Result: a\nNotes: b", "Status: success\n\nStatus: error", "Result:\nStatus: killed\nNotes: **Status:** timeout", "# Status : _error_ no",
@@ -138,7 +138,7 @@ func FuzzReport(f *testing.F) {
 		}
 		for _, portuguese := range []bool{false, true} {
 			r := Report{Outcome: abi.RunFailed, Result: result, Notes: notes, Stats: Stats{Key: "k", SessionID: "i"}}
-			if text := r.Text(portuguese); !strings.HasPrefix(text, "Status: error\n") || len(told.FindAllString(text, -1)) != 1 {
+			if text := r.Text(portuguese); !strings.HasPrefix(text, "Status: error\n") || len(statusLine.FindAllString(text, -1)) != 1 {
 				t.Errorf("S5.5 %q gives %q", answer, text)
 			}
 		}
@@ -155,7 +155,7 @@ func TestStrip(t *testing.T) {
 		"Status: 200 OK\n  Status: done\n- one": "Status: 200 OK\n  Status: done\n- one",
 	} {
 		if got := Strip(text); got != want {
-			t.Errorf("%q is stripped to %q, want %q", text, got, want)
+			t.Errorf("Strip(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

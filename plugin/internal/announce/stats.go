@@ -6,12 +6,12 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Stats are the facts at the end of a report.
+// Stats are the statistics at the end of a report.
 type Stats struct {
-	StartedAt  int64 // milliseconds, as of the child's run; 0: it never began
+	StartedAt  int64 // of the child's run, in milliseconds; 0: it never started
 	EndedAt    int64
 	Usage      *abi.Usage
-	Key        string // of the child, as it is shown
+	Key        string // of the child, in the form that the requester sees
 	SessionID  string
 	Transcript string // path; empty: left out
 }
@@ -29,7 +29,7 @@ func (s *Stats) line() string {
 	return text
 }
 
-// runtime is in whole units, the largest first: 1h2m3s, 5m12s, 12s.
+// runtime returns the duration in whole units, largest first: 1h2m3s, 5m12s, 12s.
 func (s *Stats) runtime() string {
 	if s.StartedAt == 0 || s.EndedAt < s.StartedAt {
 		return unknown
@@ -45,8 +45,8 @@ func (s *Stats) runtime() string {
 	return text
 }
 
-// tokens are all, and those in and out. What is not known of one follows from the
-// others if they are.
+// tokens returns the total number of tokens, and the numbers in and out. An unknown
+// total is computed from the other two if both are known.
 func tokens(u *abi.Usage) string {
 	if u == nil || u.Input == nil && u.Output == nil && u.Total == nil {
 		return unknown
@@ -59,7 +59,7 @@ func tokens(u *abi.Usage) string {
 	return count(total) + " (in " + count(u.Input) + " / out " + count(u.Output) + ")"
 }
 
-// count is a number of tokens: exact below a thousand, else with one decimal.
+// count formats a number of tokens: exact below a thousand, else with one decimal.
 func count(n *int64) string {
 	if n == nil {
 		return unknown

@@ -14,17 +14,17 @@ func TestStats(t *testing.T) {
 		stats Stats
 		want  string
 	}{
-		{"the contract's", Stats{StartedAt: 1_000, EndedAt: 313_000, Usage: &abi.Usage{Input: n(900), Output: n(300), Cost: dollars(0.0123)}, Key: "k", SessionID: "i", Transcript: "/p"},
+		{"example of the spec", Stats{StartedAt: 1_000, EndedAt: 313_000, Usage: &abi.Usage{Input: n(900), Output: n(300), Cost: dollars(0.0123)}, Key: "k", SessionID: "i", Transcript: "/p"},
 			"Stats: runtime 5m12s · tokens 1.2k (in 900 / out 300) · session k · id i · transcript /p · est $0.0123"},
 		{"nothing known", Stats{Key: "k", SessionID: "i"}, "Stats: runtime n/a · tokens n/a · session k · id i"},
-		{"no tokens in it", Stats{StartedAt: 1, EndedAt: 1, Usage: &abi.Usage{}, Key: "k", SessionID: "i"}, "Stats: runtime 0s · tokens n/a · session k · id i"},
-		{"a clock that went back", Stats{StartedAt: 9_000, EndedAt: 1_000, Key: "k", SessionID: "i"}, "Stats: runtime n/a · tokens n/a · session k · id i"},
-		{"in alone", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a (in 5 / out n/a) · session k · id i"},
-		{"out alone", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Output: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a (in n/a / out 5) · session k · id i"},
-		{"total alone", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Total: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 5 (in n/a / out n/a) · session k · id i"},
-		{"total of its own", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(1), Output: n(1), Total: n(9)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 9 (in 1 / out 1) · session k · id i"},
-		{"none at all", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(0), Output: n(0), Cost: dollars(0)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 0 (in 0 / out 0) · session k · id i · est $0.0000"},
-		{"dear", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Cost: dollars(1234.56789)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a · session k · id i · est $1234.5679"},
+		{"no token counts", Stats{StartedAt: 1, EndedAt: 1, Usage: &abi.Usage{}, Key: "k", SessionID: "i"}, "Stats: runtime 0s · tokens n/a · session k · id i"},
+		{"end before start", Stats{StartedAt: 9_000, EndedAt: 1_000, Key: "k", SessionID: "i"}, "Stats: runtime n/a · tokens n/a · session k · id i"},
+		{"only in", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a (in 5 / out n/a) · session k · id i"},
+		{"only out", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Output: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a (in n/a / out 5) · session k · id i"},
+		{"only total", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Total: n(5)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 5 (in n/a / out n/a) · session k · id i"},
+		{"total that is not the sum", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(1), Output: n(1), Total: n(9)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 9 (in 1 / out 1) · session k · id i"},
+		{"zero tokens", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Input: n(0), Output: n(0), Cost: dollars(0)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens 0 (in 0 / out 0) · session k · id i · est $0.0000"},
+		{"high cost", Stats{StartedAt: 1, EndedAt: 1_001, Usage: &abi.Usage{Cost: dollars(1234.56789)}, Key: "k", SessionID: "i"}, "Stats: runtime 1s · tokens n/a · session k · id i · est $1234.5679"},
 	} {
 		if got := tt.stats.line(); got != tt.want {
 			t.Errorf("S5.5 %s:\n got %s\nwant %s", tt.name, got, tt.want)

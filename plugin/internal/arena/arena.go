@@ -1,12 +1,12 @@
 //go:build tinygo
 
-// Package arena is the plugin's memory: a step takes from it and gives nothing
-// back, and the next step finds it as it was before the first.
+// Package arena is the plugin's memory allocator. A step allocates and never frees;
+// Reset restores the memory before the next step to its state before the first.
 //
-// TinyGo's own collectors cost every function that holds a pointer, whether or not
-// there is anything to collect. A step lives for milliseconds and allocates little,
-// so that nothing at all needs to be collected in it (RATIONALE.md has the
-// measurements). With -gc=none TinyGo leaves runtime.alloc to the program.
+// TinyGo's own collectors slow down every function that holds a pointer, even if
+// nothing is ever collected. A step runs for milliseconds and allocates little, so it
+// needs no collection (RATIONALE.md has the measurements). With -gc=none TinyGo leaves
+// runtime.alloc to the program.
 package arena
 
 import "unsafe"
@@ -25,24 +25,24 @@ func memoryGrow(index int32, pages int32) int32
 
 const (
 	pageSize = 64 << 10
-	// growth is the least by which memory grows. Hosts that restore memory clear
-	// what a step has grown, so that it must not be much.
+	// growth is the smallest amount by which memory grows. It is small because hosts
+	// that reset the memory clear the pages that a step added.
 	growth = 4 * pageSize
 )
 
 var (
 	next  uintptr // the first free byte; 0: nothing has been allocated yet
 	end   uintptr // of memory
-	dirty uintptr // what lies at it and beyond is zero
+	dirty uintptr // the memory from here on is zero
 
-	// saved is a copy of everything from the globals to the first free byte, as they
-	// were before the first step; 0: there was none yet.
+	// saved is the address of the snapshot: a copy of the memory from the globals to the
+	// first free byte, taken before the first step; 0: not taken yet.
 	saved     uintptr
 	savedSize uintptr
 )
 
-// alloc is called from everywhere: inlined, it makes the module a sixth larger and
-// no faster.
+// alloc returns zeroed memory. It is not inlined: with its many callers, that made the
+// module a sixth larger and no faster.
 //
 //go:noinline
 //go:linkname alloc runtime.alloc
@@ -64,7 +64,7 @@ func realloc(unsafe.Pointer, uintptr) unsafe.Pointer {
 	panic("arena: realloc is for C")
 }
 
-// grow makes room for size bytes and returns where.
+// grow makes room for size bytes and returns their address.
 //
 //go:noinline
 func grow(size uintptr) uintptr {
@@ -87,8 +87,8 @@ func zero(p, n uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Pointer(p)), n))
 }
 
-// Reset makes memory what it was at the first Reset. What was allocated since must
-// not be used any more.
+// Reset restores the memory to its state at the first Reset. The caller must no longer
+// use memory that was allocated since.
 //
 //go:noinline
 func Reset() {
@@ -99,12 +99,12 @@ func Reset() {
 			size = uintptr(unsafe.Pointer(&heapStart)) - start
 		}
 		p := uintptr(alloc(size, nil))
-		// The copy holds these too.
+		// The snapshot contains these two variables as well.
 		saved, savedSize = p, p-start
 		copyBytes(saved, start, savedSize)
 		return
 	}
-	// The compiler does not expect these to change by the copy.
+	// Copying the snapshot overwrites these variables unknown to the compiler.
 	first, used, size := saved+savedSize, max(next, dirty), end
 	copyBytes(start, saved, savedSize)
 	next, dirty, end = first, used, size

@@ -1,7 +1,7 @@
 //go:build wasm && !tinygo
 
-// Package arena is the plugin's memory. Built with Go's own compiler, which the tests
-// do to check TinyGo by it, that is the collector's.
+// Package arena is the plugin's memory allocator. A module built with Go's own compiler,
+// which tests compare with TinyGo's, uses Go's garbage collector instead.
 package arena
 
 // Reset does nothing.

@@ -1,8 +1,8 @@
-// Package args reads the arguments of a tool call by the rules of S0.2: strings
-// are trimmed and blank is absent, null is absent, numbers are floored, numbers
-// out of a clamped range are clamped. A wrong type, an unknown value of an
-// enumeration and an unknown parameter are failures that name the parameter and
-// what it accepts.
+// Package args reads the arguments of a tool call by the rules of S0.2: strings are
+// trimmed, a blank string and null count as absent, numbers are floored, and numbers
+// outside a clamped range are clamped. A wrong type, an unknown value of an enumeration
+// and an unknown parameter are failures whose text names the parameter and the accepted
+// values.
 //
 //	a := args.Read(input)
 //	label := a.String("label")
@@ -11,9 +11,8 @@
 //		return err
 //	}
 //
-// The first failure is kept and the rest of the reading goes on with defaults,
-// so that one check at the end is enough. Names are matched exactly: a name in
-// another case is unknown.
+// Args keeps the first failure, and later reads return defaults, so one check at the end
+// is enough. Names are case-sensitive: a name in another case is unknown.
 package args
 
 import (
@@ -30,24 +29,24 @@ import (
 // Args are the arguments of one call.
 type Args struct {
 	members []member
-	asked   []string // names of the parameters read so far
+	read    []string // names of the parameters read so far
 	err     *abi.Error
 }
 
 type member struct {
 	name  string
 	value gjson.Result
-	asked bool
+	read  bool
 }
 
-// maxMembers is more than any tool has parameters: with so many members one is
-// unknown already, and the rest need not be kept. Their number is the caller's.
+// maxMembers exceeds the number of parameters of every tool. The caller may pass any
+// number of members, but among so many one is unknown, so the rest need not be kept.
 const maxMembers = 24
 
-// Read takes the arguments of a call, a JSON text that passed jsonstrict. "" and
-// null are no arguments.
+// Read returns the arguments of a call from a JSON text that passed jsonstrict. "" and
+// null mean no arguments.
 func Read(doc string) *Args {
-	a := &Args{members: make([]member, 0, maxMembers), asked: make([]string, 0, maxMembers/2)}
+	a := &Args{members: make([]member, 0, maxMembers), read: make([]string, 0, maxMembers/2)}
 	args := gjson.Parse(doc)
 	switch {
 	case args.Type == gjson.Null:
@@ -62,12 +61,12 @@ func Read(doc string) *Args {
 	return a
 }
 
-// Done returns the failure as an *abi.Error with code invalid_args, or nil. Every
-// argument that was not read by now is an unknown parameter; that comes before
-// any other failure, because a misspelt name is why another is missing.
+// Done returns the failure as an *abi.Error with code invalid_args, or nil. An argument
+// that has not been read is an unknown parameter. That failure precedes all others,
+// because a misspelt name can be the reason why a required parameter is missing.
 func (a *Args) Done() error {
 	for i := range a.members {
-		if m := &a.members[i]; !m.asked {
+		if m := &a.members[i]; !m.read {
 			return abi.NewError(abi.InvalidArgs, "unknown parameter "+render.Quote(m.name)+"; "+a.known(m.name))
 		}
 	}
@@ -77,17 +76,17 @@ func (a *Args) Done() error {
 	return a.err
 }
 
-// known says what would have been accepted instead of name.
+// known returns the part of an error text that names the accepted parameters.
 func (a *Args) known(name string) string {
-	if len(a.asked) == 0 {
+	if len(a.read) == 0 {
 		return "this tool takes no parameters"
 	}
-	for _, k := range a.asked {
+	for _, k := range a.read {
 		if strings.EqualFold(k, name) {
 			return "its name is " + k
 		}
 	}
-	return "accepted are " + strings.Join(a.asked, ", ")
+	return "accepted are " + strings.Join(a.read, ", ")
 }
 
 // Fail records a failure that the caller found in a parameter's value.
@@ -99,12 +98,12 @@ func (a *Args) fail(text string) {
 	}
 }
 
-// find returns the parameter's value; an absent one has the type of null.
+// find returns the parameter's value; an absent one has the type gjson.Null.
 func (a *Args) find(name string) gjson.Result {
-	a.asked = append(a.asked, name)
+	a.read = append(a.read, name)
 	for i := range a.members {
 		if m := &a.members[i]; m.name == name {
-			m.asked = true
+			m.read = true
 			return m.value
 		}
 	}
@@ -120,17 +119,19 @@ func (a *Args) String(name string) string {
 	return strings.TrimSpace(v.Str)
 }
 
-// Required reads a string that must be there; what says what it is.
-func (a *Args) Required(name, what string) string {
+// Required reads a string that must be present. description explains the parameter in
+// the error text.
+func (a *Args) Required(name, description string) string {
 	s := a.String(name)
 	if s == "" {
-		a.Fail(name, "is required: "+what)
+		a.Fail(name, "is required: "+description)
 	}
 	return s
 }
 
-// OneOf reads an array of strings, each of which must be one of values. Absent,
-// empty and blank elements leave nil: no restriction.
+// OneOf reads an array of strings, each of which must be one of values. Blank elements
+// are ignored. It returns nil, no restriction, for an absent array or one without other
+// elements.
 func (a *Args) OneOf(name string, values []string) []string {
 	v := a.find(name)
 	if v.Type == gjson.Null {
@@ -159,7 +160,7 @@ func (a *Args) OneOf(name string, values []string) []string {
 	return out
 }
 
-// Choice reads a string that must be one of values; the first when absent.
+// Choice reads a string that must be one of values; it returns the first when absent.
 func (a *Args) Choice(name string, values ...string) string {
 	switch s := a.String(name); {
 	case s == "":
@@ -192,7 +193,7 @@ func (a *Args) Bool(name string) bool {
 	return false
 }
 
-// Clamped reads a number, floored and brought into [low, high]; def when absent.
+// Clamped reads a number, floored and clamped to [low, high]; def when absent.
 func (a *Args) Clamped(name string, def, low, high int64) int64 {
 	v, ok := a.number(name)
 	if !ok {
@@ -201,8 +202,8 @@ func (a *Args) Clamped(name string, def, low, high int64) int64 {
 	return max(low, min(high, v))
 }
 
-// AtLeast reads a number, floored, that must not be below low. It reports
-// whether the parameter was given.
+// AtLeast reads a number, floored, that must not be below low. It also reports whether
+// the parameter was given.
 func (a *Args) AtLeast(name string, low int64) (v int64, given bool) {
 	v, given = a.number(name)
 	if given && v < low {

@@ -88,8 +88,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// However many members there are, only so many are kept: more cannot all be
-// known.
+// Read keeps at most maxMembers members.
 func TestManyMembers(t *testing.T) {
 	doc := []byte(`{"known":1`)
 	for i := range 10_000 {
@@ -102,7 +101,7 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// A misspelt name is reported before the parameter that is missing for it.
+// A misspelt name is reported before the required parameter that is missing because of it.
 func TestUnknownBeforeMissing(t *testing.T) {
 	a := Read(`{"SessionKey":"main"}`)
 	a.Required("sessionKey", "a key")

@@ -1,5 +1,5 @@
-// Package flow is one step of a tool whose calls go on after their answer: what the
-// step is given, and what it returns.
+// Package flow implements the common part of one step of a tool whose flow continues
+// after the call was answered: the step's input, and its result.
 package flow
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// Step is one step. It is for one call of an export.
+// Step is one step of a flow: one call of the export call or resume.
 type Step struct {
 	In       *guest.Input
 	Client   *guest.Client
@@ -20,7 +20,7 @@ type Step struct {
 	Out      abi.StepResult
 }
 
-// Open begins a step. It fails with a *guest.Fault.
+// Open starts the first step of a flow. It fails with a *guest.Fault.
 func Open(h guest.Host, in *guest.Input) (*Step, error) {
 	s, bad := settings.Parse(in.Config)
 	if bad != nil {
@@ -29,8 +29,8 @@ func Open(h guest.Host, in *guest.Input) (*Step, error) {
 	return &Step{In: in, Client: guest.NewClient(h), Settings: s, View: visibility.New(s, &in.Caller)}, nil
 }
 
-// Reopen begins a further step of a flow, whose state parse reads. It fails with a
-// *guest.Fault.
+// Reopen starts a further step of a flow. parse reads the state and reports whether it
+// is valid. Reopen fails with a *guest.Fault.
 func Reopen(h guest.Host, in *guest.Input, parse func(state string) bool) (*Step, error) {
 	s, err := Open(h, in)
 	switch {
@@ -44,7 +44,7 @@ func Reopen(h guest.Host, in *guest.Input, parse func(state string) bool) (*Step
 	return s, nil
 }
 
-// Status returns a run that the flow has started, as it stands.
+// Status returns the current state of a run that the flow has started.
 func (s *Step) Status(runID string) (*abi.Run, error) {
 	run, err := s.Client.Status(runID)
 	if err == nil && run == nil {
@@ -53,7 +53,7 @@ func (s *Step) Status(runID string) (*abi.Run, error) {
 	return run, err
 }
 
-// CheckRun refuses an event about another run than the one that is waited for.
+// CheckRun refuses an event about a run other than the one that the flow waits for.
 func CheckRun(e *abi.Event, waited string) error {
 	if e.Run.ID == waited {
 		return nil
@@ -61,23 +61,22 @@ func CheckRun(e *abi.Event, waited string) error {
 	return Fault(abi.InvalidArgs, "the flow waits for the run "+render.Quote(waited)+", and was woken by the run "+render.Quote(e.Run.ID))
 }
 
-// Await lets the flow wait for a run, a time, or both. note says how it stands; an
-// empty one leaves what was said before.
+// Await makes the flow wait for a run, a time, or both. note is the flow's status text; an
+// empty one keeps the previous text.
 func (s *Step) Await(run string, until int64, note string) {
 	s.Out.Wait = &abi.Wait{Run: run, Until: until}
 	s.note(note)
 }
 
-// Over ends the flow.
-func (s *Step) Over(how string) {
+// End ends the flow with the status text "done: " + how.
+func (s *Step) End(how string) {
 	s.Out.Wait = nil
 	s.note("done: " + how)
 }
 
-func (s *Step) note(text string) { s.Out.Note = transcript.CutText(text, abi.MaxNote) }
+func (s *Step) note(text string) { s.Out.Note = transcript.TruncateText(text, abi.MaxNote) }
 
-// Result returns what the step returns. The state is written last, when nothing
-// changes it any more.
+// Result returns the step result. It calls state last, when the state is final.
 func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {
 	if s.Out.Wait != nil {
 		s.Out.Wait.State = state(nil)
@@ -85,7 +84,7 @@ func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {
 	return &s.Out
 }
 
-// Fault is the failure of a step.
+// Fault returns an error that fails the step.
 func Fault(code abi.Code, message string) error {
 	return &guest.Fault{Err: abi.NewError(code, message)}
 }

@@ -1,7 +1,6 @@
-// Package lock is the lock file of the committed plugin module: what the module
-// is, and what it was made from and with. The build writes it; a test without the
-// compiler compares it with the sources, so that a module that nobody rebuilt is
-// found at once.
+// Package lock reads and writes the lock file of the committed plugin module: the
+// module's digest, sources and toolchain. The build writes the file. A test, which does
+// not need the compiler, compares it with the sources and thereby detects a stale module.
 package lock
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Files of the build, relative to the repository. The target is part of the
+// Files of the build, relative to the root of the repository. The target is one of the
 // sources.
 const (
 	Module = "plugin/wasm/parley.wasm"
@@ -28,8 +27,8 @@ const (
 
 // Flags of the compiler, besides target and output.
 //
-// -no-debug makes the output independent of where it is built. -opt=2 instead of
-// the default z: a third larger, and steps are faster.
+// -no-debug makes the output independent of the build directory. -opt=2 instead of the
+// default z makes the module a third larger and its steps faster.
 var Flags = []string{"-no-debug", "-opt=2", "-panic=trap"}
 
 // Lock is the content of the lock file.
@@ -42,17 +41,17 @@ type Lock struct {
 	Toolchain Toolchain         `json:"toolchain"`
 	Flags     []string          `json:"flags"`
 	Digest    string            `json:"digest"`  // SHA-256 over Sources
-	Sources   map[string]string `json:"sources"` // SHA-256 of each file; of other modules, what go.sum says
+	Sources   map[string]string `json:"sources"` // SHA-256 of each file; for other modules, the digest in go.sum
 }
 
-// Toolchain is what compiled the module.
+// Toolchain is the compiler of the module.
 type Toolchain struct {
 	TinyGo string `json:"tinygo"`
-	Go     string `json:"go"` // whose standard library it contains
+	Go     string `json:"go"` // version of the standard library in the module
 	LLVM   string `json:"llvm"`
 }
 
-// New describes a finished module.
+// New returns the lock of a compiled module.
 func New(wasm []byte, tools Toolchain, sources map[string]string) (*Lock, error) {
 	m, err := wasmedit.Parse(wasm)
 	if err != nil {
@@ -73,7 +72,7 @@ func New(wasm []byte, tools Toolchain, sources map[string]string) (*Lock, error)
 	return l, nil
 }
 
-// Sum is a SHA-256 in hexadecimal.
+// Sum returns the SHA-256 of b in hexadecimal.
 func Sum(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -106,17 +105,16 @@ func (l *Lock) Write(root string) error {
 	return os.WriteFile(filepath.Join(root, File), b.Bytes(), 0o644)
 }
 
-// Differences says in what the module and its sources, as they are now, differ
-// from the lock.
+// Differences lists the differences between the lock and the current module and sources.
 func (l *Lock) Differences(wasm []byte, sources map[string]string) []string {
 	now, err := New(wasm, l.Toolchain, sources)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var diffs []string
-	differ := func(what string, locked, found any) {
+	differ := func(name string, locked, found any) {
 		if fmt.Sprint(locked) != fmt.Sprint(found) {
-			diffs = append(diffs, fmt.Sprintf("%s: the lock says %v, found %v", what, locked, found))
+			diffs = append(diffs, fmt.Sprintf("%s: lock has %v, found %v", name, locked, found))
 		}
 	}
 	differ("ABI version", l.ABI, now.ABI)
@@ -134,7 +132,7 @@ func (l *Lock) Differences(wasm []byte, sources map[string]string) []string {
 	}
 	for name := range l.Sources {
 		if _, ok := sources[name]; !ok {
-			diffs = append(diffs, name+" is gone")
+			diffs = append(diffs, name+" is missing")
 		}
 	}
 	if len(diffs) == 0 {

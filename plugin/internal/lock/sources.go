@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// pkg is what `go list -json` says of a package.
+// pkg is the output of `go list -json` for a package.
 type pkg struct {
 	Dir        string
 	Standard   bool
@@ -26,11 +26,14 @@ type pkg struct {
 	}
 }
 
-// Sources lists everything that the module is made from: the files of the plugin
-// and of the packages of this repository that it imports, with what they embed,
-// by their path in the repository, each with its SHA-256; the target; other
-// modules with what go.sum says of them; and the version of the language. It
-// needs the go command, not the plugin's compiler.
+// Sources returns the digests of everything from which the module is built:
+//
+//   - the Go files of the plugin and of the packages of this repository that it imports,
+//     the files they embed, and the target: SHA-256 by path in the repository;
+//   - other modules: the digest in go.sum by "module version";
+//   - the language version, as "go".
+//
+// It needs the go command, but not the plugin's compiler.
 func Sources(root string) (map[string]string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -65,8 +68,8 @@ func Sources(root string) (map[string]string, error) {
 			sources[name] = sums[name]
 		default:
 			sources["go"] = p.Module.GoVersion
-			// go list finds a new file in a process of its own; go test, which keeps
-			// results, must see that the folder was looked at.
+			// go test caches results and does not see the files that the go list
+			// process reads. Reading the folder here makes a new file invalidate them.
 			if _, err := os.ReadDir(p.Dir); err != nil {
 				return nil, err
 			}
@@ -80,8 +83,7 @@ func Sources(root string) (map[string]string, error) {
 	return sources, nil
 }
 
-// list asks for the packages of the plugin as its compiler would choose their
-// files.
+// list returns the packages of the plugin with the files that its compiler selects.
 func list(root string) ([]pkg, error) {
 	var target struct {
 		GOOS   string   `json:"goos"`
@@ -118,7 +120,7 @@ func list(root string) ([]pkg, error) {
 	}
 }
 
-// goSum reads the digests of go.sum by "module version".
+// goSum returns the digests in go.sum by "module version".
 func goSum(root string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {

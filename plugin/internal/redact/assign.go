@@ -2,22 +2,22 @@ package redact
 
 import "strings"
 
-// How far an assignment looks around its operator.
+// Bounds of the search around the operator of an assignment.
 const (
 	maxBlanks  = 8
 	maxEscapes = 16  // a quote in JSON in JSON in JSON in JSON has 15
-	maxGuess   = 256 // a value that only its looks can tell is not longer
-	maxType    = 64  // of a declaration
+	maxGuess   = 256 // longest value that is recognized by its appearance only
+	maxType    = 64  // length of the type in a declaration
 )
 
-// Operators in full width.
+// Full-width operators.
 const (
 	wide       = '\xef' // their first byte
 	wideColon  = "\uff1a"
 	wideEquals = "\uff1d"
 )
 
-// colon matches the credential of a URL, a bot token or a value around the colon
+// colon matches the credential of a URL, a bot token or an assigned value around the colon
 // at text[i].
 func colon(text string, i int) Match {
 	if strings.HasPrefix(text[i:], "://") {
@@ -31,7 +31,7 @@ func colon(text string, i int) Match {
 	return assignment(text, i)
 }
 
-// label is what stands before an operator.
+// label is the name before an operator.
 type label struct {
 	name   string
 	start  int
@@ -41,8 +41,8 @@ type label struct {
 	index  bool // user[password], without quotes
 }
 
-// assignment matches the value behind the operator at text[i], which is = or :,
-// maybe in full width.
+// assignment matches the value after the operator at text[i], which is = or : or its
+// full-width form.
 func assignment(text string, i int) Match {
 	v, op := i+1, text[i]
 	switch {
@@ -59,7 +59,7 @@ func assignment(text string, i int) Match {
 	case op == ':' && (v < len(text) && text[v] == ':' || i > 0 && text[i-1] == ':'):
 		return Match{}
 	case op == '=' && i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || angle.has(text[i-1])):
-		return Match{} // the second half of another operator, which was seen already or is no assignment
+		return Match{} // part of an operator that was handled before or does not assign
 	}
 	l := labelBefore(text, i)
 	snug := l.tight && v < len(text) && !blank.has(text[v])
@@ -75,13 +75,13 @@ func assignment(text string, i int) Match {
 		v++
 	}
 	if op == ':' {
-		v = behindType(text, v)
+		v = afterType(text, v)
 	}
 	return l.value(text, v, op)
 }
 
-// labelBefore returns the name that ends before text[i], less quotes, emphasis
-// and blanks between.
+// labelBefore returns the name before text[i], without the quotes, emphasis and blanks
+// between them.
 func labelBefore(text string, i int) (l label) {
 	if letter.at(text, i-1) && !mayEndName(text, i) {
 		return l
@@ -103,11 +103,11 @@ func labelBefore(text string, i int) (l label) {
 	}
 	start := dotted.back(text, end, maxName)
 	if strings.HasSuffix(text[:start], ellipsis) {
-		return label{} // the tail of a mask
+		return label{} // the end of a mask
 	}
 	l.named(text, start, end)
 	if l.class == nothing && escapeLetter.has(text[start]) && start > 0 && text[start-1] == '\\' {
-		l.named(text, start+1, end) // the escape was left undecoded
+		l.named(text, start+1, end) // the name follows an undecoded escape
 	}
 	if !l.quoted && (fold(l.name, "key") || fold(l.name, "keys")) && l.start > 0 && text[l.start-1] == ' ' {
 		// "API key: …" is one name of two words.
@@ -124,9 +124,9 @@ func (l *label) named(text string, start, end int) {
 	l.class = classify(l.name)
 }
 
-// behindType returns the index behind the type and the = of a declaration, as in
-// password: string = "…", or v when there is none.
-func behindType(text string, v int) int {
+// afterType returns the index after the type and the = of a declaration, as in
+// password: string = "…", or v for anything else.
+func afterType(text string, v int) int {
 	i := (letter | space | typeMark).spanMax(text, v, maxType)
 	if i == v || i == v+maxType || i+1 >= len(text) || text[i] != '=' {
 		return v
@@ -137,8 +137,8 @@ func behindType(text string, v int) int {
 	return i + 1
 }
 
-// environment reports whether the label begins a line of shell or of an
-// environment file, where a value ends at nothing but a blank.
+// environment reports whether the label begins a line of a shell script or an environment
+// file, where only a blank ends a value.
 func (l label) environment(text string) bool {
 	return l.tight && l.class >= key && capital.all(l.name) &&
 		(l.start == 0 || text[l.start-1] == '\n' || strings.HasSuffix(text[:l.start], "export "))

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// telegram matches a bot token of Telegram around the colon at text[i]: 6 to 12
-// digits before it and at least 30 characters behind.
+// telegram matches a Telegram bot token around the colon at text[i]: 6 to 12 digits before
+// it and at least 30 characters after it.
 func telegram(text string, i int) Match {
 	start := digit.back(text, i, 13)
 	if n := i - start; n < 6 || n > 12 || !boundary(text, start) && !strings.HasSuffix(text[:start], "bot") {
@@ -16,8 +16,8 @@ func telegram(text string, i int) Match {
 	return Match{Start: start, End: end}
 }
 
-// discord matches a bot token of Discord around its first dot, at text[i]: 24 to
-// 28 characters, six, and at least 27.
+// discord matches a Discord bot token around its first dot, at text[i]. The three parts of
+// the token have 24 to 28, 6, and at least 27 characters.
 func discord(text string, i int) Match {
 	if i+34 >= len(text) || text[i+7] != '.' || dashed.spanMax(text, i+1, 6) != i+7 {
 		return Match{}

@@ -1,6 +1,6 @@
 package redact
 
-// set is a set of characters: which classes of chars it has.
+// set is a set of characters: a union of the classes below.
 type set uint32
 
 const (
@@ -18,7 +18,7 @@ const (
 	tilde
 	comma
 	semicolon
-	bracket // that closes
+	bracket // closing brackets
 	bar
 	amp
 	angle
@@ -27,10 +27,10 @@ const (
 	space
 	tab
 	eol
-	control // tabs and line ends too
+	control // includes tabs and line ends
 	hexLetter
 	escapeLetter // of \n, \r and \t
-	typeMark     // in the type of a declaration
+	typeMark     // punctuation in the type of a declaration
 	high         // not ASCII
 )
 
@@ -47,7 +47,7 @@ const (
 	blank    = space | tab
 )
 
-// chars has the classes that each character is in.
+// chars contains the classes of each character.
 var chars = charClasses()
 
 func charClasses() (t [256]set) {
@@ -80,7 +80,7 @@ func (s set) has(c byte) bool { return chars[c]&s != 0 }
 // at reports whether text[i] exists and is in the set.
 func (s set) at(text string, i int) bool { return uint(i) < uint(len(text)) && chars[text[i]]&s != 0 }
 
-// span returns the end of the characters of the set that begin at text[i].
+// span returns the end of the run of characters of the set that begins at text[i].
 func (s set) span(text string, i int) int {
 	for i < len(text) && chars[text[i]]&s != 0 {
 		i++
@@ -88,7 +88,7 @@ func (s set) span(text string, i int) int {
 	return i
 }
 
-// spanMax is span of at most n characters.
+// spanMax is span, limited to n characters.
 func (s set) spanMax(text string, i, n int) int { return s.span(upTo(text, i+n), i) }
 
 // until returns the index of the first character of the set in text[i:], or the
@@ -100,8 +100,8 @@ func (s set) until(text string, i int) int {
 	return i
 }
 
-// back returns the beginning of the at most n characters of the set that end
-// before text[end].
+// back returns the beginning of the run of at most n characters of the set that ends before
+// text[end].
 func (s set) back(text string, end, n int) int {
 	for stop := max(0, end-n); end > stop && chars[text[end-1]]&s != 0; {
 		end--
@@ -109,20 +109,20 @@ func (s set) back(text string, end, n int) int {
 	return end
 }
 
-// all reports whether v has no character that is not in the set.
+// all reports whether every character of v is in the set.
 func (s set) all(v string) bool { return s.span(v, 0) == len(v) }
 
-// in reports whether v has a character of the set.
+// in reports whether v contains a character of the set.
 func (s set) in(v string) bool { return s.until(v, 0) < len(v) }
 
-// upTo returns the first n bytes of a text.
+// upTo returns at most the first n bytes of a text.
 func upTo(text string, n int) string { return text[:min(len(text), n)] }
 
-// skipSpace returns the index behind the blanks at i; there may be a few.
+// skipSpace returns the index after the blanks at i, at most maxBlanks of them.
 func skipSpace(text string, i int) int { return blank.spanMax(text, i, maxBlanks) }
 
-// boundary reports whether a word can start at i: not within a word, unless what
-// precedes is an escape like \n that was left undecoded.
+// boundary reports whether a word can start at i: the character before i is not part of a
+// word, or is the letter of an undecoded escape such as \n.
 func boundary(text string, i int) bool {
 	return !word.at(text, i-1) || i > 1 && text[i-2] == '\\' && escapeLetter.has(text[i-1])
 }

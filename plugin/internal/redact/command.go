@@ -2,11 +2,12 @@ package redact
 
 import "strings"
 
-// maxCommand is how far before its option the name of a program may be.
+// maxCommand is the maximal distance of a program's name before its option.
 const maxCommand = 256
 
-// options are credentials on the command lines of programs that are short of
-// letters for them. user: only what follows the colon. joined: without a blank.
+// options are the one-letter options of programs that take a credential. user: the value is
+// user:password, and only the password is masked. joined: the value follows the letter
+// without a blank.
 var options = []struct {
 	letter       byte
 	program      string
@@ -36,7 +37,7 @@ func option(text string, i int) Match {
 	return Match{}
 }
 
-// line returns the beginning of the line that text[i] is in, as far as it matters.
+// line returns the part of the line before text[i], at most maxCommand bytes.
 func line(text string, i int) string {
 	head := text[max(0, i-maxCommand):i]
 	return head[strings.LastIndexByte(head, '\n')+1:]
@@ -63,8 +64,8 @@ func flag(text string, i int) Match {
 	return label{name: name, class: c}.value(text, v, ' ')
 }
 
-// argument matches a password that is an argument of a program, or the part
-// behind the colon of a user and a password.
+// argument matches the argument of a program at text[v:] as a password or, if user is set,
+// the password in user:password.
 func argument(text string, v int, user bool) Match {
 	l := label{class: password}
 	if !user {

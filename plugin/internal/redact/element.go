@@ -2,7 +2,8 @@ package redact
 
 import "strings"
 
-// element matches the text of <password>…</password>, at the first >.
+// element matches the text of an element such as <password>…</password>; text[i] is the
+// end of its start tag.
 func element(text string, i int) Match {
 	if !mayEndName(text, i) {
 		return Match{}
@@ -23,5 +24,5 @@ func element(text string, i int) Match {
 	if !strings.HasPrefix(text[end:], "</") || !strings.HasPrefix(text[end+2:], name) {
 		return Match{}
 	}
-	return judge(candidate{name: name, class: c, value: text[v:end], quoted: true}).shift(v)
+	return credentialIn(assigned{name: name, class: c, value: text[v:end], quoted: true}).shift(v)
 }

@@ -2,14 +2,15 @@ package redact
 
 import "strings"
 
-// value matches what is assigned to the label at text[v:], behind the operator.
+// value matches the value that is assigned to the label; it starts at text[v:], after the
+// operator.
 func (l label) value(text string, v int, op byte) Match {
 	from := v
 	v = skipSpace(text, v)
 	if v == from && op == ':' {
-		v = skipSpace(text, behindEmphasis(text, v))
+		v = skipSpace(text, afterEmphasis(text, v))
 	}
-	c := candidate{name: l.name, class: l.class, spaced: v > from}
+	c := assigned{name: l.name, class: l.class, spaced: v > from}
 	below := false
 	if op == ':' {
 		first, block := nextLine(text, v)
@@ -47,29 +48,29 @@ func (l label) value(text string, v int, op byte) Match {
 		return Match{}
 	}
 	c.value, c.rest = text[v:end], text[end:]
-	return judge(c).shift(v)
+	return credentialIn(c).shift(v)
 }
 
-// opening returns the index behind the quote that opens a string at v, behind
-// the marks that languages put before it (b"", f"", @"", ("")).
+// opening returns the index after the quote that opens a string at v. It skips the prefixes
+// of string literals (b"", f"", @"", ("")).
 func opening(text string, v int) (inner, escapes int, quoted bool) {
 	i := v
 	for i < len(text) && i-v < 3 && strings.IndexByte("bBfFrRuU@$#(", text[i]) >= 0 {
 		i++
 	}
-	mark := backslash.spanMax(text, i, maxEscapes)
-	if !quote.at(text, mark) {
+	at := backslash.spanMax(text, i, maxEscapes)
+	if !quote.at(text, at) {
 		return v, 0, false
 	}
-	if mark == i && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
+	if at == i && i+2 < len(text) && text[i+1] == text[i] && text[i+2] == text[i] {
 		return i + 3, 0, true // """
 	}
-	return mark + 1, mark - i, true
+	return at + 1, at - i, true
 }
 
-// closing returns the index of the quote that ends the text from v on, or of the
-// backslashes that belong to it; the end of the line when there is none; -1 when
-// the search was given up.
+// closing returns the index of the quote that ends the string from v on, or of the
+// backslashes before that quote. It returns the end of the line if there is no such quote,
+// and -1 if it reaches limit before the end of the text.
 func closing(text string, v int, quote byte, escapes, limit int) int {
 	for i := v; i < limit; i++ {
 		switch text[i] {
@@ -84,7 +85,7 @@ func closing(text string, v int, quote byte, escapes, limit int) int {
 				return i
 			}
 			if escapes == 0 || i+n < limit && text[i+n] == quote {
-				n += n % 2 // an odd one takes the next character with it
+				n += n % 2 // an odd number escapes the next character
 			}
 			i += n - 1
 		case '\n', '\r':
@@ -97,7 +98,8 @@ func closing(text string, v int, quote byte, escapes, limit int) int {
 	return limit
 }
 
-// bareEnd returns the end of an unquoted value, -1 when the search was given up.
+// bareEnd returns the end of an unquoted value, or -1 if it reaches limit before the end of
+// the text.
 func bareEnd(text string, v int, c class, limit int) int {
 	outside := control | space | quote | backslash | amp | angle
 	if c != password {
@@ -127,8 +129,8 @@ func environmentEnd(text string, v int) int {
 	return i
 }
 
-// phraseEnd returns the end of a passphrase of several words, which takes the
-// rest of the line and reads as no sentence, or v.
+// phraseEnd returns the end of a passphrase of several words. The passphrase is the rest of
+// the line; phraseEnd returns v if that reads like a sentence.
 func phraseEnd(text string, v int) int {
 	for i := v; i < len(text) && i-v < maxGuess; i++ {
 		start := i
@@ -146,13 +148,14 @@ func phraseEnd(text string, v int) int {
 	return v
 }
 
-// trim takes marks off the end of a value that belong to what surrounds it.
+// trim returns the end of a value without the punctuation that belongs to the text around
+// it.
 func trim(text string, v, end int) int {
 	return (comma | semicolon | bracket | dot | blank).back(text, end, end-v)
 }
 
-// behindEmphasis returns the index behind the marks that end **Password:**.
-func behindEmphasis(text string, v int) int {
+// afterEmphasis returns the index after closing emphasis, as in **Password:**.
+func afterEmphasis(text string, v int) int {
 	n := 0
 	for v+n < len(text) && (text[v+n] == '*' || text[v+n] == '_') {
 		n++

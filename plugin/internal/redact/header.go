@@ -2,16 +2,16 @@ package redact
 
 import "strings"
 
-// Schemes whose credential is one token, and those where it holds a password.
+// Schemes whose credential is a single token, and those whose credential contains a
+// password.
 var (
 	tokenSchemes  = []string{"bearer", "token", "apikey", "bot", "key", "jwt", "oauth", "ssws"}
 	secretSchemes = []string{"basic", "digest"}
 )
 
-// splitScheme returns where the credential in the value of a header starts,
-// whether it is a single token, and whether it may hold a password. In an
-// authorization header any word may be a scheme that is written like one:
-// Negotiate, AWS4-HMAC-SHA256.
+// splitScheme returns the index of the credential in the value of a header, whether it is a
+// single token, and whether it may contain a password. In an authorization header, every
+// word with the form of a scheme counts as one: Negotiate, AWS4-HMAC-SHA256.
 func splitScheme(c class, v string) (start int, single, secret bool) {
 	i := strings.IndexByte(v, ' ')
 	if i <= 0 || i > maxName {
@@ -28,9 +28,9 @@ func splitScheme(c class, v string) (start int, single, secret bool) {
 	return 0, false, false
 }
 
-// headerEnd returns the end of an unquoted authorization header: of the token
-// behind its scheme, else of the line, or the quote around it. Parameters have
-// quotes of their own.
+// headerEnd returns the end of an unquoted authorization header: the end of the token after
+// its scheme, else the end of the line or the quote around the header. Parameters may be
+// quoted themselves.
 func headerEnd(text string, v int, spaced bool) int {
 	line := min(len(text), v+maxName+maxBlanks)
 	start, single, _ := splitScheme(authorization, text[v:line])
@@ -39,7 +39,7 @@ func headerEnd(text string, v int, spaced bool) int {
 	}
 	word := bareEnd(text, v, key, len(text))
 	if first := text[v:word]; first == "" || !alnum.has(first[0]) || masked(first) || spaced && (prose(authorization, first, text[word:]) || code(text[v:])) {
-		return word // no credential that the line could be searched for again and again
+		return word // not a credential; stopping here keeps the time linear
 	}
 	i := v
 	for ; i < len(text) && !eol.has(text[i]) && !escape(text, i); i++ {
@@ -60,8 +60,8 @@ func headerEnd(text string, v int, spaced bool) int {
 	return trim(text, v, i)
 }
 
-// bearer matches what follows the word Bearer: 24 characters of a token, or
-// eight with a digit among them. Prose ("the bearer of this") is neither.
+// bearer matches the token after the word Bearer: at least 24 characters, or at least eight
+// with a digit among them. This excludes prose ("the bearer of this").
 func bearer(text string, i int) Match {
 	if !foldPrefix(text[i:], "bearer") || !boundary(text, i) {
 		return Match{}

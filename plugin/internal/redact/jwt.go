@@ -1,7 +1,7 @@
 package redact
 
-// jsonWebToken matches eyJ…, a dot, a second part, a dot and maybe a third, at
-// the J.
+// jsonWebToken matches a JSON Web Token whose initial eyJ has its J at text[i]: two parts,
+// each followed by a dot, and an optional third part.
 func jsonWebToken(text string, i int) Match {
 	start := i - len("ey")
 	if start < 0 || text[start:i] != "ey" || !boundary(text, start) {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The worst cases of every look around are long enough that time in proportion to
-// the square of the text would run into the test's own limit. What is asserted is
-// that masks do not blow a text up.
+// TestLinear repeats the worst case of every search so often that quadratic time would
+// exceed the time limit of the test. It asserts that masks do not enlarge a text much.
 func TestLinear(t *testing.T) {
 	for _, unit := range []string{"=", ":", "-", "a", "key=", "token:", "-----BEGIN PRIVATE KEY-----", "://", "://a:", "eyJ", "-eyJ", "bearer-", "\\", "\\\"", "token=\\\"", "password=\"",
 		" ", "Bearer ", "--token ", "1", "123456:", "key: \"", "sk-", "-----", "api key ", "a.", "KEY=a", "\"a\": ",

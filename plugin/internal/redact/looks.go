@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// numeric reports whether v is an amount: 512, 1.5k, 20%.
+// numeric reports whether v is a number or amount: 512, 1.5k, 20%.
 func numeric(v string) bool {
 	if n := len(v) - 1; n >= 0 && strings.IndexByte("kKmM%", v[n]) >= 0 {
 		v = v[:n]
@@ -10,8 +10,9 @@ func numeric(v string) bool {
 	return (digit | dot | comma | underscore | hyphen | plus).all(v)
 }
 
-// looksSecret tells a generated secret from a name: 20 characters with digits,
-// capitals and small letters, or 32 letters and digits. A UUID is a name.
+// looksSecret reports whether v looks like a generated secret rather than a name: at least 20
+// characters with digits, upper-case and lower-case letters, or at least 32 letters and
+// digits. A UUID counts as a name.
 func looksSecret(v string) bool {
 	if len(v) < 20 || !(dashed | plus | equals).all(v) || !digit.in(v) || isUUID(v) {
 		return false
@@ -24,8 +25,9 @@ func isUUID(v string) bool {
 		strings.Count(v, "-") == 4 && (hex | hyphen).all(v)
 }
 
-// path reports whether v names a file: what begins with / may also be base64, in
-// which a part would look random. Directories of caches are named by digests.
+// path reports whether v is the path of a file. A value that begins with / may also be
+// base64, in which a part between slashes looks random. Hexadecimal parts are accepted,
+// because cache directories are named by digests.
 func path(v string) bool {
 	switch {
 	case len(v) > maxGuess:
@@ -44,8 +46,8 @@ func path(v string) bool {
 	return true
 }
 
-// wordy reports whether v consists of several words and years: a title in
-// dashes, and no token.
+// wordy reports whether v consists of several words and years, like a title joined with
+// dashes, and is therefore not a token.
 func wordy(v string) bool {
 	letters, digits, parts := 0, 0, 1
 	for i := range len(v) {
@@ -67,20 +69,19 @@ func wordy(v string) bool {
 	return parts > 1
 }
 
-// masked reports whether v begins with a mask of ours, or is what is left of one.
+// masked reports whether v begins with a mask, or is the rest of one.
 func masked(v string) bool {
 	return strings.HasPrefix(v, hidden) || strings.Contains(upTo(v, head+len(ellipsis)), ellipsis)
 }
 
-// opensMask reports whether a text begins with a value that is masked, however
-// long that is.
+// opensMask reports whether a text begins with a masked value of any length.
 func opensMask(text string) bool {
 	const outside = blank | eol | quote | amp | angle | comma | semicolon
 	return masked(text[:outside.until(upTo(text, head+len(ellipsis)), 0)])
 }
 
-// reference reports whether v names where the credential comes from instead of
-// being it: $TOKEN, ${token}, $(pass …), {{token}}, <token>, %TOKEN%.
+// reference reports whether v is a reference to a credential instead of the credential:
+// $TOKEN, ${token}, $(pass …), {{token}}, <token>, %TOKEN%.
 func reference(v string) bool {
 	if len(v) < 2 {
 		return false
@@ -97,7 +98,7 @@ func reference(v string) bool {
 	return opensReference(v)
 }
 
-// opensReference reports whether v begins like a reference, wherever that ends.
+// opensReference reports whether v begins like a reference.
 func opensReference(v string) bool {
 	return strings.HasPrefix(v, "${") || strings.HasPrefix(v, "$(") || strings.HasPrefix(v, "{{")
 }

@@ -2,28 +2,28 @@ package redact
 
 import "strings"
 
-// Member finds the credential that a JSON string is because of its member's
-// name. There may be others in the value, which Next finds.
+// Member returns the credential in a JSON string that the name of its member indicates. The
+// string may contain others, which Next finds.
 func Member(name, value string) (Match, bool) {
 	class := classify(name)
 	if class == nothing {
 		return Match{}, false
 	}
-	m := judge(candidate{name: name, class: class, value: value, quoted: true})
+	m := credentialIn(assigned{name: name, class: class, value: value, quoted: true})
 	return m, m.found()
 }
 
-// HidesNumbers reports whether even a number under this member's name is a
-// credential, as it is for passwords.
+// HidesNumbers reports whether a number in a member with this name is a credential too, as
+// in a password.
 func HidesNumbers(name string) bool {
 	return classify(name).hidesNumbers()
 }
 
-// describing are members that say what a credential is, or whose.
+// describing are the names of members that describe a credential or its owner.
 var describing = []string{"type", "description", "title", "format", "name", "label", "user", "username", "email", "id", "kind", "in", "key", "header"}
 
-// Inherits reports whether a text in a member of an object is named by the
-// object's own name: {"password": {"value": …}}.
+// Inherits reports whether the name of an object applies to a text in a member of it, as in
+// {"password": {"value": …}}.
 func Inherits(outer, name string) bool {
 	if outer == "" {
 		return false
@@ -32,9 +32,10 @@ func Inherits(outer, name string) bool {
 	return (c >= key || c == credential) && classify(name) == nothing && !foldAny(name, describing)
 }
 
-// Beside returns the name that a text gives to the value beside it. If the text itself
+// EntryName returns the name that a text, such as the name of a header, gives to the value
+// beside it. If the text itself
 // contains a credential, as "pass:word" does, the name is the part before the credential.
-func Beside(text string) string {
+func EntryName(text string) string {
 	if classify(text) == nothing {
 		if m, found := Next(text, 0, len(text)); found {
 			return text[:m.Start]
@@ -56,12 +57,13 @@ func Flag(argument string) string {
 	return name
 }
 
-// KeyMask takes the place of a line of a private key.
+// KeyMask replaces a line of a private key.
 const KeyMask = pemMask
 
-// KeyLine reports, of one text of several that may be the lines of a private key,
-// whether it is a line of the key that is open, and whether one is open behind it.
-func KeyLine(text string, open bool) (stays, line bool) {
+// KeyLine reads one of several texts, such as the elements of an array, that may be the lines
+// of a private key. open reports whether a key is open before the text. KeyLine returns
+// whether a key is open after it, and whether the text is a line of the key.
+func KeyLine(text string, open bool) (openAfter, line bool) {
 	if d := strings.LastIndex(text, pemBegin); d >= 0 {
 		rest := text[d:]
 		return strings.Contains(rest, "PRIVATE KEY"+pemDash) && !strings.Contains(rest, pemEnd), false

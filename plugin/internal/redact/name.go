@@ -1,37 +1,37 @@
 package redact
 
-// class says what a name makes of its value.
+// class is the treatment of a value that follows from its name.
 type class uint8
 
 const (
 	nothing       class = iota
-	maybe               // some key: masked when the value looks like a secret
-	credential          // so is this, but it may hold a password
-	capitals            // SOME_KEY: masked in an assignment when long enough
+	maybe               // a key of unknown purpose: masked if the value looks like a secret
+	credential          // like maybe, but may contain a password
+	capitals            // SOME_KEY: masked in an assignment if long enough
 	key                 // a token or an API key: masked unless a number or a placeholder
-	authorization       // a scheme may stand before the credential
-	terse               // pass: masked where it is clear that something is assigned
-	several             // secrets, which may be a number of them
-	secret              // masked, numbers too
-	password            // and anything up to the next blank belongs to it
+	authorization       // like key, but a scheme may precede the credential
+	terse               // pass: masked only in an unambiguous assignment
+	several             // a plural such as secrets: numbers, which may be counts, stay
+	secret              // masked, even numbers
+	password            // like secret, and the value extends to the next blank
 )
 
-// hides reports whether no part of the value is shown: people choose passwords,
-// and use their beginnings and ends elsewhere.
+// hides reports whether the mask shows no part of the value. People choose passwords, and
+// reuse their beginnings and ends.
 func (c class) hides() bool { return c >= terse || c == credential }
 
 func (c class) hidesNumbers() bool { return c >= secret }
 
-// maxName is how much of a name is looked at, from its end.
+// maxName is the number of characters, from its end, that are considered of a name.
 const maxName = 64
 
-// names are the words at the end of a name that say what its value is.
+// names are the words that determine the class of a name that ends with them.
 var names = []struct {
 	word  string
-	whole bool // not as a part of a word, as in keyboard
+	whole bool // must be a whole word, unlike the end of monkey
 	class class
-	many  class    // of its plural, if that may be a number
-	plain []string // words before it that make it another thing
+	many  class    // class of the plural, if its value may be a count
+	plain []string // preceding words with which the name is not a credential
 }{
 	{word: "key", whole: true, class: maybe},
 	{word: "apikey", class: key}, {word: "secretkey", class: key}, {word: "privatekey", class: key}, {word: "accesskey", class: key},
@@ -46,8 +46,8 @@ var names = []struct {
 	{word: "pwd", class: password, many: several},
 }
 
-// endings has, by the last letter of a name that classify knows, the bits of the
-// letters before it.
+// endings contains, for the last letter of every name that classify knows, a bit for each
+// letter before it.
 var endings = nameEndings()
 
 func nameEndings() (set [26]uint32) {
@@ -63,30 +63,30 @@ func nameEndings() (set [26]uint32) {
 }
 
 var (
-	// Words behind the one that counts: token_value, SECRET_KEY_BASE, DB_PASSWORD_PROD.
+	// Words that may follow the decisive one: token_value, SECRET_KEY_BASE, DB_PASSWORD_PROD.
 	qualifiers = []string{"value", "base", "raw", "old", "new", "prod", "production", "live", "test", "dev", "staging", "backup", "primary"}
 
-	// Keys that open something.
+	// Words before key that make it a credential.
 	lockKeys = []string{"api", "app", "access", "secret", "private", "auth", "encryption", "encrypt", "signing", "sign", "master",
 		"license", "account", "subscription", "service", "deploy", "webhook", "bot", "ssh", "gpg", "admin", "client", "openai", "anthropic"}
 
-	// Keys that name or sort something.
+	// Words before key that make it an identifier.
 	plainKeys = []string{"session", "main", "primary", "foreign", "cache", "idempotency", "dedupe", "sort", "partition", "group", "row",
 		"object", "storage", "lookup", "index", "map", "dict", "query", "route", "routing", "message", "reply", "thread", "requester",
 		"child", "parent", "source", "target", "own", "event", "state", "config", "setting", "translation", "label", "field", "column",
 		"property", "react", "list", "item", "data", "hot", "arrow", "shortcut", "host", "known", "order", "job", "lock", "peer"}
 
-	// Tokens of a parser, a page or a budget.
+	// Words before token that exclude a credential: tokens of parsers, pages and budgets.
 	plainTokens = []string{"page", "next", "continuation", "sync", "max", "min", "total", "input", "output", "prompt", "completion",
 		"count", "cached", "reasoning", "budget", "limit", "per", "pad", "eos", "bos", "unk", "stop", "special", "start", "end", "cancellation"}
 
-	// Passes that are no passwords: bypass, first_pass.
+	// Words before pass that exclude a password: bypass, first_pass.
 	plainPasses = []string{"by", "first", "second", "third", "last", "one", "two", "single", "multi", "low", "high", "band", "all",
 		"render", "test", "tests", "did", "must", "will", "num", "checks"}
 )
 
-// classify looks at the last word of a name, and at those before it where they
-// tell one key from another.
+// classify returns the class of a name. It depends on the last word and, for some words, on
+// the words before it.
 func classify(name string) class {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
@@ -120,8 +120,9 @@ func classify(name string) class {
 	return nothing
 }
 
-// classifyKey looks at the words before a key: any of them may say that it opens
-// something, the last that sorts it decides otherwise.
+// classifyKey returns the class of a name that ends with key, by the words before it. Any of
+// lockKeys makes it a credential, else any of plainKeys an identifier; public excludes a
+// credential.
 func classifyKey(name, before string) class {
 	found := maybe
 	for before != "" {
@@ -150,21 +151,21 @@ func singular(w string) string {
 	return w
 }
 
-// phrased reports whether the name is of a password that may have several words.
+// phrased reports whether a value with this name may be a passphrase of several words.
 func phrased(name string) bool {
 	w, _ := lastWord(name)
 	return foldSuffix(w, "password") || foldSuffix(w, "passphrase")
 }
 
-// mayEndName reports whether a name that classify knows can end before
-// text[end], by its last two letters: most words before a colon are none.
+// mayEndName reports whether a name that classify knows may end before text[end]. It checks
+// only the last two letters, which excludes most words before a colon.
 func mayEndName(text string, end int) bool {
 	if end < 2 || !dotted.has(text[end-1]) {
 		return false
 	}
 	last, before := text[end-1]|0x20, text[end-2]|0x20
 	if !lower.has(last) || !lower.has(before) {
-		return true // digits and marks at the end of a name do not count
+		return true // digits and punctuation at the end of a name are ignored
 	}
 	return ending(before, last) || last == 's' && end > 2 && ending(text[end-3]|0x20, before)
 }
@@ -173,8 +174,8 @@ func ending(before, last byte) bool {
 	return lower.has(before) && endings[last-'a']&(1<<(before-'a')) != 0
 }
 
-// lastWord cuts the last word off a name: at _ - . and blanks, and where a
-// capital starts a word. Digits at the end belong to none.
+// lastWord splits a name before its last word. Words are separated by _ - . and blanks, and
+// start at a capital. Digits at the end of the name are dropped.
 func lastWord(name string) (w, before string) {
 	end := len(name)
 	for end > 0 && !letter.has(name[end-1]) {

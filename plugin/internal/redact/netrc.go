@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// netrc matches the password of a line of .netrc, at the p of: login NAME
-// password VALUE.
+// netrc matches the value in a line of .netrc, login NAME password VALUE; text[i] is the p
+// of password.
 func netrc(text string, i int) Match {
 	const word, before = "password", "login"
 	v := i + len(word)

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// pemMask takes the place of a private key between its BEGIN and END lines.
+// pemMask replaces a private key between its BEGIN and END lines.
 const pemMask = "…redacted…"
 
 const (
@@ -11,8 +11,8 @@ const (
 	pemDash  = "-----"
 )
 
-// pem matches the body of a private key whose BEGIN line starts at i. A key
-// without an END line reaches as far as its lines look like one.
+// pem matches the body of a private key whose BEGIN line starts at i. A key without an END
+// line ends after the last line that looks like part of a key.
 func pem(text string, i int) Match {
 	kind := i + len(pemBegin)
 	body := (upper | digit | space).spanMax(text, kind, 48)
@@ -39,9 +39,9 @@ func pem(text string, i int) Match {
 	return Match{Start: body, End: end, pem: true}
 }
 
-// pemLines returns the end of the lines behind i that consist of base64, or are
-// headers of an encrypted key. Line ends may be written as \n; a line of 40
-// characters and more needs none before it.
+// pemLines returns the end of the lines after i that consist of base64, or are headers of
+// an encrypted key. Line ends may be written as \n; a line of 40 or more characters need
+// not follow a line end.
 func pemLines(text string, i int) int {
 	for {
 		start, broken := lineBreak(text, i)
@@ -56,14 +56,14 @@ func pemLines(text string, i int) int {
 	}
 }
 
-// lineBreak returns the index behind the line ends and blanks at i, and whether
-// there was a line end.
+// lineBreak returns the index after the line ends and blanks at i, and whether there was a
+// line end.
 func lineBreak(text string, i int) (next int, broken bool) {
 	for ; ; broken = true {
 		i = blank.span(text, i)
 		switch {
 		case eol.at(text, i):
-			i = behindPrefix(text, i+1)
+			i = afterPrefix(text, i+1)
 		case i < len(text) && text[i] == '\\' && escapeLetter.at(text, i+1):
 			i += 2
 		default:
@@ -72,9 +72,9 @@ func lineBreak(text string, i int) (next int, broken bool) {
 	}
 }
 
-// behindPrefix returns the index behind what quotes, differences, comments and
+// afterPrefix returns the index after the prefix that quotations, diffs, comments and
 // listings put before the line at i: > + - # * |, or the line's number.
-func behindPrefix(text string, i int) int {
+func afterPrefix(text string, i int) int {
 	from := skipSpace(text, i)
 	j := digit.spanMax(text, from, 7)
 	for n := 0; n < 3 && j < len(text) && strings.IndexByte(">+-#*|:", text[j]) >= 0; n++ {
@@ -86,8 +86,7 @@ func behindPrefix(text string, i int) int {
 	return i
 }
 
-// lineEnd reports whether a line of a key may end at i, which is not the case in
-// the middle of prose.
+// lineEnd reports whether a line of a key may end at i. In the middle of prose it may not.
 func lineEnd(text string, i int) bool {
 	next, broken := lineBreak(text, i)
 	return broken || next == len(text) || (hyphen|quote).at(text, i)

@@ -1,41 +1,41 @@
 // Package redact finds credentials in text and masks them (S3.4).
 //
-// What counts as one:
-//   - the value of an assignment or a JSON field whose name says so: a password,
+// It finds these credentials:
+//   - the value of an assignment or a JSON member with the name of a password,
 //     secret, token, API key or authorization header (name.go), written with =,
 //     :, :=, =>, as a typed declaration, as <name>…</name>, or on the lines below
 //     a YAML key (assign.go, element.go, extent.go, yaml.go);
-//   - the credential of an authorization header, whatever its scheme, and what
-//     follows the word Bearer, when it looks like a token (header.go);
-//   - what a command line gives to --name, curl -u, sshpass -p and the like
-//     (command.go), and the password of a .netrc (netrc.go);
+//   - the credential of an authorization header with any scheme, and a token after
+//     the word Bearer (header.go);
+//   - the value of --name, curl -u, sshpass -p and similar options on a command
+//     line (command.go), and the password in a .netrc (netrc.go);
 //   - tokens with a well-known prefix (the table in token.go), JSON Web Tokens
 //     (jwt.go) and bot tokens (bot.go);
 //   - passwords and tokens before the @ of a URL, and webhooks (url.go);
-//   - PEM private keys, complete or cut off (pem.go).
+//   - PEM private keys, complete or truncated (pem.go).
 //
-// How it is masked: of tokens and keys of 18 or more ASCII characters the first
-// six and last four stay, around …; every other value becomes ***. Passwords and
-// secrets always do, because people choose them, and what may hold a password
-// (Basic, a passphrase) does too. Of a PEM key the BEGIN and END lines stay. A
-// mask is never masked again, so the operation is idempotent, and the text grows
-// by at most two bytes for a value and by 16 for a PEM key.
+// The mask of a token or key of 18 or more ASCII characters keeps the first six and last
+// four characters, around …; every other value becomes ***. Passwords, secrets and values
+// that may contain a password (Basic, a passphrase) always become ***, because people
+// choose them. The BEGIN and END lines of a PEM key stay. A mask is never masked again, so
+// the operation is idempotent. The text grows by at most two bytes for a value and by 16
+// for a PEM key.
 //
-// Numbers are no tokens (max_tokens=100), nor are placeholders ($TOKEN, <token>,
-// "required"), sentences ("token: expires in …"), names whose key is none of a
-// lock (sessionKey, primary_key), paths (private_key: /etc/key.pem), and words
-// that merely end like one (keyboard, monkey). In doubt a short word too many is
-// masked: the other mistake cannot be taken back.
+// These are not credentials: numbers (max_tokens=100), placeholders ($TOKEN, <token>,
+// "required"), sentences ("token: expires in …"), keys that are identifiers (sessionKey,
+// primary_key), paths (private_key: /etc/key.pem), and words that only end like a name
+// (keyboard, monkey). In doubt a short word is masked: disclosing a credential would be
+// worse.
 //
-// Time is linear in the text: every look back or ahead from a trigger is bounded
-// or ends where the next trigger's begins.
+// Time is linear in the text: every search back or ahead from a trigger is bounded, or
+// ends where the next trigger's search begins.
 package redact
 
 import "strings"
 
 // Sizes of masks, in bytes.
 const (
-	longEnough = 18 // from here on, head and tail are shown
+	longEnough = 18 // shortest value of which head and tail are shown
 	head       = 6
 	tail       = 4
 )
@@ -48,11 +48,11 @@ const (
 // Match is a credential at text[Start:End].
 type Match struct {
 	Start, End int
-	hidden     bool // no part of it is shown
+	hidden     bool // the mask shows no part of it
 	pem        bool
 }
 
-// AppendMask appends what takes the credential's place.
+// AppendMask appends the mask of the credential.
 func (m Match) AppendMask(dst []byte, text string) []byte {
 	if m.pem {
 		return append(dst, pemMask...)
@@ -65,14 +65,14 @@ func (m Match) AppendMask(dst []byte, text string) []byte {
 	return append(dst, v[len(v)-tail:]...)
 }
 
-// Next finds the first credential that starts in text[from:to]; it may end
-// behind to. Matches do not overlap when from is the End of the one before.
+// Next finds the first credential that starts in text[from:to]; it may end after to.
+// Matches do not overlap if from is the End of the previous match.
 func Next(text string, from, to int) (Match, bool) {
 	for i := from; ; i++ {
 		if i = nextTrigger(text, i, to); i >= to {
 			return Match{}, false
 		}
-		if triggers[text[i]] == letterTrigger && !lettered(text, i) {
+		if triggers[text[i]] == letterTrigger && !isLetterTrigger(text, i) {
 			continue
 		}
 		if m := match(text, i); m.found() && m.Start >= from && m.Start < to {
@@ -81,32 +81,32 @@ func Next(text string, from, to int) (Match, bool) {
 	}
 }
 
-// found tells a match from the empty one, which says that there is none.
+// found reports whether m is a match: a failed search returns an empty Match.
 func (m Match) found() bool { return m.Start < m.End }
 
-// shift returns the match of a part of a text that starts at i.
+// shift returns m, a match in the part of a text from i on, as a match in the text.
 func (m Match) shift(i int) Match {
 	m.Start += i
 	m.End += i
 	return m
 }
 
-// triggers are the characters that a credential is found by: the rarest one of its
-// prefix, or the mark before it. The parser of its shape looks back from there for
-// the beginning, and ahead for the end.
+// triggers are the characters at which the search for a credential starts: the rarest
+// character of its prefix, or the punctuation before it. From there, the credential's
+// matcher searches back for the beginning and ahead for the end.
 var triggers = [256]uint8{'=': 1, ':': 1, wide: 1, '>': 1, '-': 1, '_': 1, '.': 1, 'A': 1, 'J': 1,
 	'B': letterTrigger, 'b': letterTrigger, 'p': letterTrigger}
 
-// letterTrigger is a letter that the next one makes a trigger: of bearer, password
-// and dapi.
+// letterTrigger marks a letter that is a trigger only before certain letters: in bearer,
+// password and dapi.
 const letterTrigger = 2
 
-// lettered reports whether the letter at text[i] is a trigger.
-func lettered(text string, i int) bool {
+// isLetterTrigger reports whether the letter at text[i] is a trigger.
+func isLetterTrigger(text string, i int) bool {
 	return i+1 < len(text) && (text[i+1]|0x20 == 'e' || text[i] == 'p' && (text[i+1] == 'a' || text[i+1] == 'i'))
 }
 
-// match returns the credential that the trigger at text[i] belongs to.
+// match returns the credential of the trigger at text[i].
 func match(text string, i int) (m Match) {
 	switch text[i] {
 	case ':':
@@ -119,7 +119,7 @@ func match(text string, i int) (m Match) {
 		return bearer(text, i)
 	case 'A':
 		if !boundary(text, i) {
-			return m // within a word, as in base64: the tokens begin with it
+			return m // within a word, as in base64; the A is the first character of the tokens
 		}
 	case '-':
 		m = dashes(text, i)
@@ -151,9 +151,9 @@ func dashes(text string, i int) Match {
 	return flag(text, i)
 }
 
-// nextTrigger returns the index of the first trigger in text[i:to], or to. It
-// looks at eight bytes at a time, because a loop costs a guest more than what is
-// in it: each of its rounds may be counted or interrupted.
+// nextTrigger returns the index of the first trigger in text[i:to], or to. It examines
+// eight bytes per iteration, because hosts may count or interrupt every iteration of a
+// guest's loop, which costs more than the loop body.
 func nextTrigger(text string, i, to int) int {
 	for ; i+8 <= to; i += 8 {
 		t := text[i : i+8]
@@ -167,8 +167,8 @@ func nextTrigger(text string, i, to int) int {
 	return i
 }
 
-// Append appends text with every credential masked, and reports whether there
-// was one.
+// Append appends text with every credential masked, and reports whether there was a
+// credential.
 func Append(dst []byte, text string) ([]byte, bool) {
 	from, found := 0, false
 	for {

@@ -11,7 +11,7 @@ func TestAppend(t *testing.T) {
 		{"env", "OPENAI_API_KEY=abcdef", "OPENAI_API_KEY=***"},
 		{"env, long", "OPENAI_API_KEY=" + alnum36, "OPENAI_API_KEY=abcdef…cdef"},
 		{"env of any name", "MY_KEY=supersecret", "MY_KEY=***"},
-		{"key alone", "KEY=abcdefgh", "KEY=***"},
+		{"bare key", "KEY=abcdefgh", "KEY=***"},
 		{"export, quoted", `export GH_TOKEN='abc def'; ls`, `export GH_TOKEN='***'; ls`},
 		{"short token", "token=abc", "token=***"},
 		{"17 characters", "token=abcdefghijklmnopq", "token=***"},
@@ -21,7 +21,7 @@ func TestAppend(t *testing.T) {
 		{"dashes", "x-api-key: abc123", "x-api-key: ***"},
 		{"password", "password: hunter2", "password: ***"},
 		{"numeric password", "password=123456", "password=***"},
-		{"password with marks", "password=a,b;c! next", "password=*** next"},
+		{"password with punctuation", "password=a,b;c! next", "password=*** next"},
 		{"camel case", "dbPassword = hunter2", "dbPassword = ***"},
 		{"compound", "dbpassword=hunter2", "dbpassword=***"},
 		{"acronym", "someAPIKey=hunter2", "someAPIKey=***"},
@@ -78,27 +78,27 @@ func TestAppend(t *testing.T) {
 		{"pplx-", "pplx-" + alnum36, "pplx-a…cdef"},
 		{"escaped line end before", `text\nghp_` + alnum36, `text\nghp_ab…cdef`},
 		{"in quotes", `"ghp_` + alnum36 + `"`, `"ghp_ab…cdef"`},
-		{"hanging on", "ghp_" + alnum36 + "-xoxb-1234567890abc", "ghp_ab…0abc"},
+		{"suffix without a separator", "ghp_" + alnum36 + "-xoxb-1234567890abc", "ghp_ab…0abc"},
 		{"url password", "postgres://bob:hunter2@db/x", "postgres://bob:***@db/x"},
 		// PEM.
 		{"pem", "a\n-----BEGIN RSA PRIVATE KEY-----\n" + pemBody + "-----END RSA PRIVATE KEY-----\nb",
 			"a\n-----BEGIN RSA PRIVATE KEY-----…redacted…-----END RSA PRIVATE KEY-----\nb"},
-		{"pem, cut", "-----BEGIN PRIVATE KEY-----\n" + pemBody + "some prose", "-----BEGIN PRIVATE KEY-----…redacted…\nsome prose"},
-		{"pem, cut in a line", "-----BEGIN PRIVATE KEY-----\n" + pemBody[:90], "-----BEGIN PRIVATE KEY-----…redacted…"},
-		{"pem, encrypted, cut", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB\n\n" + pemBody, "-----BEGIN RSA PRIVATE KEY-----…redacted…\n"},
+		{"pem, truncated", "-----BEGIN PRIVATE KEY-----\n" + pemBody + "some prose", "-----BEGIN PRIVATE KEY-----…redacted…\nsome prose"},
+		{"pem, truncated in a line", "-----BEGIN PRIVATE KEY-----\n" + pemBody[:90], "-----BEGIN PRIVATE KEY-----…redacted…"},
+		{"pem, encrypted, truncated", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB\n\n" + pemBody, "-----BEGIN RSA PRIVATE KEY-----…redacted…\n"},
 		{"pem in json", `{"private_key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n"}`,
 			`{"private_key": "-----BEGIN PRIVATE KEY-----…redacted…-----END PRIVATE KEY-----\n"}`},
-		{"pem in json, cut", `{"k": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nMIIE"}`, `{"k": "-----BEGIN PRIVATE KEY-----…redacted…"}`},
+		{"pem in json, truncated", `{"k": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nMIIE"}`, `{"k": "-----BEGIN PRIVATE KEY-----…redacted…"}`},
 		{"pgp", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----…redacted…-----END PGP PRIVATE KEY BLOCK-----"},
 		{"two pems", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----BEGIN PRIVATE KEY-----\nBBBB\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----…redacted…\n-----BEGIN PRIVATE KEY-----…redacted…-----END PRIVATE KEY-----"},
 	}
 	for _, tt := range tests {
-		t.Run("S3.4 "+tt.name, func(t *testing.T) { masks(t, tt.in, tt.want) })
+		t.Run("S3.4 "+tt.name, func(t *testing.T) { wantMasked(t, tt.in, tt.want) })
 	}
 }
 
-// masks checks that a text with a credential becomes want, and stays that.
-func masks(t *testing.T, in, want string) {
+// wantMasked checks that masking in gives want, and that masking want changes nothing.
+func wantMasked(t *testing.T, in, want string) {
 	t.Helper()
 	got, found := Append(nil, in)
 	if string(got) != want || !found {
@@ -109,15 +109,15 @@ func masks(t *testing.T, in, want string) {
 	}
 }
 
-// leaves checks that a text holds no credential.
-func leaves(t *testing.T, in string) {
+// wantUnchanged checks that a text contains no credential.
+func wantUnchanged(t *testing.T, in string) {
 	t.Helper()
 	if got, found := Append(nil, in); string(got) != in || found {
 		t.Errorf("S3.4 %q was masked: %q", in, got)
 	}
 }
 
-func TestAppendLeaves(t *testing.T) {
+func TestAppendUnchanged(t *testing.T) {
 	for _, in := range []string{
 		"", "=", ":", "--", "a=", "token=", "token:", "token: ", `"token": ""`,
 		"tokens: 512", "tokens=512", "max_tokens=100", `"totalTokens": 1234`, "token: 512", "token count: 1.2k", "max_token=5k",
@@ -137,14 +137,14 @@ func TestAppendLeaves(t *testing.T) {
 		"---\ntitle: x\n---", "a -- b", "git log --oneline key", "--token", "--token --verbose", "--token $TOKEN",
 		"der Schlüssel: Ärger", "ключ: значение", "emoji 😀: 😀", "func key(a, b) {}", "x := a[key]", `{"type":"object","properties":{"token":{"type":"string"}}}`,
 	} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
 func TestMember(t *testing.T) {
 	tests := []struct {
 		name, value string
-		want        string // "" = not by its name
+		want        string // "" = the name does not indicate a credential
 	}{
 		{"password", "hunter2", "***"},
 		{"password", "123456", "***"},
@@ -187,7 +187,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// Next never looks at what starts behind its limit.
+// Next ignores a credential that starts after its limit.
 func TestNextLimit(t *testing.T) {
 	const text = "token=abc token=def"
 	if m, ok := Next(text, 0, len("token=")); ok {

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// secretText is masked wherever it stands below, as the part of in that want
-// shows as ***.
+// secretText is a secret that must be masked in every text below; *** marks its position in
+// want.
 const secretText = "hunter2secretvalue"
 
-// withSecret returns a text with a secret in place of §, and how it is masked.
+// withSecret returns s with a secret instead of §, and s with the mask instead of §.
 func withSecret(s string) (in, want string) {
 	return strings.ReplaceAll(s, "§", secretText), strings.ReplaceAll(s, "§", hidden)
 }
@@ -21,30 +21,30 @@ func TestNames(t *testing.T) {
 		"DB_PASSWORD_OLD=§", "DB_PASSWORD_NEW=§", "SECRET_PROD=§", "PASSWORD_LIVE_2=§", "passwordTest: §", "db.password.staging=§", "PASSWORD_BACKUP_PRIMARY=§", "password_dev: §",
 	} {
 		in, want := withSecret(s)
-		masks(t, in, want)
+		wantMasked(t, in, want)
 	}
 	for _, tt := range [][2]string{
 		{"api_keys: " + secretText, "api_keys: hunter…alue"}, {`"tokens": "` + secretText + `"`, `"tokens": "hunter…alue"`}, {"API_KEY_PROD=" + secretText, "API_KEY_PROD=hunter…alue"},
 		{"token_new: abc1", "token_new: ***"}, {`"credentials": "aB3dE5gH7jK9mN1pQ3s5"`, `"credentials": "***"`},
 	} {
-		masks(t, tt[0], tt[1])
+		wantMasked(t, tt[0], tt[1])
 	}
 	for _, in := range []string{
 		"--- PASS: TestFoo (0.00s)", "All tests pass: great", "pass: 12", "pass=12", `{"pass": 3}`, "passes: 12 of 14", "secrets: 3", "tokens: 512", "keys: a", "new: x", "test: x", "BACKUP=x",
 		"PWD=/home/user/project", "OLDPWD=/srv", "pwd: /srv/app", `pwd=C:\Users\bob`, "private_key: /etc/ssl/key.pem", "ssh_key=~/.ssh/id_ed25519", `"ssh_key": "/home/bob/.ssh/id_rsa"`, "key=./a/b",
 	} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
 func TestExtents(t *testing.T) {
 	for _, s := range []string{
-		// Declarations and marks before strings.
+		// Declarations and prefixes of string literals.
 		`const password: string = "§"`, `db_password: str = "§"`, `val dbPassword: String = "§"`, `password: Optional[str] = '§',`, `secret: string | null = "§";`,
 		`password = b"§"`, `password = f'§'`, `password = @"§"`, `password = $"§"`, `password = rb"§"`, `password = ("§")`, `password = """§"""`, "password: r#\"§\"#",
 		// Lines below.
 		"password: |\n  §", "password: |-\n  §\n  §2\nuser: bob"[:len("password: |-\n  §")], "password: >\n    §\nuser: bob", "password:\n  §\nuser: bob", "a:\n  password:\n    \"§\"\n  b: c", "secret: |\r\n  §\r\nx: y",
-		// Markdown and other marks.
+		// Markdown and other punctuation.
 		"**Password:** §", "**Password**: §", "__Password:__ §", "*Password*: §", "user[password]=§", "user[password]=§&x=1", "password：§", "password ＝ §",
 		"<password>§</password>", "<db:password>§</db:password>", "<clientSecret>§</clientSecret>",
 		// Environment files.
@@ -54,7 +54,7 @@ func TestExtents(t *testing.T) {
 	} {
 		in, want := withSecret(s)
 		want = strings.NewReplacer("***&ssw0rd<>'|;x", "***", "***&ss", "***", "*** ***", "***").Replace(want)
-		masks(t, in, want)
+		wantMasked(t, in, want)
 	}
 	for _, tt := range [][2]string{
 		{"password: correct horse battery staple", "password: ***"}, {"passphrase: correct-horse battery\nnext", "passphrase: ***\nnext"}, {"password: a1 b2\\nnext", "password: ***\\nnext"},
@@ -62,7 +62,7 @@ func TestExtents(t *testing.T) {
 		{`token = b"abc"`, `token = b"***"`}, {`{\\\"password\\\":\\\"hunter2\\\",\\\"a\\\":1}`, `{\\\"password\\\":\\\"***\\\",\\\"a\\\":1}`},
 		{`\\\\\\\"password\\\\\\\":\\\\\\\"hunter2\\\\\\\"`, `\\\\\\\"password\\\\\\\":\\\\\\\"***\\\\\\\"`}, {"DB_PASSWORD=p&ssw0rd", "DB_PASSWORD=***"},
 	} {
-		masks(t, tt[0], tt[1])
+		wantMasked(t, tt[0], tt[1])
 	}
 	for _, in := range []string{
 		"password:\n  from: vault", "password:\n- a", "password:\nnext", "secret:\n  # none", "password: |\n", "password: string", "password: string;", "const password: string = getPassword()",
@@ -70,7 +70,7 @@ func TestExtents(t *testing.T) {
 		"Password: must be at least 8 characters", "Reset password: click the link", "Password: enter yours", "token: value of the header", "**Password:**", "password: ***", "password:***",
 		"TOKEN=$(cat f)", `password = """`,
 	} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
@@ -83,14 +83,14 @@ func TestHeaders(t *testing.T) {
 		for _, rest := range []string{` x`, ` a b`, `, SignedHeaders=host, Signature=abc`, `="a", b="c d", e=f`} {
 			want = strings.ReplaceAll(want, hidden+rest, hidden)
 		}
-		masks(t, in, want)
+		wantMasked(t, in, want)
 	}
 	for _, scheme := range []string{"SSWS", "Key", "JWT", "OAuth", "Bearer", "bot"} {
-		masks(t, "Authorization: "+scheme+" "+secretText+"\nHost: x", "Authorization: "+scheme+" hunter…alue\nHost: x")
+		wantMasked(t, "Authorization: "+scheme+" "+secretText+"\nHost: x", "Authorization: "+scheme+" hunter…alue\nHost: x")
 	}
 	for _, in := range []string{"Authorization: required for all", "Authorization: handled by the proxy", "authorization: Bearer", "Authorization: Bearer $TOKEN", "bearer authentication-and-authorization-2023", "the bearer token-based-authentication-flow",
 		"Bearer internationalization-of-everything"} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
@@ -101,10 +101,10 @@ func TestURLs(t *testing.T) {
 		{"https://hooks.slack.com/services/" + "T01234567/B01234567/abcdefghijklmnopqrstuvwx", "https://hooks.slack.com/services/T01234…uvwx"},
 		{"https://discord.com/api/webhooks/" + "123456789012345678/abcdefghijklmnop ok", "https://discord.com/api/webhooks/123456…mnop ok"},
 	} {
-		masks(t, tt[0], tt[1])
+		wantMasked(t, tt[0], tt[1])
 	}
 	for _, in := range []string{"http://a:8080/x@y", "https://example.com/a:b@c", "https://example.com/?mail=a@b.c", "https://bob@example.com", "https://a:$PASS@b", "https://hooks.slack.com/services/", "https://discord.com/api/webhooks/123/x"} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
@@ -114,10 +114,10 @@ func TestCommands(t *testing.T) {
 		"machine x login bob password §", "machine x\n  login bob@x.y\n  password §\nmachine y", "x --password '§'",
 	} {
 		in, want := withSecret(s)
-		masks(t, in, want)
+		wantMasked(t, in, want)
 	}
 	for _, in := range []string{"docker run -u 1000:1000 x", "docker run --user 1000:1000 x", "rsync -u host:path x", "mkdir -p /a/b", "mysql -p db", "curl -u bob https://x", "curl -u $USER:$PASS x", "pip install --user x", "login with password auth", "password protected", "a - b"} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
@@ -125,31 +125,31 @@ func TestKnownTokens(t *testing.T) {
 	const body = "aB3dE5gH7jK9mN1pQ3s5tU7vW9xY1zA3bC5dE7fG9hJ"
 	for _, prefix := range []string{"hvs.", "GOCSPX-", "tskey-auth-", "shpat_", "glsa_", "dckr_pat_", "lin_api_", "sntrys_", "ntn_", "ATATT3x", "PMAK-", "figd_", "sbp_", "NRAK-", "glrt-", "gldt-", "tvly-", "phx_", "ops_eyJ"} {
 		token := prefix + body
-		masks(t, "see "+token+", ok", "see "+token[:head]+ellipsis+token[len(token)-tail:]+", ok")
+		wantMasked(t, "see "+token+", ok", "see "+token[:head]+ellipsis+token[len(token)-tail:]+", ok")
 	}
-	masks(t, "dapi0123456789abcdef0123456789abcdef ok", "dapi01…cdef ok")
-	masks(t, "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcDe."+body[:38]+" ok", "MTIzND…"+body[34:38]+" ok")
+	wantMasked(t, "dapi0123456789abcdef0123456789abcdef ok", "dapi01…cdef ok")
+	wantMasked(t, "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcDe."+body[:38]+" ok", "MTIzND…"+body[34:38]+" ok")
 	for _, in := range []string{"sk-learn-tutorial-2023-notebook", "tvly-search-engine-integration-2024", "dapi0123", "dapi0123456789abcdef0123456789abcdef0", "shpat_short", "www.example.com", "a.b.c", "hvs.short", "paths and apis"} {
-		leaves(t, in)
+		wantUnchanged(t, in)
 	}
 }
 
-// TestShapes holds the rows of the table to what token takes for granted, and
-// shows that each prefix is one.
+// TestShapes checks that the rows of the table satisfy the assumptions of token, and that
+// each prefix is recognized.
 func TestShapes(t *testing.T) {
 	const body = "0123456789ABCDEFABCD0123456789abcdef0123456789"
 	for trigger, rows := range shapes {
 		for _, s := range rows {
 			for _, p := range s.prefixes {
-				if at := len(p) - 1 - s.behind; p[at] != byte(trigger) || triggers[trigger] == 0 {
+				if at := len(p) - 1 - s.after; p[at] != byte(trigger) || triggers[trigger] == 0 {
 					t.Errorf("S3.4 %s: %q is not its trigger", p, p[at])
 				}
-				if s.behind+s.min < least {
+				if s.after+s.min < least {
 					t.Errorf("S3.4 %s: %d characters are fewer than %d", p, s.min, least)
 				}
 				for c := range chars {
 					if s.set.has(byte(c)) && !dotted.has(byte(c)) {
-						t.Errorf("S3.4 %s: no token has %q", p, byte(c))
+						t.Errorf("S3.4 %s: no token contains %q", p, byte(c))
 					}
 				}
 				v := p + body[:s.min]
@@ -157,8 +157,8 @@ func TestShapes(t *testing.T) {
 				if len(v) >= longEnough {
 					mask = v[:head] + ellipsis + v[len(v)-tail:]
 				}
-				masks(t, "a "+v+" b", "a "+mask+" b")
-				leaves(t, "a "+v[:len(v)-1]+" b")
+				wantMasked(t, "a "+v+" b", "a "+mask+" b")
+				wantUnchanged(t, "a "+v[:len(v)-1]+" b")
 			}
 		}
 	}
@@ -167,6 +167,6 @@ func TestShapes(t *testing.T) {
 func TestKeyLines(t *testing.T) {
 	const begin = "-----BEGIN PRIVATE KEY-----"
 	for _, p := range [][2]string{{"> ", "> "}, {"+ ", "+ "}, {"# ", "# "}, {"  12\t", "  13\t"}, {"1: ", "2: "}, {"| ", "| "}} {
-		masks(t, p[0]+begin+"\n"+p[1]+"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ\n"+p[1]+"AbCd==\nthe end.", p[0]+begin+pemMask+"\nthe end.")
+		wantMasked(t, p[0]+begin+"\n"+p[1]+"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ\n"+p[1]+"AbCd==\nthe end.", p[0]+begin+pemMask+"\nthe end.")
 	}
 }

@@ -1,18 +1,17 @@
 package redact
 
-// shape is what tokens of one kind have in common. Their issuers mark them with
-// a prefix.
+// shape describes tokens of one kind, which have a prefix that their issuer defines.
 type shape struct {
 	prefixes []string
-	behind   int  // characters of the prefix behind its trigger
-	set      set  // the characters behind the prefix
-	min      int  // how many there are at least
-	never    set  // set if there are exactly min: no character of it follows them
-	digit    bool // one is a digit, and they are no words: the prefix alone is a common one
+	after    int  // number of characters of the prefix after its trigger
+	set      set  // the characters after the prefix
+	min      int  // minimal number of characters after the prefix
+	never    set  // if set, exactly min characters follow the prefix, and then none of never
+	digit    bool // must contain a digit and not be words, because the prefix is common
 }
 
-// shapes are the known tokens by the trigger in their prefixes, which is the last
-// character unless that is a frequent one.
+// shapes are the known tokens by the trigger in their prefixes. The trigger is the last
+// character of the prefix unless that is a frequent character.
 var shapes = [...][]shape{
 	'-': {
 		{prefixes: []string{"xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"}, set: dashed, min: 10},
@@ -42,30 +41,30 @@ var shapes = [...][]shape{
 		{prefixes: []string{"SG."}, set: dotted, min: 20, digit: true},
 	},
 	'A': {
-		{prefixes: []string{"AKIA", "ASIA"}, behind: 3, set: upper | digit, min: 16, never: word},
-		{prefixes: []string{"AIza"}, behind: 3, set: dashed, min: 30},
-		{prefixes: []string{"ATATT3x"}, behind: 6, set: dashed, min: 33},
+		{prefixes: []string{"AKIA", "ASIA"}, after: 3, set: upper | digit, min: 16, never: word},
+		{prefixes: []string{"AIza"}, after: 3, set: dashed, min: 30},
+		{prefixes: []string{"ATATT3x"}, after: 6, set: dashed, min: 33},
 	},
 	'J': {{prefixes: []string{"ops_eyJ"}, set: dashed, min: 20}},
-	'p': {{prefixes: []string{"dapi"}, behind: 1, set: hex, min: 32, never: hex}},
+	'p': {{prefixes: []string{"dapi"}, after: 1, set: hex, min: 32, never: hex}},
 }
 
-// maxLook is how much of a token decides whether it is one: tokens may follow
-// each other without a blank, and each is looked at.
+// maxLook is the number of characters that decide whether a text is a token. It bounds the
+// time for tokens that follow each other without a blank, each of which is examined.
 const maxLook = 512
 
-// least is how many characters at least a known token has from its trigger on.
+// least is the minimal number of characters of a known token from its trigger on.
 const least = 10
 
 // token matches a known token whose trigger is at text[i].
 func token(text string, i int) Match {
 	if !dotted.at(text, i+least) || !dotted.at(text, i+least/2) {
-		return Match{} // most words behind a hyphen, an underscore or a dot
+		return Match{} // excludes most words after a hyphen, an underscore or a dot
 	}
 	rows := shapes[text[i]]
 	for k := range rows {
 		s := &rows[k]
-		body := i + 1 + s.behind
+		body := i + 1 + s.after
 		for _, p := range s.prefixes {
 			start := body - len(p)
 			if start >= 0 && text[start] == p[0] && boundary(text, start) && body <= len(text) && text[start:body] == p {
@@ -78,8 +77,8 @@ func token(text string, i int) Match {
 	return Match{}
 }
 
-// end returns the end of the characters of a token that begin at text[i], or i if
-// they are none of its shape.
+// end returns the end of the token whose characters after the prefix begin at text[i], or i
+// if they do not have the shape.
 func (s *shape) end(text string, i int) int {
 	most := maxLook
 	if s.never != 0 {
@@ -92,8 +91,8 @@ func (s *shape) end(text string, i int) int {
 	return end
 }
 
-// widen takes in what hangs on a token without a break, so that no second token
-// starts right behind a mask. A dot belongs only with a word behind it.
+// widen extends a token to the word characters that follow it, so that no second token
+// starts right after a mask. A dot belongs to the token only before a word character.
 func widen(text string, end int) int {
 	for dashed.at(text, end) || dot.at(text, end) && dashed.at(text, end+1) {
 		end++

@@ -2,15 +2,15 @@ package redact
 
 import "strings"
 
-// maxUserinfo is how far the @ of a URL may be.
+// maxUserinfo is the maximal distance of the @ of a URL from its ://.
 const maxUserinfo = 512
 
-// webhooks are addresses whose path is all it takes to post there.
+// webhooks are addresses whose path is the only credential for posting.
 var webhooks = []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/", "discord.com/api/webhooks/",
 	"discordapp.com/api/webhooks/", "ptb.discord.com/api/webhooks/", "canary.discord.com/api/webhooks/"}
 
-// url matches the credential of a URL, at the colon of its "://": the path of a
-// webhook, the password of its userinfo, or a userinfo that is a token.
+// url matches the credential of a URL whose :// starts at text[i]: the path of a webhook,
+// the password in its userinfo, or a userinfo that is a token.
 func url(text string, i int) Match {
 	from := i + len("://")
 	for _, w := range webhooks {
@@ -23,8 +23,8 @@ func url(text string, i int) Match {
 			return Match{Start: start, End: end}
 		}
 	}
-	// A password may hold everything but blanks and quotes: the last @ counts. A
-	// port and a path are none.
+	// A password may contain any character but blanks and quotes, so the last @ ends it. A
+	// port or a path is not a password.
 	const outside = control | space | quote | angle | backslash
 	rest := upTo(text, from+maxUserinfo)
 	stop := (outside | slash | query | atSign).until(rest, from)

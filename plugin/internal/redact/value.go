@@ -3,8 +3,8 @@ package redact
 import "strings"
 
 var (
-	// Words that stand where a credential would, and are none: anywhere, and behind
-	// a blank, where prose and types may stand.
+	// Words in the position of a credential that are not credentials: placeholders
+	// anywhere, and proseWords after a blank, where prose and types may occur.
 	placeholders = []string{"true", "false", "null", "none", "undefined", "n/a", "redacted", "hidden", "masked"}
 	proseWords   = []string{"nil", "empty", "unset", "required", "missing", "invalid", "expired", "optional", "string", "str", "number",
 		"int", "bool", "boolean", "object", "any", "bytes", "bearer", "basic", "yes", "no", "not", "set", "is", "the", "a", "an", "to",
@@ -12,28 +12,28 @@ var (
 		"click", "enter", "see", "use", "please", "unexpected", "expires", "has", "was", "are", "if", "when", "it", "this", "that", "does",
 		"too", "wrong", "incorrect", "used"}
 
-	// Words that tell a sentence from a passphrase, and a word from a token.
+	// Words that distinguish a sentence from a passphrase, and a word from a token.
 	functionWords = []string{"the", "a", "an", "is", "are", "was", "be", "been", "must", "should", "has", "have", "to", "in", "on", "at", "of",
 		"for", "from", "by", "with", "and", "or", "not", "your", "you", "it", "as", "if", "this", "that", "please"}
 
-	// Where programs take their settings from.
+	// Objects from which programs read their settings.
 	roots = []string{"process.env", "os.environ", "os.getenv", "import.meta", "secrets.", "env.", "vars.", "self.", "this.", "config.",
 		"cfg.", "settings.", "req.", "request.", "ctx.", "args.", "opts.", "options.", "params.", "props."}
 )
 
-// candidate is a value that may be a credential.
-type candidate struct {
+// assigned is a value that is assigned to a name and may be a credential.
+type assigned struct {
 	name   string
 	class  class // of the name
 	value  string
-	rest   string // of the text, behind an unquoted value
-	quoted bool   // a text; what is not may be code or prose
-	spaced bool   // behind a blank
+	rest   string // the text after an unquoted value
+	quoted bool   // if not, the value may be code or prose
+	spaced bool   // follows a blank
 }
 
-// judge returns the part of a value that is a credential: a scheme like Bearer is
-// not in it.
-func judge(c candidate) Match {
+// credentialIn returns the part of a value that is a credential, without a scheme such as
+// Bearer.
+func credentialIn(c assigned) Match {
 	start, _, hides := splitScheme(c.class, c.value)
 	v := c.value[start:]
 	switch {
@@ -49,8 +49,8 @@ func judge(c candidate) Match {
 	return Match{Start: start, End: len(c.value), hidden: hides || c.class.hides() || strings.IndexByte(v, ' ') >= 0}
 }
 
-// prose reports whether a value reads as the beginning of a sentence: by its
-// first word or, where a token is expected, by the word behind it.
+// prose reports whether a value reads like the beginning of a sentence, by its first word
+// or, for a token, by the word after it.
 func prose(c class, v, rest string) bool {
 	first, more, several := strings.Cut(v, " ")
 	if foldAny(first, proseWords) {
@@ -68,8 +68,7 @@ func prose(c class, v, rest string) bool {
 	return foldAny(more[:alnum.spanMax(more, 0, maxName)], functionWords)
 }
 
-// code reports whether v is an expression of a program: a call, or a member of
-// something that holds settings.
+// code reports whether v is a program expression: a call, or a member of one of roots.
 func code(v string) bool {
 	for _, r := range roots {
 		if strings.HasPrefix(v, r) {

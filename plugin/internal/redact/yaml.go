@@ -1,10 +1,10 @@
 package redact
 
-// maxIndent is how far the value of a YAML key may be indented.
+// maxIndent bounds the indentation of the value of a YAML key.
 const maxIndent = 64
 
-// nextLine returns where the value of a YAML key on the line below it starts, or
-// v, and whether it is a block, behind | or >.
+// nextLine returns the index of a YAML value on the line below its key, or v if there is
+// none, and whether it is a block scalar, after | or >.
 func nextLine(text string, v int) (first int, block bool) {
 	i := v
 	if i < len(text) && (text[i] == '|' || text[i] == '>') {
@@ -26,8 +26,8 @@ func nextLine(text string, v int) (first int, block bool) {
 
 func indent(text string, i int) int { return space.spanMax(text, i, maxIndent) - i }
 
-// scalar reports whether text[v:end] is all there is on its line, and neither a
-// key nor an item.
+// scalar reports whether text[v:end] is the only text on its line, and neither a key nor a
+// list item.
 func scalar(text string, v, end int) bool {
 	if v >= end || text[end-1] == ':' || text[v] == '#' || text[v] == '-' {
 		return false
@@ -36,11 +36,11 @@ func scalar(text string, v, end int) bool {
 	return end == len(text) || eol.has(text[end])
 }
 
-// block matches a block whose first line starts at v, if that is a credential.
-func (c candidate) block(text string, v int) Match {
+// block matches a block scalar whose first line starts at v, if it is a credential.
+func (c assigned) block(text string, v int) Match {
 	end := eol.until(text, v)
 	c.value, c.quoted = text[v:end], true
-	if opensReference(c.value) || !judge(c).found() {
+	if opensReference(c.value) || !credentialIn(c).found() {
 		return Match{}
 	}
 	width := v - space.back(text, v, v)

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/render"
 )
 
-// TestLength compares with the standard library's indentation.
-func TestLength(t *testing.T) {
+// TestSize compares Size with the indentation of encoding/json.
+func TestSize(t *testing.T) {
 	for _, doc := range []string{
 		`{}`, `[]`, `""`, `1`, `{"a":1}`, `[1,2,3]`, `{"a":{},"b":[],"c":[{}]}`,
 		`{"text":"braces { [ , : ] } and \" quotes \\","n":[[["deep"]],-1.5e3,true,null]}`,

@@ -33,28 +33,28 @@ func (s *Sanitizer) block(v gjson.Result, l label, depth int) {
 	}
 }
 
-func blockMember(name string, _ gjson.Result) verdict {
+func blockMember(name string, _ gjson.Result) action {
 	if name == "content" {
 		return content
 	}
 	return common(name)
 }
 
-func thinkingMember(name string, v gjson.Result) verdict {
+func thinkingMember(name string, v gjson.Result) action {
 	if name == "signature" {
 		return drop
 	}
 	return blockMember(name, v)
 }
 
-func redactedMember(name string, v gjson.Result) verdict {
+func redactedMember(name string, v gjson.Result) action {
 	if name == "data" {
-		return drop // thinking that its provider encrypted: nothing but a signature
+		return drop // thinking that its provider encrypted: unreadable, like a signature
 	}
 	return thinkingMember(name, v)
 }
 
-func reasoningMember(name string, v gjson.Result) verdict {
+func reasoningMember(name string, v gjson.Result) action {
 	if name == "encrypted_content" {
 		return drop
 	}

@@ -24,7 +24,7 @@ func (s *Sanitizer) image(v gjson.Result, l label, depth int) {
 	s.flags.Truncated = true
 }
 
-func imageMember(name string, v gjson.Result) verdict {
+func imageMember(name string, v gjson.Result) action {
 	switch {
 	case isData(name, v), name == "omitted", name == "bytes":
 		return drop
@@ -34,27 +34,27 @@ func imageMember(name string, v gjson.Result) verdict {
 	return blockMember(name, v)
 }
 
-func sourceMember(name string, v gjson.Result) verdict {
+func sourceMember(name string, v gjson.Result) action {
 	if isData(name, v) {
 		return drop
 	}
 	return generic
 }
 
-// isSource reports whether a member of an image block is where the image is, or
-// an object that says so.
+// isSource reports whether a member of an image block is the image's URL, or an object with
+// its URL or data.
 func isSource(name string) bool { return name == "source" || name == "image_url" || name == "image" }
 
-// isData reports whether a member is the image itself: data, or a URL of it.
+// isData reports whether a member contains the image itself: data, or a data: URL.
 func isData(name string, v gjson.Result) bool {
 	return name == "data" || (name == "url" || isSource(name)) && v.Type == gjson.String && strings.HasPrefix(v.Str, "data:")
 }
 
-// imageData returns the length of an image's data, its own and that of its
-// source, before the host cut it.
+// imageData returns the length of the data in an image block and in its source, before the
+// host truncated the data.
 func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found bool) {
 	v.ForEach(func(name, v gjson.Result) bool {
-		mark := s.enter(name.Str)
+		parent := s.enter(name.Str)
 		switch {
 		case isData(name.Str, v):
 			bytes, found = bytes+s.length(v), true
@@ -62,17 +62,18 @@ func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found
 			n, ok := s.imageData(v, true)
 			bytes, found = bytes+n, found || ok
 		}
-		s.leave(mark)
+		s.leave(parent)
 		return true
 	})
 	return bytes, found
 }
 
-// length returns the length of the value at the path: of a string, what it says.
+// length returns the original length of the value at the path: for a string, of its
+// decoded text.
 func (s *Sanitizer) length(v gjson.Result) int64 {
-	for i := range s.cuts {
-		if s.cuts[i].Path == string(s.path) {
-			return s.cuts[i].Bytes
+	for i := range s.truncations {
+		if s.truncations[i].Path == string(s.path) {
+			return s.truncations[i].Bytes
 		}
 	}
 	if v.Type == gjson.String {

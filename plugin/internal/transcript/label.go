@@ -6,20 +6,20 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/redact"
 )
 
-// label is what a value is named by: its member, the member around it when that
-// one is named like a credential, or the text beside it in {"name": …, "value":
-// …} and behind a flag in ["--password", …].
+// label is the name that applies to a value: the name of its member, or of the outer member
+// if that is the name of a credential; the name of the entry in {"name": …, "value": …}; or
+// the flag before the value in ["--password", …].
 type label struct {
 	name      string
-	inherited bool // by a value whose own name says nothing: numbers stay
+	inherited bool // from the outer member; does not apply to numbers
 }
 
-// of returns the label of a member of the object that l is the label of.
+// of returns the label of a member of an object that has the label l.
 func (l label) of(object gjson.Result, name string) label {
 	own := name
 	if name == "value" || name == "Value" {
-		if beside := besideValue(object); beside != "" {
-			own = redact.Beside(beside)
+		if entry := entryName(object); entry != "" {
+			own = redact.EntryName(entry)
 		}
 	}
 	if redact.Inherits(l.name, own) {
@@ -28,9 +28,9 @@ func (l label) of(object gjson.Result, name string) label {
 	return label{name: own}
 }
 
-// besideValue returns the text that names the value of an entry of a list of
-// headers, of environment variables or of settings.
-func besideValue(object gjson.Result) (name string) {
+// entryName returns the name of an entry in a list of headers, environment variables or
+// settings.
+func entryName(object gjson.Result) (name string) {
 	object.ForEach(func(key, v gjson.Result) bool {
 		switch key.Str {
 		case "name", "key", "header", "Name", "Key":
@@ -41,26 +41,26 @@ func besideValue(object gjson.Result) (name string) {
 	return name
 }
 
-// sequence is what the elements of an array said so far.
-type sequence struct {
-	flag string // the name of a flag whose value comes next
-	key  bool   // a private key has begun and not ended
+// arrayContext is the context that the elements of an array give to the next element.
+type arrayContext struct {
+	flag string // the name of a flag whose value is expected next
+	key  bool   // inside a private key
 }
 
-// next returns the label of the next element, or reports that it is a line of a
+// next returns the label of the next element, and reports whether it is a line of a
 // private key.
-func (q *sequence) next(v gjson.Result, l label) (element label, keyLine bool) {
+func (c *arrayContext) next(v gjson.Result, l label) (element label, keyLine bool) {
 	if v.Type != gjson.String {
-		*q = sequence{}
+		*c = arrayContext{}
 		return l, false
 	}
-	if q.key, keyLine = redact.KeyLine(v.Str, q.key); keyLine {
+	if c.key, keyLine = redact.KeyLine(v.Str, c.key); keyLine {
 		return l, true
 	}
 	flag := redact.Flag(v.Str)
-	if q.flag != "" && flag == "" && (v.Str == "" || v.Str[0] != '-') {
-		l = label{name: q.flag}
+	if c.flag != "" && flag == "" && (v.Str == "" || v.Str[0] != '-') {
+		l = label{name: c.flag}
 	}
-	q.flag = flag
+	c.flag = flag
 	return l, false
 }

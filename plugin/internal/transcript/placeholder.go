@@ -15,14 +15,14 @@ import (
 // maxKept is the length of the longest role, id or timestamp in a placeholder.
 const maxKept = 128
 
-// AppendPlaceholder appends what takes the place of a message that is too large
-// to show: its role, id and timestamp, a text that says how large it was, and
-// omitted and bytes as for an image.
+// AppendPlaceholder appends the replacement for a message that is too large to show: its
+// role, id and timestamp, a text with its size, and omitted and bytes as in an image
+// block.
 func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 	size := int64(len(m.JSON))
-	for i := range m.Cut {
-		if m.Cut[i].Path == "" {
-			size = m.Cut[i].Bytes
+	for i := range m.Truncations {
+		if m.Truncations[i].Path == "" {
+			size = m.Truncations[i].Bytes
 		}
 	}
 	role, id, timestamp := `"unknown"`, "", ""

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-func originMember(name string, _ gjson.Result) verdict {
+func originMember(name string, _ gjson.Result) action {
 	if name == "sourceSessionKey" {
 		return keyText
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
-// text writes a string, masked and cut. One that needs neither is copied as it
-// stands, escapes included. name is that of the member.
+// text writes a string, masked and truncated. A string that needs neither is copied
+// unchanged, including its escapes. name is the name of its member.
 func (s *Sanitizer) text(v gjson.Result, name string) {
 	t := v.Str
 	end := advance(t, 0, MaxText)
@@ -29,54 +29,54 @@ func (s *Sanitizer) text(v gjson.Result, name string) {
 	s.dst = jsonappend.String(s.dst, view.String(s.masked(t, m, found)))
 }
 
-// masked returns the text with masks, cut to MaxText characters. m is the first
-// credential, if one was found.
+// masked returns the text with its credentials masked, truncated to MaxText characters. m
+// is the first credential, if one was found.
 func (s *Sanitizer) masked(t string, m redact.Match, found bool) []byte {
-	out, cut := appendExcerpt(s.out[:0], t, MaxText, m, found)
+	out, truncated := appendExcerpt(s.out[:0], t, MaxText, m, found)
 	s.flags.Redacted = s.flags.Redacted || found
-	s.flags.Truncated = s.flags.Truncated || cut
+	s.flags.Truncated = s.flags.Truncated || truncated
 	s.out = out
 	return out
 }
 
-// Excerpt returns a text as agents may read it: credentials masked, and cut to
-// so many characters with Marker behind.
+// Excerpt returns a text that agents may read: credentials masked, and truncated to limit
+// characters, followed by Marker.
 func Excerpt(t string, limit int) string {
 	m, found := redact.Next(t, 0, advance(t, 0, limit))
 	out, _ := appendExcerpt(nil, t, limit, m, found)
 	return view.String(out)
 }
 
-// appendExcerpt appends the text with masks, cut to limit characters, and
-// reports whether it was cut. m is the first credential, if one was found. What
-// lies behind the cut is not looked at.
-func appendExcerpt(out []byte, t string, limit int, m redact.Match, found bool) (_ []byte, cut bool) {
+// appendExcerpt appends the text with its credentials masked, truncated to limit
+// characters, and reports whether it was truncated. m is the first credential, if one was
+// found. The text beyond the limit is not searched.
+func appendExcerpt(out []byte, t string, limit int, m redact.Match, found bool) (_ []byte, truncated bool) {
 	from, left := 0, limit
-	for found && !cut {
+	for found && !truncated {
 		out = append(out, t[from:m.Start]...)
 		left -= utf8.RuneCountInString(t[from:m.Start])
-		mark := len(out)
+		before := len(out)
 		out = m.AppendMask(out, t)
-		left -= utf8.RuneCount(out[mark:])
+		left -= utf8.RuneCount(out[before:])
 		from = m.End
-		if left < 0 { // half a mask is none
-			out, cut = out[:mark], true
+		if left < 0 { // a mask is never truncated
+			out, truncated = out[:before], true
 		} else {
 			m, found = redact.Next(t, from, advance(t, from, left))
 		}
 	}
-	if !cut {
+	if !truncated {
 		end := advance(t, from, left)
 		out = append(out, t[from:end]...)
-		cut = end < len(t)
+		truncated = end < len(t)
 	}
-	if cut {
+	if truncated {
 		out = append(out, Marker...)
 	}
-	return out, cut
+	return out, truncated
 }
 
-// advance returns the index behind n characters of t from i on, or the end of t.
+// advance returns the index after n characters of t from i, or the end of t.
 func advance(t string, i, n int) int {
 	if len(t)-i <= n {
 		return len(t)

@@ -1,8 +1,7 @@
-// Package transcript makes stored messages fit to be shown to an agent (S3.4).
+// Package transcript sanitizes stored messages before an agent sees them (S3.4).
 //
-// A message is checked, then walked front to back and written to the output on
-// the way. What it says stays: roles, ids, types, timestamps, order, and every
-// member that this package does not know. What changes:
+// A message is checked, then traversed and written to the output in one pass. Roles, ids,
+// types, timestamps, the order, and unknown members stay. These changes are made:
 //
 //   - details, usage and cost of the message, and the signatures of thinking and
 //     of texts and tool calls (thinkingSignature, textSignature,
@@ -10,13 +9,13 @@
 //     a redacted one, encrypted_content of a reasoning block), are left out;
 //   - an image block loses its data, also that of its source and in a data: URL,
 //     and gains omitted: true and bytes, the length of what was removed;
-//   - in every other text, however deep, credentials are masked; the text is then
-//     cut to 4000 characters, and a marker appended. What a text is named by tells
-//     credentials too (label.go);
-//   - a session key in provenance is shown as the caller sees keys (S1.2, S1.3).
+//   - in every other text, at any depth, credentials are masked; the text is then
+//     truncated to 4000 characters, and a marker appended. The name of a text can
+//     identify it as a credential (label.go);
+//   - a session key in provenance gets the form that the caller sees (S1.2, S1.3).
 //
-// Names of members are no texts, but a member whose name holds a credential is
-// left out, and so is what is nested deeper than a result may be.
+// Names of members are not changed, but a member whose name contains a credential is left
+// out, and so are values that are nested deeper than a result may be.
 package transcript
 
 import (
@@ -32,19 +31,19 @@ import (
 // MaxText is the length of the longest text, in characters (code points).
 const MaxText = 4000
 
-// Marker follows a text that was cut.
+// Marker follows a truncated text.
 const Marker = "\n…(truncated)…"
 
-// maxDepth is how deep a message may be nested: a result wraps it, and no JSON
-// document is deeper than abi.MaxDepth.
+// maxDepth bounds the nesting of a message. The result around the message must not exceed
+// abi.MaxDepth.
 const maxDepth = abi.MaxDepth - 8
 
-// minSecret is the length of the shortest name that is searched for a credential.
+// minSecret is the length of the shortest member name that is searched for a credential.
 const minSecret = 12
 
-// Flags say what was done to messages.
+// Flags describe the changes to messages.
 type Flags struct {
-	Truncated bool // a text was cut, data of an image removed, or the host had shortened the message
+	Truncated bool // a text was truncated, image data removed, or the host had truncated the message
 	Redacted  bool // a credential was masked
 }
 
@@ -54,30 +53,29 @@ func (f *Flags) Add(o Flags) {
 	f.Redacted = f.Redacted || o.Redacted
 }
 
-// Sanitizer writes messages for one caller. It is for one goroutine.
+// Sanitizer sanitizes messages for one caller. It is not safe for concurrent use.
 type Sanitizer struct {
 	show  func(key string) string
 	dst   []byte
 	flags Flags
 
-	out []byte // text with masks
+	out []byte // buffer for a masked text
 
-	// Only for messages that the host shortened: the path of the value that is
-	// being read, and how many of the cuts are still part of the output.
-	cuts []abi.Cut
-	path []byte
-	left int
+	// Only for messages that the host truncated.
+	truncations []abi.Truncation
+	path        []byte // of the current value
+	left        int    // number of truncations whose values are part of the output
 }
 
-// New returns a Sanitizer; show gives a canonical session key the form in which
-// the caller sees it.
+// New returns a Sanitizer. show converts a canonical session key to the form that the
+// caller sees.
 func New(show func(key string) string) *Sanitizer { return &Sanitizer{show: show} }
 
-// Append appends the message as one JSON object. A message that is none, or no
-// strict JSON, or that the host had to empty, becomes a placeholder.
+// Append appends the message as one JSON object. A placeholder replaces a message that is
+// not an object in strict JSON, or that the host truncated as a whole.
 func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
-	for i := range m.Cut {
-		if m.Cut[i].Path == "" {
+	for i := range m.Truncations {
+		if m.Truncations[i].Path == "" {
 			return AppendPlaceholder(dst, m), Flags{Truncated: true}
 		}
 	}
@@ -86,7 +84,7 @@ func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 		return AppendPlaceholder(dst, m), Flags{Truncated: true}
 	}
 	s.dst, s.flags = dst, Flags{}
-	s.cuts, s.path, s.left = m.Cut, s.path[:0], len(m.Cut)
+	s.truncations, s.path, s.left = m.Truncations, s.path[:0], len(m.Truncations)
 	s.object(v, messageMember, label{}, 1)
 	out := s.dst
 	s.dst = nil
@@ -94,20 +92,20 @@ func (s *Sanitizer) Append(dst []byte, m *abi.Message) ([]byte, Flags) {
 	return out, s.flags
 }
 
-// verdict is what becomes of a member.
-type verdict uint8
+// action is the treatment of a member.
+type action uint8
 
 const (
-	drop    verdict = iota // left out, with its value
-	generic                // by the rules for every value
-	content                // blocks or a text
-	origin                 // provenance
-	keyText                // a session key
-	source                 // of an image
+	drop    action = iota // leave it out
+	generic               // apply the rules for every value
+	content               // blocks or a text
+	origin                // provenance
+	keyText               // a session key
+	source                // of an image
 )
 
-// messageMember decides about a member of the message itself.
-func messageMember(name string, _ gjson.Result) verdict {
+// messageMember is the rule for members of the message itself.
+func messageMember(name string, _ gjson.Result) action {
 	switch name {
 	case "details", "usage", "cost":
 		return drop
@@ -119,8 +117,8 @@ func messageMember(name string, _ gjson.Result) verdict {
 	return common(name)
 }
 
-// common decides about a member of a message or block.
-func common(name string) verdict {
+// common returns the action for a member that messages and blocks have in common.
+func common(name string) action {
 	switch name {
 	case "thinkingSignature", "textSignature", "thoughtSignature", "thought_signature":
 		return drop
@@ -128,39 +126,39 @@ func common(name string) verdict {
 	return generic
 }
 
-func anyMember(string, gjson.Result) verdict { return generic }
+func anyMember(string, gjson.Result) action { return generic }
 
-// rule decides about a member, by its name and its value.
-type rule func(name string, v gjson.Result) verdict
+// rule returns the action for a member by its name and value.
+type rule func(name string, v gjson.Result) action
 
-// object writes an object, member by member; l is what it belongs to.
-func (s *Sanitizer) object(v gjson.Result, decide rule, l label, depth int) {
+// object writes an object member by member; l is the object's label.
+func (s *Sanitizer) object(v gjson.Result, rule rule, l label, depth int) {
 	s.dst = append(s.dst, '{')
 	first := len(s.dst)
 	v.ForEach(func(name, member gjson.Result) bool {
-		s.member(name, member, decide(name.Str, member), l.of(v, name.Str), first, depth)
+		s.member(name, member, rule(name.Str, member), l.of(v, name.Str), first, depth)
 		return true
 	})
 	s.dst = append(s.dst, '}')
 }
 
-// member writes a member, unless it is left out. first is where the object's
-// first member would be.
-func (s *Sanitizer) member(key, v gjson.Result, what verdict, l label, first, depth int) {
+// member writes a member or leaves it out. first is the index of the object's first member
+// in the output.
+func (s *Sanitizer) member(key, v gjson.Result, do action, l label, first, depth int) {
 	name := key.Str
-	mark := s.enter(name)
-	if what != drop && len(name) >= minSecret {
+	parent := s.enter(name)
+	if do != drop && len(name) >= minSecret {
 		if _, secret := redact.Next(name, 0, len(name)); secret {
-			what = drop
+			do = drop
 			s.flags.Redacted = true
 		} else if len(name) > 4*MaxText {
-			what = drop
+			do = drop
 			s.flags.Truncated = true
 		}
 	}
-	if what == drop {
+	if do == drop {
 		s.skip()
-		s.leave(mark)
+		s.leave(parent)
 		return
 	}
 	if len(s.dst) > first {
@@ -168,18 +166,18 @@ func (s *Sanitizer) member(key, v gjson.Result, what verdict, l label, first, de
 	}
 	s.dst = append(append(s.dst, key.Raw...), ':')
 	switch {
-	case what == content:
+	case do == content:
 		s.content(v, l, depth+1)
-	case what == origin && v.IsObject():
+	case do == origin && v.IsObject():
 		s.object(v, originMember, l, depth+1)
-	case what == source && v.IsObject():
+	case do == source && v.IsObject():
 		s.object(v, sourceMember, l, depth+1)
-	case what == keyText && v.Type == gjson.String && isKey(v.Str):
+	case do == keyText && v.Type == gjson.String && isKey(v.Str):
 		s.dst = jsonappend.String(s.dst, s.show(v.Str))
 	default:
 		s.value(v, l, depth+1)
 	}
-	s.leave(mark)
+	s.leave(parent)
 }
 
 // value writes any value.
@@ -201,30 +199,31 @@ func (s *Sanitizer) value(v gjson.Result, l label, depth int) {
 	}
 }
 
-// array writes an array whose elements each writes. An element may be what the
-// one before it announced.
+// array writes an array; each writes an element. An element's label may depend on the
+// elements before it.
 func (s *Sanitizer) array(v gjson.Result, each func(s *Sanitizer, v gjson.Result, l label, depth int), l label, depth int) {
 	s.dst = append(s.dst, '[')
 	i := 0
-	var before sequence
+	var context arrayContext
 	v.ForEach(func(_, v gjson.Result) bool {
 		if i > 0 {
 			s.dst = append(s.dst, ',')
 		}
-		mark := s.enterIndex(i)
-		if element, keyLine := before.next(v, l); keyLine {
+		parent := s.enterIndex(i)
+		if element, keyLine := context.next(v, l); keyLine {
 			s.dst = append(append(append(s.dst, '"'), redact.KeyMask...), '"')
 			s.flags.Redacted = true
 		} else {
 			each(s, v, element, depth+1)
 		}
-		s.leave(mark)
+		s.leave(parent)
 		i++
 		return true
 	})
 	s.dst = append(s.dst, ']')
 }
 
+// tooDeep writes a marker instead of a value that is nested too deep.
 func (s *Sanitizer) tooDeep() {
 	s.skip()
 	s.dst = append(s.dst, `"…(truncated)…"`...)

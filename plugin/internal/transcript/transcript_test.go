@@ -28,7 +28,7 @@ func TestAppend(t *testing.T) {
 		{"members of the message", `{"details":{"a":1},"role":"assistant","usage":{"totalTokens":5},"cost":1,"content":"x"}`, `{"role":"assistant","content":"x"}`, Flags{}},
 		{"escaped name", `{"d\u0065tails":1,"role":"user"}`, `{"role":"user"}`, Flags{}},
 		{"members of an argument stay", `{"content":[{"type":"toolCall","arguments":{"details":1,"usage":2,"cost":3,"signature":"s"}}]}`, "", Flags{}},
-		{"nothing left", `{"usage":1}`, `{}`, Flags{}},
+		{"all members removed", `{"usage":1}`, `{}`, Flags{}},
 
 		{"thinking", `{"content":[{"type":"thinking","thinking":"hm","thinkingSignature":"AAAA","signature":"BBBB"}]}`, `{"content":[{"type":"thinking","thinking":"hm"}]}`, Flags{}},
 		{"redacted thinking", `{"content":[{"type":"redacted_thinking","data":"AAAA"}]}`, `{"content":[{"type":"redacted_thinking"}]}`, Flags{}},
@@ -43,7 +43,7 @@ func TestAppend(t *testing.T) {
 			`{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png"},"omitted":true,"bytes":8}]}`, Flags{Truncated: true}},
 		{"image of a URL", `{"content":[{"type":"image","source":{"type":"url","url":"https://x.y/z.png"}}]}`, "", Flags{}},
 		{"image, omitted before", `{"content":[{"type":"image","omitted":true,"bytes":9}]}`, "", Flags{}},
-		{"image that says so already", `{"content":[{"type":"image","omitted":false,"data":"QQ==","bytes":1}]}`, `{"content":[{"type":"image","omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
+		{"image already omitted", `{"content":[{"type":"image","omitted":false,"data":"QQ==","bytes":1}]}`, `{"content":[{"type":"image","omitted":true,"bytes":4}]}`, Flags{Truncated: true}},
 		{"image in a tool result", `{"content":[{"type":"tool_result","content":[{"type":"image","data":"QQ=="}]}]}`, `{"content":[{"type":"tool_result","content":[{"type":"image","omitted":true,"bytes":4}]}]}`, Flags{Truncated: true}},
 		{"image, escaped data", `{"content":[{"type":"image","data":"a\/b"}]}`, `{"content":[{"type":"image","omitted":true,"bytes":3}]}`, Flags{Truncated: true}},
 
@@ -64,14 +64,14 @@ func TestAppend(t *testing.T) {
 
 		{"secret by an outer name", `{"a":{"password":{"value":"abc","min":8,"user":"bob","more":[{"x":"abc"}]}}}`, `{"a":{"password":{"value":"***","min":8,"user":"bob","more":[{"x":"***"}]}}}`, Flags{Redacted: true}},
 		{"schema of a secret", `{"properties":{"token":{"type":"string","description":"The API token"}}}`, "", Flags{}},
-		{"outer name of no secret", `{"arguments":{"value":"abc","keys":{"a":"b"}}}`, "", Flags{}},
+		{"outer name not a secret's", `{"arguments":{"value":"abc","keys":{"a":"b"}}}`, "", Flags{}},
 		{"credentials", `{"credentials":{"region":"eu-1","password":"abc","id":"aB3dE5gH7jK9mN1pQ3s5","value":"aB3dE5gH7jK9mN1pQ3s5"}}`, `{"credentials":{"region":"eu-1","password":"***","id":"aB3dE5gH7jK9mN1pQ3s5","value":"***"}}`, Flags{Redacted: true}},
 		{"list of names and values", `{"env":[{"name":"DB_PASSWORD","value":"abc"},{"value":"abc","key":"api_key"},{"header":"Authorization","value":"Bearer abc"},{"name":"HOME","value":"/root"}]}`,
 			`{"env":[{"name":"DB_PASSWORD","value":"***"},{"value":"***","key":"api_key"},{"header":"Authorization","value":"Bearer ***"},{"name":"HOME","value":"/root"}]}`, Flags{Redacted: true}},
 		{"list of arguments", `{"args":["x","--password","abc","--token","--verbose","abc","--name","bob"]}`, `{"args":["x","--password","***","--token","--verbose","abc","--name","bob"]}`, Flags{Redacted: true}},
 		{"lines of a key", `{"lines":["-----BEGIN PRIVATE KEY-----","MIIEvQIBADANBgkqhkiG9w0","","AbCd==","-----END PRIVATE KEY-----","AbCd"]}`,
 			`{"lines":["-----BEGIN PRIVATE KEY-----","…redacted…","","…redacted…","-----END PRIVATE KEY-----","AbCd"]}`, Flags{Redacted: true}},
-		{"no lines of a key", `{"lines":["-----BEGIN PRIVATE KEY-----","is how it begins","AbCd"]}`, "", Flags{}},
+		{"not lines of a key", `{"lines":["-----BEGIN PRIVATE KEY-----","is how it begins","AbCd"]}`, "", Flags{}},
 
 		{"thought signature", `{"content":[{"type":"text","text":"x","thought_signature":"A"}]}`, `{"content":[{"type":"text","text":"x"}]}`, Flags{}},
 		{"reasoning", `{"content":[{"type":"reasoning","summary":[],"encrypted_content":"A"},{"type":"x","encrypted_content":"A"}]}`, `{"content":[{"type":"reasoning","summary":[]},{"type":"x","encrypted_content":"A"}]}`, Flags{}},
@@ -87,16 +87,16 @@ func TestAppend(t *testing.T) {
 		{"4001 of four bytes", `{"content":"` + strings.Repeat("😀", 4001) + `"}`, `{"content":"` + strings.Repeat("😀", 4000) + marker + `"}`, Flags{Truncated: true}},
 		{"4001 escaped", `{"content":"` + strings.Repeat(`\ud83d\ude00`, 4001) + `"}`, `{"content":"` + strings.Repeat("😀", 4000) + marker + `"}`, Flags{Truncated: true}},
 		{"4000 escaped", `{"content":"` + strings.Repeat(`\n`, 4000) + `"}`, "", Flags{}},
-		{"cut in an argument", `{"content":[{"arguments":{"a":["` + x4000 + `yy"]}}]}`, `{"content":[{"arguments":{"a":["` + x4000 + marker + `"]}}]}`, Flags{Truncated: true}},
-		{"secret across the cut", `{"content":"` + x4000[:3990] + ` token=abcdefghijklmnopqrstuvwxyz"}`, `{"content":"` + x4000[:3990] + ` token=` + marker + `"}`, Flags{Truncated: true, Redacted: true}},
-		{"secret behind the cut", `{"content":"` + x4000 + ` token=abc"}`, `{"content":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
-		{"masked before cut", `{"content":"token=` + x4000 + ` end"}`, `{"content":"token=xxxxxx…xxxx end"}`, Flags{Redacted: true}},
+		{"truncated in an argument", `{"content":[{"arguments":{"a":["` + x4000 + `yy"]}}]}`, `{"content":[{"arguments":{"a":["` + x4000 + marker + `"]}}]}`, Flags{Truncated: true}},
+		{"secret across the limit", `{"content":"` + x4000[:3990] + ` token=abcdefghijklmnopqrstuvwxyz"}`, `{"content":"` + x4000[:3990] + ` token=` + marker + `"}`, Flags{Truncated: true, Redacted: true}},
+		{"secret beyond the limit", `{"content":"` + x4000 + ` token=abc"}`, `{"content":"` + x4000 + marker + `"}`, Flags{Truncated: true}},
+		{"masked before the limit", `{"content":"token=` + x4000 + ` end"}`, `{"content":"token=xxxxxx…xxxx end"}`, Flags{Redacted: true}},
 		{"mask longer than the rest", `{"content":"` + x4000[:3992] + ` token=a"}`, `{"content":"` + x4000[:3992] + ` token=` + marker + `"}`, Flags{Truncated: true, Redacted: true}},
 
 		{"S1.2 provenance", `{"role":"user","provenance":{"kind":"inter_session","sourceSessionKey":"agent:main:main","sourceTool":"sessions_send"}}`,
 			`{"role":"user","provenance":{"kind":"inter_session","sourceSessionKey":"main","sourceTool":"sessions_send"}}`, Flags{}},
 		{"S1.3 provenance", `{"provenance":{"sourceSessionKey":"global"}}`, `{"provenance":{"sourceSessionKey":"main"}}`, Flags{}},
-		{"provenance that is none", `{"provenance":"x","a":{"provenance":{"sourceSessionKey":"global"}}}`, "", Flags{}},
+		{"provenance not an object", `{"provenance":"x","a":{"provenance":{"sourceSessionKey":"global"}}}`, "", Flags{}},
 	}
 	for _, tt := range tests {
 		t.Run("S3.4 "+tt.name, func(t *testing.T) {
@@ -112,28 +112,28 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-func TestAppendCut(t *testing.T) {
+func TestAppendTruncated(t *testing.T) {
 	long := strings.Repeat("x", 3999)
 	tests := []struct {
 		name, in string
-		cut      []abi.Cut
+		cut      []abi.Truncation
 		want     string
 		flags    Flags
 	}{
-		{"image", `{"content":[{"type":"text","text":"x"},{"type":"image","data":"QUJD"}]}`, []abi.Cut{{Path: "/content/1/data", Bytes: 90000}},
+		{"image", `{"content":[{"type":"text","text":"x"},{"type":"image","data":"QUJD"}]}`, []abi.Truncation{{Path: "/content/1/data", Bytes: 90000}},
 			`{"content":[{"type":"text","text":"x"},{"type":"image","omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
-		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Cut{{Path: "/content/0/source/data", Bytes: 90000}},
+		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Truncation{{Path: "/content/0/source/data", Bytes: 90000}},
 			`{"content":[{"type":"image","source":{},"omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
-		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Cut{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
-		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Cut{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
-		{"a name that starts alike", `{"details":1,"detailsOf":"x"}`, []abi.Cut{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
-		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Cut{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
-		{"emptied", `{"role":"toolResult","timestamp":7}`, []abi.Cut{{Path: "", Bytes: 9000000}},
+		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Truncation{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
+		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Truncation{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
+		{"name with the same prefix", `{"details":1,"detailsOf":"x"}`, []abi.Truncation{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
+		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Truncation{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
+		{"emptied by the host", `{"role":"toolResult","timestamp":7}`, []abi.Truncation{{Path: "", Bytes: 9000000}},
 			`{"role":"toolResult","timestamp":7,"content":[{"type":"text","text":"[message of 9000000 bytes left out: too large to show]"}],"omitted":true,"bytes":9000000}`, Flags{Truncated: true}},
 	}
 	for _, tt := range tests {
 		t.Run("S3.4 "+tt.name, func(t *testing.T) {
-			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Cut: tt.cut})
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.cut})
 			if string(got) != tt.want || flags != tt.flags {
 				t.Errorf("\n got %.300s %+v\nwant %.300s %+v", got, flags, tt.want, tt.flags)
 			}
@@ -155,7 +155,7 @@ func TestAppendPlaceholder(t *testing.T) {
 	}
 }
 
-// The deepest message that a store may hold still fits into a result.
+// The deepest message that a store may contain fits into a result.
 func TestDepth(t *testing.T) {
 	for _, unit := range [][2]string{{`[`, `]`}, {`{"a":`, `}`}, {`{"type":"x","content":[`, `]}`}} {
 		for _, member := range []string{"content", "other", "provenance"} {
@@ -188,7 +188,7 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc, path string) {
 		m := &abi.Message{JSON: []byte(doc)}
 		if path != "" {
-			m.Cut = []abi.Cut{{Path: path, Bytes: 1 << 20}}
+			m.Truncations = []abi.Truncation{{Path: path, Bytes: 1 << 20}}
 		}
 		got, _ := New(show).Append(nil, m)
 		if jsonstrict.Check(m.JSON) != nil {
@@ -226,7 +226,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// What a placeholder keeps is no way around the masks.
+// The members that a placeholder keeps contain no credentials.
 func TestPlaceholderKeepsNoSecrets(t *testing.T) {
 	m := &abi.Message{JSON: []byte(`{"role":"user","id":"ghp_0123456789abcdefghijABCDEFGHIJ012345","timestamp":"password=hunter2secretvalue"}`)}
 	got := string(AppendPlaceholder(nil, m))

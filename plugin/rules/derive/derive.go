@@ -1,6 +1,7 @@
-// Package derive answers what follows from a session and the settings: where it
-// speaks, what may enter and leave it, and who speaks as it. A host asks instead of
-// knowing keys (S1), the sandbox (S0.3), the send policy (S8) and targets (S9) itself.
+// Package derive computes the session context of a session under the settings: its
+// agent and kind, its channel and delivery target, whether it may receive and deliver,
+// and the caller that its runs have. With it a host need not implement the rules for
+// keys (S1), the sandbox (S0.3), the send policy (S8) and targets (S9).
 package derive
 
 import (
@@ -11,9 +12,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
-// Facts derives them. It fails with abi.InvalidArgs for a session whose key can be
-// none, and with abi.Internal for settings that decide and have no known value.
-func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
+// Context returns the session context. It fails with abi.InvalidArgs for a session whose
+// key is malformed, and with abi.Internal for a relevant setting with an unknown value.
+func Context(q *abi.DeriveRequest) (*abi.SessionContext, *abi.Error) {
 	config := view.String(q.Config)
 	s, bad := settings.Parse(config)
 	if bad != nil {
@@ -34,7 +35,7 @@ func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
 		return nil, bad
 	}
 	kind := s.Keys.KindOf(session.Key)
-	f := &abi.Facts{
+	f := &abi.SessionContext{
 		AgentID: agent, Kind: kind, Hidden: s.Keys.Hidden(session.Key), Channel: policy.Channel(session, kind),
 		Receive: send.Receive(s.Keys, session),
 		Caller:  abi.Caller{SessionKey: session.Key, AgentID: agent, Sandboxed: boxed || session.Sandboxed, Depth: policy.Depth(session)},
@@ -57,8 +58,8 @@ func Facts(q *abi.Question) (*abi.Facts, *abi.Error) {
 	return f, nil
 }
 
-// agentOf returns whose session it is: the key says so, and of the one session of
-// the global scope its row, or else it is the default agent's.
+// agentOf returns the agent of a session: the agent in the key or, for the one session
+// of the global scope, the agent of its row, or else the default agent.
 func agentOf(s *abi.Session, keys sessionkey.Settings) (string, *abi.Error) {
 	if err := sessionkey.Check(s.Key); err != nil {
 		return "", abi.NewError(abi.InvalidArgs, "session.key "+err.Error())

@@ -9,14 +9,14 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// maxNamed is how many sessions an error names that share a label.
+// maxNamed is the number of sessions with the same label that an error lists.
 const maxNamed = 10
 
-// Labelled returns the one visible session with this label, among those of
-// agentID when that is not empty. An archived one counts only when no other has
-// the label. It fails with an *abi.Error, whose code is
-//   - InvalidArgs: several have the label;
-//   - NotFound: none has it that the caller may see;
+// Labelled returns the one visible session with this label, restricted to the sessions
+// of agentID unless that is empty. Archived sessions count only when no other session
+// has the label. It fails with an *abi.Error, whose code is
+//   - InvalidArgs: several visible sessions have the label;
+//   - NotFound: no visible session has it;
 //
 // or with a *guest.Fault.
 func Labelled(c *guest.Client, v *visibility.View, label, agentID string) (*abi.Session, error) {

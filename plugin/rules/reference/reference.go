@@ -1,8 +1,8 @@
-// Package reference finds the session that a parameter sessionKey means (S1.5):
-// main, current, a session key in any of its forms, or a sessionId.
+// Package reference resolves the parameter sessionKey to a session (S1.5). The parameter
+// is main, current, a session key in any of its forms, or a sessionId.
 //
-// Whether the caller may see it is decided on the canonical key, never on the
-// text, and an answer never depends on a session that the caller may not see.
+// Visibility is decided on the canonical key, never on the text, and an answer never
+// depends on a session that the caller may not see.
 package reference
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// Find returns the stored session that text means to the view's caller. name is
-// the parameter's, for error texts. It fails with an *abi.Error, whose code is
-//   - InvalidArgs: text can be no reference, or has no meaning for this caller;
-//   - Forbidden: the caller may not see what the key names, stored or not;
-//   - NotFound: nothing that the caller may see is meant;
+// Find returns the stored session that text refers to for the view's caller. name is
+// the parameter's name, for error texts. It fails with an *abi.Error, whose code is
+//   - InvalidArgs: text is not a reference, or not a valid one for this caller;
+//   - Forbidden: the caller may not see a session with this key, stored or not;
+//   - NotFound: text refers to no session that the caller may see;
 //
 // or with a *guest.Fault.
 func Find(c *guest.Client, v *visibility.View, name, text string) (*abi.Session, error) {
@@ -31,7 +31,7 @@ func Find(c *guest.Client, v *visibility.View, name, text string) (*abi.Session,
 		return known(c, v, text, v.Self)
 	}
 	key, err := v.Keys.Canonical(text, v.Agent)
-	if sessionkey.Shaped(text) {
+	if sessionkey.HasKeyForm(text) {
 		if err != nil {
 			return nil, invalid(name, text, err)
 		}
@@ -41,8 +41,8 @@ func Find(c *guest.Client, v *visibility.View, name, text string) (*abi.Session,
 	case sessionkey.Global, sessionkey.Unknown:
 		return nil, invalid(name, text, err)
 	}
-	// Not key-shaped: it counts as a key only when it is one that the caller may
-	// see, so that the answer is the same whether or not there is one that it may
+	// Text that is not key-shaped counts as a key only if it names a session that the
+	// caller may see. Otherwise the answer would reveal sessions that the caller may
 	// not see. A text too long for a key can still be a sessionId.
 	if err == nil {
 		row, err := c.Get(key)

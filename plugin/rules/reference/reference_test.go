@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 		{Key: "agent:ops:subagent:1", SessionID: "id-child", SpawnedBy: "agent:main:main"},
 		{Key: "global", SessionID: "id-global"},
 		{Key: "agent:main:unknown", SessionID: "id-unknown"},
-		// A session whose id is the key of another, which stays the first choice.
+		// A session whose id is the key of another session; the key has precedence.
 		{Key: "agent:main:decoy", SessionID: "notes"},
 	}}
 	tests := []struct {
@@ -58,8 +58,8 @@ func TestFind(t *testing.T) {
 		{"S1.2 main by another name", home, dm, "main", "agent:main:home", ""},
 		{"S1.2 alias", home, dm, "agent:main:main", "agent:main:home", ""},
 		{"S1.2 current", `{}`, dm, "current", "agent:main:telegram:dm:1", ""},
-		{"S0.3 main of the operator", `{}`, operator, "main", "agent:main:main", ""},
-		{"S0.3 current of the operator", `{}`, operator, "current", "", abi.InvalidArgs},
+		{"S0.3 main for the operator", `{}`, operator, "main", "agent:main:main", ""},
+		{"S0.3 current for the operator", `{}`, operator, "current", "", abi.InvalidArgs},
 		{"S1.3 main is global", global, dm, "main", "global", ""},
 		{"S1.3 alias of global", global, dm, "agent:ops:main", "global", ""},
 		{"S1.3 global by name", global, dm, "global", "", abi.InvalidArgs},
@@ -97,8 +97,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What a caller may not see is answered in the same words as what is not there.
-func TestFindTellsNothing(t *testing.T) {
+// The error is the same for a session that the caller may not see and for one that does not
+// exist.
+func TestFindDisclosesNothing(t *testing.T) {
 	caller := abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}
 	full := &guesttest.Store{Sessions: []abi.Session{
 		{Key: "agent:main:main", SessionID: "id-main"},
@@ -151,17 +152,17 @@ func TestLabelled(t *testing.T) {
 		want, text   string
 		code         abi.Code
 	}{
-		{"one beside an archived one", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "one", "", "agent:main:one", "", ""},
-		{"archived ones", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "gone", "", "agent:main:gone-newer", "", ""},
-		{"none", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "none", "", "", `no session with the label "none" is visible here`, abi.NotFound},
-		{"another case", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "One", "", "", `no session with the label "One"`, abi.NotFound},
+		{"one active, one archived", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "one", "", "agent:main:one", "", ""},
+		{"only archived", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "gone", "", "agent:main:gone-newer", "", ""},
+		{"no match", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "none", "", "", `no session with the label "none" is visible here`, abi.NotFound},
+		{"label in another case", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "One", "", "", `no session with the label "One"`, abi.NotFound},
 		{"not visible", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "one", "", "", `no session with the label "one"`, abi.NotFound},
 		{"hidden", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "hidden", "", "", `no session with the label "hidden"`, abi.NotFound},
 		{"two of three visible", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "two", "", "", "sessionKey: main, agent:main:b", abi.InvalidArgs},
 		{"three for the operator", `{}`, abi.Caller{Operator: true}, "two", "", "", "sessionKey: main, agent:main:b, agent:ops:c", abi.InvalidArgs},
-		{"narrowed", `{}`, abi.Caller{Operator: true}, "two", "ops", "agent:ops:c", "", ""},
-		{"narrowed to none", `{}`, abi.Caller{Operator: true}, "one", "ops", "", `the label "one" and the agent ops`, abi.NotFound},
-		{"many", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "many", "", "", "agent:main:manyj, and more", abi.InvalidArgs},
+		{"with agentId", `{}`, abi.Caller{Operator: true}, "two", "ops", "agent:ops:c", "", ""},
+		{"no match with agentId", `{}`, abi.Caller{Operator: true}, "one", "ops", "", `the label "one" and the agent ops`, abi.NotFound},
+		{"more than maxNamed", agentWide, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, "many", "", "", "agent:main:manyj, and more", abi.InvalidArgs},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

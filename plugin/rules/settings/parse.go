@@ -9,20 +9,20 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// parser reads single members of the configuration and keeps the first failure.
+// parser reads single settings and keeps the first failure.
 type parser struct {
 	config gjson.Result
 	err    *abi.Error
 }
 
-// oneOf reads a string and returns its index in values; absent, null and "" are
-// the first. Anything else is recorded as a failure.
+// oneOf reads a string and returns its index in values; absent, null and "" mean the
+// first value. It records any other value as a failure.
 func (p *parser) oneOf(path string, values ...string) int {
 	p.objects(path)
 	return p.choice(path, p.config.Get(path), values...)
 }
 
-// choice is oneOf for a value that has been found.
+// choice is oneOf for a value that has already been looked up.
 func (p *parser) choice(path string, v gjson.Result, values ...string) int {
 	if v.Type == gjson.Null || v.Raw == `""` {
 		return 0
@@ -47,9 +47,9 @@ func (p *parser) fail(path, value, accepted string) {
 	}
 }
 
-// list calls read with each element of an array, until it reports that an element is
-// none of the accepted ones. Absent and null are empty; what else is no array, and such
-// an element, are recorded as failures.
+// list calls read with each element of an array until read reports that an element is
+// not accepted. Absent and null mean an empty array. It records an element that is not
+// accepted, and a value that is not an array, as failures.
 func (p *parser) list(path, accepted string, read func(gjson.Result) bool) {
 	p.objects(path)
 	v := p.config.Get(path)
@@ -78,7 +78,7 @@ func (p *parser) strings(path string) (all []string) {
 	return all
 }
 
-// text reads a string, trimmed; absent and null are "".
+// text reads a string, trimmed; absent and null mean "".
 func (p *parser) text(path string) string {
 	p.objects(path)
 	v := p.config.Get(path)
@@ -88,7 +88,7 @@ func (p *parser) text(path string) string {
 	return strings.TrimSpace(v.Str)
 }
 
-// flag reads a boolean; absent and null are false.
+// flag reads a boolean; absent and null mean false.
 func (p *parser) flag(path string) bool {
 	p.objects(path)
 	v := p.config.Get(path)
@@ -98,8 +98,8 @@ func (p *parser) flag(path string) bool {
 	return v.Type == gjson.True
 }
 
-// clamped reads a number, floored and brought into [low, high]; absent and null
-// are def. A value of another type is recorded as a failure.
+// clamped reads a number, floored and clamped to [low, high]; absent and null mean def.
+// It records a value of another type as a failure.
 func (p *parser) clamped(path string, def, low, high int64) int64 {
 	p.objects(path)
 	v := p.config.Get(path)
@@ -113,9 +113,9 @@ func (p *parser) clamped(path string, def, low, high int64) int64 {
 	return int64(math.Floor(max(float64(low), min(float64(high), v.Num))))
 }
 
-// objects records a failure when something on the way to path is there and no
-// object: the value behind it would be read as absent, and a default can be wider
-// than what was meant.
+// objects records a failure when a value on the way to path exists but is not an
+// object. The setting at path would be read as absent, and its default may permit more
+// than the operator intended.
 func (p *parser) objects(path string) {
 	for i := range len(path) {
 		if path[i] != '.' {
@@ -127,8 +127,8 @@ func (p *parser) objects(path string) {
 	}
 }
 
-// agents reads agents.list. Of two agents with one id the first counts; one
-// without an id is none.
+// agents reads agents.list. Of two agents with the same id the first counts; an entry
+// without an id is ignored.
 func (p *parser) agents() (all []ConfiguredAgent) {
 	p.list("agents.list", "agents", func(v gjson.Result) bool {
 		if a := agent(v); a.ID != "" && find(all, a.ID) == nil {
@@ -159,9 +159,9 @@ func agent(v gjson.Result) (a ConfiguredAgent) {
 	return a
 }
 
-// texts reads an array of strings, trimmed; absent and null are nil. Blank ones
-// and values of other types stay as texts that match nothing, so that a mistake
-// never turns into the empty list that allows everything.
+// texts reads an array of strings, trimmed; absent and null mean nil. Blank strings and
+// values of other types become texts that match nothing, so that a mistake never results
+// in the empty list, which allows everything.
 func texts(v gjson.Result) []string {
 	if v.Type == gjson.Null {
 		return nil
@@ -177,7 +177,7 @@ func texts(v gjson.Result) []string {
 	return out
 }
 
-// patterns reads texts of ids, lower-cased.
+// patterns reads an array of id patterns, lower-cased.
 func patterns(v gjson.Result) []string {
 	out := texts(v)
 	for i := range out {

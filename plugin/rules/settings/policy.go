@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// ChildTools reads tools.subagents.tools (S5.4), as Parse reads the rest: what a
-// mistake would open is an error.
+// ChildTools reads tools.subagents.tools (S5.4). Like Parse, it fails for a malformed
+// value rather than allow a tool by mistake.
 func ChildTools(config string) (policy.Tools, *abi.Error) {
 	p := parser{config: gjson.Parse(config)}
 	t := policy.Tools{Allow: p.strings("tools.subagents.tools.allow"), Deny: p.strings("tools.subagents.tools.deny")}
@@ -33,8 +33,8 @@ func Send(config string) (policy.Send, *abi.Error) {
 	return send, p.err
 }
 
-// readRule reads a rule, and reports whether there is no other member, or value of
-// one, than a rule may have: what is passed over would widen what it matches.
+// readRule reads a rule, and reports whether all its members and their values are
+// valid. Ignoring an unknown one would make the rule match more than intended.
 func readRule(v gjson.Result) (r policy.Rule, ok bool) {
 	ok = v.IsObject()
 	v.ForEach(func(name, v gjson.Result) bool {
@@ -84,7 +84,7 @@ func (s *Settings) Sandboxed(config, agentID, sessionKey string) (bool, *abi.Err
 		} else if box.Type != gjson.Null && !box.IsObject() {
 			p.fail("agents.list[].sandbox", box.Raw, "objects")
 		}
-		break // of two agents with one id the first counts
+		break // of two agents with the same id the first counts
 	}
 	return policy.Sandboxed(mode, s.Keys, agentID, sessionKey), p.err
 }

@@ -1,6 +1,6 @@
-// Package settings reads the configuration that a step is given: those members
-// of session, tools and agents that the tools of this plugin decide by. The host
-// has checked it; what is absent has its default.
+// Package settings reads the settings in a step's input: those members of session,
+// tools, agents and models that the tools of this plugin use. The host has validated
+// them; an absent setting has its default.
 package settings
 
 import (
@@ -18,9 +18,9 @@ type Level uint8
 
 const (
 	Self  Level = iota // the calling session
-	Tree               // it and the sessions it spawned
+	Tree               // the calling session and the sessions it spawned
 	Agent              // all sessions of its agent, and its tree
-	All                // every agent's, as far as agentToAgent allows
+	All                // the sessions of every agent that agentToAgent allows
 )
 
 var levels = [...]string{Self: "self", Tree: "tree", Agent: "agent", All: "all"}
@@ -33,8 +33,8 @@ type Settings struct {
 	Keys       sessionkey.Settings
 	Visibility Level // tools.sessions.visibility; default Tree
 
-	// A sandboxed caller is held to its tree unless
-	// agents.defaults.sandbox.sessionToolsVisibility is "all" (S7.3).
+	// SandboxSeesAll is agents.defaults.sandbox.sessionToolsVisibility "all". Without it
+	// a sandboxed caller sees at most its tree (S7.3).
 	SandboxSeesAll bool
 
 	AgentToAgent bool     // tools.agentToAgent.enabled
@@ -51,14 +51,14 @@ type Settings struct {
 	Children Children // agents.defaults.subagents
 }
 
-// Children bound the sessions that are spawned (S5.2, S5.7).
+// Children limits and configures spawned sessions (S5.2, S5.7).
 type Children struct {
 	MaxActive           int   // maxChildrenPerAgent; default 5
 	ArchiveAfterMinutes int64 // default 60; 0: never
 	model               string
 }
 
-// ConfiguredAgent is one of agents.list.
+// ConfiguredAgent is an entry of agents.list.
 type ConfiguredAgent struct {
 	ID          string // lower-cased
 	Name        string
@@ -68,7 +68,7 @@ type ConfiguredAgent struct {
 	model, childModel string // model, subagents.model
 }
 
-// maxPingPongTurns is the most turns that are ever taken, and the default.
+// maxPingPongTurns is the upper bound and the default of the setting.
 const maxPingPongTurns = 5
 
 // Defaults and bounds of agents.defaults.subagents.
@@ -89,8 +89,8 @@ func find(agents []ConfiguredAgent, id string) *ConfiguredAgent {
 	return nil
 }
 
-// Parse reads a step's config. It fails with abi.Internal when a value decides
-// who sees what and is none that this plugin knows: nothing may open by mistake.
+// Parse reads a step's config. It fails with abi.Internal for an unknown value of a
+// setting that controls access: a mistake must not grant access.
 func Parse(config string) (*Settings, *abi.Error) {
 	p := parser{config: gjson.Parse(config)}
 	s := &Settings{

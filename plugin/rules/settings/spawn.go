@@ -2,9 +2,9 @@ package settings
 
 import "sort"
 
-// Allowed returns whether an agent may start sessions of any configured agent,
-// and the ids of those other than its own that it may, sorted (S5.2, S6). What is
-// allowed but not configured is left out. The operator may do everything (S0.3).
+// Allowed reports whether the agent own may spawn sessions of every configured agent,
+// and returns the ids of the other agents that it may spawn, sorted (S5.2, S6). Ids that
+// are allowed but not configured are left out. The operator may spawn all (S0.3).
 func (s *Settings) Allowed(own string, operator bool) (any bool, ids []string) {
 	var names []string
 	if a := s.Find(own); a != nil {
@@ -20,8 +20,8 @@ func (s *Settings) Allowed(own string, operator bool) (any bool, ids []string) {
 	return any, ids
 }
 
-// ChildModel returns the model that a child under an agent uses when its spawn
-// names none, and the setting that says so; "" leaves it to the agent.
+// ChildModel returns the model of a child under an agent when the spawn call names no
+// model, and the name of the setting that specifies it; "" leaves the model to the agent.
 func (s *Settings) ChildModel(agentID string) (model, setting string) {
 	a := s.Find(agentID)
 	if a == nil {
@@ -38,7 +38,7 @@ func (s *Settings) ChildModel(agentID string) (model, setting string) {
 	return s.model, "agents.defaults.model"
 }
 
-// AllowsModel reports whether a model may run.
+// AllowsModel reports whether models.allow permits a model.
 func (s *Settings) AllowsModel(model string) bool {
 	return s.Models == nil || contains(s.Models, model)
 }

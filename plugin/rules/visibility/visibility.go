@@ -1,10 +1,10 @@
-// Package visibility decides which sessions a caller may see (S7): as a Scope
-// that the host filters by, and for one key.
+// Package visibility decides which sessions a caller may see (S7): as a Scope by which
+// the host filters, and for a single key.
 //
-// A key is decided before anything is said about its existence (S7.4): what the
-// caller could not see is forbidden, stored or not, in the same words; what it
-// could see but is not stored is not found. Only the tree needs the stored row,
-// to know who spawned it; a key that is not stored is in nobody's tree.
+// Visibility is decided before existence (S7.4). A key that the caller may not see is
+// forbidden, with the same text whether or not it is stored; a key that the caller may
+// see but that is not stored is not found. Only the tree needs the stored row, to know
+// the session's parent; a key that is not stored is in no tree.
 package visibility
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/settings"
 )
 
-// View is what one caller may see under the settings in force.
+// View decides which sessions one caller may see under the current settings.
 type View struct {
 	Keys  sessionkey.Settings
 	Self  string // the calling session's canonical key; empty for the operator
@@ -23,9 +23,9 @@ type View struct {
 
 	operator bool
 	level    settings.Level
-	clamped  bool     // a sandbox made level narrower than the settings have it
+	clamped  bool     // the sandbox made level narrower than the settings
 	others   []string // patterns of the other agents that are visible; nil = none
-	refused  string   // the setting that keeps other agents away under level All
+	hiddenBy string   // the setting that hides other agents under level All
 }
 
 // New returns the view of a caller.
@@ -50,14 +50,14 @@ func New(s *settings.Settings, c *abi.Caller) *View {
 		v.level, v.clamped = settings.Tree, true
 	}
 	if v.level == settings.All {
-		v.others, v.refused = others(s, v.Agent)
+		v.others, v.hiddenBy = others(s, v.Agent)
 	}
 	return v
 }
 
 // others returns the patterns of the agents that own may see (S7.2), or the
-// setting that keeps them away.
-func others(s *settings.Settings, own string) (patterns []string, refused string) {
+// setting that hides them.
+func others(s *settings.Settings, own string) (patterns []string, hiddenBy string) {
 	switch {
 	case !s.AgentToAgent:
 		return nil, "tools.agentToAgent.enabled"
@@ -69,8 +69,8 @@ func others(s *settings.Settings, own string) (patterns []string, refused string
 	return s.Allow, "tools.agentToAgent.allow"
 }
 
-// Scope returns what the host may answer from: nil, everything, for the
-// operator.
+// Scope returns the sessions that the host may use for an answer; nil, all sessions, for
+// the operator.
 func (v *View) Scope() *abi.Scope {
 	if v.operator {
 		return nil
@@ -85,8 +85,8 @@ func (v *View) Scope() *abi.Scope {
 	return s
 }
 
-// Global is the agent to whom the one session of the global scope belongs, or
-// empty without that scope: the member Global of the host's requests (S1.3).
+// Global returns the agent that owns the one session of the global scope, or "" without
+// that scope: the member Global of requests to the host (S1.3).
 func (v *View) Global() string {
 	if v.Keys.GlobalScope {
 		return v.Agent
@@ -94,11 +94,11 @@ func (v *View) Global() string {
 	return ""
 }
 
-// Show returns a canonical key as this caller is shown it (S1.2).
+// Show returns the form in which this caller sees a canonical key (S1.2).
 func (v *View) Show(key string) string { return v.Keys.Display(key, v.Agent) }
 
-// AgentOf returns the agent of a canonical key; the session of the global scope
-// is the caller's own (S1.3).
+// AgentOf returns the agent of a canonical key. For the session of the global scope it
+// is the caller's agent (S1.3).
 func (v *View) AgentOf(key string) string {
 	if id, _, ok := sessionkey.Split(key); ok {
 		return id
@@ -106,10 +106,10 @@ func (v *View) AgentOf(key string) string {
 	return v.Agent
 }
 
-// Check returns nil when the caller may see the session: row is what is stored
-// under the canonical key, or nil. text is the reference as the caller gave it.
-// It fails with abi.Forbidden or, for a visible key without a session,
-// abi.NotFound.
+// Check returns nil when the caller may see the session and it exists. row is the row
+// that is stored under the canonical key, or nil; text is the reference as the caller
+// wrote it. Check fails with abi.Forbidden or, for a visible key that is not stored,
+// with abi.NotFound.
 func (v *View) Check(text, key string, row *abi.Session) error {
 	if !v.Sees(key, row) {
 		return v.refusal(text, key)
@@ -120,8 +120,8 @@ func (v *View) Check(text, key string, row *abi.Session) error {
 	return nil
 }
 
-// Sees reports whether the caller may see the session stored under the canonical
-// key, or, when row is nil, whether it could see one there.
+// Sees reports whether the caller may see the session stored under the canonical key
+// or, when row is nil, whether it could see a session with that key.
 func (v *View) Sees(key string, row *abi.Session) bool {
 	switch {
 	case v.operator, key == v.Self:
@@ -135,8 +135,8 @@ func (v *View) Sees(key string, row *abi.Session) bool {
 	return id == v.Agent || policy.MatchAny(v.others, id)
 }
 
-// refusal names the setting that decides. It says nothing that depends on what
-// is stored.
+// refusal returns the error that names the deciding setting. Its text does not depend on
+// the stored sessions.
 func (v *View) refusal(text, key string) error {
 	var why string
 	switch {
@@ -148,10 +148,10 @@ func (v *View) refusal(text, key string) error {
 		why = `tools.sessions.visibility is "tree": only this session and the sessions it spawned are visible`
 	case v.level == settings.Agent:
 		why = `tools.sessions.visibility is "agent": the sessions of other agents are not visible`
-	case v.refused == "tools.agentToAgent.enabled":
+	case v.hiddenBy == "tools.agentToAgent.enabled":
 		why = "tools.agentToAgent.enabled is false: the sessions of other agents are not visible"
 	default:
-		why = v.refused + " does not match both agents: the sessions of agent " + render.Quote(v.AgentOf(key)) + " are not visible to agent " + render.Quote(v.Agent)
+		why = v.hiddenBy + " does not match both agents: the sessions of agent " + render.Quote(v.AgentOf(key)) + " are not visible to agent " + render.Quote(v.Agent)
 	}
 	return abi.NewError(abi.Forbidden, "session "+render.Quote(text)+" is not visible here: "+why)
 }

@@ -14,7 +14,7 @@ import (
 
 const caller = "agent:main:telegram:dm:1"
 
-// The sessions that every combination is asked for.
+// The sessions that every combination of settings is tested with.
 var targets = map[string]abi.Session{
 	"self":        {Key: caller},
 	"child":       {Key: "agent:main:subagent:1", SpawnedBy: caller},
@@ -33,7 +33,7 @@ func TestSees(t *testing.T) {
 		config    string
 		sandboxed bool
 		want      string // names of the visible targets
-		setting   string // named when the third agent is refused
+		setting   string // named in the refusal of the third agent
 	}{
 		{"S7.1 self", `{"tools":{"sessions":{"visibility":"self"}}}`, false, "self", "tools.sessions.visibility"},
 		{"S7.1 default", `{}`, false, "self, child, other child", "tools.sessions.visibility"},
@@ -66,7 +66,7 @@ func TestSees(t *testing.T) {
 					t.Errorf("Sees(%s) = %v; want %v", name, got, want[name])
 				}
 				if got := inScope(scope, &s); got != want[name] {
-					t.Errorf("the scope holds %s: %v; want %v: %+v", name, got, want[name], scope)
+					t.Errorf("the scope contains %s: %v; want %v: %+v", name, got, want[name], scope)
 				}
 				stored, absent := v.Check("x", s.Key, &s), v.Check("x", s.Key, nil)
 				switch {
@@ -90,7 +90,7 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// inScope is the meaning of a Scope, as abi documents it.
+// inScope reports whether a session is in a Scope, as package abi defines it.
 func inScope(s *abi.Scope, row *abi.Session) bool {
 	for _, k := range s.Keys {
 		if k == row.Key {
@@ -123,7 +123,7 @@ func TestOperator(t *testing.T) {
 func TestGlobalScope(t *testing.T) {
 	v := view(t, `{"session":{"scope":"global"},"tools":{"sessions":{"visibility":"agent"}}}`, &abi.Caller{SessionKey: "agent:ops:cron:x", AgentID: "ops"})
 	if !v.Sees("global", nil) || v.Global() != "ops" || v.AgentOf("global") != "ops" || v.Show("global") != "main" {
-		t.Errorf("S1.3: global is not the caller's own: %+v", v)
+		t.Errorf("S1.3: the global session is not the caller's: %+v", v)
 	}
 	for _, key := range []string{"global", "agent:main:main"} {
 		v = view(t, `{"session":{"scope":"global"}}`, &abi.Caller{SessionKey: key, AgentID: "main"})

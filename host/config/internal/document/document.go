@@ -1,10 +1,9 @@
-// Package document reads a JSON5 text into a tree that still knows where each
-// value stands, and every member as it was written: repeated names stay in the
-// tree, so that a reader can refuse them.
+// Package document parses JSON5 into a tree that keeps the offset of each value, and
+// every member, including duplicates, so that a reader can report them.
 //
-// The json5 library decides what JSON5 is and decodes names, strings and
-// numbers. It forgets places and repetitions, so a second pass over the text it
-// accepted notes them.
+// The json5 library defines the syntax and decodes names, strings and numbers. It
+// discards offsets and duplicates, so a second pass over the accepted text collects
+// them.
 package document
 
 import (
@@ -25,7 +24,7 @@ const (
 // Kind is the kind of a value.
 type Kind string
 
-// The kinds of value, named as people call them.
+// The kinds of value, as messages call them.
 const (
 	Null   Kind = "null"
 	Bool   Kind = "a boolean"
@@ -35,15 +34,15 @@ const (
 	Object Kind = "an object"
 )
 
-// Node is one value. Only the field of its kind is set.
+// Node is one value. Besides Kind and Offset, only the field of its kind is set.
 type Node struct {
 	Kind    Kind
-	Offset  int // in bytes, where the value begins
+	Offset  int // of the value's first byte
 	Bool    bool
 	Number  float64 // may be infinite or NaN
 	String  string
 	Items   []*Node
-	Members []Member // in the order of the text
+	Members []Member // in the order of the text, including duplicates
 }
 
 // Member is one member of an object.
@@ -53,14 +52,13 @@ type Member struct {
 	Value  *Node
 }
 
-// Document is a text with its tree.
+// Document is a parsed text and its tree.
 type Document struct {
 	Root *Node
 	text []byte
 }
 
-// Error is a text that is no JSON5. Line and Column count from 1, columns in
-// characters.
+// Error is a syntax error. Line and Column count from 1, columns in characters.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -70,11 +68,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// Parse reads the text. It fails with an *Error.
+// Parse parses a text. Its error is an *Error.
 func Parse(text []byte) (*Document, error) {
 	d := &Document{text: text}
 	if len(text) > MaxBytes {
-		return nil, d.fail(MaxBytes, fmt.Sprintf("the text is %d bytes long; at most %d are read", len(text), MaxBytes))
+		return nil, d.fail(MaxBytes, fmt.Sprintf("the text is %d bytes long; the limit is %d", len(text), MaxBytes))
 	}
 	if i := invalidUTF8(text); i >= 0 {
 		return nil, d.fail(i, "this is not valid UTF-8")
@@ -97,7 +95,7 @@ func Parse(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// Position returns line and column of an offset, both from 1.
+// Position returns the line and column of an offset, both from 1.
 func (d *Document) Position(offset int) (line, column int) {
 	before := string(d.text[:min(max(offset, 0), len(d.text))])
 	line = 1 + strings.Count(before, "\n")
@@ -110,8 +108,8 @@ func (d *Document) fail(offset int, message string) error {
 	return e
 }
 
-// syntax puts the library's complaint in the form of ours. Its offset stands
-// behind what it complains about, whose text it has not kept.
+// syntax converts an error of the library into an *Error. The library's offset is behind
+// the unexpected character, which its message does not quote.
 func (d *Document) syntax(err error) error {
 	var s *json5.SyntaxError
 	if !errors.As(err, &s) {

@@ -10,8 +10,8 @@ import (
 	"github.com/alchemy/json5"
 )
 
-// scanner walks over a text that the library accepted. Where the two disagree
-// it fails: it never guesses, and it always moves on.
+// scanner parses a text that the library accepted. If the two disagree, it fails instead
+// of guessing. Every call consumes input or fails.
 type scanner struct {
 	text []byte
 	at   int
@@ -20,7 +20,7 @@ type scanner struct {
 func (s *scanner) value(depth int) (*Node, error) {
 	s.space()
 	if depth >= MaxDepth {
-		return nil, fmt.Errorf("the values are nested more than %d deep", MaxDepth)
+		return nil, fmt.Errorf("the values are nested more than %d levels deep", MaxDepth)
 	}
 	if s.at >= len(s.text) {
 		return nil, s.unexpected()
@@ -81,8 +81,8 @@ func (s *scanner) array(depth int) (*Node, error) {
 	}
 }
 
-// name reads a member's name: a string, or an identifier, which becomes one by
-// decoding it as the name of an object of its own.
+// name reads a member's name: a string or an identifier. The library decodes identifiers
+// with escapes, as the name of the only member of an object.
 func (s *scanner) name() (string, error) {
 	if s.peek('"') || s.peek('\'') {
 		n, err := s.scalar()
@@ -127,7 +127,7 @@ func (s *scanner) scalar() (*Node, error) {
 	case float64:
 		n.Kind, n.Number = Number, v
 	case string:
-		// The library decodes both halves of an escaped pair to U+FFFD.
+		// The library decodes each half of an escaped surrogate pair to U+FFFD.
 		if i := surrogate(raw); i >= 0 {
 			s.at = n.Offset + i
 			return nil, errors.New("this escape is half of a surrogate pair; write the character itself")
@@ -140,7 +140,7 @@ func (s *scanner) scalar() (*Node, error) {
 	return n, nil
 }
 
-// token takes a string with its quotes, or everything up to the next space,
+// token consumes a string with its quotes, or all bytes up to the next white space,
 // comment or punctuation.
 func (s *scanner) token() []byte {
 	start := s.at
@@ -164,7 +164,7 @@ func (s *scanner) token() []byte {
 	return s.text[start:s.at]
 }
 
-// space passes over white space and comments.
+// space skips white space and comments.
 func (s *scanner) space() {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -203,7 +203,7 @@ func (s *scanner) take(c byte) bool {
 
 func (s *scanner) unexpected() error {
 	if s.at >= len(s.text) {
-		return errors.New("the text ends too early")
+		return errors.New("unexpected end of input")
 	}
 	r, _ := utf8.DecodeRune(s.text[s.at:])
 	return fmt.Errorf("unexpected %q", r)
@@ -221,7 +221,8 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
-// surrogate finds an escape \uD800 to \uDFFF in a string's text.
+// surrogate returns the index of the first escape \uD800 to \uDFFF in a string literal,
+// or -1.
 func surrogate(raw []byte) int {
 	for i := 0; i+3 < len(raw); i++ {
 		if raw[i] != '\\' {

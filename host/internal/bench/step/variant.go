@@ -56,7 +56,7 @@ func open(ctx context.Context) (variants []variant, closeAll func() error, err e
 		sdk:          {name: "Extism SDK for Go 1.7.1"},
 	}
 	for at, only := range map[int]bool{directMemory: false, kernelCalls: true} {
-		e, err := engine.New(ctx, &engine.Options{EnvironmentOnly: only, Logger: slog.New(slog.DiscardHandler)})
+		e, err := engine.New(ctx, &engine.Options{KernelCallsOnly: only, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}

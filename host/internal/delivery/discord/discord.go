@@ -1,12 +1,11 @@
 // Package discord is the sink that posts with a Discord bot.
 //
-// Each message carries a nonce made of its key, and Discord is told to enforce it:
-// within a few minutes it answers a nonce that it has seen with the message that
-// it has, and posts none. So a message is posted once as long as it is recorded,
-// or tried again, within that time; the process dying before it is recorded, and
-// starting later, may post it twice. A text of more than 2000 characters is posted
-// in parts, each with a nonce of its own; an attempt goes on behind the parts that
-// this process knows to be posted.
+// Each message carries a nonce derived from its key, with enforce_nonce set: within a
+// few minutes, Discord answers a known nonce with the existing message and posts no new
+// one. So a message is posted once if it is recorded or retried within that time. If
+// the process dies before it records the message, and starts later, the message may be
+// posted twice. A text of more than 2000 characters is posted in parts, each with its
+// own nonce. A retry continues after the parts that this process has posted.
 package discord
 
 import (
@@ -27,17 +26,17 @@ import (
 // DefaultBaseURL is the address of Discord's API.
 const DefaultBaseURL = "https://discord.com/api/v10"
 
-// maxText is how long a message may be, in characters.
+// maxText is the maximum length of a message in characters.
 const maxText = 2000
 
-// userAgent is of the form that Discord asks for.
+// userAgent has the form that Discord requires.
 const userAgent = "DiscordBot (https://github.com/parley-wasm/parley, 1)"
 
 // Options are the settings of a Sink.
 type Options struct {
 	Token     string            // of the bot; required
 	BaseURL   string            // empty: DefaultBaseURL
-	Transport http.RoundTripper // nil: one of its own
+	Transport http.RoundTripper // nil: a new one
 }
 
 // Sink posts with one bot. It is safe for concurrent use.
@@ -45,7 +44,7 @@ type Sink struct {
 	client *post.Client
 	base   string
 	token  string
-	parts  part.Memory
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -53,7 +52,7 @@ var _ sink.Sink = (*Sink)(nil)
 // New checks the options and returns a sink. Nothing is sent.
 func New(o *Options) (*Sink, error) {
 	if o == nil || o.Token == "" {
-		return nil, errors.New("discord: token is missing: the application's page gives one under Bot")
+		return nil, errors.New("discord: token is missing: create one on the application's page under Bot")
 	}
 	base, err := post.Base(o.BaseURL, DefaultBaseURL)
 	if err != nil {
@@ -62,8 +61,8 @@ func New(o *Options) (*Sink, error) {
 	return &Sink{client: post.NewClient("discord", o.Transport, o.Token), base: base, token: o.Token}, nil
 }
 
-// request is the body of a message. Users who are named in it are told; whole
-// roles, and everybody, are not: an agent's text must not call them.
+// request is the body of a message. Mentions notify single users, but not roles or
+// @everyone: an agent's text must not notify whole groups.
 type request struct {
 	Content         string   `json:"content"`
 	Nonce           string   `json:"nonce"`
@@ -75,15 +74,15 @@ type mentions struct {
 	Parse []string `json:"parse"`
 }
 
-// Post posts the message, in parts if it is long. A thread is a channel of its
-// own.
+// Post posts the message, in parts if it is long. In Discord's API, a thread is a
+// channel.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
-	channel := post.Bare(m.To, "discord:", "channel:")
+	channel := post.TrimPrefixes(m.To, "discord:", "channel:")
 	if m.ThreadID != "" {
 		channel = m.ThreadID
 	}
 	if _, err := strconv.ParseUint(channel, 10, 64); err != nil {
-		return &sink.Permanent{Err: s.client.Errorf("%.60q is no channel's id: give the number of a channel, a thread, or a direct-message channel", channel)}
+		return &sink.Permanent{Err: s.client.Errorf("%.60q is not a channel id: use the numeric id of a channel, a thread, or a direct-message channel", channel)}
 	}
 	url := s.base + "/channels/" + channel + "/messages"
 	return s.parts.Post(ctx, m.IdempotencyKey, part.Split(m.Text, maxText, part.UTF16), func(ctx context.Context, position int, text string) error {
@@ -94,14 +93,14 @@ func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	})
 }
 
-// nonce makes a text of 24 characters, of the 25 that Discord takes, of a
-// message's key and a part's position.
+// nonce derives a text of 24 characters from a message's key and a part's position.
+// Discord accepts 25 characters.
 func nonce(key string, position int) string {
 	b := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
 	return hex.EncodeToString(b[:12])
 }
 
-// response is the part of Discord's answers that says how it went.
+// response is the part of Discord's answers that contains the outcome.
 type response struct {
 	ID         string  `json:"id"`   // of the message
 	Code       int     `json:"code"` // of the error
@@ -122,7 +121,7 @@ func (s *Sink) send(ctx context.Context, url string, r *request) error {
 	var answer response
 	switch {
 	case !a.JSON(&answer) || a.OK() && answer.ID == "":
-		return a.Classify(s.client.Errorf("answered %d with what is not Discord's JSON: %s", a.Status, s.client.Excerpt(a)))
+		return a.Classify(s.client.Errorf("answered %d with an unexpected body: %s", a.Status, s.client.Excerpt(a)))
 	case a.OK():
 		return nil
 	}

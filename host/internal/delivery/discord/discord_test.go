@@ -74,7 +74,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestNoChannelID(t *testing.T) {
+func TestInvalidChannelID(t *testing.T) {
 	service := sinktest.Serve(t, accept)
 	for _, to := range []string{"", "user:7", "general", "1/../2", "-1"} {
 		err := open(t, service.URL).Post(t.Context(), &sink.Message{Target: abi.Target{To: to}, Text: "x"})
@@ -95,8 +95,8 @@ func TestRefusals(t *testing.T) {
 		kind   string
 		text   string
 	}{
-		{"a wait", 429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, "later 1.5s", "rate limited"},
-		{"a global one", 429, `{"message":"You are being rate limited.","retry_after":64.5,"global":true}`, "later 1m4.5s", "rate limited"},
+		{"a pause", 429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, "later 1.5s", "rate limited"},
+		{"a global pause", 429, `{"message":"You are being rate limited.","retry_after":64.5,"global":true}`, "later 1m4.5s", "rate limited"},
 		{"slow mode", 400, `{"message":"This action cannot be performed due to slowmode rate limit","code":20016,"retry_after":3}`, "later 3s", "20016"},
 		{"overload", 503, `{"message":"API resource is currently overloaded. Try again a little later","code":130000}`, "passing", "130000"},
 		{"an unknown channel", 404, `{"message":"Unknown Channel","code":10003}`, "permanent", "check the channel's id"},
@@ -104,22 +104,22 @@ func TestRefusals(t *testing.T) {
 		{"no permission", 403, `{"message":"Missing Permissions","code":50013}`, "permanent", "permission to send"},
 		{"a wrong token", 401, `{"message":"401: Unauthorized","code":0}`, "permanent", "Unauthorized"},
 		{"a bad body", 400, `{"message":"Invalid Form Body","code":50035}`, "permanent", "50035"},
-		{"trouble inside", 500, `{"message":"500: Internal Server Error","code":0}`, "passing", "500"},
+		{"internal error", 500, `{"message":"500: Internal Server Error","code":0}`, "passing", "500"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if text := subject.Expect(t, sinktest.Answer(test.status, test.body), test.kind); !strings.Contains(text, test.text) {
-				t.Errorf("%q does not say %q", text, test.text)
+				t.Errorf("%q does not contain %q", text, test.text)
 			}
 		})
 	}
 }
 
-// chat is a channel that enforces nonces as Discord does.
+// chat is a channel that enforces nonces like Discord.
 type chat struct {
 	mu     sync.Mutex
 	nonces map[string]bool
 	texts  []string
-	lost   int // the answer to this request, counted from 1, gets lost
+	lost   int // number of the request, counted from 1, whose answer is lost
 	n      int
 }
 
@@ -138,8 +138,8 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	accept(w, r)
 }
 
-// TestLongText loses the answer to the second part, and the process after it:
-// another sink, which knows nothing, posts nothing twice.
+// TestLongText loses the answer to the second part. A new sink without knowledge of the
+// first attempt posts no part twice.
 func TestLongText(t *testing.T) {
 	c := &chat{nonces: map[string]bool{}, lost: 2}
 	service := sinktest.Serve(t, c.ServeHTTP)
@@ -157,12 +157,12 @@ func TestLongText(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for name, o := range map[string]*discord.Options{"nothing": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}} {
+	for name, o := range map[string]*discord.Options{"nil options": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}} {
 		if _, err := discord.New(o); err == nil || !strings.HasPrefix(err.Error(), "discord: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := discord.New(&discord.Options{Token: token}); err != nil {
-		t.Errorf("Discord's own address: %v", err)
+		t.Errorf("the default address: %v", err)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// passing are the codes of errors that go away by themselves, whatever their
-// status is.
-var passing = map[int]bool{
+// transient are the codes of temporary errors, regardless of their HTTP status.
+var transient = map[int]bool{
 	20016:  true, // slow mode
 	20028:  true, // write rate of the channel
 	20029:  true, // write rate of the server
@@ -17,16 +16,16 @@ var passing = map[int]bool{
 	130000: true, // overloaded
 }
 
-// advice says what to do about errors that somebody can mend.
+// advice contains the cause or remedy of errors that a user can fix.
 var advice = map[int]string{
 	10003: "check the channel's id",
 	50001: "the bot is not in that server or cannot see the channel",
 	50013: "give the bot the permission to send messages there",
-	50007: "this user takes no messages from the bot",
+	50007: "this user does not accept messages from the bot",
 	50083: "the thread is archived",
 }
 
-// refusal is the error that an answer stands for.
+// refusal returns the error for an answer that refuses a message.
 func (s *Sink) refusal(a *post.Answer, r *response) error {
 	if r.Message == "" {
 		r.Message = s.client.Excerpt(a)
@@ -36,7 +35,7 @@ func (s *Sink) refusal(a *post.Answer, r *response) error {
 		why += ": " + hint
 	}
 	err := s.client.Errorf("refused with %d, code %d: %s", a.Status, r.Code, why)
-	if a.Status == http.StatusTooManyRequests || passing[r.Code] {
+	if a.Status == http.StatusTooManyRequests || transient[r.Code] {
 		// The body is more exact than the header.
 		if after, ok := post.Seconds(r.RetryAfter); ok && after > 0 {
 			return &sink.Later{After: after, Err: err}

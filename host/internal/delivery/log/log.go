@@ -1,5 +1,5 @@
-// Package log is the sink that shows messages to who reads the log: for channels
-// that nobody serves yet, and for trying things out.
+// Package log is the sink that writes messages to the log, for channels without a
+// service and for experiments.
 package log
 
 import (
@@ -14,12 +14,12 @@ import (
 
 // Options are the settings of a Sink; nil and the zero value mean slog.Default.
 type Options struct {
-	Writer io.Writer    // gets one JSON object a line; nil: Logger gets the messages
+	Writer io.Writer    // receives one JSON object per line; nil: messages are written to Logger
 	Logger *slog.Logger // nil: slog.Default
 }
 
-// Sink writes messages down. It knows no keys: a message that is posted again is
-// written again.
+// Sink writes messages to a writer or logger. It ignores idempotency keys: a message
+// that is posted again is written again. It is safe for concurrent use.
 type Sink struct {
 	o  Options
 	mu sync.Mutex
@@ -39,7 +39,7 @@ func New(o *Options) *Sink {
 	return s
 }
 
-// line is a message as it is written.
+// line is the JSON form of a message.
 type line struct {
 	IdempotencyKey string `json:"idempotencyKey"`
 	Channel        string `json:"channel"`
@@ -51,7 +51,7 @@ type line struct {
 	RunID          string `json:"runId,omitempty"`
 }
 
-// Post writes the message. A writer that fails is tried again.
+// Post writes the message. An error of the writer is a temporary failure.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	l := line{m.IdempotencyKey, m.Channel, m.To, m.AccountID, m.ThreadID, m.Text, m.SessionKey, m.RunID}
 	if s.o.Writer == nil {

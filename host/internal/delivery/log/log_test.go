@@ -58,7 +58,7 @@ func TestBrokenWriter(t *testing.T) {
 	err := log.New(&log.Options{Writer: broken{}}).Post(t.Context(), &message)
 	var permanent *sink.Permanent
 	if err == nil || errors.As(err, &permanent) {
-		t.Errorf("%v, want an error that passes", err)
+		t.Errorf("%v, want a temporary error", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestSplit(t *testing.T) {
 		{"through a long word", strings.Repeat("x", 25), 10, []string{"xxxxxxxxxx", "xxxxxxxxxx", "xxxxx"}},
 		{"between characters", "ééééé", 3, []string{"ééé", "éé"}},
 		{"not within a pair", "a😀😀😀", 4, []string{"a😀", "😀😀"}},
-		{"indentation stays", "first li\n  second", 10, []string{"first li", "  second"}},
+		{"indentation is kept", "first li\n  second", 10, []string{"first li", "  second"}},
 		{"no blank parts", "abcdefgh\n\n\n\n\n\n\n\n\n\n\n\n\n\nz", 10, []string{"abcdefgh\n\n", "z"}},
 		{"invalid text", "a\xffb", 10, []string{"a\uFFFDb"}},
 	} {
@@ -46,7 +46,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitKeeps says that parts fit, and lose nothing but space.
+// TestSplitKeeps asserts that parts are within the limit and lose nothing but space.
 func TestSplitKeeps(t *testing.T) {
 	solid := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -76,8 +76,8 @@ func TestSplitKeeps(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-func TestMemory(t *testing.T) {
-	var m part.Memory
+func TestProgress(t *testing.T) {
+	var m part.Progress
 	var posted []string
 	fail := map[string]bool{"b": true}
 	post := func(_ context.Context, i int, text string) error {
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 	if err := m.Post(t.Context(), "k", parts, post); err != nil {
 		t.Error(err)
 	}
-	// What was posted whole is forgotten.
+	// A completely posted message is dropped.
 	if err := m.Post(t.Context(), "k", parts, post); err != nil {
 		t.Error(err)
 	}
@@ -107,10 +107,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded leaves more messages unfinished than are remembered, and
-// sees that the newest is known.
-func TestMemoryIsBounded(t *testing.T) {
-	var m part.Memory
+// TestProgressIsBounded leaves more messages partly posted than a Progress keeps.
+func TestProgressIsBounded(t *testing.T) {
+	var m part.Progress
 	halfway := func(_ context.Context, i int, _ string) error {
 		if i == 1 {
 			return errBroken
@@ -119,7 +118,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	for i := range 20_000 {
 		if err := m.Post(t.Context(), fmt.Sprint(i), []string{"a", "b"}, halfway); err == nil {
-			t.Fatal("it did not fail")
+			t.Fatal("a partly posted message is not an error")
 		}
 	}
 	known := 0

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// remembered is of how many messages it is known at most how far they were posted.
-const remembered = 10_000
+// maxMessages is the maximum number of partly posted messages that a Progress keeps.
+const maxMessages = 10_000
 
-// Memory knows how many parts of a message have been posted, so that the next
-// attempt goes on behind them. It lasts as long as the process, and forgets what
-// was posted whole. The zero value is ready; it is safe for concurrent use.
-type Memory struct {
+// Progress records how many parts of each message have been posted, so that a retry
+// continues after them. It is not persistent, and drops messages that are posted
+// completely. The zero value is ready to use. It is safe for concurrent use.
+type Progress struct {
 	mu   sync.Mutex
 	done map[string]int // parts, by the message's key
 }
 
-// Post posts the parts of the message with this key that have not been posted
-// yet, in their order, until one fails.
-func (m *Memory) Post(ctx context.Context, key string, parts []string, post func(ctx context.Context, position int, text string) error) error {
+// Post posts the remaining parts of the message with this key, in order, until one
+// fails.
+func (m *Progress) Post(ctx context.Context, key string, parts []string, post func(ctx context.Context, position int, text string) error) error {
 	for i := m.posted(key); i < len(parts); i++ {
 		if err := post(ctx, i, parts[i]); err != nil {
 			if len(parts) > 1 {
@@ -32,13 +32,13 @@ func (m *Memory) Post(ctx context.Context, key string, parts []string, post func
 	return nil
 }
 
-func (m *Memory) posted(key string) int {
+func (m *Progress) posted(key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.done[key]
 }
 
-func (m *Memory) set(key string, n, of int) {
+func (m *Progress) set(key string, n, of int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n >= of {
@@ -48,8 +48,8 @@ func (m *Memory) set(key string, n, of int) {
 	if m.done == nil {
 		m.done = map[string]int{}
 	}
-	if _, known := m.done[key]; !known && len(m.done) >= remembered {
-		for other := range m.done { // any; what is lost is a repeated part at worst
+	if _, known := m.done[key]; !known && len(m.done) >= maxMessages {
+		for other := range m.done { // drops any one; at worst, parts of it are repeated
 			delete(m.done, other)
 			break
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Base checks the address of a service, which may be empty for its own one, and
-// returns it without a slash at its end.
+// Base checks the base address of a service and returns it without a trailing slash. An
+// empty address stands for own.
 func Base(address, own string) (string, error) {
 	if address == "" {
 		return own, nil
@@ -22,8 +22,8 @@ func Base(address, own string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// Address checks an absolute HTTP address. Its error does not repeat it: it may
-// hold a secret.
+// Address parses an absolute HTTP address. Its error does not contain the address, which
+// may contain a secret.
 func Address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -32,9 +32,9 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Bare returns a recipient without the prefixes that gateways put before its id,
+// TrimPrefixes returns a recipient without the prefixes that gateways add to its id,
 // such as "telegram:".
-func Bare(to string, prefixes ...string) string {
+func TrimPrefixes(to string, prefixes ...string) string {
 	for again := true; again; {
 		again = false
 		for _, p := range prefixes {

@@ -11,11 +11,11 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// Classify makes of an error what the answer's status says about trying again:
-// 408, 409, 425, 429 and 5xx will pass, at the time of Retry-After if the answer
-// has one; what else is no success is refused for good. 409 is what a service
-// says to a key whose first request it is still busy with. An error on a success
-// is tried again: the answer was not the service's.
+// Classify marks an error as temporary or permanent by the answer's status. 408, 409,
+// 425, 429 and 5xx are temporary, and retried after the time in Retry-After if the
+// answer has one. All other statuses that are not a success are permanent. A service
+// answers 409 to a key whose first request is still in progress. An error with a
+// success status is temporary: the answer did not come from the service.
 func (a *Answer) Classify(err error) error {
 	switch s := a.Status; {
 	case s == http.StatusRequestTimeout, s == http.StatusConflict, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
@@ -26,7 +26,8 @@ func (a *Answer) Classify(err error) error {
 	return &sink.Permanent{Err: err}
 }
 
-// Later is err, to be tried again when the answer says.
+// Later returns err as a temporary error, with the time in Retry-After if the answer has
+// one.
 func (a *Answer) Later(err error) error {
 	if after, ok := RetryAfter(a.Header, time.Now()); ok {
 		return &sink.Later{After: after, Err: err}
@@ -34,7 +35,7 @@ func (a *Answer) Later(err error) error {
 	return err
 }
 
-// RetryAfter reads the header of that name, which gives seconds or a date.
+// RetryAfter parses the Retry-After header, which contains seconds or a date.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
@@ -50,11 +51,11 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return Seconds(seconds)
 }
 
-// maxSeconds bounds what is believed; more than a day is no help to anybody.
+// maxSeconds is the longest accepted pause, one day.
 const maxSeconds = 24 * 60 * 60
 
-// Seconds makes a duration of what a service gave as seconds, and reports whether
-// it was a number that can be one.
+// Seconds converts a service's number of seconds to a duration. It reports false for
+// negative numbers and NaN.
 func Seconds(s float64) (time.Duration, bool) {
 	if !(s >= 0) {
 		return 0, false

@@ -1,5 +1,5 @@
-// Package post makes the HTTP requests of sinks: bounded in time and size, without
-// following redirects, and with errors that tell no secret.
+// Package post executes the HTTP requests of sinks. It limits their time and size, does
+// not follow redirects, and keeps secrets out of errors.
 package post
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// Bounds of a request. The context's deadline counts too.
+// Limits of a request. The context's deadline applies too.
 const (
 	connectTimeout = 10 * time.Second
 	timeout        = 60 * time.Second
-	maxBody        = 4 << 20 // of an answer, in bytes; the rest is not read. Some repeat the message twice.
+	maxBody        = 4 << 20 // of an answer, in bytes; the rest is not read. Some answers contain the message twice.
 	maxExcerpt     = 300     // of an answer in an error, in characters
 )
 
@@ -34,9 +34,9 @@ type Client struct {
 	secrets []string
 }
 
-// NewClient returns a client for a service, whose name its errors begin with. No
-// error tells one of the secrets, even if the service repeats it. transport may be
-// nil.
+// NewClient returns a client for a service. Its errors begin with the service's name,
+// and never contain one of the secrets, even if the service repeats it. transport may
+// be nil.
 func NewClient(service string, transport http.RoundTripper, secrets ...string) *Client {
 	if transport == nil {
 		transport = &http.Transport{
@@ -61,22 +61,22 @@ func NewClient(service string, transport http.RoundTripper, secrets ...string) *
 	return c
 }
 
-// Answer is what the service said.
+// Answer is the service's HTTP response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // the first 4 MiB
 }
 
-// OK reports whether the status is one of success.
+// OK reports whether the status is 2xx.
 func (a *Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
-// JSON decodes the body into v, and reports whether it is JSON that fits.
+// JSON decodes the body into v, and reports whether that succeeded.
 func (a *Answer) JSON(v any) bool { return json.Unmarshal(a.Body, v) == nil }
 
-// JSON posts a JSON body. It fails when there was no answer, which is to be tried
-// again, or one that sends elsewhere, which is not followed: the secrets are
-// meant for the address that was configured, and a POST would become a GET.
+// JSON posts a JSON body. It fails with a temporary error when there is no answer, and
+// with a permanent one when the answer is a redirect. Redirects are not followed: the
+// secrets are meant for the configured address, and a POST would become a GET.
 func (c *Client) JSON(ctx context.Context, address string, header http.Header, body []byte) (*Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -92,14 +92,15 @@ func (c *Client) JSON(ctx context.Context, address string, header http.Header, b
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= 300 && answer.StatusCode < 400 {
-		return nil, &sink.Permanent{Err: c.Errorf("answered %d, a redirect%s: redirects are not followed, configure the final address", answer.StatusCode, hostOf(answer))}
+		return nil, &sink.Permanent{Err: c.Errorf("answered %d, a redirect%s: redirects are not followed; configure the final address", answer.StatusCode, hostOf(answer))}
 	}
-	// A body that breaks off is judged as far as it goes: the status is known.
+	// An incomplete body is not an error, because the status is known.
 	read, _ := io.ReadAll(io.LimitReader(answer.Body, maxBody))
 	return &Answer{Status: answer.StatusCode, Header: answer.Header, Body: read}, nil
 }
 
-// hostOf names where a redirect leads, without what may be secret in it.
+// hostOf returns the host of a redirect's target, without its path and query, which may
+// contain secrets.
 func hostOf(r *http.Response) string {
 	if to, err := r.Location(); err == nil && to.Host != "" {
 		return " to " + to.Host
@@ -107,8 +108,8 @@ func hostOf(r *http.Response) string {
 	return ""
 }
 
-// failure says why there was no answer. The client's own error has the address in
-// it, which may be a secret.
+// failure returns the reason why there was no answer. It omits the address, which the
+// client's own error contains, because the address may contain a secret.
 func (c *Client) failure(ctx context.Context, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -120,7 +121,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	return &masked{text: c.service + ": no answer: " + c.mask(err.Error()), cause: err}
 }
 
-// Errorf returns an error that begins with the service's name and tells no secret.
+// Errorf returns an error that begins with the service's name, with secrets masked.
 func (c *Client) Errorf(format string, args ...any) error {
 	return errors.New(c.service + ": " + c.mask(fmt.Sprintf(format, args...)))
 }
@@ -133,8 +134,8 @@ func (c *Client) Excerpt(a *Answer) string {
 	return "an empty answer"
 }
 
-// Clip makes what a service said fit into an error text: on one line, cut, and
-// with secrets masked before that, so that no cut leaves a part of one.
+// Clip prepares a service's text for an error: on one line, and truncated. It masks
+// secrets first, so that truncation cannot leave a part of one.
 func (c *Client) Clip(text string) string {
 	text = strings.Join(strings.Fields(c.mask(text)), " ")
 	if r := []rune(text); len(r) > maxExcerpt {
@@ -150,8 +151,8 @@ func (c *Client) mask(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// masked is an error whose text is safe to show. What it unwraps to tells only
-// its kind; its text is not to be shown.
+// masked is an error whose text contains no secret. Its cause serves only to test the
+// kind of the error; the text of the cause must not be shown.
 type masked struct {
 	text  string
 	cause error

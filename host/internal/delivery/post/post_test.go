@@ -50,11 +50,11 @@ func TestBase(t *testing.T) {
 	}
 }
 
-func TestBare(t *testing.T) {
+func TestTrimPrefixes(t *testing.T) {
 	for to, want := range map[string]string{
 		"7": "7", "telegram:7": "7", "TELEGRAM:tg:7": "7", "tg:": "tg:", "": "", "other:7": "other:7",
 	} {
-		if got := post.Bare(to, "telegram:", "tg:"); got != want {
+		if got := post.TrimPrefixes(to, "telegram:", "tg:"); got != want {
 			t.Errorf("%q: %q, want %q", to, got, want)
 		}
 	}

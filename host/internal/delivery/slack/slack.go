@@ -1,10 +1,9 @@
 // Package slack is the sink that posts with a Slack app (chat.postMessage).
 //
-// Slack takes an id with each message, but does not promise to drop what it has
-// seen: a message may be posted twice if the process dies before it is recorded,
-// or if the connection breaks before the answer. A text of more than 40,000
-// characters is posted in parts; an attempt goes on behind the parts that this
-// process knows to be posted.
+// Slack accepts an id with each message, but does not promise to drop known ids. So a
+// message may be posted twice if the process dies before it is recorded, or if the
+// connection breaks before the answer. A text of more than 40,000 characters is posted
+// in parts. A retry continues after the parts that this process has posted.
 package slack
 
 import (
@@ -24,14 +23,14 @@ import (
 // DefaultBaseURL is the address of Slack's Web API.
 const DefaultBaseURL = "https://slack.com/api"
 
-// maxText is how long a message may be, in characters; Slack cuts off the rest.
+// maxText is the maximum length of a message in characters; Slack truncates longer ones.
 const maxText = 40_000
 
 // Options are the settings of a Sink.
 type Options struct {
 	Token     string            // of the bot, xoxb-…; required
 	BaseURL   string            // empty: DefaultBaseURL
-	Transport http.RoundTripper // nil: one of its own
+	Transport http.RoundTripper // nil: a new one
 }
 
 // Sink posts with one app. It is safe for concurrent use.
@@ -39,7 +38,7 @@ type Sink struct {
 	client *post.Client
 	url    string
 	token  string
-	parts  part.Memory
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -47,7 +46,7 @@ var _ sink.Sink = (*Sink)(nil)
 // New checks the options and returns a sink. Nothing is sent.
 func New(o *Options) (*Sink, error) {
 	if o == nil || o.Token == "" {
-		return nil, errors.New("slack: token is missing: an app's page gives one under OAuth")
+		return nil, errors.New("slack: token is missing: create one on the app's page under OAuth")
 	}
 	base, err := post.Base(o.BaseURL, DefaultBaseURL)
 	if err != nil {
@@ -66,15 +65,15 @@ type request struct {
 
 // Post posts the message, in parts if it is long.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
-	r := request{Channel: post.Bare(m.To, "slack:", "channel:", "user:"), ThreadTS: m.ThreadID}
+	r := request{Channel: post.TrimPrefixes(m.To, "slack:", "channel:", "user:"), ThreadTS: m.ThreadID}
 	return s.parts.Post(ctx, m.IdempotencyKey, part.Split(m.Text, maxText, width), func(ctx context.Context, position int, text string) error {
 		r.Text, r.ClientMsgID = escaper.Replace(text), messageID(m.IdempotencyKey, position)
 		return s.send(ctx, &r)
 	})
 }
 
-// escaper writes the three characters that Slack gives a meaning to. It also
-// keeps an agent from calling everybody with <!channel>.
+// escaper escapes Slack's three special characters. This also prevents an agent from
+// notifying everyone with <!channel>.
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func width(r rune) int {
@@ -87,10 +86,10 @@ func width(r rune) int {
 	return part.UTF16(r)
 }
 
-// messageID makes a UUID of a message's key and a part's position.
+// messageID derives a UUID from a message's key and a part's position.
 func messageID(key string, position int) string {
 	b := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
-	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, of one's own making
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8: custom
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
@@ -109,7 +108,7 @@ func (s *Sink) send(ctx context.Context, r *request) error {
 	}
 	switch {
 	case !a.JSON(&answer) || !answer.OK && answer.Error == "":
-		return a.Classify(s.client.Errorf("answered %d with what is not Slack's JSON: %s", a.Status, s.client.Excerpt(a)))
+		return a.Classify(s.client.Errorf("answered %d with an unexpected body: %s", a.Status, s.client.Excerpt(a)))
 	case a.OK() && answer.OK:
 		return nil
 	}

@@ -69,7 +69,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%s, %s", bodies[1], bodies[2])
 	}
 	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(first.ClientMsgID) {
-		t.Errorf("%q is no UUID", first.ClientMsgID)
+		t.Errorf("%q is not a UUID", first.ClientMsgID)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 
 func TestLongText(t *testing.T) {
 	service := sinktest.Serve(t, accept)
-	text := strings.Repeat("&", 10_000) // five characters each when they are written
+	text := strings.Repeat("&", 10_000) // five characters each when escaped
 	if err := open(t, service.URL).Post(t.Context(), &sink.Message{IdempotencyKey: "d", Target: subject.Target, Text: text}); err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +126,12 @@ func TestLongText(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for name, o := range map[string]*slack.Options{"nothing": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}} {
+	for name, o := range map[string]*slack.Options{"nil options": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}} {
 		if _, err := slack.New(o); err == nil || !strings.HasPrefix(err.Error(), "slack: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := slack.New(&slack.Options{Token: token}); err != nil {
-		t.Errorf("Slack's own address: %v", err)
+		t.Errorf("the default address: %v", err)
 	}
 }

@@ -1,9 +1,9 @@
 // Package telegram is the sink that posts with a Telegram bot.
 //
-// Telegram takes no key. A message may be posted twice if the process dies before
-// it is recorded, or if the connection breaks before the answer. A text of more
-// than 4096 UTF-16 code units is posted in parts; an attempt goes on behind the
-// parts that this process knows to be posted.
+// Telegram accepts no idempotency key. A message may be posted twice if the process
+// dies before it is recorded, or if the connection breaks before the answer. A text of
+// more than 4096 UTF-16 code units is posted in parts. A retry continues after the parts
+// that this process has posted.
 package telegram
 
 import (
@@ -21,24 +21,24 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// DefaultBaseURL is Telegram's own address.
+// DefaultBaseURL is the address of Telegram's Bot API.
 const DefaultBaseURL = "https://api.telegram.org"
 
-// maxText is how long a message may be, in UTF-16 code units.
+// maxText is the maximum length of a message in UTF-16 code units.
 const maxText = 4096
 
 // Options are the settings of a Sink.
 type Options struct {
 	Token     string            // of the bot; required
 	BaseURL   string            // empty: DefaultBaseURL
-	Transport http.RoundTripper // nil: one of its own
+	Transport http.RoundTripper // nil: a new one
 }
 
 // Sink posts with one bot. It is safe for concurrent use.
 type Sink struct {
 	client *post.Client
-	url    string // has the token in it
-	parts  part.Memory
+	url    string // contains the token
+	parts  part.Progress
 }
 
 var _ sink.Sink = (*Sink)(nil)
@@ -46,28 +46,28 @@ var _ sink.Sink = (*Sink)(nil)
 // New checks the options and returns a sink. Nothing is sent.
 func New(o *Options) (*Sink, error) {
 	if o == nil || o.Token == "" {
-		return nil, errors.New("telegram: token is missing: BotFather gives one")
+		return nil, errors.New("telegram: token is missing: create one with BotFather")
 	}
 	base, err := post.Base(o.BaseURL, DefaultBaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("telegram: baseUrl: %w", err)
 	}
-	_, key, _ := strings.Cut(o.Token, ":") // what comes before is the bot's id
+	_, key, _ := strings.Cut(o.Token, ":") // the part before the colon is the bot's id
 	return &Sink{
 		client: post.NewClient("telegram", o.Transport, o.Token, key),
 		url:    base + "/bot" + url.PathEscape(o.Token) + "/sendMessage",
 	}, nil
 }
 
-// request is the body of sendMessage. There is no parse mode: the text is shown
-// as it is.
+// request is the body of sendMessage. It sets no parse mode, so that Telegram shows the
+// text unchanged.
 type request struct {
 	ChatID   any    `json:"chat_id"` // int64, or text such as @name
 	ThreadID int64  `json:"message_thread_id,omitempty"`
 	Text     string `json:"text"`
 }
 
-// response is the part of Telegram's answer that says how it went.
+// response is the part of Telegram's answers that contains the outcome.
 type response struct {
 	OK          bool   `json:"ok"`
 	ErrorCode   int    `json:"error_code"`
@@ -84,7 +84,7 @@ func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	if m.ThreadID != "" {
 		id, err := strconv.ParseInt(m.ThreadID, 10, 64)
 		if err != nil {
-			return &sink.Permanent{Err: s.client.Errorf("threadId %.40q is no number, as Telegram's topics are", m.ThreadID)}
+			return &sink.Permanent{Err: s.client.Errorf("threadId %.40q is not a number: use the id of a Telegram topic", m.ThreadID)}
 		}
 		r.ThreadID = id
 	}
@@ -97,13 +97,13 @@ func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	})
 }
 
-// generalTopic is the topic that every forum has. Telegram knows no topic of that
-// number when something is posted to it; without a topic it gets there.
+// generalTopic is the topic that every forum has. Telegram rejects its number in a post;
+// a post without a topic goes to it.
 const generalTopic = 1
 
-// chat returns the id of a chat as Telegram wants it.
+// chat returns the id of a chat in the type that Telegram requires.
 func chat(to string) any {
-	to = post.Bare(to, "telegram:", "tg:")
+	to = post.TrimPrefixes(to, "telegram:", "tg:")
 	if id, err := strconv.ParseInt(to, 10, 64); err == nil {
 		return id
 	}
@@ -121,7 +121,7 @@ func (s *Sink) send(ctx context.Context, r *request) error {
 	}
 	var answer response
 	if !a.JSON(&answer) {
-		return a.Classify(s.client.Errorf("answered %d with what is not Telegram's JSON: %s", a.Status, s.client.Excerpt(a)))
+		return a.Classify(s.client.Errorf("answered %d with an unexpected body: %s", a.Status, s.client.Excerpt(a)))
 	}
 	if a.OK() && answer.OK {
 		return nil
@@ -129,7 +129,7 @@ func (s *Sink) send(ctx context.Context, r *request) error {
 	return s.refusal(a, &answer)
 }
 
-// refusal is the error that an answer stands for.
+// refusal returns the error for an answer that refuses a message.
 func (s *Sink) refusal(a *post.Answer, r *response) error {
 	if r.ErrorCode != 0 {
 		a.Status = r.ErrorCode

@@ -71,27 +71,27 @@ func TestRefusals(t *testing.T) {
 		kind   string
 		text   string
 	}{
-		{"a wait", 429, `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}`, "later 35s", "429: Too Many Requests"},
-		{"an odd wait", 429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":-3}}`, "passing", "slow"},
+		{"a pause", 429, `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}`, "later 35s", "429: Too Many Requests"},
+		{"a negative pause", 429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":-3}}`, "passing", "slow"},
 		{"no such chat", 400, `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`, "permanent", "chat not found"},
 		{"blocked", 403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`, "permanent", "blocked by the user"},
 		{"a wrong token", 401, `{"ok":false,"error_code":401,"description":"Unauthorized"}`, "permanent", "Unauthorized"},
-		{"no bot's address", 404, `{"ok":false,"error_code":404,"description":"Not Found"}`, "permanent", "Not Found"},
+		{"an unknown bot", 404, `{"ok":false,"error_code":404,"description":"Not Found"}`, "permanent", "Not Found"},
 		{"a moved group", 400, `{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded","parameters":{"migrate_to_chat_id":-1009}}`, "permanent", "id -1009: send there"},
-		{"trouble inside", 500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, "passing", "Internal"},
-		{"the code counts, not the status", 200, `{"ok":false,"error_code":400,"description":"Bad Request"}`, "permanent", "400"},
+		{"internal error", 500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, "passing", "Internal"},
+		{"code instead of status", 200, `{"ok":false,"error_code":400,"description":"Bad Request"}`, "permanent", "400"},
 		{"no code", 200, `{"ok":false}`, "passing", `{"ok":false}`},
-		{"success under a wrong status", 500, `{"ok":true}`, "passing", "500"},
+		{"success with an error status", 500, `{"ok":true}`, "passing", "500"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if text := subject.Expect(t, sinktest.Answer(test.status, test.body), test.kind); !strings.Contains(text, test.text) {
-				t.Errorf("%q does not say %q", text, test.text)
+				t.Errorf("%q does not contain %q", text, test.text)
 			}
 		})
 	}
 }
 
-func TestThreadThatIsNoTopic(t *testing.T) {
+func TestInvalidThreadID(t *testing.T) {
 	service := sinktest.Serve(t, accept)
 	err := open(t, service.URL).Post(t.Context(), &sink.Message{Target: abi.Target{To: "7", ThreadID: "17.2"}, Text: "x"})
 	if sinktest.Kind(err) != "permanent" || len(service.Bodies()) != 0 {
@@ -117,7 +117,7 @@ func texts(t *testing.T, s *sinktest.Service) []string {
 
 func TestLongText(t *testing.T) {
 	slow := sinktest.Answer(429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":3}}`)
-	service := sinktest.Serve(t, sinktest.InTurn(accept, slow, accept))
+	service := sinktest.Serve(t, sinktest.Sequence(accept, slow, accept))
 	dest := open(t, service.URL)
 	first, second, third := strings.Repeat("a", 4000), strings.Repeat("😀", 2000), strings.Repeat("c", 300)
 	m := &sink.Message{IdempotencyKey: "d", Target: abi.Target{To: "7"}, Text: first + "\n" + second + " " + third}
@@ -128,7 +128,7 @@ func TestLongText(t *testing.T) {
 	if err := dest.Post(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	// The first part, which was posted, is not repeated.
+	// The first part is not posted again.
 	if got := texts(t, service); len(got) != 4 || got[0] != first || got[1] != second || got[2] != second || got[3] != third {
 		t.Errorf("%d parts: %.20q", len(got), got)
 	}
@@ -136,13 +136,13 @@ func TestLongText(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]*telegram.Options{
-		"nothing": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}, "a query": {Token: token, BaseURL: "http://localhost/?a=b"},
+		"nil options": nil, "no token": {}, "no scheme": {Token: token, BaseURL: "localhost:80"}, "a query": {Token: token, BaseURL: "http://localhost/?a=b"},
 	} {
 		if _, err := telegram.New(o); err == nil || !strings.HasPrefix(err.Error(), "telegram: ") || strings.Contains(err.Error(), token) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := telegram.New(&telegram.Options{Token: token}); err != nil {
-		t.Errorf("Telegram's own address: %v", err)
+		t.Errorf("the default address: %v", err)
 	}
 }

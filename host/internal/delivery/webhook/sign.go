@@ -18,7 +18,7 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// prefix begins secrets that are written as the scheme says.
+// prefix begins secrets that are encoded as the scheme defines.
 const prefix = "whsec_"
 
 func signingKey(secret string) ([]byte, error) {
@@ -31,14 +31,14 @@ func signingKey(secret string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(key) == 0 {
-		return nil, errors.New("what follows whsec_ must be base64")
+		return nil, errors.New("the part after whsec_ must be base64")
 	}
 	return key, nil
 }
 
-// sign adds the scheme's headers: the message's id, the seconds since 1970, and
-// "v1," with the base64 of HMAC-SHA256 over id, time and body with dots between
-// them. The time is the attempt's, so that receivers can refuse old requests.
+// sign adds the scheme's headers: the message's id, the time in seconds since 1970, and
+// "v1," followed by the base64 of HMAC-SHA256 over id, time and body, separated by dots.
+// The time is that of the attempt, so that receivers can refuse old requests.
 func sign(h http.Header, key []byte, id string, at time.Time, body []byte) {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, key)

@@ -1,4 +1,4 @@
-// Package webhook is the sink that hands messages to a program of one's own.
+// Package webhook is the sink that posts messages to the user's own program.
 //
 // It sends a POST with this JSON and these headers:
 //
@@ -7,15 +7,15 @@
 //	Content-Type: application/json
 //	Idempotency-Key: the message's key, the same at every attempt
 //
-// runId is empty for a message that no run has written. With a secret there are
-// the headers of the Standard Webhooks scheme too (see sign). The receiver says:
+// runId is empty for a message that was not written by a run. With a secret, the request
+// also has the headers of the Standard Webhooks scheme (see sign). The receiver answers:
 //
-//   - 2xx: taken, also to a key that it has seen before. It drops what it has
-//     seen: then each message is taken once.
-//   - 408, 409, 425, 429, 5xx: to be tried again, at the time of Retry-After
-//     (seconds or a date) if there is one. 409 is for a key whose first request is
-//     still being worked on; a receiver that has done that work says 2xx.
-//   - anything else: refused for good. Redirects are not followed.
+//   - 2xx: accepted. A receiver should also answer 2xx to a known key and drop the
+//     message, so that it handles each message once.
+//   - 408, 409, 425, 429, 5xx: try again, after the time in Retry-After (seconds or a
+//     date) if present. 409 means that the first request with this key is still in
+//     progress; when it is done, the receiver answers 2xx.
+//   - anything else: permanently refused. Redirects are not followed.
 package webhook
 
 import (
@@ -32,10 +32,10 @@ import (
 // Options are the settings of a Sink.
 type Options struct {
 	URL string // required
-	// Secret signs the requests; empty: they are not signed. With the prefix
-	// "whsec_" the rest is the key in base64, otherwise the text itself is the key.
+	// Secret signs the requests; empty: they are not signed. After the prefix
+	// "whsec_" it contains the key in base64, otherwise the text itself is the key.
 	Secret    string
-	Transport http.RoundTripper // nil: one of its own
+	Transport http.RoundTripper // nil: a new one
 	Now       func() time.Time  // the signature's time; nil: time.Now
 }
 
@@ -70,7 +70,7 @@ func New(o *Options) (*Sink, error) {
 	return s, nil
 }
 
-// payload is what the receiver gets.
+// payload is the body of a request.
 type payload struct {
 	IdempotencyKey string `json:"idempotencyKey"`
 	Channel        string `json:"channel"`
@@ -82,7 +82,7 @@ type payload struct {
 	RunID          string `json:"runId"`
 }
 
-// Post hands the message over.
+// Post posts the message.
 func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	body, err := json.Marshal(payload{m.IdempotencyKey, m.Channel, m.To, m.AccountID, m.ThreadID, m.Text, m.SessionKey, m.RunID})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/sink/sinktest"
 )
 
-// accept takes a message without a body, as many receivers do.
+// accept answers without a body, like many receivers.
 var accept = sinktest.Answer(204, "")
 
 func open(t testing.TB, o *webhook.Options) *webhook.Sink {
@@ -71,7 +71,7 @@ func TestRequest(t *testing.T) {
 				t.Errorf("%v", h)
 			}
 			if h.Get("Webhook-Signature") != "" {
-				t.Error("it is signed without a secret")
+				t.Error("a request without a secret is signed")
 			}
 		})
 	}
@@ -80,8 +80,8 @@ func TestRequest(t *testing.T) {
 func TestSignature(t *testing.T) {
 	now := time.Unix(1614265330, 0)
 	for _, test := range []struct{ name, secret, key string }{
-		{"as the scheme writes it", "whsec_" + base64.StdEncoding.EncodeToString([]byte("binary\x00key")), "binary\x00key"},
-		{"plain", "hunter2", "hunter2"},
+		{"with prefix", "whsec_" + base64.StdEncoding.EncodeToString([]byte("binary\x00key")), "binary\x00key"},
+		{"without prefix", "hunter2", "hunter2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			service := sinktest.Serve(t, accept)
@@ -105,12 +105,12 @@ func TestOptions(t *testing.T) {
 		o    *webhook.Options
 		want string
 	}{
-		"nothing":         {nil, "url: the address must begin with http:// or https://"},
+		"nil options":     {nil, "url: the address must begin with http:// or https://"},
 		"no scheme":       {&webhook.Options{URL: "example.org/in"}, "url: the address must begin with"},
 		"another scheme":  {&webhook.Options{URL: "ftp://example.org/in"}, "url: the address must begin with"},
 		"no host":         {&webhook.Options{URL: "https:///in"}, "name a host"},
-		"a broken secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_!"}, "secret: what follows whsec_ must be base64"},
-		"an empty secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_"}, "secret: what follows whsec_ must be base64"},
+		"a broken secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_!"}, "secret: the part after whsec_ must be base64"},
+		"an empty secret": {&webhook.Options{URL: "http://localhost/in", Secret: "whsec_"}, "secret: the part after whsec_ must be base64"},
 		"not an address":  {&webhook.Options{URL: "http://me:hush@exa mple/in"}, "the address must begin"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,7 +75,7 @@ func serve(ctx context.Context, text string) error {
 func (s *server) run(ctx context.Context) error {
 	for ahead := time.Duration(0); ; {
 		f, err := s.host(ctx, func() time.Time { return time.Now().Add(ahead) })
-		if err != nil || f == nil || !f.Resting() {
+		if err != nil || f == nil || !f.Idle() {
 			return err
 		}
 		ahead = time.Until(time.UnixMilli(f.WaitUntil)) + time.Second

@@ -14,14 +14,14 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// callContext carries the Env of a running call to the host functions, which
-// all instances of a runtime share.
+// callContext carries the Env of a running call to the host functions, which all
+// instances of a runtime share.
 type callContext struct {
 	context.Context
 	env *Env
 }
 
-// function is one import. Its arguments and its result share the stack.
+// function is one import. Arguments and result share the stack.
 type function struct {
 	name            string
 	params, results []wasmedit.ValueType
@@ -97,9 +97,9 @@ var environment = []function{
 }
 
 var user = []function{
-	{abi.ImportStore, i64, i64, family(abi.ImportStore)},
-	{abi.ImportAgent, i64, i64, family(abi.ImportAgent)},
-	{abi.ImportDeliver, i64, i64, family(abi.ImportDeliver)},
+	{abi.ImportStore, i64, i64, hostFunction(abi.ImportStore)},
+	{abi.ImportAgent, i64, i64, hostFunction(abi.ImportAgent)},
+	{abi.ImportDeliver, i64, i64, hostFunction(abi.ImportDeliver)},
 }
 
 var modules = map[string][]function{abi.EnvModule: environment, abi.ImportModule: user}
@@ -114,8 +114,8 @@ func Signature(module, name string) (wasmedit.FuncType, bool) {
 	return wasmedit.FuncType{}, false
 }
 
-// Instantiate makes both modules importable in a runtime. They hold no state:
-// the Env comes with the context of each call, which Env.Begin returns.
+// Instantiate makes both modules importable in a runtime. They are stateless: the Env
+// comes with the context of each call, which Env.Begin returns.
 func Instantiate(ctx context.Context, rt wazero.Runtime) error {
 	for name, functions := range modules {
 		b := rt.NewHostModuleBuilder(name)
@@ -140,8 +140,7 @@ func types(in []wasmedit.ValueType) []api.ValueType {
 	return out
 }
 
-// length answers 0 for what is no block, as Extism does: plugins ask it to find
-// out.
+// length returns 0 if no block begins at the offset, like Extism; plugins rely on that.
 func length(c *callContext, s []uint64) {
 	if b := c.env.mem.at(s[0]); b != nil {
 		s[0] = b.size
@@ -150,7 +149,7 @@ func length(c *callContext, s []uint64) {
 	}
 }
 
-// input returns n bytes of the input, at an offset from its beginning.
+// input returns n bytes at an offset of the input.
 func input(e *Env, op string, off, n uint64) []byte {
 	if off > e.input.size || n > e.input.size-off {
 		check(accessf("%s: %d bytes at %d reach past the input of %d bytes", op, n, off, e.input.size))
@@ -160,7 +159,7 @@ func input(e *Env, op string, off, n uint64) []byte {
 	return b
 }
 
-func family(name string) func(*callContext, []uint64) {
+func hostFunction(name string) func(*callContext, []uint64) {
 	return func(c *callContext, s []uint64) { s[0] = c.env.call(name, s[0]) }
 }
 
@@ -168,8 +167,8 @@ func logger(op string, level slog.Level) func(*callContext, []uint64) {
 	return func(c *callContext, s []uint64) { c.env.log(c.Context, op, level, s[0]) }
 }
 
-// logLevel is the lowest level that is logged, in Extism's numbers: trace 0 to
-// error 4, and beyond for nothing.
+// logLevel returns the lowest enabled level in Extism's numbers: trace 0 to error 4,
+// and MaxInt32 if logging is disabled.
 func logLevel(ctx context.Context, l *slog.Logger) int32 {
 	for n, level := range []slog.Level{slog.LevelDebug - 4, slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if l.Enabled(ctx, level) {

@@ -1,22 +1,21 @@
-// Package extismenv is the Extism environment in Go: what a plugin imports from
-// "extism:host/env", and the three families of host functions of
-// "extism:host/user".
+// Package extismenv implements the Extism environment in Go: the imports
+// "extism:host/env", and the three namespaces of host functions in "extism:host/user".
 //
-// Plugin and host share no memory. The plugin allocates blocks in the
-// environment, fills and reads them eight bytes at a time, and passes their
-// offsets: that is how input, output, error texts and the documents of host
-// functions travel. An Env holds this state for one instance; it serves one call
-// at a time, and everything in it ends with the call: blocks, variables, input
-// and output. Nothing of one call is visible to the next.
+// By kernel calls, plugin and host exchange bytes without sharing memory: the plugin
+// allocates blocks in the environment, reads and writes them eight bytes at a time, and
+// passes their offsets. Input, output, error texts and the documents of host functions
+// are such blocks. With direct memory, input, output and the documents stay in the
+// plugin's own memory (abi/README.md, "Direct memory"). An Env holds the state of one
+// instance and serves one call at a time. Blocks, variables, input and output end with
+// the call; no call sees the state of another.
 //
-// A plugin may lie about every offset and length. What names no allocated bytes
-// traps, with a Fault that says which function and which number, and all a call
-// can make the host allocate is bounded by Options.
+// The plugin's offsets and lengths are untrusted. A value that names no allocated bytes
+// traps with a Fault that names the function and the value, and Options bound the
+// memory that a call can make the host allocate.
 //
-// Compared to Extism: variables do not outlive the call, http_request always
-// traps, config_get always answers that there is nothing (a step's input carries
-// its configuration), and an access outside of a block is an error rather than
-// anything goes.
+// Differences from Extism: variables do not outlive the call, http_request always
+// traps, config_get always returns nothing (a step's input contains its settings), and
+// an access outside of a block is an error instead of undefined behavior.
 package extismenv
 
 import (
@@ -27,32 +26,32 @@ import (
 	"unicode/utf8"
 )
 
-// HostFunctions serves "extism:host/user". The request is only valid during the
-// call; the reply is copied. An error ends the plugin's call with it.
+// HostFunctions serves "extism:host/user". The request is valid only during the call,
+// and the reply is copied. An error ends the plugin's call with that error.
 type HostFunctions interface {
-	Call(ctx context.Context, family string, request []byte) (reply []byte, err error)
+	Call(ctx context.Context, namespace string, request []byte) (reply []byte, err error)
 }
 
 // Options bound each call of an Env. All fields are required.
 type Options struct {
 	MaxIn        int // bytes of the input and of the replies of host functions
 	MaxOut       int // bytes of the requests to host functions and of the output
-	MaxHostCalls int // of host functions; the environment's own are bounded by fuel
+	MaxHostCalls int // calls of host functions; fuel bounds the kernel calls
 	MaxLogLines  int
 	Logger       *slog.Logger
 }
 
-// Bounds of what the plugin says for people, in bytes.
+// Bounds of log lines and error texts, in bytes.
 const (
 	maxLogLine = 4 << 10
 	maxError   = 4 << 10
 )
 
-// ownMemory is what a call may allocate in the environment beyond what goes in and
-// out: names, log lines, error texts.
+// ownMemory is what a call may allocate in the environment in addition to input, output
+// and host documents: names, log lines, error texts.
 const ownMemory = 1 << 20
 
-// varOverhead is what a variable takes beside its name and value.
+// varOverhead is the assumed memory of a variable besides its name and value.
 const varOverhead = 128
 
 // Env is the environment of one instance. It is not safe for concurrent use.
@@ -64,7 +63,7 @@ type Env struct {
 	input   block
 	output  []byte
 	failure string // text of error_set
-	failed  uint64 // its offset
+	failed  uint64 // its offset; 0: no error text
 	vars    map[string][]byte
 	varSize int
 	in, out int // bytes
@@ -72,29 +71,29 @@ type Env struct {
 	guest   guest
 }
 
-// New returns an Env without a call. guestMemory returns the plugin's own memory, as
-// it is now; nil if there are no direct calls.
+// New returns an Env without a call. guestMemory returns the plugin's current memory;
+// it may be nil if there are no calls with direct memory.
 func New(o Options, guestMemory func() []byte) *Env {
 	e := &Env{options: o, mem: memory{limit: o.MaxIn + o.MaxOut + ownMemory}, guest: guest{memory: guestMemory}}
 	e.ctx.env = e
 	return e
 }
 
-// Call is what a call brings with it.
+// Call holds the parameters of a call.
 type Call struct {
-	Input  []byte
-	Host   HostFunctions // nil: host functions trap
-	Until  time.Time     // when the context of host functions ends
-	Direct bool          // input, output and host functions use the plugin's own memory
+	Input    []byte
+	Host     HostFunctions // nil: host functions trap
+	Deadline time.Time     // the deadline of the host functions' context
+	Direct   bool          // direct memory: input, output and documents are in the plugin's own memory
 }
 
-// Begin prepares a call, and returns the context with which to call the plugin. It
-// fails, with a *Fault, if the input does not fit.
+// Begin prepares a call and returns the context for calling the plugin. It fails with a
+// *Fault if the input is too large.
 func (e *Env) Begin(ctx context.Context, c Call) (context.Context, error) {
 	e.End()
 	e.ctx.Context = ctx
-	e.host = hostCalls{functions: c.Host, until: c.Until}
-	if f := e.enter(len(c.Input)); f != nil {
+	e.host = hostCalls{functions: c.Host, deadline: c.Deadline}
+	if f := e.countIn(len(c.Input)); f != nil {
 		return nil, f
 	}
 	if e.guest.direct = c.Direct; c.Direct {
@@ -108,11 +107,11 @@ func (e *Env) Begin(ctx context.Context, c Call) (context.Context, error) {
 	return &e.ctx, nil
 }
 
-// Output is what the call set last; it belongs to the caller. Nil means that it
-// set none.
+// Output returns the call's last output, which belongs to the caller; nil if it set
+// none.
 func (e *Env) Output() []byte { return e.output }
 
-// Failure is the error text that the call set, empty if it set none.
+// Failure returns the error text of the call; empty if it set none.
 func (e *Env) Failure() string {
 	if e.failed != 0 && e.failure == "" {
 		return "(an empty text)"
@@ -120,20 +119,20 @@ func (e *Env) Failure() string {
 	return e.failure
 }
 
-// End forgets the call.
+// End clears the state of the call.
 func (e *Env) End() {
 	e.host.end()
 	e.host, e.ctx.Context = hostCalls{}, nil
 	e.mem.reset()
 	e.input, e.output = block{}, nil
 	e.failure, e.failed = "", 0
-	e.vars = nil // and with it the room that many variables took
+	e.vars = nil // releases the map's memory too
 	e.varSize, e.in, e.out, e.lines = 0, 0, 0, 0
 	e.guest.pending, e.guest.direct = nil, false
 }
 
-// enter counts bytes that go to the plugin, leave bytes that come from it.
-func (e *Env) enter(n int) *Fault {
+// countIn counts bytes that go to the plugin, countOut bytes that come from it.
+func (e *Env) countIn(n int) *Fault {
 	if n > e.options.MaxIn-e.in {
 		return faultf(In, "input and replies of host functions have more than %d bytes", e.options.MaxIn)
 	}
@@ -141,7 +140,7 @@ func (e *Env) enter(n int) *Fault {
 	return nil
 }
 
-func (e *Env) leave(n uint64) *Fault {
+func (e *Env) countOut(n uint64) *Fault {
 	if n > uint64(e.options.MaxOut-e.out) {
 		return faultf(Out, "output and requests to host functions have more than %d bytes", e.options.MaxOut)
 	}
@@ -150,7 +149,7 @@ func (e *Env) leave(n uint64) *Fault {
 }
 
 func (e *Env) setOutput(p, n uint64) {
-	check(e.leave(n))
+	check(e.countOut(n))
 	if n == 0 {
 		e.output = []byte{}
 		return
@@ -163,8 +162,8 @@ func (e *Env) setOutput(p, n uint64) {
 		b, f = e.mem.span("output_set", p, n)
 	}
 	check(f)
-	// A copy: the plugin may free the block at once. The slice leaves with the
-	// call, so that this is the only copy.
+	// The plugin may free the block at once, so copy it. The caller takes over the slice,
+	// so this is the only copy.
 	e.output = append(e.output[:0], b...)
 }
 

@@ -24,12 +24,11 @@ func newEnv(log *bytes.Buffer) *Env {
 }
 
 func begin(e *Env, input []byte, h HostFunctions) error {
-	_, err := e.Begin(context.Background(), Call{Input: input, Host: h, Until: time.Now().Add(time.Hour)})
+	_, err := e.Begin(context.Background(), Call{Input: input, Host: h, Deadline: time.Now().Add(time.Hour)})
 	return err
 }
 
-// invoke calls a function as a plugin would, and returns the fault it trapped
-// with, if it did.
+// invoke calls a function as a plugin would, and returns its result or its fault.
 func invoke(e *Env, name string, stack ...uint64) (result uint64, fault *Fault) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -55,7 +54,7 @@ func must(t *testing.T, e *Env, name string, stack ...uint64) uint64 {
 	return result
 }
 
-// put makes a block as a plugin does.
+// put allocates and fills a block as a plugin does.
 func put(t *testing.T, e *Env, text string) uint64 {
 	off := must(t, e, "alloc", uint64(len(text)))
 	for i := range len(text) {
@@ -117,7 +116,7 @@ func TestFunctions(t *testing.T) {
 	}
 	must(t, e, "error_set", 0)
 	if e.Failure() != "" {
-		t.Errorf("the error that was taken back is %q", e.Failure())
+		t.Errorf("the cleared error is %q", e.Failure())
 	}
 	must(t, e, "output_set", text+2, 4)
 	must(t, e, "free", text)
@@ -130,7 +129,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-func TestLengthOfNothing(t *testing.T) {
+func TestLengthOfInvalidOffset(t *testing.T) {
 	e := newEnv(new(bytes.Buffer))
 	if err := begin(e, nil, nil); err != nil {
 		t.Fatal(err)
@@ -160,10 +159,8 @@ func TestInputTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzEnv makes calls of any functions with any arguments. Nothing but a Fault
-// may come of it, in bounded memory, and nothing may reach the next call.
-// TestManyVariables: what the host keeps of a variable counts, however short its name
-// is, and what is replaced does not.
+// TestManyVariables checks that each variable counts toward the limit with its
+// overhead, and that replaced values do not count.
 func TestManyVariables(t *testing.T) {
 	e := newEnv(&bytes.Buffer{})
 	if err := begin(e, nil, nil); err != nil {
@@ -183,9 +180,11 @@ func TestManyVariables(t *testing.T) {
 			return
 		}
 	}
-	t.Error("there may be any number of variables")
+	t.Error("the number of variables is unbounded")
 }
 
+// FuzzEnv calls arbitrary functions with arbitrary arguments. A call may only succeed
+// or fault, memory must stay bounded, and no state may reach the next call.
 func FuzzEnv(f *testing.F) {
 	all := append(environment, user...)
 	f.Add([]byte{0, 1, 0, 64, 6, 64, 1, 1, 64, 0})
@@ -194,7 +193,7 @@ func FuzzEnv(f *testing.F) {
 		if err := begin(e, []byte("input"), echo{}); err != nil {
 			t.Fatal(err)
 		}
-		number := func(b byte) uint64 { // small, around blocks, or enormous
+		number := func(b byte) uint64 { // small, near blocks, or huge
 			if b > 250 {
 				return ^uint64(0) - uint64(255-b)
 			}
@@ -211,7 +210,7 @@ func FuzzEnv(f *testing.F) {
 			t.Fatal(err)
 		}
 		if len(e.vars) > 0 || e.Failure() != "" || e.Output() != nil {
-			t.Fatal("something of the call before is left")
+			t.Fatal("state of the previous call is left")
 		}
 		if got, fault := invoke(e, "load_u8", must(t, e, "alloc", 3000)); got != 0 || fault != nil {
 			t.Fatalf("a new block holds %d, %v", got, fault)

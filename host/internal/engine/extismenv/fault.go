@@ -2,27 +2,27 @@ package extismenv
 
 import "fmt"
 
-// FaultKind says why the environment ended a call.
+// FaultKind classifies why the environment ended a call.
 type FaultKind int
 
 // Kinds of faults.
 const (
-	Access    FaultKind = iota // an offset or length that names no bytes of the plugin's
-	Refused                    // a function that this environment does not serve
-	Host                       // the program behind the host functions failed
-	Memory                     // limits: the environment's memory
-	In                         // bytes that go to the plugin
-	Out                        // bytes that come from it
-	HostCalls                  //
-	LogLines                   //
+	Access    FaultKind = iota // an offset or length outside of the plugin's bytes
+	Refused                    // the environment does not provide the function
+	Host                       // a host function failed
+	Memory                     // limit: the environment's memory
+	In                         // limit: bytes to the plugin
+	Out                        // limit: bytes from the plugin
+	HostCalls                  // limit: calls of host functions
+	LogLines                   // limit: lines to log
 )
 
-// Fault is the error with which the environment traps a plugin. It is found in
-// the error of the call with errors.As.
+// Fault is the error with which the environment traps a plugin. errors.As finds it in
+// the error of the call.
 type Fault struct {
 	Kind   FaultKind
 	Reason string
-	Cause  error // what a host function failed with, if it did
+	Cause  error // the error of a host function; may be nil
 }
 
 func (f *Fault) Error() string { return f.Reason }
@@ -41,7 +41,7 @@ func limitf(format string, args ...any) *Fault {
 	return faultf(Memory, format, args...)
 }
 
-// check traps on a fault: the runtime turns the panic into the call's error.
+// check traps on a fault: the runtime turns the panic into the error of the call.
 func check(f *Fault) {
 	if f != nil {
 		panic(f)

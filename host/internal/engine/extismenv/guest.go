@@ -2,12 +2,12 @@ package extismenv
 
 import "github.com/parley-wasm/parley/abi"
 
-// guest is the plugin's own memory, in which a direct call has its bytes
+// guest is the plugin's own memory, which a call with direct memory uses
 // (abi/README.md, "Direct memory").
 type guest struct {
 	memory  func() []byte
 	direct  bool
-	pending []byte // the reply that the plugin has yet to fetch
+	pending []byte // the reply that the plugin has not fetched yet
 }
 
 // span returns n bytes of the memory.
@@ -19,8 +19,8 @@ func (g *guest) span(op string, p, n uint64) ([]byte, *Fault) {
 	return m[p : p+n : p+n], nil
 }
 
-// Place copies the input of a direct call to where the plugin wants it.
-func (e *Env) Place(input []byte, p uint32) error {
+// WriteInput copies the input to the plugin's buffer at p.
+func (e *Env) WriteInput(input []byte, p uint32) error {
 	b, f := e.guest.span(abi.ExportInput, uint64(p), uint64(len(input)))
 	if f != nil {
 		return f
@@ -29,24 +29,24 @@ func (e *Env) Place(input []byte, p uint32) error {
 	return nil
 }
 
-// callDirect serves one host function of a direct call. Its argument has the
-// request's length and pointer, and its result is the reply's length; or it has a
-// pointer, to which the reply is copied.
-func (e *Env) callDirect(family string, arg uint64) uint64 {
+// callDirect serves one host function with direct memory. Either arg holds the
+// request's length and pointer and the result is the reply's length, or arg holds the
+// pointer to which the reply is copied.
+func (e *Env) callDirect(namespace string, arg uint64) uint64 {
 	p, n := arg&(1<<32-1), arg>>32
 	if arg&abi.DirectReply != 0 {
-		return e.fetch(family, p)
+		return e.fetch(namespace, p)
 	}
-	request, f := e.guest.span(family, p, n)
+	request, f := e.guest.span(namespace, p, n)
 	check(f)
-	check(e.leave(n))
-	e.guest.pending = e.ask(family, request)
-	check(e.enter(len(e.guest.pending)))
+	check(e.countOut(n))
+	e.guest.pending = e.callHost(namespace, request)
+	check(e.countIn(len(e.guest.pending)))
 	return uint64(len(e.guest.pending))
 }
 
-func (e *Env) fetch(family string, p uint64) uint64 {
-	b, f := e.guest.span(family, p, uint64(len(e.guest.pending)))
+func (e *Env) fetch(namespace string, p uint64) uint64 {
+	b, f := e.guest.span(namespace, p, uint64(len(e.guest.pending)))
 	check(f)
 	n := copy(b, e.guest.pending)
 	e.guest.pending = nil

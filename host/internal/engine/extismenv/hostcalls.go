@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// hostCalls are the calls of host functions within one call of the plugin.
+// hostCalls is the state of the host functions during one call of the plugin.
 type hostCalls struct {
 	functions HostFunctions
-	until     time.Time
+	deadline  time.Time
 	count     int
-	ctx       context.Context // of the host functions; nil before the first
+	ctx       context.Context // of the host functions; nil before the first call
 	cancel    context.CancelFunc
 }
 
-// context returns the context of the host functions. Many steps call none, so that
-// it is made at the first.
+// context returns the context of the host functions. It is created at the first call,
+// because many steps make none.
 func (h *hostCalls) context(parent context.Context) context.Context {
 	if h.ctx == nil {
-		h.ctx, h.cancel = context.WithDeadline(parent, h.until)
+		h.ctx, h.cancel = context.WithDeadline(parent, h.deadline)
 	}
 	return h.ctx
 }
@@ -32,51 +32,51 @@ func (h *hostCalls) end() {
 }
 
 // call serves one host function.
-func (e *Env) call(family string, p uint64) uint64 {
+func (e *Env) call(namespace string, p uint64) uint64 {
 	if e.guest.direct {
-		return e.callDirect(family, p)
+		return e.callDirect(namespace, p)
 	}
-	request, f := e.mem.text(family, p)
+	request, f := e.mem.text(namespace, p)
 	check(f)
-	check(e.leave(uint64(len(request))))
-	reply := e.ask(family, request)
-	check(e.enter(len(reply)))
+	check(e.countOut(uint64(len(request))))
+	reply := e.callHost(namespace, request)
+	check(e.countIn(len(reply)))
 	off, f := e.mem.put(reply)
 	check(f)
 	return off
 }
 
-// ask turns a panic of the program behind the host functions into a fault: it
-// must end this call and nothing else.
-func (e *Env) ask(family string, request []byte) []byte {
+// callHost enforces the limits and returns the reply of a host function. It turns
+// errors and panics into faults, which end only this call.
+func (e *Env) callHost(namespace string, request []byte) []byte {
 	h := &e.host
 	if h.functions == nil {
-		check(faultf(Refused, "%s: there are no host functions in this call", family))
+		check(faultf(Refused, "%s: there are no host functions in this call", namespace))
 	}
 	if h.count++; h.count > e.options.MaxHostCalls {
-		check(faultf(HostCalls, "%s: more than %d calls of host functions", family, e.options.MaxHostCalls))
+		check(faultf(HostCalls, "%s: more than %d calls of host functions", namespace, e.options.MaxHostCalls))
 	}
 	ctx := h.context(e.ctx.Context)
-	reply, err := e.guarded(ctx, family, request)
-	// What comes too late is not used. The context's timer may come later than the time.
+	reply, err := e.callRecovered(ctx, namespace, request)
+	// Discard a late reply. The context's timer may fire after the deadline.
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err == nil && !time.Now().Before(h.until) {
+	if err == nil && !time.Now().Before(h.deadline) {
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		check(&Fault{Host, family + ": " + err.Error(), err})
+		check(&Fault{Host, namespace + ": " + err.Error(), err})
 	}
 	return reply
 }
 
-func (e *Env) guarded(ctx context.Context, family string, request []byte) (reply []byte, err error) {
+func (e *Env) callRecovered(ctx context.Context, namespace string, request []byte) (reply []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			e.options.Logger.Error("engine: host function panicked", "family", family, "panic", r, "stack", string(debug.Stack()))
+			e.options.Logger.Error("engine: host function panicked", "family", namespace, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the host function panicked: %v", r)
 		}
 	}()
-	return e.host.functions.Call(ctx, family, request)
+	return e.host.functions.Call(ctx, namespace, request)
 }

@@ -2,43 +2,43 @@ package extismenv
 
 import "sort"
 
-// memory is what a plugin allocates in the environment. Blocks lie behind one
-// another in one buffer; an offset that a plugin uses must lie within a block
-// that it has not freed. A call needs a handful of blocks, so freed space is
-// reclaimed only at the end of the buffer, and everything at reset.
+// memory holds the blocks that a plugin allocates in the environment, one after another
+// in one buffer. An offset must be inside a block that the plugin has not freed. A call
+// needs few blocks, so space is reclaimed only at the end of the buffer, and all of it
+// at reset.
 type memory struct {
 	buf    []byte
 	blocks []block // by offset
-	last   int     // index of the block used last: most accesses stay in it
-	limit  int     // bytes, the overhead of blocks included
+	last   int     // index of the block used last, for fast repeated access
+	limit  int     // bytes, including the overhead of blocks
 }
 
-// block is buf[off:off+size]. The memory of a block of n bytes counts as n
-// rounded up to eight, and overhead.
+// block is buf[off:off+size]. A block of n bytes counts as n rounded up to eight, plus
+// overhead.
 type block struct {
 	off, size uint64
 	free      bool
 }
 
 const (
-	// base is the first offset. Zero must stay invalid; a larger base lets small
-	// numbers that were never offsets be refused.
+	// base is the first offset. Zero must stay invalid; a larger base also rejects small
+	// numbers that are not offsets.
 	base     = 64
 	overhead = 16
-	// keep and keepBlocks are the capacities that survive a reset.
-	keep       = 4 << 20
-	keepBlocks = 4 << 10
+	// maxReused and maxReusedBlocks are the largest capacities that survive a reset.
+	maxReused       = 4 << 20
+	maxReusedBlocks = 4 << 10
 )
 
 func (m *memory) reset() {
 	m.last = 0
-	if cap(m.buf) > keep || cap(m.blocks) > keepBlocks {
+	if cap(m.buf) > maxReused || cap(m.blocks) > maxReusedBlocks {
 		m.buf, m.blocks = nil, nil
 	}
 	m.buf, m.blocks = m.buf[:0], m.blocks[:0]
 }
 
-// end is the offset at which the next block begins.
+// end returns the offset of the next block.
 func (m *memory) end() uint64 {
 	if len(m.blocks) == 0 {
 		return base
@@ -47,8 +47,8 @@ func (m *memory) end() uint64 {
 	return b.off + (b.size+7)&^7 + overhead
 }
 
-// alloc makes a block. Its bytes are those of an earlier call until the caller
-// has written or cleared them.
+// alloc creates a block. The caller must overwrite or clear its bytes, which may be
+// those of an earlier call.
 func (m *memory) alloc(n uint64) (off uint64, bytes []byte, err *Fault) {
 	off = m.end()
 	if room := uint64(m.limit) - min(off, uint64(m.limit)); n > room || n+8+overhead > room {
@@ -66,7 +66,7 @@ func (m *memory) alloc(n uint64) (off uint64, bytes []byte, err *Fault) {
 	return off, m.buf[off : off+n : off+n], nil
 }
 
-// put makes a block that holds b; nothing at all has no block.
+// put creates a block with the contents b; offset 0 stands for empty contents.
 func (m *memory) put(b []byte) (off uint64, err *Fault) {
 	if len(b) == 0 {
 		return 0, nil
@@ -76,7 +76,7 @@ func (m *memory) put(b []byte) (off uint64, err *Fault) {
 	return off, err
 }
 
-// find returns the live block that holds p, or nil.
+// find returns the live block that contains p, or nil.
 func (m *memory) find(p uint64) *block {
 	if m.last < len(m.blocks) {
 		if b := &m.blocks[m.last]; p-b.off < b.size && !b.free {
@@ -124,8 +124,7 @@ func (m *memory) text(op string, p uint64) ([]byte, *Fault) {
 	return m.buf[p : p+b.size : p+b.size], nil
 }
 
-// release frees the block that begins at p; like Extism, it ignores anything
-// else.
+// release frees the block that begins at p. Like Extism, it ignores other offsets.
 func (m *memory) release(p uint64) {
 	b := m.at(p)
 	if b == nil {

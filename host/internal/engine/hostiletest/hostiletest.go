@@ -1,5 +1,5 @@
-// Package hostiletest reads the hostile plugins of testdata/hostile, and what is to
-// become of each.
+// Package hostiletest reads the hostile plugins of testdata/hostile, and the expected
+// outcome of each attack.
 package hostiletest
 
 import (
@@ -11,46 +11,46 @@ import (
 	"testing"
 )
 
-// Where something goes wrong.
+// Stages at which an attack fails.
 const (
-	Load     = "load"     // the module is refused as it is
+	Load     = "load"     // the engine rejects the module
 	Start    = "start"    // the start function fails
-	Describe = "describe" // the description fails, or is wrong
-	Module   = "module"   // the engine loads it, and no host takes it
+	Describe = "describe" // describe fails, or returns an invalid description
+	Module   = "module"   // the engine loads the module, and the host rejects it
 	Call     = "call"     // the attack fails in the engine
-	Step     = "step"     // what it returns is no step result, or refused
+	Step     = "step"     // the host rejects the step result
 	Flow     = "flow"     // a later step fails
-	Nowhere  = ""         // the attack does no harm
+	Harmless = ""         // the attack has no effect
 )
 
-// Ending is what is to become of a module.
-type Ending struct {
-	At    string // one of the constants
-	Error string // the engine's kind of error; of a step, its code
-	Says  string // is in the error's text
+// Outcome is the expected outcome of an attack.
+type Outcome struct {
+	At    string // the stage; one of the constants
+	Error string // the engine's kind of error; for a step, the code
+	Says  string // a part of the error's text
 }
 
 // Case is one module.
 type Case struct {
 	Name string
 	Wasm []byte
-	Ending
-	// Environment is what becomes of it when its bytes move through the Extism
-	// environment; the rest is about the direct way, and about both if this is nil.
-	Environment *Ending
-	// Any says that every input with anything in it is an attack.
+	Outcome
+	// KernelCalls is the outcome with kernel calls, if it differs; Outcome then applies
+	// to direct memory only.
+	KernelCalls *Outcome `json:"environment"`
+	// Any reports whether every nonempty input triggers the attack.
 	Any bool
 }
 
-// Ends returns what is to become of the module on one of the ways.
-func (c *Case) Ends(environmentOnly bool) Ending {
-	if environmentOnly && c.Environment != nil {
-		return *c.Environment
+// Expected returns the expected outcome with direct memory or with kernel calls.
+func (c *Case) Expected(kernelCalls bool) Outcome {
+	if kernelCalls && c.KernelCalls != nil {
+		return *c.KernelCalls
 	}
-	return c.Ending
+	return c.Outcome
 }
 
-// Read returns the cases of a directory, by name.
+// Read returns the cases of a folder, sorted by name.
 func Read(t testing.TB, dir string) []*Case {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
@@ -70,7 +70,7 @@ func Read(t testing.TB, dir string) []*Case {
 	return all
 }
 
-// Wasm returns one module.
+// Wasm returns one module of a folder.
 func Wasm(t testing.TB, dir, name string) []byte {
 	t.Helper()
 	wasm, err := os.ReadFile(filepath.Join(dir, name+".wasm"))

@@ -19,12 +19,12 @@ import (
 
 const dir = "../../../../testdata/hostile"
 
-var update = flag.Bool("update", false, "compile the hostile plugins with wat2wasm, and write their lock file")
+var update = flag.Bool("update", false, "compile the hostile plugins with wat2wasm and write their lock file")
 
-// compiled is what the lock file says of a module.
+// compiled is a module's entry in the lock file.
 type compiled struct {
-	Source string `json:"source"` // digest of the text that was compiled
-	Wasm   string `json:"wasm"`   // digest of what came of it
+	Source string `json:"source"` // digest of the source text
+	Wasm   string `json:"wasm"`   // digest of the compiled module
 }
 
 func digest(b []byte) string {
@@ -41,8 +41,8 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-// sources returns the text of each module: a file that is none by itself goes with
-// plugin.wat.
+// sources returns the source text of each module. A file that is not a complete module
+// is combined with plugin.wat.
 func sources(t *testing.T) map[string][]byte {
 	t.Helper()
 	common := read(t, "plugin.wat")
@@ -65,8 +65,8 @@ func sources(t *testing.T) map[string][]byte {
 	return all
 }
 
-// TestCompiled checks that each module is what came of its text when the lock file
-// was written, and, where wat2wasm is at hand, what comes of it now.
+// TestCompiled checks that sources and modules match the lock file. With -update it
+// compiles the sources and writes the lock file.
 func TestCompiled(t *testing.T) {
 	texts := sources(t)
 	if *update {
@@ -91,23 +91,24 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want, got := slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(lock)); !slices.Equal(want, got) {
-		t.Errorf("there are texts of %q, and the lock file has %q; run this test with -update", want, got)
+		t.Errorf("the sources are %q, and the lock file has %q; run this test with -update", want, got)
 	}
 	for name, text := range texts {
 		if got := (compiled{digest(text), digest(read(t, name+".wasm"))}); got != lock[name] {
-			t.Errorf("%s: text and module are %+v, and the lock file has %+v; run this test with -update", name, got, lock[name])
+			t.Errorf("%s: source and module are %+v, and the lock file has %+v; run this test with -update", name, got, lock[name])
 		}
 	}
 }
 
-// TestCompiledAgain compares each module with what wat2wasm makes of its text.
+// TestCompiledAgain compiles each source with wat2wasm and compares the result with the
+// committed module.
 func TestCompiledAgain(t *testing.T) {
 	if _, err := exec.LookPath("wat2wasm"); err != nil && os.Getenv("CI") == "" {
 		t.Skip("wat2wasm is not installed; it is in Debian's package wabt")
 	}
 	for name, text := range sources(t) {
 		if !bytes.Equal(compile(t, text), read(t, name+".wasm")) {
-			t.Errorf("%s.wasm is not what comes of %s.wat; run TestCompiled with -update", name, name)
+			t.Errorf("%s.wasm differs from the compiled %s.wat; run TestCompiled with -update", name, name)
 		}
 	}
 }
@@ -128,17 +129,18 @@ func compile(t *testing.T, text []byte) []byte {
 	return wasm
 }
 
-// TestComplete checks that every module has a case, and a line in the README.
+// TestComplete checks that every module has a case in cases.json and a line in
+// README.md.
 func TestComplete(t *testing.T) {
 	var cases []string
 	readme := string(read(t, "README.md"))
 	for _, c := range hostiletest.Read(t, dir) {
 		cases = append(cases, c.Name)
 		if !strings.Contains(readme, "\n| `"+c.Name+"` | ") {
-			t.Errorf("the README does not say what %s tries", c.Name)
+			t.Errorf("README.md has no line for %s", c.Name)
 		}
 	}
 	if names := slices.Sorted(maps.Keys(sources(t))); !slices.Equal(names, cases) {
-		t.Errorf("there are the modules %q, and cases of %q", names, cases)
+		t.Errorf("the modules are %q, and the cases %q", names, cases)
 	}
 }

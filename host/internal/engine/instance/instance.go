@@ -1,11 +1,10 @@
-// Package instance runs calls in instances of one hardened module
-// (wasmedit.Module.Harden), and keeps instances between calls.
+// Package instance runs calls in instances of one instrumented module
+// (wasmedit.Module.Harden), and pools instances between calls.
 //
-// An Instance is used by one goroutine at a time: the Pool hands it out and takes
-// it back. Before each call it is byte for byte what it was after its start
-// function: its memory and its globals are put back after every call. It is
-// spent, and closed instead of kept, after any failure, and when it cannot be put
-// back: Pool.Stats counts the reasons.
+// A Pool hands out an Instance to one goroutine at a time and takes it back. After
+// every call the pool resets memory and globals, so that each call finds the instance
+// byte for byte in its state after the start function. The pool discards (closes) an
+// instance after any failure, and if it cannot be reset; Pool.Stats counts the reasons.
 package instance
 
 import (
@@ -23,43 +22,42 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Config says how instances are made and when they are spent.
+// Config configures how instances are created and when they are discarded.
 type Config struct {
-	Runtime   wazero.Runtime
-	Module    wazero.CompiledModule
-	Hardened  wasmedit.Hardened
-	Direct    bool // the module has abi.ExportInput, and it is to be used
-	Env       extismenv.Options
-	Fuel      int64         // units of a call, and of the start function
-	Timeout   time.Duration // of a call, host functions included, and of the start function
-	MaxMemory uint64        // bytes; the runtime's own limit must be a page more
-	MaxGrowth int           // bytes that an instance which waits may hold beyond its image
-	MaxIdle   int           // instances that wait for a call
+	Runtime      wazero.Runtime
+	Module       wazero.CompiledModule
+	Instrumented wasmedit.Instrumented
+	Direct       bool // use direct memory; the module must have abi.ExportInput
+	Env          extismenv.Options
+	Fuel         int64         // units of a call, and of the start function
+	Timeout      time.Duration // of a call, host functions included, and of the start function
+	MaxMemory    uint64        // bytes; the runtime's own limit must be a page more
+	MaxGrowth    int           // bytes that an idle instance may hold beyond its snapshot
+	MaxIdle      int           // idle instances in the pool
 }
 
-// What a call can run into, beside the faults of its environment.
+// Errors of a call, besides the faults of its environment.
 var (
-	ErrFuel  = errors.New("the fuel is used up")
-	ErrTime  = errors.New("the time is over")
-	ErrStack = errors.New("the stack is used up")
+	ErrFuel  = errors.New("the fuel is exhausted")
+	ErrTime  = errors.New("the deadline has passed")
+	ErrStack = errors.New("the stack is exhausted")
 )
 
-// Gone is the error of a call that ended because its caller did not wait for it any
-// longer.
-type Gone struct {
-	Why error // the error of the caller's context
-	Err error // what the call ran into
+// Canceled is the error of a call that ended because its caller's context ended.
+type Canceled struct {
+	Cause error // the error of the caller's context
+	Err   error // the error of the call itself
 }
 
-func (g *Gone) Error() string { return g.Why.Error() + ": " + g.Err.Error() }
+func (c *Canceled) Error() string { return c.Cause.Error() + ": " + c.Err.Error() }
 
-func (g *Gone) Unwrap() []error { return []error{g.Why, g.Err} }
+func (c *Canceled) Unwrap() []error { return []error{c.Cause, c.Err} }
 
-// stackOverflow is the text of an error that the runtime keeps to itself.
+// stackOverflow is the text of a runtime error that wazero does not export.
 const stackOverflow = "stack overflow"
 
-// Failed is the error of a call that the plugin itself ended as failed, with a
-// result that is not zero or with an error text.
+// Failed is the error of a call that the plugin reported as failed, by a nonzero result
+// or an error text.
 type Failed struct {
 	Result int32
 	Text   string // of error_set; may be empty
@@ -80,10 +78,10 @@ type Instance struct {
 	functions map[string]api.Function
 	stack     [1]uint64
 	fuel      api.MutableGlobal
-	alarm     alarm
+	timer     deadlineTimer
 	memory    memory
-	image     image
-	restore   api.Function // of the globals; nil if there are none
+	snapshot  snapshot
+	restore   api.Function // restores the globals; nil without mutable globals
 	failed    bool
 }
 
@@ -100,46 +98,46 @@ func open(ctx context.Context, c *Config) (*Instance, error) {
 	}
 	i.module = module
 	i.fuel = module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
-	i.alarm.reserve = module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
+	i.timer.reserve = module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 	if err := i.start(ctx); err != nil {
 		return nil, errors.Join(err, module.Close(ctx))
 	}
 	return i, nil
 }
 
-// start runs the start function, and keeps what the instance is then.
+// start runs the start function and takes the snapshot.
 func (i *Instance) start(ctx context.Context) error {
-	if i.config.Hardened.Start {
+	if i.config.Instrumented.Start {
 		if err := i.run(ctx, wasmedit.ExportStart, nil, nil); err != nil {
 			return err
 		}
 		i.env.End()
-		i.forgetStacks()
+		i.releaseStacks()
 	}
-	if i.config.Hardened.Globals {
+	if i.config.Instrumented.Globals {
 		i.restore = i.module.ExportedFunction(wasmedit.ExportRestore)
 		if err := i.module.ExportedFunction(wasmedit.ExportSave).CallWithStack(ctx, nil); err != nil {
 			return err
 		}
 	}
-	i.image = i.memory.image()
+	i.snapshot = i.memory.snapshot()
 	return nil
 }
 
 // Memory returns the size of the guest's memory in bytes.
 func (i *Instance) Memory() int { return len(i.memory.buf) }
 
-// Fuel returns how much the last call has used.
+// Fuel returns the units that the last call used.
 func (i *Instance) Fuel() int64 {
-	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.alarm.reserve.Get())
+	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.timer.reserve.Get())
 }
 
-// Call calls an export () -> (i32) with this input and returns what it set as
-// output, which belongs to the caller. Errors are a *Failed, an
-// *extismenv.Fault, one of the errors of this package, a *Gone, or a trap.
+// Call calls an export () -> (i32) with an input and returns the output that it set,
+// which belongs to the caller. Errors are a *Failed, an *extismenv.Fault, an error
+// variable of this package, a *Canceled, or a trap.
 func (i *Instance) Call(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) ([]byte, error) {
-	// Only a call that returns clears the mark: whatever else happens, a panic
-	// included, the instance is not used again.
+	// Only a successful call clears this flag. After any other outcome, a panic included,
+	// the pool discards the instance.
 	i.failed = true
 	defer i.env.End()
 	if err := i.run(ctx, export, input, host); err != nil {
@@ -154,42 +152,42 @@ func (i *Instance) Call(ctx context.Context, export string, input []byte, host e
 	return i.env.Output(), nil
 }
 
-// run calls an export within the limits. The environment's call has to be ended.
+// run calls an export within the limits. The caller must call Env.End.
 func (i *Instance) run(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) error {
-	until := time.Now().Add(i.config.Timeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(until) {
-		until = d
+	deadline := time.Now().Add(i.config.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
 	}
 	direct := i.config.Direct && export != wasmedit.ExportStart
-	inner, err := i.env.Begin(ctx, extismenv.Call{Input: input, Host: host, Until: until, Direct: direct})
+	inner, err := i.env.Begin(ctx, extismenv.Call{Input: input, Host: host, Deadline: deadline, Direct: direct})
 	if err != nil {
 		return err
 	}
-	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Slice)))
-	i.alarm.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Slice, 0)))
-	i.alarm.set(until)
+	i.fuel.Set(uint64(min(i.config.Fuel, wasmedit.Quantum)))
+	i.timer.reserve.Set(uint64(max(i.config.Fuel-wasmedit.Quantum, 0)))
+	i.timer.set(deadline)
 	if direct {
-		err = i.place(inner, input)
+		err = i.writeInput(inner, input)
 	}
 	if err == nil {
 		err = i.invoke(inner, export)
 	}
-	if rang := i.alarm.stop(); err != nil {
-		return i.reason(ctx, err, rang)
+	if fired := i.timer.stop(); err != nil {
+		return i.callError(ctx, err, fired)
 	}
 	return nil
 }
 
-// place puts the input where the plugin wants it.
-func (i *Instance) place(ctx context.Context, input []byte) error {
+// writeInput asks the plugin for an input buffer and copies the input there.
+func (i *Instance) writeInput(ctx context.Context, input []byte) error {
 	i.stack[0] = uint64(len(input))
 	if err := i.invoke(ctx, abi.ExportInput); err != nil {
 		return err
 	}
-	return i.env.Place(input, uint32(i.stack[0]))
+	return i.env.WriteInput(input, uint32(i.stack[0]))
 }
 
-// invoke calls an export with what is on the stack.
+// invoke calls an export with the arguments on the stack.
 func (i *Instance) invoke(ctx context.Context, export string) error {
 	f := i.functions[export]
 	if f == nil {
@@ -201,20 +199,20 @@ func (i *Instance) invoke(ctx context.Context, export string) error {
 	return f.CallWithStack(ctx, i.stack[:])
 }
 
-// reason says what a call ran into that failed with err. That a host function failed
-// is the reason even if the alarm has rung: it was not the guest that took the time.
-func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
+// callError returns the reason why a call failed with err. An error of a host function
+// takes precedence over a timeout: the host function took the time, not the guest.
+func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	var fault *extismenv.Fault
 	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
-	if rang || host {
-		if why := gone(ctx); why != nil {
-			return &Gone{why, err}
+	if fired || host {
+		if cause := callerErr(ctx); cause != nil {
+			return &Canceled{cause, err}
 		}
 	}
 	switch {
 	case host:
 		return err
-	case rang:
+	case fired:
 		return ErrTime
 	case int64(i.fuel.Get()) < 0:
 		return ErrFuel
@@ -224,50 +222,50 @@ func (i *Instance) reason(ctx context.Context, err error, rang bool) error {
 	return err
 }
 
-// gone says why the caller does not wait any longer, nil if it does.
-func gone(ctx context.Context) error {
+// callerErr returns why the caller no longer waits, or nil if it still does.
+func callerErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// The context's timer can come later than the alarm that was set for the same time.
+	// The context's timer may fire after a deadlineTimer with the same deadline.
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-// stackUnits is the fuel with which a call can fill about a MiB of stack: a
-// value there was made by an instruction.
+// stackUnits is the fuel with which a call can fill about 1 MiB of stack: an
+// instruction pushes at most one value.
 const stackUnits = 1 << 16
 
-// forgetStacks gives back the stack of a call that may have been deep. Each function
-// holds its own, which grows to tens of MiB and never shrinks.
-func (i *Instance) forgetStacks() {
+// releaseStacks releases the stacks of a call that may have been deep. Each
+// api.Function has its own stack, which grows to tens of MiB and never shrinks.
+func (i *Instance) releaseStacks() {
 	if i.Fuel() > stackUnits {
 		clear(i.functions)
 	}
 }
 
-// reset makes the instance what it was after its start function, and reports
-// why it is spent, if it is.
-func (i *Instance) reset() end {
+// reset restores the state after the start function. It returns reusable, or the reason
+// to discard the instance.
+func (i *Instance) reset() outcome {
 	switch {
 	case i.failed:
 		return failed
-	case i.config.Hardened.Volatile:
+	case i.config.Instrumented.Volatile:
 		return volatile
-	case cap(i.memory.buf)-i.image.size > i.config.MaxGrowth:
+	case cap(i.memory.buf)-i.snapshot.size > i.config.MaxGrowth:
 		return grown
-	case !i.memory.restore(i.image, i.module.Memory()):
+	case !i.memory.restore(i.snapshot, i.module.Memory()):
 		return grown
 	}
-	i.forgetStacks()
+	i.releaseStacks()
 	if i.restore != nil {
 		if err := i.restore.CallWithStack(context.Background(), nil); err != nil {
 			return failed
 		}
 	}
-	return kept
+	return reusable
 }
 
 func (i *Instance) close(ctx context.Context) error { return i.module.Close(ctx) }

@@ -5,12 +5,12 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// memory is the linear memory of one instance. Unlike the runtime's own, it can
-// shrink, so that an instance that grew can be what it was.
+// memory is the linear memory of one instance. Unlike the runtime's own memory it can
+// shrink, so that an instance that grew can be reset.
 type memory struct {
-	buf    []byte // its length is the memory's size; what is beyond it, up to its capacity, is zero
+	buf    []byte // its length is the memory's size; the bytes up to its capacity are zero
 	limit  uint64 // bytes
-	shrink bool   // the next Reallocate returns buf as it is, whatever is asked for
+	shrink bool   // the next Reallocate ignores the requested size and returns buf
 }
 
 var (
@@ -18,10 +18,10 @@ var (
 	_ experimental.LinearMemory    = (*memory)(nil)
 )
 
-// Allocate is called once, for a module has one memory.
+// Allocate is called once, because a module has one memory.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 
-// Reallocate returns the memory with a new size, or nil if that is too much.
+// Reallocate returns the memory with a new size, or nil if the size exceeds the limit.
 func (m *memory) Reallocate(size uint64) []byte {
 	switch {
 	case m.shrink:
@@ -41,16 +41,16 @@ func (m *memory) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *memory) Free() { m.buf = nil }
 
-// image is what a memory was: zero but for data, which lies at a place. Modules
-// whose stack is below their data begin with much that is zero, and clearing costs
-// half of copying.
-type image struct {
+// snapshot is the contents of a memory without leading and trailing zeros. Modules with
+// the stack below the data start with many zeros, and clearing costs half as much as
+// copying.
+type snapshot struct {
 	data []byte
 	at   int
 	size int
 }
 
-func (m *memory) image() image {
+func (m *memory) snapshot() snapshot {
 	from, to := 0, len(m.buf)
 	for to > 0 && m.buf[to-1] == 0 {
 		to--
@@ -58,21 +58,20 @@ func (m *memory) image() image {
 	for from < to && m.buf[from] == 0 {
 		from++
 	}
-	return image{append([]byte(nil), m.buf[from:to]...), from, len(m.buf)}
+	return snapshot{append([]byte(nil), m.buf[from:to]...), from, len(m.buf)}
 }
 
-// restore makes the memory what it was, its size included. It reports false if
-// it could not, because the module has declared that it gets no larger than it is.
-func (m *memory) restore(was image, guest api.Memory) bool {
-	clear(m.buf[:was.at])
-	copy(m.buf[was.at:], was.data)
-	clear(m.buf[was.at+len(was.data):])
-	if len(m.buf) == was.size {
+// restore resets the contents and the size to a snapshot. It returns false if the
+// memory has reached the module's declared maximum: then it cannot be shrunk.
+func (m *memory) restore(saved snapshot, guest api.Memory) bool {
+	clear(m.buf[:saved.at])
+	copy(m.buf[saved.at:], saved.data)
+	clear(m.buf[saved.at+len(saved.data):])
+	if len(m.buf) == saved.size {
 		return true
 	}
-	m.buf = m.buf[:was.size]
-	// The runtime has its own idea of the size, and asks for it anew when a memory
-	// grows.
+	m.buf = m.buf[:saved.size]
+	// The runtime caches the size and rereads it only when the memory grows.
 	m.shrink = true
 	_, ok := guest.Grow(1)
 	return ok

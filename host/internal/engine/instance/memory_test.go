@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRestore dirties every byte of memories with their data at different places.
+// TestRestore overwrites every byte of memories with data at different offsets.
 func TestRestore(t *testing.T) {
 	const size = 1 << 10
 	for _, c := range []struct {
@@ -25,15 +25,15 @@ func TestRestore(t *testing.T) {
 			for i := c.from; i < c.to; i++ {
 				buf[i] = byte(i) | 1
 			}
-			want, was := bytes.Clone(buf), m.image()
-			if len(was.data) != c.to-c.from {
-				t.Errorf("the image has %d bytes, want %d", len(was.data), c.to-c.from)
+			want, saved := bytes.Clone(buf), m.snapshot()
+			if len(saved.data) != c.to-c.from {
+				t.Errorf("the snapshot has %d bytes, want %d", len(saved.data), c.to-c.from)
 			}
 			for i := range buf {
 				buf[i] ^= 0xaa
 			}
-			if !m.restore(was, nil) || !bytes.Equal(buf, want) {
-				t.Error("the memory is not what it was")
+			if !m.restore(saved, nil) || !bytes.Equal(buf, want) {
+				t.Error("the memory differs from the snapshot")
 			}
 		})
 	}

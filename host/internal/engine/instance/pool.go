@@ -9,44 +9,44 @@ import (
 // ErrClosed is the error of Get after Close.
 var ErrClosed = errors.New("the plugin is closed")
 
-// Pool hands out instances and grows on demand; at most Config.MaxIdle wait for a
-// call. It is safe for concurrent use.
+// Pool hands out instances and creates them on demand. At most Config.MaxIdle instances
+// are idle. It is safe for concurrent use.
 type Pool struct {
 	config  Config
 	mu      sync.Mutex
-	idle    []*Instance // the one used last is used next: its memory is warm
+	idle    []*Instance // a stack: the instance used last has warm caches
 	busy    int
 	stats   Stats
 	closed  bool
-	drained chan struct{} // closed when the pool is, and nothing is busy
+	drained chan struct{} // closed when the pool is closed and no instance is busy
 	once    sync.Once
 	err     error // of closing the module
 }
 
-// Stats counts what became of instances.
+// Stats counts created, reset and discarded instances.
 type Stats struct {
-	Opened   uint64 // were made
-	Kept     uint64 // times that one was put back as it was after its start
-	Failed   uint64 // closed after a failed call
-	Grown    uint64 // closed because they hold too much memory
-	Volatile uint64 // closed because the module changes what cannot be put back
-	Surplus  uint64 // closed because enough are idle, or the pool is closed
+	Opened   uint64 // created
+	Reset    uint64 // resets after a successful call
+	Failed   uint64 // discarded after a failed call
+	Grown    uint64 // discarded because of their memory size
+	Volatile uint64 // discarded because the module may change state that cannot be reset
+	Surplus  uint64 // discarded because MaxIdle are idle, or the pool is closed
 }
 
-// end is what becomes of an instance after a call.
-type end int
+// outcome is the result of resetting an instance after a call.
+type outcome int
 
 const (
-	kept end = iota
+	reusable outcome = iota
 	failed
 	grown
 	volatile
 )
 
-func (s *Stats) count(e end) {
+func (s *Stats) count(e outcome) {
 	switch e {
-	case kept:
-		s.Kept++
+	case reusable:
+		s.Reset++
 	case failed:
 		s.Failed++
 	case grown:
@@ -56,13 +56,13 @@ func (s *Stats) count(e end) {
 	}
 }
 
-// NewPool returns an empty pool, which owns c.Module from now on.
+// NewPool returns an empty pool, which takes ownership of c.Module.
 func NewPool(c Config) *Pool {
 	return &Pool{config: c, drained: make(chan struct{})}
 }
 
-// Get returns an instance, a new one if none is idle; the start function of a new
-// one runs under ctx. Every instance goes back with Put.
+// Get returns an idle instance, or a new one, whose start function runs under ctx. The
+// caller must pass the instance to Put.
 func (p *Pool) Get(ctx context.Context) (*Instance, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -89,22 +89,22 @@ func (p *Pool) Get(ctx context.Context) (*Instance, error) {
 	return i, nil
 }
 
-// Put takes an instance back: it is put back to what it was and kept for the next
-// call, or closed if it is spent or enough are idle.
+// Put resets an instance and makes it idle, or discards it if it cannot be reset or
+// MaxIdle instances are idle.
 func (p *Pool) Put(i *Instance) {
 	e := i.reset()
 	p.mu.Lock()
 	p.stats.count(e)
-	keep := e == kept && !p.closed && len(p.idle) < p.config.MaxIdle
-	if keep {
+	pooled := e == reusable && !p.closed && len(p.idle) < p.config.MaxIdle
+	if pooled {
 		p.idle = append(p.idle, i)
-	} else if e == kept {
+	} else if e == reusable {
 		p.stats.Surplus++
 	}
 	p.release()
 	p.mu.Unlock()
-	if !keep {
-		_ = i.close(context.Background()) // frees memory; there is nothing to do about an error
+	if !pooled {
+		_ = i.close(context.Background()) // only frees memory; an error has no consequence
 	}
 }
 
@@ -115,7 +115,7 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// release ends one use. The caller holds the lock.
+// release ends one use. The caller must hold p.mu.
 func (p *Pool) release() {
 	p.busy--
 	if p.closed && p.busy == 0 {
@@ -123,16 +123,15 @@ func (p *Pool) release() {
 	}
 }
 
-// Idle returns the number of instances that wait for a call.
+// Idle returns the number of idle instances.
 func (p *Pool) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.idle)
 }
 
-// Close refuses further calls, waits for the running ones and releases
-// everything. If ctx ends first it returns its error, and the rest is released by
-// calling Close again.
+// Close refuses further calls, waits for the running ones and releases everything. If
+// ctx ends first, Close returns its error, and a further Close releases the rest.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	idle := p.idle

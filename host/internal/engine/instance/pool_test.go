@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// newPool makes a pool of a plugin that traps on the input "trap".
+// newPool creates a pool for a plugin that traps on the input "trap".
 func newPool(t *testing.T, maxIdle int) *instance.Pool {
 	t.Helper()
 	ctx := context.Background()
@@ -31,7 +31,7 @@ func newPool(t *testing.T, maxIdle int) *instance.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hardened, err := m.Harden()
+	instrumented, err := m.Instrument()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func newPool(t *testing.T, maxIdle int) *instance.Pool {
 		t.Fatal(err)
 	}
 	return instance.NewPool(instance.Config{
-		Runtime: rt, Module: module, Hardened: hardened, MaxIdle: maxIdle,
+		Runtime: rt, Module: module, Instrumented: instrumented, MaxIdle: maxIdle,
 		Fuel: 1 << 30, Timeout: time.Minute, MaxMemory: 1 << 20, MaxGrowth: 1 << 20,
 		Env: extismenv.Options{MaxIn: 1 << 20, MaxOut: 1 << 20, MaxHostCalls: 10, MaxLogLines: 10, Logger: slog.New(slog.DiscardHandler)},
 	})
@@ -62,7 +62,7 @@ func TestPool(t *testing.T) {
 		p.Put(i)
 	}
 	if n := p.Idle(); n != 2 {
-		t.Errorf("%d instances wait, want 2", n)
+		t.Errorf("%d instances are idle, want 2", n)
 	}
 	if again := get(t, p); again != b {
 		t.Error("the instance used last is not used next")
@@ -83,7 +83,7 @@ func TestPool(t *testing.T) {
 	}
 	i := get(t, p)
 	if _, err := i.Call(t.Context(), "other", nil, nil); err == nil {
-		t.Error("an export that is not there is called")
+		t.Error("a call of a missing export succeeded")
 	}
 	p.Put(i)
 	if err := p.Close(t.Context()); err != nil {

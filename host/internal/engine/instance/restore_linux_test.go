@@ -11,20 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restorer is a memory, and a way to make it what it was.
+// restorer is a memory and a function that restores its initial content.
 type restorer struct {
 	name    string
 	buf     []byte
 	restore func()
 }
 
-// BenchmarkRestore compares restoring by copying, which is what memory does, with
-// mapping the image copy-on-write and dropping the pages that were written. What a
-// step pays is the restoring and the faults of the pages that it touches, so that
-// the touching is measured too.
+// BenchmarkRestore compares the copying of memory.restore with two copy-on-write
+// mappings of the snapshot. It also measures the writes, because with a mapping a step
+// pays for the restoring and for the page faults of its writes.
 func BenchmarkRestore(b *testing.B) {
 	page := os.Getpagesize()
-	for _, image := range []struct {
+	for _, snapshot := range []struct {
 		name     string
 		size     int
 		from, to int // of its data
@@ -34,26 +33,26 @@ func BenchmarkRestore(b *testing.B) {
 		{"1 MiB", 1 << 20, 64 << 10, 768 << 10},
 		{"4 MiB", 4 << 20, 64 << 10, 3 << 20},
 	} {
-		was := make([]byte, image.size)
-		for i := image.from; i < image.to; i++ {
-			was[i] = byte(i%251) + 1
+		content := make([]byte, snapshot.size)
+		for i := snapshot.from; i < snapshot.to; i++ {
+			content[i] = byte(i%251) + 1
 		}
-		for _, pages := range []int{8, image.size / page} {
+		for _, pages := range []int{8, snapshot.size / page} {
 			touched := fmt.Sprint(pages, " pages touched")
-			if pages == image.size/page {
+			if pages == snapshot.size/page {
 				touched = "everything touched"
 			}
 			var copying time.Duration
-			for _, r := range []restorer{copyImage(was), dropPages(b, was), mapAgain(b, was)} {
-				b.Run(image.name+"/"+touched+"/"+r.name, func(b *testing.B) {
+			for _, r := range []restorer{copySnapshot(content), dropPages(b, content), remap(b, content)} {
+				b.Run(snapshot.name+"/"+touched+"/"+r.name, func(b *testing.B) {
 					for b.Loop() {
 						for i := range pages {
-							r.buf[i*(image.size/pages)]++
+							r.buf[i*(snapshot.size/pages)]++
 						}
 						r.restore()
 					}
-					if !bytes.Equal(r.buf, was) {
-						b.Error("the memory is not what it was")
+					if !bytes.Equal(r.buf, content) {
+						b.Error("the memory differs from the snapshot")
 					}
 					each := b.Elapsed() / time.Duration(b.N)
 					if r.name == "copying" {
@@ -67,17 +66,16 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-func copyImage(was []byte) restorer {
-	m := &memory{limit: uint64(len(was))}
-	copy(m.Reallocate(uint64(len(was))), was)
-	i := m.image()
+func copySnapshot(content []byte) restorer {
+	m := &memory{limit: uint64(len(content))}
+	copy(m.Reallocate(uint64(len(content))), content)
+	i := m.snapshot()
 	return restorer{"copying", m.buf, func() { m.restore(i, nil) }}
 }
 
-// dropPages maps the image privately; dropping the pages that were written brings
-// back the file's.
-func dropPages(b *testing.B, was []byte) restorer {
-	buf, err := unix.Mmap(imageFile(b, was), 0, len(was), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+// dropPages maps the snapshot privately and restores it by dropping the written pages.
+func dropPages(b *testing.B, content []byte) restorer {
+	buf, err := unix.Mmap(snapshotFile(b, content), 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -89,10 +87,11 @@ func dropPages(b *testing.B, was []byte) restorer {
 	}}
 }
 
-// mapAgain maps the image anew over what was mapped.
-func mapAgain(b *testing.B, was []byte) restorer {
-	file := imageFile(b, was)
-	buf, err := unix.Mmap(file, 0, len(was), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+// remap maps the snapshot privately and restores it by mapping it again at the same
+// address.
+func remap(b *testing.B, content []byte) restorer {
+	file := snapshotFile(b, content)
+	buf, err := unix.Mmap(file, 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -105,14 +104,14 @@ func mapAgain(b *testing.B, was []byte) restorer {
 	}}
 }
 
-// imageFile is a file without a name that holds the image.
-func imageFile(b *testing.B, was []byte) int {
-	file, err := unix.MemfdCreate("image", unix.MFD_CLOEXEC)
+// snapshotFile returns an anonymous file with the content.
+func snapshotFile(b *testing.B, content []byte) int {
+	file, err := unix.MemfdCreate("snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = unix.Close(file) })
-	if _, err := unix.Write(file, was); err != nil {
+	if _, err := unix.Write(file, content); err != nil {
 		b.Fatal(err)
 	}
 	return file

@@ -2,7 +2,7 @@ package wasmtest
 
 import "bytes"
 
-// Code joins instructions.
+// Code concatenates instructions.
 func Code(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // Instructions without operands, and loops.
@@ -19,33 +19,33 @@ var (
 	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b}
 )
 
-// I64 pushes a number.
+// I64 pushes a constant.
 func I64(v int64) []byte { return sleb([]byte{0x42}, v) }
 
-// I32 pushes a number.
+// I32 pushes a constant.
 func I32(v int32) []byte { return sleb([]byte{0x41}, int64(v)) }
 
 // Call calls a function.
 func Call(n int) []byte { return uleb([]byte{0x10}, uint64(n)) }
 
-// Get and Set use a local.
+// Get pushes a local.
 func Get(n int) []byte { return uleb([]byte{0x20}, uint64(n)) }
 
 // Set pops into a local.
 func Set(n int) []byte { return uleb([]byte{0x21}, uint64(n)) }
 
-// GetGlobal and SetGlobal use a global.
+// GetGlobal pushes a global.
 func GetGlobal(n int) []byte { return uleb([]byte{0x23}, uint64(n)) }
 
 // SetGlobal pops into a global.
 func SetGlobal(n int) []byte { return uleb([]byte{0x24}, uint64(n)) }
 
-// Loop repeats a body without end.
+// Loop repeats a body forever.
 func Loop(body ...[]byte) []byte {
 	return Code([]byte{0x03, 0x40}, Code(body...), []byte{0x0c, 0, 0x0b})
 }
 
-// Repeat runs a body n times, n > 0; it counts down in an i64 local.
+// Repeat runs a body n times, n > 0. It counts down in an i64 local.
 func Repeat(local int, n int64, body ...[]byte) []byte {
 	return Code(
 		I64(n), Set(local),

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Imports of every module that Plugin makes, by number.
+// Function indices of the imports of every module that Plugin returns.
 const (
 	Alloc = iota
 	StoreU64Env
@@ -24,16 +24,16 @@ const (
 	VarSet
 	VarGet
 	InputLoadU8
-	OwnFuncs // number of the first function of the module itself: describe
+	OwnFuncs // index of the module's first own function, describe
 )
 
 var one, two = []wasmedit.ValueType{wasmedit.I64}, []wasmedit.ValueType{wasmedit.I64, wasmedit.I64}
 
-// Description is what the plugins of Plugin answer to describe.
+// Description is the output of describe of the plugins that Plugin returns.
 const Description = `{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],"tools":[]}`
 
-// Plugin returns a plugin with this body of call, which has two i64 locals and
-// leaves an i32. Tests change what they want wrong.
+// Plugin returns a valid plugin with this body of call, which has two i64 locals and
+// leaves an i32. Tests modify the parts that they need invalid.
 func Plugin(call []byte) *Module {
 	return &Module{
 		Imports: []wasmedit.Import{
@@ -44,7 +44,7 @@ func Plugin(call []byte) *Module {
 			Env("var_set", two, nil), Env("var_get", one, one), Env("input_load_u8", one, []wasmedit.ValueType{wasmedit.I32}),
 		},
 		Funcs: []Func{
-			{Export: abi.ExportDescribe, Type: Export, Locals: 2, Body: Code(Say(Description), I32(0))},
+			{Export: abi.ExportDescribe, Type: Export, Locals: 2, Body: Code(SetOutput(Description), I32(0))},
 			{Export: abi.ExportCall, Type: Export, Locals: 2, Body: call},
 			{Export: abi.ExportResume, Type: Export, Locals: 2, Body: I32(0)},
 		},
@@ -52,7 +52,7 @@ func Plugin(call []byte) *Module {
 	}
 }
 
-// Block allocates a block with this text and leaves its offset in local 0.
+// Block allocates a block with this text and stores its offset in local 0.
 func Block(text string) []byte {
 	padded := append([]byte(text), make([]byte, (8-len(text)%8)%8)...)
 	code := Code(I64(int64(len(padded))), Call(Alloc), Set(0))
@@ -63,13 +63,12 @@ func Block(text string) []byte {
 	return code
 }
 
-// Say sets a text as output; it uses local 0.
-func Say(text string) []byte {
+// SetOutput sets a text as the output. It uses local 0.
+func SetOutput(text string) []byte {
 	return Code(Block(text), Get(0), I64(int64(len(text))), Call(OutputSet))
 }
 
-// Report sets as output the values that these parts push, each an i64; it uses
-// local 0.
+// Report sets the i64 values that parts push as the output. It uses local 0.
 func Report(parts ...[]byte) []byte {
 	code := Code(I64(int64(8*len(parts))), Call(Alloc), Set(0))
 	for n, p := range parts {

@@ -6,14 +6,14 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Sections is a module by its sections: the entries of each, in the binary format.
-// It can say everything, what makes no sense included.
+// Sections is a module as the entries of its sections, in the binary format. It can
+// represent any module, including invalid ones.
 type Sections struct {
 	Types, Imports, Funcs, Tables, Memories, Globals, Exports [][]byte
 
-	Start               []byte // the index of the start function; nil = none
+	Start               []byte // the index of the start function; nil: none
 	Elements            [][]byte
-	CountData           bool // says the number of data segments before the code, which memory.init and data.drop need
+	CountData           bool // add a data count section, which memory.init and data.drop require
 	Codes, Data, Custom [][]byte
 }
 
@@ -50,24 +50,23 @@ func (s *Sections) Encode() []byte {
 	return out
 }
 
-// Index is a number of the binary format without a sign.
+// Index encodes an unsigned number.
 func Index(n int) []byte { return uleb(nil, uint64(n)) }
 
-// Signature is an entry of the type section.
+// Signature returns an entry of the type section.
 func Signature(t wasmedit.FuncType) []byte { return signature(t) }
 
-// ExportEntry is an entry of the export section.
+// ExportEntry returns an entry of the export section.
 func ExportEntry(as string, kind wasmedit.Kind, index int) []byte {
 	return uleb(append(name(nil, as), byte(kind)), uint64(index))
 }
 
-// ImportEntry is an entry of the import section; what describes the import by its
-// kind.
-func ImportEntry(module, as string, kind wasmedit.Kind, what ...byte) []byte {
-	return append(append(name(name(nil, module), as), byte(kind)), what...)
+// ImportEntry returns an entry of the import section; description depends on the kind.
+func ImportEntry(module, as string, kind wasmedit.Kind, description ...byte) []byte {
+	return append(append(name(name(nil, module), as), byte(kind)), description...)
 }
 
-// GlobalEntry is an entry of the global section; value is without its end.
+// GlobalEntry returns an entry of the global section; value is without its end.
 func GlobalEntry(g wasmedit.Global, value []byte) []byte {
 	mutable := byte(0)
 	if g.Mutable {
@@ -76,7 +75,7 @@ func GlobalEntry(g wasmedit.Global, value []byte) []byte {
 	return append(append([]byte{byte(g.Type), mutable}, value...), 0x0b)
 }
 
-// CodeEntry is an entry of the code section; code is without its end.
+// CodeEntry returns an entry of the code section; code is without its end.
 func CodeEntry(locals []wasmedit.ValueType, code []byte) []byte {
 	body := uleb(nil, uint64(len(locals)))
 	for _, t := range locals {

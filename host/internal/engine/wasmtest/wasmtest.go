@@ -1,5 +1,5 @@
-// Package wasmtest assembles small WebAssembly modules for tests: hostile ones,
-// wrong ones, and plugins of a few instructions.
+// Package wasmtest assembles small WebAssembly modules for tests: hostile modules,
+// invalid ones, and plugins of a few instructions.
 package wasmtest
 
 import (
@@ -7,27 +7,26 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Module is a module to assemble. Functions are numbered imports first, then
-// Funcs.
+// Module is a module to assemble. Function indices count the imports first, then Funcs.
 type Module struct {
 	Imports []wasmedit.Import // functions
 	Funcs   []Func
-	Types   []wasmedit.FuncType // behind those of Imports and Funcs
-	Empty   int                 // functions behind Funcs, of the first of Types, that do nothing
-	Memory  []uint32            // minimum and maximum pages, or the minimum alone; nil = no memory
+	Types   []wasmedit.FuncType // after those of Imports and Funcs
+	Empty   int                 // number of empty functions after Funcs; they have the first type of Types
+	Memory  []uint32            // minimum and maximum pages, or only the minimum; nil: no memory
 	Table   []uint32            // likewise, of funcref
 	Globals []Global
-	Start   int    // number of the start function; 0 = none
+	Start   int    // index of the start function; 0: none
 	Data    string // at address 0 of the memory
 }
 
-// Global is a global of the module, which begins as zero.
+// Global is a global of the module. Its initial value is zero.
 type Global struct {
 	Type    wasmedit.ValueType
 	Mutable bool
 }
 
-// zero is the constant expression of a number's zero.
+// zero returns the constant expression of the initial value.
 func (g Global) zero() []byte {
 	switch g.Type {
 	case wasmedit.I32:
@@ -37,22 +36,22 @@ func (g Global) zero() []byte {
 	case wasmedit.V128:
 		return append([]byte{0xfd, 0x0c}, make([]byte, 16)...)
 	}
-	panic("wasmtest: no zero of " + g.Type.String())
+	panic("wasmtest: no zero for " + g.Type.String())
 }
 
 // Func is a function of the module. Body is without its final end.
 type Func struct {
-	Export string // "" = not exported
+	Export string // "": not exported
 	Type   wasmedit.FuncType
-	Locals int // of type i64
+	Locals int // number of locals of type i64
 	Body   []byte
 }
 
-// Types of the functions that plugins have.
+// Function types of plugins.
 var (
-	Void   = wasmedit.FuncType{}
-	Export = wasmedit.FuncType{Results: []wasmedit.ValueType{wasmedit.I32}}
-	Family = wasmedit.FuncType{Params: []wasmedit.ValueType{wasmedit.I64}, Results: []wasmedit.ValueType{wasmedit.I64}}
+	Void         = wasmedit.FuncType{}
+	Export       = wasmedit.FuncType{Results: []wasmedit.ValueType{wasmedit.I32}}
+	HostFunction = wasmedit.FuncType{Params: []wasmedit.ValueType{wasmedit.I64}, Results: []wasmedit.ValueType{wasmedit.I64}}
 )
 
 // Env returns the import of a function of the Extism environment.
@@ -60,9 +59,9 @@ func Env(name string, params, results []wasmedit.ValueType) wasmedit.Import {
 	return wasmedit.Import{Module: abi.EnvModule, Name: name, Type: wasmedit.FuncType{Params: params, Results: results}}
 }
 
-// User returns the import of a family of host functions.
-func User(family string) wasmedit.Import {
-	return wasmedit.Import{Module: abi.ImportModule, Name: family, Type: Family}
+// User returns the import of a namespace of host functions.
+func User(namespace string) wasmedit.Import {
+	return wasmedit.Import{Module: abi.ImportModule, Name: namespace, Type: HostFunction}
 }
 
 // Encode assembles the module.

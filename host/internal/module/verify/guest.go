@@ -11,33 +11,33 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine"
 )
 
-// Bounds of what a module may do in one vector. They are far beyond what vectors
-// need (at most 42 steps, and 1.3 MB) and keep a module that always wants
-// more from going on for ever: time in the reference host costs nothing.
+// Bounds of a module's work in one vector. Vectors need far less (at most 42 steps and
+// 1.3 MB). The bounds stop a module that never ends, because the reference host's
+// clock is simulated.
 const (
 	maxCalls = 1000
 	maxBytes = 16 << 20 // output and requests together
 )
 
-// try plays a vector and returns what is wrong.
+// try runs a vector and returns its problems.
 func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
-	answers, problems := play(ctx, v, run)
-	if like := s.byID[v.SameAs]; like != nil && len(problems) == 0 {
-		var others []vector.Answer
-		if others, problems = play(ctx, like, run); len(problems) == 0 {
-			problems = vector.Same(answers, others, like.ID)
+	answers, problems := runVector(ctx, v, run)
+	if other := s.byID[v.SameAs]; other != nil && len(problems) == 0 {
+		var otherAnswers []vector.Answer
+		if otherAnswers, problems = runVector(ctx, other, run); len(problems) == 0 {
+			problems = vector.Same(answers, otherAnswers, other.ID)
 		}
 	}
 	return problems
 }
 
-// play plays a vector in a world of its own.
-func play(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
-	// The reference host is made to be read, and a module that nobody trusts yet
-	// must not end the program with an answer that it does not expect.
+// runVector runs a vector in a new reference host.
+func runVector(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
+	// The reference host is written for readability and may panic on an unexpected
+	// answer. An untrusted module must not crash the program that way.
 	defer func() {
 		if p := recover(); p != nil {
-			answers, problems = nil, []string{fmt.Sprintf("what the module answered cannot be gone on with: %v", p)}
+			answers, problems = nil, []string{fmt.Sprintf("the reference host panicked on the module's answer: %v", p)}
 		}
 	}()
 	g := &guest{ctx: ctx, run: run}
@@ -46,28 +46,28 @@ func play(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answ
 		return nil, []string{err.Error()}
 	}
 	answers, problems = vector.Play(v, h, nil)
-	if g.failed != nil { // which a vector that expects a refusal could take for one
+	if g.failed != nil { // a vector that expects a refusal could otherwise accept this failure
 		problems = []string{g.failed.Error()}
 	}
 	return answers, problems
 }
 
-// guest is the module in a reference host.
+// guest runs the module in a reference host.
 type guest struct {
 	ctx          context.Context
 	run          Run
 	calls, bytes int
-	over         error // it has done more than it may
-	failed       error // it answers nothing any more
+	exceeded     error // a bound was exceeded
+	failed       error // the first failure; later calls return it
 }
 
-// call is a refhost.Plugin.
+// call implements refhost.Plugin.
 func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]byte, error) {
 	if g.failed != nil {
 		return nil, g.failed
 	}
 	if g.calls++; g.calls > maxCalls {
-		g.failed = fmt.Errorf("it has not ended after %d steps", maxCalls)
+		g.failed = fmt.Errorf("the module has not ended after %d steps", maxCalls)
 		return nil, g.failed
 	}
 	var functions engine.HostFunctions
@@ -77,8 +77,8 @@ func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]by
 	output, err := g.run(g.ctx, export, input, functions)
 	g.count(output)
 	switch {
-	case g.over != nil:
-		g.failed = g.over
+	case g.exceeded != nil:
+		g.failed = g.exceeded
 	case err != nil:
 		g.failed = err
 	default:
@@ -91,11 +91,11 @@ func (g *guest) call(export string, input []byte, h refhost.HostFunctions) ([]by
 
 func (g *guest) count(doc []byte) {
 	if g.bytes += len(doc); g.bytes > maxBytes {
-		g.over = fmt.Errorf("it has asked and answered more than %d bytes", maxBytes)
+		g.exceeded = fmt.Errorf("the module's requests and outputs have more than %d bytes", maxBytes)
 	}
 }
 
-// hostFunctions are the reference host's for one step.
+// hostFunctions adapts the host functions of the reference host for one step.
 type hostFunctions struct {
 	guest *guest
 	host  refhost.HostFunctions
@@ -104,15 +104,15 @@ type hostFunctions struct {
 var _ engine.HostFunctions = hostFunctions{}
 
 // Call implements engine.HostFunctions.
-func (f hostFunctions) Call(ctx context.Context, family string, request []byte) ([]byte, error) {
+func (f hostFunctions) Call(ctx context.Context, namespace string, request []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if f.guest.count(request); f.guest.over != nil {
-		return nil, f.guest.over
+	if f.guest.count(request); f.guest.exceeded != nil {
+		return nil, f.guest.exceeded
 	}
 	if err := jsonstrict.Check(request); err != nil {
 		return abi.AppendError(nil, abi.InvalidArgs, "the request is not strict JSON: "+err.Error()), nil
 	}
-	return f.host.Call(family, request), nil
+	return f.host.Call(namespace, request), nil
 }

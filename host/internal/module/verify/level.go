@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// Level says which vectors a module must pass.
+// Level selects the vectors that a module must pass.
 type Level string
 
 // Levels.
@@ -19,18 +19,18 @@ const (
 	Quick Level = "quick" // the first vector of each kind, see kinds
 )
 
-// set is the vectors of a level.
+// set holds the vectors of a level.
 type set struct {
 	vectors []*vector.Vector
-	byID    map[string]*vector.Vector // these, and those that they must answer like
+	byID    map[string]*vector.Vector // these, and those whose answers they must equal
 }
 
-// load reads the vectors of a level. Known gaps say nothing about a module, and
-// neither does a vector in which no tool is called. Nothing is kept for the next
-// time: modules are seldom verified, and all vectors take tens of megabytes.
+// load reads the vectors of a level. It skips known gaps and vectors without a tool
+// call, which do not test a module. The vectors are not cached: verification is rare,
+// and all vectors take tens of megabytes.
 func load(l Level) (*set, error) {
 	if l != All && l != Quick {
-		return nil, fmt.Errorf("verify: there is no level %q; there are %s and %s", l, All, Quick)
+		return nil, fmt.Errorf("verify: unknown level %q; use %s or %s", l, All, Quick)
 	}
 	wanted, seen := map[string]bool{}, map[string]bool{}
 	all, err := vector.Select(vectors.Files, func(v *vector.Vector) bool {
@@ -61,9 +61,9 @@ func seeAll(seen map[string]bool, names []string) bool {
 	return before
 }
 
-// kinds are what a vector is an example of: its section, its file, and each of its
-// steps with the form of what must come of it. So each tool is tried with a result,
-// a failure and an error, and each chapter of a conversation at least once, whatever
+// kinds returns the features that a vector covers: its section, its file, and each of
+// its steps with the form of the expected result. So the quick level tests each tool
+// with a result, a failure and an error, and each section and file at least once, whatever
 // vectors are added.
 func kinds(v *vector.Vector) []string {
 	section, _, _ := strings.Cut(v.ID, "/")
@@ -75,11 +75,11 @@ func kinds(v *vector.Vector) []string {
 	return all
 }
 
-// sessionTools are what vectors are about. Other names that they call are meant not
-// to exist.
+// sessionTools are the tools that vectors test. A vector that calls another name expects
+// an unknown tool.
 var sessionTools = []string{abi.ToolList, abi.ToolHistory, abi.ToolAgents, abi.ToolSend, abi.ToolSpawn}
 
-// tools returns the session tools that a vector calls, or lets an agent call.
+// tools returns the session tools that a vector calls, itself or through an agent.
 func tools(v *vector.Vector) (names []string) {
 	add := func(name string) {
 		if slices.Contains(sessionTools, name) {
@@ -99,7 +99,7 @@ func tools(v *vector.Vector) (names []string) {
 	return names
 }
 
-// missing reports whether a vector needs a tool that is not there.
-func missing(v *vector.Vector, there []string) bool {
-	return slices.ContainsFunc(tools(v), func(name string) bool { return !slices.Contains(there, name) })
+// missing reports whether a vector needs a tool that is not available.
+func missing(v *vector.Vector, available []string) bool {
+	return slices.ContainsFunc(tools(v), func(name string) bool { return !slices.Contains(available, name) })
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Report says how a module did.
+// Report is the result of verifying a module.
 type Report struct {
 	Vectors  int        `json:"vectors"`  // of the level
 	Passed   int        `json:"passed"`   // of these
 	Skipped  int        `json:"skipped"`  // because they need tools that the module does not describe
-	Left     int        `json:"-"`        // because MaxFailures had failed before
+	NotRun   int        `json:"-"`        // because MaxFailures was reached
 	Failures []*Failure `json:"failures"` // in the order of the vectors
 }
 
@@ -20,7 +20,7 @@ type Report struct {
 type Failure struct {
 	ID       string   `json:"id"`
 	About    string   `json:"about"`
-	Problems []string `json:"problems"` // a line each, with the step and the place in its answer
+	Problems []string `json:"problems"` // one line each, with the step and the position in its answer
 }
 
 // Names returns the names of tools.
@@ -33,37 +33,37 @@ func Names(tools []abi.Tool) []string {
 }
 
 const (
-	mostNamed = 3   // failures that an error names
-	mostText  = 240 // characters of a problem in an error
+	maxNamed = 3   // failures in an error text
+	maxText  = 240 // characters of a problem in an error text
 )
 
-// Err says in one line which vectors failed, what they expect, and what to do; nil
-// if all passed. It matches abi.InvalidArgs.
+// Err returns an error of one line with the failed vectors, their problems, and what to
+// do; nil if all vectors passed. It matches abi.InvalidArgs.
 func (r *Report) Err() error {
 	if len(r.Failures) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "verify: it fails %d of the %d vectors that were played", len(r.Failures), len(r.Failures)+r.Passed)
-	if r.Left > 0 {
-		fmt.Fprintf(&b, ", and %d were not played any more", r.Left)
+	fmt.Fprintf(&b, "verify: the module fails %d of %d vectors", len(r.Failures), len(r.Failures)+r.Passed)
+	if r.NotRun > 0 {
+		fmt.Fprintf(&b, "; %d were not run", r.NotRun)
 	}
 	for i, f := range r.Failures {
-		if i == mostNamed {
+		if i == maxNamed {
 			fmt.Fprintf(&b, "; and %d more", len(r.Failures)-i)
 			break
 		}
 		fmt.Fprintf(&b, "; %s: %s", f.ID, clip(f.Problems[0]))
 	}
-	b.WriteString("; parley plugin verify shows all of them: mend the module, or set plugins.verify to \"none\" if it is meant to answer differently")
+	b.WriteString("; parley plugin verify shows all of them: fix the module, or set plugins.verify to \"none\" if it is meant to answer differently")
 	return abi.NewError(abi.InvalidArgs, b.String())
 }
 
-// clip makes one line of a problem, and not too long a one.
+// clip joins a problem's lines and truncates the result.
 func clip(problem string) string {
 	text := []rune(strings.Join(strings.Fields(problem), " "))
-	if len(text) > mostText {
-		return string(text[:mostText]) + "…"
+	if len(text) > maxText {
+		return string(text[:maxText]) + "…"
 	}
 	return string(text)
 }

@@ -1,9 +1,9 @@
-// Package verify tries a module on the conformance vectors, before it serves.
+// Package verify tests a module with the conformance vectors before it becomes active.
 //
-// The vectors are played in the reference host (abi/conformance/refhost), in memory and on a
-// clock of its own, with the module as the guest: no store, no agent and no network
-// has a part in it. A module that describes only some of the session tools is tried
-// on the vectors that need no others.
+// The vectors run in the reference host (abi/conformance/refhost), in memory and with a
+// simulated clock; the module is the guest. No store, agent or network is involved. A
+// module that describes only some of the session tools is tested with the vectors that
+// need no other tools.
 package verify
 
 import (
@@ -17,27 +17,25 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine"
 )
 
-// Run calls an export of the module. It is called by a few goroutines at once.
+// Run calls an export of the module. Several goroutines call it at once.
 type Run func(ctx context.Context, export string, input []byte, h engine.HostFunctions) (output []byte, err error)
 
-// Options say how a module is verified.
+// Options configure a verification.
 type Options struct {
 	Level Level
 	// Tools are the names of the tools that the module describes.
 	Tools []string
-	// MaxFailures ends the work when so many vectors have failed; 0: never.
+	// MaxFailures stops the verification after this many failed vectors; 0: never.
 	MaxFailures int
-	// Progress is called after each vector, by one goroutine at a time; nil: nobody
-	// wants to know.
+	// Progress is called after each vector, by one goroutine at a time; may be nil.
 	Progress func(done, total int)
 }
 
-// workers is how many vectors are played at once. One CPU is left to what serves
-// meanwhile.
+// workers returns how many vectors run at once. One CPU is left to the gateway.
 func workers() int { return max(1, min(2, runtime.GOMAXPROCS(0)-1)) }
 
-// Module plays the vectors of a level. An error says that this could not be done:
-// ctx has ended. What the module does wrong is in the report.
+// Module runs the vectors of a level. The report contains the failures of the module;
+// an error means that ctx ended or the vectors could not be read.
 func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 	set, err := load(o.Level)
 	if err != nil {
@@ -93,7 +91,7 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("verify: after %d of %d vectors: %w", done, len(playable), err)
 	}
-	r.Left = len(playable) - done
+	r.NotRun = len(playable) - done
 	r.Failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f == nil })
 	return r, nil
 }

@@ -21,7 +21,7 @@ import (
 
 var tools = []string{abi.ToolList, abi.ToolHistory, abi.ToolAgents, abi.ToolSend, abi.ToolSpawn}
 
-// sandbox is the engine of all tests; it runs one step at a time.
+// sandbox is the engine of most tests. It runs one step at a time.
 var sandbox *engine.Engine
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -42,7 +42,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// load loads a module until the end of the test.
+// load loads a module and closes it at the end of the test.
 func load(t *testing.T, wasm []byte) *engine.Plugin {
 	t.Helper()
 	p, err := sandbox.Load(t.Context(), wasm)
@@ -57,10 +57,10 @@ func load(t *testing.T, wasm []byte) *engine.Plugin {
 	return p
 }
 
-// TestEnvironment plays all vectors with every byte through the Extism environment, as
-// hosts in other languages move them. All other tests move them directly.
-func TestEnvironment(t *testing.T) {
-	e, err := engine.New(t.Context(), &engine.Options{EnvironmentOnly: true, Logger: slog.New(slog.DiscardHandler)})
+// TestKernelCalls runs all vectors with Extism kernel calls, which hosts in other
+// languages use. All other tests use direct memory.
+func TestKernelCalls(t *testing.T) {
+	e, err := engine.New(t.Context(), &engine.Options{KernelCallsOnly: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ func TestPlugin(t *testing.T) {
 		for _, f := range r.Failures {
 			t.Errorf("%s: %q", f.ID, f.Problems)
 		}
-		if r.Passed != r.Vectors || last != r.Vectors || r.Skipped != 0 || r.Left != 0 || r.Err() != nil {
-			t.Errorf("%s: %+v, %d told", level, r, last)
+		if r.Passed != r.Vectors || last != r.Vectors || r.Skipped != 0 || r.NotRun != 0 || r.Err() != nil {
+			t.Errorf("%s: %+v, %d progress calls", level, r, last)
 		}
 		counts[level] = r.Vectors
 	}
@@ -104,7 +104,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestChangedPlugin tries the plugin with one word of its answers changed.
+// TestChangedPlugin runs a plugin with one changed word in its answers.
 func TestChangedPlugin(t *testing.T) {
 	for _, tt := range []struct{ from, to, fails string }{
 		{`"count":`, `"kount":`, "S2.2/empty"},
@@ -121,7 +121,7 @@ func TestChangedPlugin(t *testing.T) {
 				ids = append(ids, f.ID)
 			}
 			if !slices.Contains(ids, tt.fails) || r.Passed+len(ids) != r.Vectors || r.Passed == 0 {
-				t.Errorf("%d of %d passed; failed have %q", r.Passed, r.Vectors, ids)
+				t.Errorf("%d of %d passed; %q failed", r.Passed, r.Vectors, ids)
 			}
 			if err := r.Err(); !errors.Is(err, abi.InvalidArgs) || !strings.Contains(err.Error(), ids[0]) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v", err)
@@ -137,29 +137,29 @@ func TestMaxFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A vector that the other goroutine plays may still fail.
-	if n := len(r.Failures); n < 3 || n > 4 || r.Left == 0 || r.Passed+n+r.Left != r.Vectors {
+	// A vector that the other goroutine runs may still fail.
+	if n := len(r.Failures); n < 3 || n > 4 || r.NotRun == 0 || r.Passed+n+r.NotRun != r.Vectors {
 		t.Errorf("got %+v", r)
 	}
-	if text := r.Err().Error(); !strings.Contains(text, "not played any more") {
+	if text := r.Err().Error(); !strings.Contains(text, "were not run") {
 		t.Errorf("got %s", text)
 	}
 }
 
-// TestSomeTools verifies what a module has, and takes nothing for a failure that it
-// does not have.
+// TestSomeTools checks that vectors for tools which the module does not describe are
+// skipped, and do not count as failures.
 func TestSomeTools(t *testing.T) {
 	p := load(t, wasm.Parley)
 	called := false
 	for _, tt := range []struct {
-		tools []string
-		none  bool
+		tools   []string
+		skipAll bool
 	}{{tools[:2], false}, {[]string{"weather"}, true}, {nil, true}} {
 		r, err := verify.Module(t.Context(), func(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 			called = called || bytes.Contains(input, []byte(`"tool":"sessions_send"`))
 			return p.Run(ctx, export, input, h)
 		}, &verify.Options{Level: verify.Quick, Tools: tt.tools})
-		if err != nil || len(r.Failures) > 0 || r.Skipped == 0 || r.Passed+r.Skipped != r.Vectors || (r.Passed == 0) != tt.none {
+		if err != nil || len(r.Failures) > 0 || r.Skipped == 0 || r.Passed+r.Skipped != r.Vectors || (r.Passed == 0) != tt.skipAll {
 			t.Errorf("%q: %+v, %v", tt.tools, r, err)
 		}
 	}
@@ -168,7 +168,8 @@ func TestSomeTools(t *testing.T) {
 	}
 }
 
-// answering is a module that describes the tools and runs this for everything else.
+// answering returns a module that describes the session tools and calls answer for
+// every other export.
 func answering(answer func(ctx context.Context, h engine.HostFunctions) ([]byte, error)) verify.Run {
 	return func(ctx context.Context, export string, _ []byte, h engine.HostFunctions) ([]byte, error) {
 		if export == abi.ExportDescribe {
@@ -179,12 +180,12 @@ func answering(answer func(ctx context.Context, h engine.HostFunctions) ([]byte,
 	}
 }
 
-// TestHostileModules plays modules that would never end, or break the host.
+// TestHostileModules runs modules that never end, or that break the reference host.
 func TestHostileModules(t *testing.T) {
-	says := func(output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
+	returns := func(output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
 		return func(context.Context, engine.HostFunctions) ([]byte, error) { return []byte(output), nil }
 	}
-	asks := func(request string, output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
+	requests := func(request string, output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
 		return func(ctx context.Context, h engine.HostFunctions) ([]byte, error) {
 			if _, err := h.Call(ctx, abi.ImportStore, []byte(request)); err != nil {
 				return nil, err
@@ -198,18 +199,18 @@ func TestHostileModules(t *testing.T) {
 		name, problem string
 		answer        func(context.Context, engine.HostFunctions) ([]byte, error)
 	}{
-		{"always waits", "not ended after 1000 steps", says(more)},
-		{"asks without end", "more than 16777216 bytes", asks(big, more)},
-		{"answers without end", "more than 16777216 bytes", says(more + strings.Repeat(" ", 8<<20))},
-		{"no JSON", "not strict JSON", says(`{"result":`)},
-		{"two answers", "not strict JSON", says(`{"result":{},"result":{}}`)},
-		{"deep", "not strict JSON", says(`{"result":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`)},
-		{"an endless number", "", says(`{"result":{"count":1e-999999999,"sessions":[],"status":1e-999999999}}`)},
-		{"an array", "", says(`[]`)},
-		{"nothing", "not strict JSON", says(``)},
-		{"a broken request", "", asks(`{"op":`, `{"result":{}}`)},
-		{"ends", "of fuel", func(context.Context, engine.HostFunctions) ([]byte, error) { return nil, errors.New("out of fuel") }},
-		{"breaks the host", "cannot be gone on with: oops", func(context.Context, engine.HostFunctions) ([]byte, error) { panic("oops") }},
+		{"always waits", "not ended after 1000 steps", returns(more)},
+		{"requests without end", "more than 16777216 bytes", requests(big, more)},
+		{"answers without end", "more than 16777216 bytes", returns(more + strings.Repeat(" ", 8<<20))},
+		{"not JSON", "not strict JSON", returns(`{"result":`)},
+		{"two answers", "not strict JSON", returns(`{"result":{},"result":{}}`)},
+		{"deep", "not strict JSON", returns(`{"result":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`)},
+		{"an endless number", "", returns(`{"result":{"count":1e-999999999,"sessions":[],"status":1e-999999999}}`)},
+		{"an array", "", returns(`[]`)},
+		{"nothing", "not strict JSON", returns(``)},
+		{"a broken request", "", requests(`{"op":`, `{"result":{}}`)},
+		{"fails", "of fuel", func(context.Context, engine.HostFunctions) ([]byte, error) { return nil, errors.New("out of fuel") }},
+		{"panics", "panicked on the module's answer: oops", func(context.Context, engine.HostFunctions) ([]byte, error) { panic("oops") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := verify.Module(t.Context(), answering(tt.answer), &verify.Options{Level: verify.Quick, Tools: tools[3:], MaxFailures: 1})
@@ -227,9 +228,9 @@ func TestHostileModules(t *testing.T) {
 	}
 }
 
-// TestFailedStepIsNoRefusal counts a crash as a failure also where a refusal is
-// expected.
-func TestFailedStepIsNoRefusal(t *testing.T) {
+// TestCrashIsNotARefusal checks that a crash counts as a failure even if the vector
+// expects a refusal.
+func TestCrashIsNotARefusal(t *testing.T) {
 	p := load(t, wasm.Parley)
 	r, err := verify.Module(t.Context(), func(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 		output, err := p.Run(ctx, export, input, h)
@@ -246,7 +247,7 @@ func TestFailedStepIsNoRefusal(t *testing.T) {
 	}
 }
 
-// TestCancel ends the work in the middle of a step.
+// TestCancel cancels the verification during a step.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var calls atomic.Int32
@@ -260,28 +261,28 @@ func TestCancel(t *testing.T) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if n := calls.Load(); n > 2 {
-		t.Errorf("%d steps after the end", n)
+		t.Errorf("%d steps ran, want at most 2", n)
 	}
 }
 
-// TestFewAtOnce leaves the rest of the machine to what serves.
-func TestFewAtOnce(t *testing.T) {
+// TestConcurrencyLimit checks that at most two steps run at once.
+func TestConcurrencyLimit(t *testing.T) {
 	p := load(t, wasm.Parley)
 	var mu sync.Mutex
-	now, most := 0, 0
+	current, peak := 0, 0
 	count := func(n int) {
 		mu.Lock()
 		defer mu.Unlock()
-		now += n
-		most = max(most, now)
+		current += n
+		peak = max(peak, current)
 	}
 	_, err := verify.Module(t.Context(), func(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 		count(1)
 		defer count(-1)
 		return p.Run(ctx, export, input, h)
 	}, &verify.Options{Level: verify.Quick, Tools: tools})
-	if err != nil || most > 2 {
-		t.Errorf("%d steps at once, %v", most, err)
+	if err != nil || peak > 2 {
+		t.Errorf("%d steps at once, %v", peak, err)
 	}
 }
 
@@ -291,8 +292,8 @@ func TestUnknownLevel(t *testing.T) {
 	}
 }
 
-// TestSameAnswers notices answers that tell by their bytes alone what they must not
-// tell.
+// TestSameAnswers checks that answers which must be identical are compared byte by
+// byte.
 func TestSameAnswers(t *testing.T) {
 	p := load(t, wasm.Parley)
 	var calls atomic.Int32

@@ -1,27 +1,26 @@
-// Package command is the agent that is a program: any command-line agent that
-// reads a prompt from standard input and writes its answer to standard output.
+// Package command implements the runner that executes a program: any command-line
+// agent that reads a prompt from standard input and writes its answer to standard
+// output.
 //
-// The program runs under a supervisor, a process of this executable that leads a
-// session of its own and holds a pipe to the host:
+// The program runs under a supervisor, a process of this executable that leads its
+// own session and holds a pipe to the host:
 //
-//	started    the supervisor waits; its identity is committed (Turn.Leave)
-//	released   one byte on the pipe: the program is started
-//	ended      the program has exited, or the pipe has ended because the turn was
-//	           cancelled, printed too much, or the host died
-//	gone       what is left below the supervisor has been killed; it reports, exits
+//	started    the supervisor waits while the host commits its identity (Turn.Leave)
+//	released   the host has sent one byte: the supervisor starts the program
+//	ended      the program has exited, or the host's end of the pipe was closed
+//	           because the turn was cancelled, printed too much, or the host died
+//	gone       the supervisor has killed all its descendants; it reports and exits
 //
-// So nothing that a program started outlives its turn or its host: not a process
-// that ignores SIGTERM, nor one that left the process group, nor one that is
-// stopped. Two cases remain, both of a supervisor that cannot act. If it is
-// stopped, the host kills what is below it: in the turn or, when that host has
-// died, in Reap. If it is killed, the program dies, and the rest of its session
-// by the host's hand; a process that left the session goes on, and if the host
-// was killed at the same time, so does the rest of the session. Where there is no
-// /proc (systems other than Linux) the process group is all that is killed, and
-// Reap finds nothing.
+// So no process that a program started outlives its turn or its host: not one that
+// ignores SIGTERM, one that left the process group, or one that is stopped. Two cases
+// remain, in which the supervisor cannot act. If the supervisor is stopped, the host
+// kills its descendants, in the turn or, when that host has died, in Reap. If the
+// supervisor is killed, the program dies, and the host kills the rest of its session;
+// a process that left the session survives, and if the host is killed at the same
+// time, so does the rest of the session. Without /proc (systems other than Linux)
+// only the process group is killed, and Reap finds nothing.
 //
-// An answer that the program wrote before it was cut off is not used: a turn that
-// did not end by itself has none.
+// The answer of a program that was ended before it exited is discarded.
 package command
 
 import (
@@ -35,40 +34,40 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options say which program is run, and how. Argv is required.
+// Options configures the program and its execution. Argv is required.
 type Options struct {
 	Argv           []string
 	Dir            string            // working directory; empty: the host's
-	Env            map[string]string // added to the small environment that environment describes; values of 8 bytes and more are shown in no error
-	MaxOutputBytes int               // of standard output: 1 MiB
+	Env            map[string]string // added to the inherited variables; values of 8 bytes and more are concealed in errors
+	MaxOutputBytes int               // of standard output; 0: 1 MiB
 
-	HistoryMessages int // how much of the transcript a prompt carries: 50; below 0: none of it
-	HistoryBytes    int // 256 KiB
+	HistoryMessages int // messages of the transcript in a prompt; 0: 50; negative: none
+	HistoryBytes    int // 0: 256 KiB
 
-	// Grace is how long a program that is to end has from SIGTERM to SIGKILL: 2 s.
+	// Grace is the time between SIGTERM and SIGKILL; 0: 2 s.
 	Grace time.Duration
-	// Supervisor is a command that hands the arguments after its own to Supervise
-	// and exits with what that returns: this executable with the argument
-	// "runner-exec". Set it where the executable does not know that argument.
+	// Supervisor is a command that passes the arguments after its own to Supervise
+	// and exits with the result. Default: this executable with the argument
+	// "runner-exec". Set it for an executable that does not know that argument.
 	Supervisor []string
 }
 
-// Agent runs a program for each turn.
-type Agent struct {
-	o        Options
-	patience time.Duration // with a supervisor, beyond the grace
+// Runner runs a program for each turn.
+type Runner struct {
+	o         Options
+	exitDelay time.Duration // additional time, beyond the grace, for the supervisor to exit
 }
 
-var _ runner.Reaper = (*Agent)(nil)
+var _ runner.Reaper = (*Runner)(nil)
 
-// New returns the agent. It does not start anything.
-func New(o *Options) (*Agent, error) {
+// New returns a runner. It starts no process.
+func New(o *Options) (*Runner, error) {
 	if o == nil || len(o.Argv) == 0 || o.Argv[0] == "" {
 		return nil, errors.New(`command: argv is empty; give the program and its arguments, such as ["claude", "-p"]`)
 	}
-	a := &Agent{o: *o, patience: 3 * time.Second}
-	a.o.Argv = slices.Clone(o.Argv)
-	for _, arg := range a.o.Argv {
+	rn := &Runner{o: *o, exitDelay: 3 * time.Second}
+	rn.o.Argv = slices.Clone(o.Argv)
+	for _, arg := range rn.o.Argv {
 		if strings.ContainsRune(arg, 0) {
 			return nil, errors.New("command: argv has an argument with a NUL byte")
 		}
@@ -80,23 +79,23 @@ func New(o *Options) (*Agent, error) {
 		of    *int
 		value int
 	}{
-		{&a.o.MaxOutputBytes, 1 << 20},
-		{&a.o.HistoryMessages, 50},
-		{&a.o.HistoryBytes, 256 << 10},
+		{&rn.o.MaxOutputBytes, 1 << 20},
+		{&rn.o.HistoryMessages, 50},
+		{&rn.o.HistoryBytes, 256 << 10},
 	} {
 		if *d.of == 0 {
 			*d.of = d.value
 		}
 	}
-	if a.o.Grace == 0 {
-		a.o.Grace = 2 * time.Second
+	if rn.o.Grace == 0 {
+		rn.o.Grace = 2 * time.Second
 	}
-	return a, nil
+	return rn, nil
 }
 
 // Run implements runner.Runner.
-func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
-	text, err := a.run(ctx, t)
+func (rn *Runner) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	text, err := rn.run(ctx, t)
 	switch {
 	case err == nil:
 		return &runner.Outcome{Text: text}, nil
@@ -107,35 +106,35 @@ func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error
 	}
 }
 
-func (a *Agent) run(ctx context.Context, t *runner.Turn) (string, error) {
+func (rn *Runner) run(ctx context.Context, t *runner.Turn) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	prompt, err := a.prompt(ctx, t)
+	prompt, err := rn.prompt(ctx, t)
 	if err != nil {
 		return "", err
 	}
-	env, secrets := a.o.environment(t)
-	p, err := a.start(env, secrets, prompt)
+	env, secrets := rn.o.environment(t)
+	p, err := rn.start(env, secrets, prompt)
 	if err != nil {
 		return "", err
 	}
 	if err := t.Leave(ctx, &p.identity); err != nil {
 		p.end()
 		p.wait()
-		return "", fmt.Errorf("commit what is about to run: %w", err)
+		return "", fmt.Errorf("commit the supervisor's identity: %w", err)
 	}
-	forget := context.AfterFunc(ctx, p.end)
-	defer forget()
+	unlink := context.AfterFunc(ctx, p.end)
+	defer unlink()
 	p.release()
 	ended := p.wait()
 	switch {
-	case ctx.Err() != nil && ended.Cut:
+	case ctx.Err() != nil && ended.Aborted:
 		return "", ctx.Err()
 	case p.stdout.over():
-		return "", fmt.Errorf("%s printed more than %d bytes and was ended; raise maxOutputBytes, or let it say less", a.o.Argv[0], a.o.MaxOutputBytes)
+		return "", fmt.Errorf("%s printed more than %d bytes and was ended; raise maxOutputBytes, or make it print less", rn.o.Argv[0], rn.o.MaxOutputBytes)
 	}
-	if err := ended.err(a.o.Argv[0], p.stderr.String()); err != nil {
+	if err := ended.err(rn.o.Argv[0], p.stderr.String()); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(runner.Text(p.stdout.String())), nil

@@ -24,12 +24,13 @@ import (
 
 const noExitDelay = "atexit_sleep_ms=0"
 
-func open(t *testing.T, o command.Options) *command.Agent {
+func open(t *testing.T, o command.Options) *command.Runner {
 	t.Helper()
 	if o.Grace == 0 {
 		o.Grace = 20 * time.Millisecond
 	}
-	// A supervisor with the race detector would wait for a second at its exit.
+	// With the race detector, a supervisor would otherwise wait for a second at its
+	// exit.
 	env := map[string]string{"GORACE": noExitDelay}
 	maps.Copy(env, o.Env)
 	o.Env = env
@@ -42,7 +43,7 @@ func open(t *testing.T, o command.Options) *command.Agent {
 
 func shell(script string) []string { return []string{"sh", "-c", script} }
 
-func run(t *testing.T, a *command.Agent, turn *runner.Turn) string {
+func run(t *testing.T, a *command.Runner, turn *runner.Turn) string {
 	t.Helper()
 	out, err := a.Run(t.Context(), turn)
 	if err != nil {
@@ -53,7 +54,7 @@ func run(t *testing.T, a *command.Agent, turn *runner.Turn) string {
 
 func turn() *runner.Turn { return runnertest.NewSession().Turn("hello") }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestAgent(t *testing.T) {
 		})}
 		if b.Hang {
 			s.Hanging = hanging
-			s.Gone = func(t *testing.T) {
+			s.AssertStopped = func(t *testing.T) {
 				if _, err := os.Stat("/proc/" + <-pid); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the program is still there: %v", err)
 				}
@@ -209,14 +210,14 @@ func TestFailures(t *testing.T) {
 			}
 			for _, want := range test.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q", err, want)
+					t.Errorf("%q does not contain %q", err, want)
 				}
 			}
 		})
 	}
 }
 
-// An error shows the end of what the program said.
+// An error shows the end of standard error.
 func TestStandardErrorTail(t *testing.T) {
 	a := open(t, command.Options{Argv: shell(`echo start >&2; head -c 1000001 /dev/zero | tr '\0' 'x' >&2; echo ' the end' >&2; exit 1`)})
 	_, err := a.Run(t.Context(), turn())
@@ -251,16 +252,16 @@ func TestTooMuchOutput(t *testing.T) {
 	}
 }
 
-// The answer is there when the program has ended, not when its output has.
-func TestGoesOnAfterOutput(t *testing.T) {
-	f, goOn, done := newFIFO(t), newFIFO(t), filepath.Join(t.TempDir(), "done")
+// The answer is returned when the program exits, not when it closes its output.
+func TestExitAfterOutputIsClosed(t *testing.T) {
+	f, proceed, done := newFIFO(t), newFIFO(t), filepath.Join(t.TempDir(), "done")
 	a := open(t, command.Options{
 		Argv: shell(`echo answer; exec >&- 2>&-; echo closed >"$FIFO"; read go <"$GO"; : >"$DONE"`),
-		Env:  map[string]string{"FIFO": f.path, "GO": goOn.path, "DONE": done},
+		Env:  map[string]string{"FIFO": f.path, "GO": proceed.path, "DONE": done},
 	})
 	go func() {
 		f.line(t)
-		goOn.say(t, "go")
+		proceed.say(t, "go")
 	}()
 	if got := run(t, a, turn()); got != "answer" {
 		t.Errorf("answer %q", got)
@@ -270,8 +271,8 @@ func TestGoesOnAfterOutput(t *testing.T) {
 	}
 }
 
-// The program's identity is committed before it is started, and without that it
-// is not.
+// The supervisor's identity is committed before the program starts; if the commit
+// fails, the program does not start.
 func TestLeave(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	a := open(t, command.Options{Argv: shell(`: >"$STARTED"`), Env: map[string]string{"STARTED": started}})
@@ -309,19 +310,19 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Started by hand, the supervisor's command says whose it is.
-func TestSuperviseByHand(t *testing.T) {
+// A user who starts the supervisor's command gets an explanation.
+func TestSuperviseStartedByUser(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(self, "runner-exec", "1s", "echo", "started").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "for Parley itself") || strings.Contains(string(out), "started\n") {
+	if err == nil || !strings.Contains(string(out), "this command is internal") || strings.Contains(string(out), "started\n") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// fifo is how programs tell the tests where they are.
+// fifo is a named pipe through which programs and tests communicate.
 type fifo struct {
 	path string
 	file *os.File
@@ -341,12 +342,12 @@ func newFIFO(t *testing.T) *fifo {
 	return &fifo{path, file}
 }
 
-// line returns what a program says next.
+// line returns the next line that a program writes.
 func (f *fifo) line(t *testing.T) string {
 	var line []byte
 	for b := make([]byte, 1); ; {
 		if _, err := f.file.Read(b); err != nil {
-			t.Errorf("the program says nothing: %v", err)
+			t.Errorf("no line from the program: %v", err)
 			return ""
 		}
 		if b[0] == '\n' {

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Variables that a program gets about its turn. URL and token are those of
-// Tools.Access; a turn without tools, or a host without a gateway, has neither.
-// Only the turns of sandboxed sessions have EnvSandboxed.
+// Environment variables that describe the turn to the program. URL and token come
+// from Tools.Access; they are absent in a turn without tools and on a host without a
+// gateway. EnvSandboxed is set only in sandboxed sessions.
 const (
 	EnvURL        = "PARLEY_URL"
 	EnvToken      = "PARLEY_TOKEN"
@@ -23,15 +23,15 @@ const (
 	EnvSandboxed  = "PARLEY_SANDBOXED" // 1
 )
 
-// inherited are the host's variables that a program gets too, besides LC_….
-// Whatever else the host knows, its secrets above all, is not for programs.
+// inherited are the host's variables that a program inherits, besides LC_*. Other
+// variables of the host may hold secrets and are not inherited.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL"}
 
-// minSecret is the length from which on a configured value is taken for a secret.
+// minSecret is the minimum length of a configured value that is treated as a secret.
 const minSecret = 8
 
-// environment returns the host's few variables, the configured ones, and the
-// turn's, each over the ones before, and what of that is not to be shown.
+// environment returns the program's environment and the secrets in it. The turn's
+// variables override the configured ones, and those override the inherited ones.
 func (o *Options) environment(t *runner.Turn) (list, secrets []string) {
 	env := make(map[string]string)
 	for _, entry := range os.Environ() {
@@ -64,7 +64,8 @@ func (o *Options) environment(t *runner.Turn) (list, secrets []string) {
 	return list, secrets
 }
 
-// checkEnv refuses what no environment can hold, and what is the host's to say.
+// checkEnv returns an error for invalid variables and for variables that the host
+// sets.
 func checkEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// SetPatience sets how long a supervisor is waited for beyond the grace.
-func (a *Agent) SetPatience(d time.Duration) { a.patience = d }
+// SetExitDelay sets how long, beyond the grace, a supervisor may take to exit.
+func (rn *Runner) SetExitDelay(d time.Duration) { rn.exitDelay = d }
 
-// Left returns what a turn would leave whose supervisor is this process, and the
-// same with another start time, and with another boot.
+// Left returns the record of a turn whose supervisor is the given process, one with
+// another start time, and one with another boot id.
 func Left(pid int) (left, restarted, rebooted json.RawMessage, err error) {
 	id, err := identify(pid)
 	if err != nil {
@@ -24,7 +24,7 @@ func Left(pid int) (left, restarted, rebooted json.RawMessage, err error) {
 	return left, restarted, rebooted, nil
 }
 
-// Tail returns what is shown of standard error.
+// Tail returns the part of standard error that an error shows.
 func Tail(secrets []string, printed ...string) string {
 	t := tail{secrets: secrets}
 	for _, p := range printed {

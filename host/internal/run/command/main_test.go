@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// The test binary is also the supervisor, an agent's program, and a host to be
-// killed.
+// TestMain makes the test binary usable as the supervisor, as an agent's program, and
+// as a host that is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program behaves as its arguments say: text, error, tool, its arguments, and an
-// address to call before hanging.
+// program behaves as its arguments say: answer text, error, tool, the tool's
+// arguments, and a URL to call before it hangs.
 func program(args []string) int {
 	text, failure, tool, toolArgs, hang := args[0], args[1], args[2], args[3], args[4]
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil || !strings.HasSuffix(string(prompt), "hello\n") {
-		fmt.Fprintf(os.Stderr, "odd prompt %q, %v", prompt, err)
+		fmt.Fprintf(os.Stderr, "unexpected prompt %q, %v", prompt, err)
 		return 1
 	}
 	if failure != "" {
@@ -79,7 +79,7 @@ func post(url, body string) (string, error) {
 	return string(answer), err
 }
 
-// host executes one turn of a program. It prints what the turn leaves.
+// host executes one turn of a program and prints the record of its process.
 func host(argv []string) int {
 	a, err := command.New(&command.Options{Argv: argv, Grace: 20 * time.Millisecond, Env: map[string]string{"GORACE": noExitDelay}})
 	if err == nil {

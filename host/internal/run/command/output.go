@@ -7,23 +7,23 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// output keeps what a program prints, up to a limit. What comes after is read and
-// dropped, and calls exceeded once.
+// output collects the program's output up to a limit. Further output is read and
+// discarded, and the first of it calls exceeded.
 type output struct {
 	limit    int
 	exceeded func()
 
-	mu   sync.Mutex
-	kept []byte
-	cut  bool
+	mu        sync.Mutex
+	kept      []byte
+	truncated bool
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	n := min(len(p), o.limit-len(o.kept))
 	o.kept = append(o.kept, p[:n]...)
-	first := n < len(p) && !o.cut
-	o.cut = o.cut || first
+	first := n < len(p) && !o.truncated
+	o.truncated = o.truncated || first
 	o.mu.Unlock()
 	if first {
 		o.exceeded()
@@ -34,7 +34,7 @@ func (o *output) Write(p []byte) (int, error) {
 func (o *output) over() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.cut
+	return o.truncated
 }
 
 func (o *output) String() string {
@@ -43,20 +43,20 @@ func (o *output) String() string {
 	return string(o.kept)
 }
 
-// maxTail is how much of standard error an error shows.
+// maxTail is the number of bytes of standard error in an error.
 const maxTail = 4 << 10
 
-// tail keeps the last maxTail bytes, and so many before them that a secret which
-// is cut does not begin there.
+// tail keeps the last maxTail bytes, and enough bytes before them to recognise a
+// secret that crosses the boundary.
 type tail struct {
-	secrets []string // that String conceals
+	secrets []string // concealed by String
 
-	mu   sync.Mutex
-	kept []byte
-	cut  bool
+	mu        sync.Mutex
+	kept      []byte
+	truncated bool
 }
 
-// margin is the length of the longest secret.
+// margin returns the length of the longest secret.
 func (t *tail) margin() (longest int) {
 	for _, s := range t.secrets {
 		longest = max(longest, len(s))
@@ -68,19 +68,19 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limit := maxTail + t.margin()
-	t.cut = t.cut || len(t.kept)+len(p) > limit
+	t.truncated = t.truncated || len(t.kept)+len(p) > limit
 	t.kept = append(t.kept, p[max(0, len(p)-limit):]...)
 	t.kept = append(t.kept[:0], t.kept[max(0, len(t.kept)-limit):]...)
 	return len(p), nil
 }
 
-// String returns the text, from the beginning of a character.
+// String returns the text, starting at a character boundary.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := runner.Conceal(string(t.kept), t.secrets...)
 	over := max(0, len(kept)-maxTail)
-	if t.cut {
+	if t.truncated {
 		over = min(max(over, t.margin()), len(kept))
 	}
 	kept = kept[over:]

@@ -15,28 +15,28 @@ import (
 	"time"
 )
 
-// pipeDelay is how long pipes are waited for that a process holds which escaped.
+// pipeDelay is how long wait waits for pipes that an escaped process holds open.
 const pipeDelay = 2 * time.Second
 
-// process is a supervised program, from the host's side.
+// process is a supervised program, as the host sees it.
 type process struct {
 	identity identity // of the supervisor
 	stdout   output
 	stderr   tail
 
-	cmd      *exec.Cmd
-	control  *os.File      // to the supervisor; its end ends the program
-	report   *os.File      // from the supervisor
-	patience time.Duration // with the supervisor, from end on
+	cmd         *exec.Cmd
+	control     *os.File      // to the supervisor; closing it ends the program
+	report      *os.File      // from the supervisor
+	exitTimeout time.Duration // for the supervisor to exit after end
 
 	once     sync.Once
 	gone     context.Context // ends when the supervisor has exited
-	hasGone  context.CancelFunc
-	backstop sync.WaitGroup
+	setGone  context.CancelFunc
+	fallback sync.WaitGroup
 }
 
-// start starts the supervisor, which waits for release.
-func (a *Agent) start(env, secrets []string, prompt string) (*process, error) {
+// start starts the supervisor, which then waits for release.
+func (rn *Runner) start(env, secrets []string, prompt string) (*process, error) {
 	childControl, control, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -49,38 +49,38 @@ func (a *Agent) start(env, secrets []string, prompt string) (*process, error) {
 	}
 	defer childReport.Close()
 
-	p := &process{control: control, report: report, patience: a.o.Grace + a.patience}
-	p.gone, p.hasGone = context.WithCancel(context.Background())
-	p.stdout.limit, p.stdout.exceeded = a.o.MaxOutputBytes, p.end
+	p := &process{control: control, report: report, exitTimeout: rn.o.Grace + rn.exitDelay}
+	p.gone, p.setGone = context.WithCancel(context.Background())
+	p.stdout.limit, p.stdout.exceeded = rn.o.MaxOutputBytes, p.end
 	p.stderr.secrets = secrets
-	p.cmd = a.o.supervisor()
-	p.cmd.Args = append(append(p.cmd.Args, a.o.Grace.String()), a.o.Argv...)
-	p.cmd.Env, p.cmd.Dir = env, a.o.Dir
+	p.cmd = rn.o.supervisor()
+	p.cmd.Args = append(append(p.cmd.Args, rn.o.Grace.String()), rn.o.Argv...)
+	p.cmd.Env, p.cmd.Dir = env, rn.o.Dir
 	p.cmd.Stdin = strings.NewReader(prompt)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.ExtraFiles = []*os.File{childControl, childReport} // 3 and 4
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.WaitDelay = pipeDelay
 	if err := p.cmd.Start(); err != nil {
-		p.hasGone()
+		p.setGone()
 		control.Close()
 		report.Close()
-		if _, missing := os.Stat(a.o.Dir); a.o.Dir != "" && missing != nil {
-			err = missing // what the kernel blames on the supervisor
+		if _, missing := os.Stat(rn.o.Dir); rn.o.Dir != "" && missing != nil {
+			err = missing // the kernel reports it for the supervisor's path
 		}
-		return nil, fmt.Errorf("start the supervisor of %s: %w", a.o.Argv[0], err)
+		return nil, fmt.Errorf("start the supervisor of %s: %w", rn.o.Argv[0], err)
 	}
 	p.identity, err = identify(p.cmd.Process.Pid)
 	if err != nil {
 		p.end()
 		p.wait()
-		return nil, fmt.Errorf("identify the supervisor of %s: %w", a.o.Argv[0], err)
+		return nil, fmt.Errorf("identify the supervisor of %s: %w", rn.o.Argv[0], err)
 	}
 	return p, nil
 }
 
-// supervisor returns the command that gets Supervise's arguments. By default it
-// is what this process executes, even if the file has been replaced since.
+// supervisor returns the command that calls Supervise. By default it executes this
+// process's own file, even if the file has been replaced.
 func (o *Options) supervisor() *exec.Cmd {
 	if len(o.Supervisor) > 0 {
 		return exec.Command(o.Supervisor[0], o.Supervisor[1:]...)
@@ -96,21 +96,22 @@ func (o *Options) supervisor() *exec.Cmd {
 	return cmd
 }
 
-// release lets the program start.
+// release makes the supervisor start the program.
 func (p *process) release() { _, _ = p.control.Write([]byte{'g'}) }
 
-// end makes the supervisor end the program and itself. A supervisor that does not
-// is killed with all that is below it. It may be called at any time and often.
+// end makes the supervisor end the program and exit. A supervisor that does not exit
+// in time is killed with its descendants. end may be called at any time and
+// repeatedly.
 func (p *process) end() {
 	p.once.Do(func() {
 		p.control.Close()
 		if p.gone.Err() != nil {
 			return
 		}
-		p.backstop.Go(func() {
-			patience, cancel := context.WithTimeout(p.gone, p.patience)
+		p.fallback.Go(func() {
+			timeout, cancel := context.WithTimeout(p.gone, p.exitTimeout)
 			defer cancel()
-			<-patience.Done()
+			<-timeout.Done()
 			if p.gone.Err() == nil {
 				_ = p.identity.kill(p.gone)
 			}
@@ -118,20 +119,21 @@ func (p *process) end() {
 	})
 }
 
-// wait returns how the program ended, when it and all that it started are gone.
+// wait waits until the program and all its descendants are gone, and returns how the
+// program ended.
 func (p *process) wait() *ending {
 	awaitExit(p.cmd.Process.Pid)
-	killSession(p.cmd.Process.Pid) // nothing, unless the supervisor was killed
-	p.hasGone()
+	killSession(p.cmd.Process.Pid) // finds processes only if the supervisor was killed
+	p.setGone()
 	err := p.cmd.Wait()
 	p.end()
-	p.backstop.Wait()
+	p.fallback.Wait()
 	defer p.report.Close()
 
 	e := &ending{}
 	line, _ := io.ReadAll(io.LimitReader(p.report, maxReport))
 	if json.Unmarshal(line, e) != nil {
-		e.Cut = true
+		e.Aborted = true
 		e.Failure = fmt.Sprintf("its supervisor ended without a report (%v)", exitText(err))
 	}
 	return e
@@ -144,18 +146,18 @@ func exitText(err error) string {
 	return err.Error()
 }
 
-// maxReport is the length of the longest report; a pipe holds as much.
+// maxReport is the maximum length of a report; it fits into a pipe.
 const maxReport = 4 << 10
 
 // ending is the supervisor's report of how a program ended.
 type ending struct {
-	Failure string `json:"failure,omitempty"` // it could not be started
+	Failure string `json:"failure,omitempty"` // the program could not be started
 	Exit    int    `json:"exit,omitempty"`
-	Signal  int    `json:"signal,omitempty"` // that killed it
-	Cut     bool   `json:"cut,omitempty"`    // it was ended, or never started, because the pipe ended
+	Signal  int    `json:"signal,omitempty"` // the signal that killed the program
+	Aborted bool   `json:"cut,omitempty"`    // the program was ended, or not started, because the pipe was closed
 }
 
-// err is nil if the program ended well.
+// err returns nil if the program exited with status 0 by itself.
 func (e *ending) err(program, stderr string) error {
 	var text string
 	switch {
@@ -165,7 +167,7 @@ func (e *ending) err(program, stderr string) error {
 		text = "ended by signal: " + syscall.Signal(e.Signal).String()
 	case e.Exit != 0:
 		text = fmt.Sprintf("exit status %d", e.Exit)
-	case e.Cut:
+	case e.Aborted:
 		text = "was ended"
 	default:
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// prompt returns what the program reads from standard input:
+// prompt returns the program's standard input:
 //
 //	<context>
-//	who sends and what for
+//	the sender and the purpose of the message
 //	</context>
 //
 //	<transcript>
@@ -23,18 +23,17 @@ import (
 //
 //	the message
 //
-// A block that would be empty is left out with the line after it; so without
-// context and history the prompt is the message alone. The transcript is one JSON
-// object per line, oldest first, of what was said; tool calls and their results
-// are left out. In neither block can anything end it before its time. The prompt
-// ends with one line break.
-func (a *Agent) prompt(ctx context.Context, t *runner.Turn) (string, error) {
+// An empty block is omitted together with the blank line after it, so without context
+// and history the prompt is only the message. The transcript has one JSON object per
+// line, oldest first; tool calls and their results are omitted. The text inside a
+// block cannot contain its end tag. The prompt ends with one line break.
+func (rn *Runner) prompt(ctx context.Context, t *runner.Turn) (string, error) {
 	var b strings.Builder
 	if context := strings.TrimSpace(t.Context); context != "" {
 		fmt.Fprintf(&b, "<context>\n%s\n</context>\n\n", strings.ReplaceAll(context, "</context>", "< /context>"))
 	}
-	if a.o.HistoryMessages > 0 {
-		history, err := t.Transcript.History(ctx, a.o.HistoryMessages, a.o.HistoryBytes)
+	if rn.o.HistoryMessages > 0 {
+		history, err := t.Transcript.History(ctx, rn.o.HistoryMessages, rn.o.HistoryBytes)
 		if err != nil {
 			return "", fmt.Errorf("read the history: %w", err)
 		}
@@ -54,7 +53,7 @@ func said(history []json.RawMessage) string {
 		if !ok || m.Text == "" || m.Role == conversation.ToolResult {
 			continue
 		}
-		// Two texts can always be encoded; < and > are escaped.
+		// Marshalling two strings cannot fail. It escapes < and >.
 		line, _ := json.Marshal(struct {
 			Role string `json:"role"`
 			Text string `json:"text"`

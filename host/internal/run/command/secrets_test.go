@@ -8,7 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// What a program prints in its distress is read by whoever asked for the run.
+// Errors conceal secrets that the program prints, because the caller of the run reads
+// them.
 func TestSecretsAreNotShown(t *testing.T) {
 	a := open(t, command.Options{
 		Argv: shell(`echo "401: $KEY with $PARLEY_TOKEN ($REGION)" >&2; exit 1`),
@@ -22,7 +23,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// A secret is not shown in part either, wherever the text is cut.
+// No part of a secret is shown, wherever the text is truncated.
 func TestTailConceals(t *testing.T) {
 	const key, long = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	for n := range 5000 {

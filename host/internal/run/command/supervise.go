@@ -15,24 +15,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the supervisor inherits besides the program's standard files.
+// File descriptors that the supervisor inherits besides the program's standard files.
 const (
 	controlFD = 3
 	reportFD  = 4
 )
 
-// killPause is the time between two looks at what is still there to kill.
+// killPause is the interval between two searches for processes to kill.
 const killPause = 10 * time.Millisecond
 
-// Supervise is the supervisor's main function: cmd/parley calls it for the hidden
-// command runner-exec, with the arguments that follow, and exits with what it
-// returns. args are the grace and the program with its arguments. The standard
-// files, the environment and the working directory are the program's.
+// Supervise is the supervisor's main function. cmd/parley calls it for the hidden
+// command runner-exec, with the arguments after the command, and exits with the
+// result. args are the grace period, and the program with its arguments. The program
+// inherits the standard files, the environment and the working directory.
 //
-// It must be called from the main function, before anything else starts
-// processes: it waits for whatever child there is.
+// Supervise must be called from the main function, before the process starts any
+// other child: it waits for all children.
 func Supervise(args []string) int {
-	// The kernel ends the program when the thread that started it ends.
+	// The kernel kills the program when the thread that started it exits.
 	runtime.LockOSThread()
 	s, err := newSupervisor(args)
 	if err != nil {
@@ -53,16 +53,16 @@ type supervisor struct {
 	control *os.File
 	report  *os.File
 
-	cut  chan struct{}           // closed when the program is to end
-	exit chan syscall.WaitStatus // of the program
-	none chan struct{}           // closed when there is no child left
+	stop       chan struct{}           // closed when the program must be ended
+	exit       chan syscall.WaitStatus // of the program
+	noChildren chan struct{}           // closed when no child is left
 }
 
 func newSupervisor(args []string) (*supervisor, error) {
 	for _, fd := range []int{controlFD, reportFD} {
 		var stat unix.Stat_t
 		if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
-			return nil, errors.New("this command is for Parley itself, which starts it to run an agent's program")
+			return nil, errors.New("this command is internal: Parley starts it to run an agent's program")
 		}
 		unix.CloseOnExec(fd)
 	}
@@ -75,15 +75,15 @@ func newSupervisor(args []string) (*supervisor, error) {
 	}
 	return &supervisor{
 		grace: grace, argv: args[1:],
-		control: os.NewFile(controlFD, "control"),
-		report:  os.NewFile(reportFD, "report"),
-		cut:     make(chan struct{}),
-		exit:    make(chan syscall.WaitStatus, 1),
-		none:    make(chan struct{}),
+		control:    os.NewFile(controlFD, "control"),
+		report:     os.NewFile(reportFD, "report"),
+		stop:       make(chan struct{}),
+		exit:       make(chan syscall.WaitStatus, 1),
+		noChildren: make(chan struct{}),
 	}, nil
 }
 
-// supervise returns when everything that the program started is gone.
+// supervise runs the program and returns when all processes that it started are gone.
 func (s *supervisor) supervise() *ending {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
@@ -91,7 +91,7 @@ func (s *supervisor) supervise() *ending {
 		return &ending{Failure: "cannot be supervised: " + err.Error()}
 	}
 	if _, err := io.ReadFull(s.control, make([]byte, 1)); err != nil {
-		return &ending{Cut: true}
+		return &ending{Aborted: true}
 	}
 	pid, err := s.start()
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *supervisor) supervise() *ending {
 	select {
 	case status := <-s.exit:
 		e.set(status)
-	case <-s.cut:
+	case <-s.stop:
 		s.endGently(pid, e)
 	case <-signals:
 		s.endGently(pid, e)
@@ -132,15 +132,16 @@ func (s *supervisor) start() (pid int, err error) {
 	return pid, nil
 }
 
-// watch waits for the end of the pipe.
+// watch waits until the host's end of the pipe is closed.
 func (s *supervisor) watch() {
 	_, _ = io.Copy(io.Discard, s.control)
-	close(s.cut)
+	close(s.stop)
 }
 
-// reap waits for every child: the program, and what lost its parent below here.
+// reap waits for every child: the program and the orphans that this process has
+// adopted.
 func (s *supervisor) reap(program int) {
-	defer close(s.none)
+	defer close(s.noChildren)
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)
@@ -154,11 +155,11 @@ func (s *supervisor) reap(program int) {
 	}
 }
 
-// endGently asks the program's group to end and gives it the grace.
+// endGently sends SIGTERM to the program's group and waits for the grace period.
 func (s *supervisor) endGently(pid int, e *ending) {
-	e.Cut = true
+	e.Aborted = true
 	_ = unix.Kill(-pid, unix.SIGTERM)
-	_ = unix.Kill(-pid, unix.SIGCONT) // a stopped process would not notice
+	_ = unix.Kill(-pid, unix.SIGCONT) // a stopped process would not handle SIGTERM
 	grace := time.NewTimer(s.grace)
 	defer grace.Stop()
 	select {
@@ -168,16 +169,16 @@ func (s *supervisor) endGently(pid int, e *ending) {
 	}
 }
 
-// killRest kills until nothing is left. A child is only gone when reap has seen
-// it, and its children are then children of this process.
+// killRest kills until no process is left. A killed process is gone only when reap
+// has waited for it; its children are then children of this process.
 func (s *supervisor) killRest(pid int) {
 	for pause := time.Duration(0); ; pause = killPause {
 		select {
-		case <-s.none:
+		case <-s.noChildren:
 			return
 		case <-time.After(pause):
 		}
-		_, _ = killBelow(os.Getpid(), pid) // an error may pass: it is tried again
+		_, _ = killBelow(os.Getpid(), pid) // an error may be transient: retried
 	}
 }
 

@@ -22,13 +22,13 @@ type stat struct {
 	start                uint64 // clock ticks since boot
 }
 
-// alive reports whether the process can still do anything.
+// alive reports whether the process can still execute.
 func (s *stat) alive() bool { return s.state != 'Z' && s.state != 'X' && s.state != 'x' }
 
 func readStat(pid int) (s stat, err error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, unix.ESRCH) {
-		err = fs.ErrNotExist // it went while it was read
+		err = fs.ErrNotExist // it exited during the read
 	}
 	if err != nil {
 		return s, err
@@ -36,7 +36,7 @@ func readStat(pid int) (s stat, err error) {
 	// The name, in parentheses, may contain anything.
 	f := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(f) < 20 {
-		return s, fmt.Errorf("/proc/%d/stat: %q is not understood", pid, raw)
+		return s, fmt.Errorf("/proc/%d/stat: unknown format: %q", pid, raw)
 	}
 	s.pid, s.state = pid, f[0][0]
 	s.parent, err = strconv.Atoi(string(f[1]))
@@ -112,7 +112,8 @@ func below(root int) ([]stat, error) {
 	return list, nil
 }
 
-// kill sends SIGKILL to this process and to no other that has its number now.
+// kill sends SIGKILL to this process, but not to another process that has got its
+// number.
 func (s *stat) kill() {
 	fd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
@@ -132,7 +133,8 @@ func (s *stat) same() bool {
 	return err == nil && now.start == s.start
 }
 
-// killBelow kills what is below a process once, and reports how much there was.
+// killBelow sends SIGKILL once to all descendants of a process and members of its
+// session, and returns how many there were.
 func killBelow(root, _ int) (int, error) {
 	list, err := below(root)
 	for i := range list {
@@ -141,8 +143,8 @@ func killBelow(root, _ int) (int, error) {
 	return len(list), err
 }
 
-// killSession kills the members of the session that an exited process led. It
-// must not have been waited for: its number is its own as long.
+// killSession kills the members of the session that an exited process led. That
+// process must not have been waited for, so that its number is not reused.
 func killSession(leader int) {
 	for left := 1; left > 0; {
 		if left, _ = killBelow(leader, leader); left > 0 {
@@ -151,7 +153,7 @@ func killSession(leader int) {
 	}
 }
 
-// identify returns the identity of a process that lives.
+// identify returns the identity of a live process.
 func identify(pid int) (identity, error) {
 	s, err := readStat(pid)
 	if err != nil {
@@ -166,8 +168,8 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(id)), err
 }
 
-// kill ends the process and all that is below it, if it is still that process.
-// What is below goes first: it would be lost without the process.
+// kill ends the process and its descendants, if the number still belongs to that
+// process. The descendants go first: without the process they could not be found.
 func (id *identity) kill(ctx context.Context) error {
 	boot, err := bootID()
 	if err != nil {
@@ -199,7 +201,7 @@ func (id *identity) kill(ctx context.Context) error {
 	return nil
 }
 
-// awaitExit returns when a child has exited; it is still to be waited for.
+// awaitExit waits for the exit of a child, without reaping it.
 func awaitExit(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -209,7 +211,7 @@ func awaitExit(pid int) {
 	}
 }
 
-// adopt makes this process the parent of descendants that lose theirs.
+// adopt makes this process the parent of orphaned descendants.
 func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 func programAttr() *syscall.SysProcAttr {

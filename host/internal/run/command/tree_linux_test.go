@@ -20,8 +20,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// Programs that start processes which are hard to get rid of. Each process says
-// its number on $FIFO when it is ready.
+// Programs that start processes which are hard to kill. Each process writes its
+// number to $FIFO when it is ready.
 const (
 	say      = `say() { echo "$1" >"$FIFO"; }; `
 	stubborn = `trap "" TERM HUP INT; echo $$ >"$FIFO"; while :; do sleep 1000; done`
@@ -32,14 +32,14 @@ const (
 	hang     = `say $$; while :; do sleep 1000; done`
 )
 
-// watched is a process that a test waits for.
-type watched struct {
+// proc is a process that a test watches.
+type proc struct {
 	pid string
 	fd  int
 }
 
-// watch begins to watch a process, which may have ended.
-func watch(t *testing.T, pid string) *watched {
+// watch opens a process, which may have exited already.
+func watch(t *testing.T, pid string) *proc {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -47,17 +47,18 @@ func watch(t *testing.T, pid string) *watched {
 	}
 	fd, err := unix.PidfdOpen(n, 0)
 	if errors.Is(err, unix.ESRCH) {
-		return &watched{pid, -1}
+		return &proc{pid, -1}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
-	return &watched{pid, fd}
+	return &proc{pid, fd}
 }
 
-// ended waits for so many milliseconds, -1: for ever, until the process has ended.
-func (w *watched) ended(t *testing.T, timeout int) bool {
+// ended waits until the process has exited, for at most timeout milliseconds (-1: no
+// limit).
+func (w *proc) ended(t *testing.T, timeout int) bool {
 	t.Helper()
 	if w.fd < 0 {
 		return true
@@ -73,7 +74,7 @@ func (w *watched) ended(t *testing.T, timeout int) bool {
 	}
 }
 
-func wantGone(t *testing.T, all []*watched) {
+func wantGone(t *testing.T, all []*proc) {
 	t.Helper()
 	for i, w := range all {
 		if !w.ended(t, 0) {
@@ -82,10 +83,10 @@ func wantGone(t *testing.T, all []*watched) {
 	}
 }
 
-// awaken reads the processes that say that they are ready.
-func (f *fifo) awaken(t *testing.T, n int) []*watched {
+// started waits until n processes are ready and returns them.
+func (f *fifo) started(t *testing.T, n int) []*proc {
 	t.Helper()
-	var all []*watched
+	var all []*proc
 	for range n {
 		all = append(all, watch(t, f.line(t)))
 	}
@@ -94,7 +95,7 @@ func (f *fifo) awaken(t *testing.T, n int) []*watched {
 
 var trees = map[string]struct {
 	script string
-	of     int // processes that say so
+	of     int // number of processes that report
 }{
 	"alone":          {hang, 1},
 	"ignoresTERM":    {stubborn, 1},
@@ -105,7 +106,7 @@ var trees = map[string]struct {
 	"all":            {inGroup + inOwn + orphan + nested + hang, 6},
 }
 
-// Everything that a program started is gone when its cancelled turn returns.
+// All processes that a program started are gone when its cancelled turn returns.
 func TestCancelEndsTree(t *testing.T) {
 	for name, tree := range trees {
 		t.Run(name, func(t *testing.T) {
@@ -113,9 +114,9 @@ func TestCancelEndsTree(t *testing.T) {
 			a := open(t, command.Options{Argv: shell(say + tree.script), Env: map[string]string{"FIFO": f.path}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			var all []*watched
+			var all []*proc
 			go func() {
-				all = f.awaken(t, tree.of)
+				all = f.started(t, tree.of)
 				cancel()
 			}()
 			if _, err := a.Run(ctx, turn()); !errors.Is(err, context.Canceled) {
@@ -126,7 +127,7 @@ func TestCancelEndsTree(t *testing.T) {
 	}
 }
 
-// A program that is asked to end may do so in order, even if it is stopped.
+// A program can exit cleanly after SIGTERM, even if it was stopped.
 func TestGrace(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		f, last := newFIFO(t), filepath.Join(t.TempDir(), "last")
@@ -154,18 +155,18 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// What a program leaves behind is gone when its answer is there, though it holds
-// its output open.
+// Processes that a program leaves behind are gone when its answer is returned, even
+// if they hold its output open.
 func TestAnswerEndsTree(t *testing.T) {
-	f, goOn := newFIFO(t), newFIFO(t)
+	f, proceed := newFIFO(t), newFIFO(t)
 	a := open(t, command.Options{
 		Argv: shell(say + inGroup + inOwn + orphan + `read go <"$GO"; echo answer`),
-		Env:  map[string]string{"FIFO": f.path, "GO": goOn.path},
+		Env:  map[string]string{"FIFO": f.path, "GO": proceed.path},
 	})
-	var all []*watched
+	var all []*proc
 	go func() {
-		all = f.awaken(t, 3)
-		goOn.say(t, "go")
+		all = f.started(t, 3)
+		proceed.say(t, "go")
 	}()
 	if got := run(t, a, turn()); got != "answer" {
 		t.Errorf("answer %q", got)
@@ -173,22 +174,22 @@ func TestAnswerEndsTree(t *testing.T) {
 	wantGone(t, all)
 }
 
-// A supervisor that the program kills or stops does not save it.
+// A program that kills or stops its supervisor is ended all the same.
 func TestAttackOnSupervisor(t *testing.T) {
 	for name, test := range map[string]struct{ script, want string }{
 		"killed":  {inGroup + `say $$; read go <"$GO"; kill -KILL $PPID; sleep 1000`, "without a report (signal: killed)"},
 		"stopped": {inGroup + inOwn + `kill -STOP $PPID; ` + hang, "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, goOn := newFIFO(t), newFIFO(t)
-			a := open(t, command.Options{Argv: shell(say + test.script), Env: map[string]string{"FIFO": f.path, "GO": goOn.path}})
-			a.SetPatience(20 * time.Millisecond)
+			f, proceed := newFIFO(t), newFIFO(t)
+			a := open(t, command.Options{Argv: shell(say + test.script), Env: map[string]string{"FIFO": f.path, "GO": proceed.path}})
+			a.SetExitDelay(20 * time.Millisecond)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			var all []*watched
+			var all []*proc
 			go func() {
-				all = f.awaken(t, strings.Count(test.script, stubborn)+1)
-				goOn.say(t, "go")
+				all = f.started(t, strings.Count(test.script, stubborn)+1)
+				proceed.say(t, "go")
 				if name == "stopped" {
 					cancel()
 				}
@@ -204,7 +205,7 @@ func TestAttackOnSupervisor(t *testing.T) {
 // dyingHost is a process that executes one turn of a program.
 type dyingHost struct {
 	cmd  *exec.Cmd
-	left json.RawMessage // of the turn
+	left json.RawMessage // the record of the turn's process
 }
 
 func startHost(t *testing.T, f *fifo, script string) *dyingHost {
@@ -232,7 +233,7 @@ func startHost(t *testing.T, f *fifo, script string) *dyingHost {
 	return h
 }
 
-func (h *dyingHost) supervisor(t *testing.T) *watched {
+func (h *dyingHost) supervisor(t *testing.T) *proc {
 	t.Helper()
 	var left struct {
 		PID int `json:"pid"`
@@ -243,20 +244,20 @@ func (h *dyingHost) supervisor(t *testing.T) *watched {
 	return watch(t, strconv.Itoa(left.PID))
 }
 
-// A host that is killed takes everything with it.
+// When a host is killed, all processes of its turn end.
 func TestHostDies(t *testing.T) {
 	for name, tree := range trees {
 		t.Run(name, func(t *testing.T) {
 			f := newFIFO(t)
 			h := startHost(t, f, tree.script)
-			all := append(f.awaken(t, tree.of), h.supervisor(t))
+			all := append(f.started(t, tree.of), h.supervisor(t))
 			if err := h.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			for _, w := range all {
 				w.ended(t, -1)
 			}
-			// Nothing is left for the next host.
+			// The next host finds no process to kill.
 			if err := open(t, command.Options{Argv: []string{"true"}}).Reap(t.Context(), h.left); err != nil {
 				t.Error(err)
 			}
@@ -264,11 +265,11 @@ func TestHostDies(t *testing.T) {
 	}
 }
 
-// A stopped program dies with its host too.
+// A stopped program ends with its host too.
 func TestHostDiesOfStoppedProgram(t *testing.T) {
 	f := newFIFO(t)
 	h := startHost(t, f, inGroup+hang)
-	all := f.awaken(t, 2)
+	all := f.started(t, 2)
 	for _, w := range all {
 		if err := unix.PidfdSendSignal(w.fd, unix.SIGSTOP, nil, 0); err != nil {
 			t.Fatal(err)
@@ -282,11 +283,11 @@ func TestHostDiesOfStoppedProgram(t *testing.T) {
 	}
 }
 
-// With host and supervisor killed, the kernel ends the program.
+// If host and supervisor are killed, the kernel kills the program.
 func TestHostAndSupervisorDie(t *testing.T) {
 	f := newFIFO(t)
 	h := startHost(t, f, "say $$; exec sleep 1000")
-	supervisor, all := h.supervisor(t), f.awaken(t, 1)
+	supervisor, all := h.supervisor(t), f.started(t, 1)
 	for _, signal := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
 		if err := unix.PidfdSendSignal(supervisor.fd, signal, nil, 0); err != nil {
 			t.Fatal(err)
@@ -297,7 +298,7 @@ func TestHostAndSupervisorDie(t *testing.T) {
 	all[0].ended(t, -1)
 }
 
-// The pipes between host and supervisor are not the program's.
+// The program does not inherit the pipes between host and supervisor.
 func TestNoPipesInherited(t *testing.T) {
 	got := run(t, open(t, command.Options{Argv: shell(`for fd in 0 1 2 3 4 5 6 7; do [ ! -e /proc/$$/fd/$fd ] || echo $fd; done`)}), turn())
 	if got != "0\n1\n2" {
@@ -305,12 +306,12 @@ func TestNoPipesInherited(t *testing.T) {
 	}
 }
 
-// The next host ends what a supervisor that is stopped has not.
+// The next host kills the processes of a stopped supervisor.
 func TestReap(t *testing.T) {
 	f := newFIFO(t)
 	h := startHost(t, f, inGroup+inOwn+orphan+nested+hang)
 	supervisor := h.supervisor(t)
-	all := append(f.awaken(t, 6), supervisor)
+	all := append(f.started(t, 6), supervisor)
 	if err := unix.PidfdSendSignal(supervisor.fd, unix.SIGSTOP, nil, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +321,7 @@ func TestReap(t *testing.T) {
 	_ = h.cmd.Wait()
 	for _, w := range all {
 		if w.ended(t, 0) {
-			t.Fatalf("process %s has ended already: nothing is tested", w.pid)
+			t.Fatalf("process %s has ended already: the test is void", w.pid)
 		}
 	}
 	if err := open(t, command.Options{Argv: []string{"true"}}).Reap(t.Context(), h.left); err != nil {
@@ -329,8 +330,8 @@ func TestReap(t *testing.T) {
 	wantGone(t, all)
 }
 
-// A process that has got the number of the one that was left is not touched.
-func TestReapOfAnother(t *testing.T) {
+// A process that has got the number of a recorded one is not killed.
+func TestReapReusedPID(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -347,22 +348,22 @@ func TestReapOfAnother(t *testing.T) {
 			t.Error(err)
 		}
 		if w.ended(t, 0) {
-			t.Fatalf("left %s, and %s was killed", other, left)
+			t.Fatalf("the record is %s, and the process %s was killed", other, left)
 		}
 	}
 	if err := a.Reap(t.Context(), left); err != nil {
 		t.Error(err)
 	}
-	wantGone(t, []*watched{w})
+	wantGone(t, []*proc{w})
 	for _, odd := range []string{``, `{}`, `[]`, `{"pid":1}`, `{"pid":-1}`} {
 		if err := a.Reap(t.Context(), json.RawMessage(odd)); err == nil {
-			t.Errorf("%s was taken for a process", odd)
+			t.Errorf("%s was accepted as a process", odd)
 		}
 	}
 }
 
-// Turns run side by side, and none sees another's processes.
-func TestTurnsAreApart(t *testing.T) {
+// Concurrent turns do not affect each other's processes.
+func TestConcurrentTurns(t *testing.T) {
 	f := newFIFO(t)
 	stays := open(t, command.Options{Argv: shell(say + hang), Env: map[string]string{"FIFO": f.path}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -372,12 +373,12 @@ func TestTurnsAreApart(t *testing.T) {
 		_, err := stays.Run(ctx, runnertest.NewSession().Turn("hello"))
 		ended <- err
 	}()
-	all := f.awaken(t, 1)
+	all := f.started(t, 1)
 	if got := run(t, open(t, command.Options{Argv: shell(`sleep 1000 & echo answer`)}), turn()); got != "answer" {
 		t.Errorf("answer %q", got)
 	}
 	if all[0].ended(t, 0) {
-		t.Error("the end of a turn ended another one")
+		t.Error("the end of a turn ended another turn")
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

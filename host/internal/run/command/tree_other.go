@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killBelow kills the program's process group: all that can be found here.
+// killBelow kills the program's process group; other descendants cannot be found
+// here.
 func killBelow(_, program int) (int, error) {
 	_ = unix.Kill(-program, unix.SIGKILL)
 	return 0, nil
@@ -20,7 +21,7 @@ func killSession(int) {}
 // identify returns an identity that matches no process.
 func identify(int) (identity, error) { return identity{}, nil }
 
-// kill does nothing: a supervisor ends by itself when its host has died.
+// kill does nothing: a supervisor exits by itself when its host has died.
 func (id *identity) kill(context.Context) error { return nil }
 
 func awaitExit(int) {}

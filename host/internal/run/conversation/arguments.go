@@ -10,13 +10,13 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonstrict"
 )
 
-// maxArgumentDepth leaves room for what encloses arguments: a message, and the
-// results and replies that enclose messages.
+// maxArgumentDepth leaves room for the documents that enclose arguments: a message,
+// and the results and replies that enclose messages.
 const maxArgumentDepth = abi.MaxDepth - 16
 
-// Arguments returns what a model wrote as a tool's arguments in the form that
-// Call.Args wants: nothing is no arguments, and what cannot be used is kept as a
-// text, so that the transcript shows what the model wrote.
+// Arguments returns a model's arguments for a tool in the form of Call.Args. Empty
+// arguments become {}. Invalid ones become a JSON string, so that the transcript
+// shows what the model wrote.
 func Arguments(written string) json.RawMessage {
 	written = strings.TrimSpace(written)
 	if written == "" {
@@ -28,7 +28,7 @@ func Arguments(written string) json.RawMessage {
 	return encode(strings.ToValidUTF8(written, "\uFFFD"))
 }
 
-// check tells the model what is wrong with its arguments.
+// check returns the error in the arguments, for the model.
 func (c *Call) check() error {
 	var written string
 	if json.Unmarshal(c.Args, &written) == nil {
@@ -42,7 +42,7 @@ func (c *Call) check() error {
 	return nil
 }
 
-// key is equal for equal calls.
+// key returns a key that is equal for equal calls.
 func (c *Call) key() string {
 	var args any
 	d := json.NewDecoder(bytes.NewReader(c.Args))

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 			got = "false"
 		}
 		if got != want {
-			t.Errorf("%s\n is %s\nnot %s", raw, got, want)
+			t.Errorf("%s\n is %s\nwant %s", raw, got, want)
 		}
 	}
 }
@@ -85,12 +85,12 @@ func TestArguments(t *testing.T) {
 		deep:               fmt.Sprintf("%q", deep),
 	} {
 		if got := string(conversation.Arguments(written)); got != want {
-			t.Errorf("%q is %s, not %s", written, got, want)
+			t.Errorf("%q is %s, want %s", written, got, want)
 		}
 	}
 }
 
-// begin starts a round of calls of one tool with these arguments.
+// begin starts a round of calls of one tool with the given arguments.
 func begin(t *testing.T, turn *runner.Turn, args ...string) (*conversation.Run, *conversation.Round) {
 	t.Helper()
 	run, err := conversation.Resume(t.Context(), turn)
@@ -108,8 +108,8 @@ func begin(t *testing.T, turn *runner.Turn, args ...string) (*conversation.Run, 
 	return run, r
 }
 
-// A later attempt that makes a call which was made and answered before makes it
-// for the second time, and gets the second answer.
+// If a call was answered in an earlier attempt, a later attempt that makes an equal
+// call repeats the first one and gets the second answer.
 func TestEqualCalls(t *testing.T) {
 	s := runnertest.NewSession()
 	for _, text := range []string{`"one"`, `"two"`, `"three"`} {
@@ -129,7 +129,7 @@ func TestEqualCalls(t *testing.T) {
 	}
 }
 
-// An attempt that is no longer the newest executes nothing.
+// An attempt that is no longer the newest executes no call.
 func TestStaleAttempt(t *testing.T) {
 	s := runnertest.NewSession()
 	first := s.Turn("hello")

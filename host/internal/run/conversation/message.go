@@ -1,15 +1,14 @@
-// Package conversation is the transcript as agents take part in it: messages read
-// and written, and rounds of tool calls that survive a crash.
+// Package conversation reads and writes messages of the transcript for runners, and
+// executes rounds of tool calls so that they survive a crash.
 //
-// A message is a JSON object of the transcript: a user's, an assistant's, or a
-// tool's result. An assistant message that calls tools and the results that
-// follow it are a Round. A round is stored before its tools are executed, and
-// each result as soon as it is there, so that another attempt can go on where
-// the one before was cut off:
+// A message is a JSON object of the transcript: a user's, an assistant's, or a tool's
+// result. An assistant message that calls tools, together with the results that
+// follow it, is a Round. A round is stored before its tools are executed, and each
+// result as soon as it is there, so that a later attempt can resume the run:
 //
-//	nothing stored        the attempt asks the model again
-//	calls, not all done   the rest is executed; the host answers what was asked before
-//	calls, all done       the model is told
+//	nothing stored              the attempt asks the model again
+//	calls, some without result  the attempt executes those
+//	calls, all with results     the attempt sends the results to the model
 package conversation
 
 import (
@@ -21,24 +20,24 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Roles of messages. Messages of other roles are not for agents.
+// Roles of messages. Runners ignore messages with other roles.
 const (
 	User       = "user"
 	Assistant  = "assistant"
 	ToolResult = "toolResult"
 )
 
-// Message is what agents care about in a message.
+// Message is the part of a transcript message that runners use.
 type Message struct {
 	Role  string
-	Text  string // the text blocks, with an empty line between them; thinking left out
-	Calls []Call // of an assistant
+	Text  string // the text blocks, joined by blank lines; without thinking
+	Calls []Call // of an assistant message
 
-	CallID string // of a tool's result
+	CallID string // of a tool result
 	Tool   string
 	Failed bool
 
-	Model string // of an assistant, when known
+	Model string // of an assistant message, if known
 	Usage *abi.Usage
 }
 
@@ -46,7 +45,7 @@ type Message struct {
 type Call struct {
 	ID   string
 	Tool string
-	Args json.RawMessage // JSON; a text if the model wrote no usable object
+	Args json.RawMessage // JSON; a string if the model wrote no valid object
 }
 
 type wireMessage struct {
@@ -75,11 +74,11 @@ type wireBlock struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Parse reads a message of the transcript. Unknown content is left out. ok is
-// false for what is no message of one of the roles above.
+// Parse reads a message of the transcript. It ignores unknown content. ok is false if
+// raw is not a message with one of the roles above.
 func Parse(raw json.RawMessage) (m Message, ok bool) {
-	// Transcripts come from many writers: one member at a time, so that an odd
-	// one costs only itself.
+	// Transcripts have many writers. Members are decoded one at a time, so that an
+	// invalid member does not affect the others.
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return m, false
@@ -133,8 +132,8 @@ func (m *Message) content(raw json.RawMessage) {
 	m.Text = strings.Join(texts, "\n\n")
 }
 
-// JSON returns the message as it is appended to the transcript. Bytes that are
-// not UTF-8 become U+FFFD.
+// JSON returns the message in the form that is appended to the transcript. Bytes that
+// are not UTF-8 become U+FFFD.
 func (m *Message) JSON() json.RawMessage {
 	w := wireMessage{Role: m.Role, ToolCallID: m.CallID, ToolName: m.Tool, Timestamp: time.Now().UnixMilli(), Model: m.Model}
 	blocks := make([]wireBlock, 0, 1+len(m.Calls))
@@ -157,8 +156,8 @@ func (m *Message) JSON() json.RawMessage {
 	return encode(&w)
 }
 
-// encode is json.Marshal without its escapes for HTML. It is only given values
-// that can be encoded: Args of a Call are JSON.
+// encode is json.Marshal without HTML escaping. v must be encodable: Args of a Call
+// are JSON.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

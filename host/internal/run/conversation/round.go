@@ -6,12 +6,12 @@ import "encoding/json"
 // round without results.
 type Round struct {
 	Message
-	Results []*Message // of Calls, in their order; nil: not there
+	Results []*Message // parallel to Calls; nil: no result yet
 }
 
-// Rounds puts the results in messages with the calls that they belong to: those
-// of the assistant message before, since ids need not be unique beyond it.
-// Results without a call, and what Parse does not know, are left out.
+// Rounds groups messages into rounds. A result belongs to a call of the preceding
+// assistant message, because call ids need not be unique beyond it. Results without a
+// call and messages that Parse does not accept are left out.
 func Rounds(messages []json.RawMessage) []*Round {
 	var rounds []*Round
 	for _, raw := range messages {
@@ -40,8 +40,8 @@ func (r *Round) add(result *Message) {
 	}
 }
 
-// Complete leaves out the calls that have no result, and then the rounds in which
-// nothing is left: what an endpoint would refuse to read.
+// Complete removes the calls that have no result, and then the rounds that are empty:
+// endpoints reject both.
 func Complete(rounds []*Round) []*Round {
 	var complete []*Round
 	for _, r := range rounds {

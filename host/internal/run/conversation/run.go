@@ -9,18 +9,18 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Run is the rounds of tool calls of a turn's run. It belongs to one attempt.
+// Run holds the rounds of tool calls of a run. It belongs to one attempt.
 type Run struct {
 	Rounds []*Round // of all attempts, oldest first; all but the last are finished
 
 	turn *runner.Turn
-	// asked counts the calls that earlier attempts have had answered, by what was
-	// asked. The host numbers equal calls of an attempt: to reach the number of
-	// the next one, this attempt has to ask for these again.
+	// asked counts, by key, the calls of earlier attempts that have results. The host
+	// numbers equal calls of an attempt, so this attempt must repeat these calls
+	// before its own calls get the next number.
 	asked map[string]int
 }
 
-// Resume returns the run with what earlier attempts have left of it.
+// Resume returns the run with the rounds that earlier attempts have stored.
 func Resume(ctx context.Context, t *runner.Turn) (*Run, error) {
 	messages, err := t.Transcript.Run(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func Resume(ctx context.Context, t *runner.Turn) (*Run, error) {
 	return run, nil
 }
 
-// Begin appends a message that calls tools to the transcript.
+// Begin appends a message with tool calls to the transcript.
 func (run *Run) Begin(ctx context.Context, m Message) (*Round, error) {
 	if err := run.turn.Transcript.Append(ctx, m.JSON()); err != nil {
 		return nil, fmt.Errorf("append the tool calls: %w", err)
@@ -51,9 +51,9 @@ func (run *Run) Begin(ctx context.Context, m Message) (*Round, error) {
 	return r, nil
 }
 
-// Finish executes the calls of a round that have no result yet, one after the
-// other, in order. Each result is appended as soon as it is there. That a tool
-// failed is a result; an err ends the run.
+// Finish executes the calls of a round that have no result yet, one after the other
+// and in order, and appends each result immediately. The failure of a tool is a
+// result; an error ends the run.
 func (run *Run) Finish(ctx context.Context, r *Round) error {
 	for i := range r.Calls {
 		if r.Results[i] != nil {
@@ -99,7 +99,7 @@ func (run *Run) execute(ctx context.Context, c *Call) (*Message, error) {
 	return m, nil
 }
 
-// fail makes m the result of a call that failed, in the tools' own form (S0.1).
+// fail makes m the result of a failed call, in the form that tools use (S0.1).
 func (m *Message) fail(text string) *Message {
 	m.Failed = true
 	m.Text = string(encode(struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// maxCalls is how many tools a message may call.
+// maxCalls is the maximum number of tool calls in a message.
 const maxCalls = 128
 
-// assembly puts a message together from its chunks.
+// assembly assembles a message from its chunks.
 type assembly struct {
 	maxText int
 
@@ -38,7 +38,7 @@ func (s *assembly) add(chunk *openai.ChatCompletionChunk) error {
 		s.model = chunk.Model
 	}
 	if chunk.JSON.Usage.Valid() {
-		s.usage = usage(&chunk.Usage) // so far: endpoints that repeat it count up
+		s.usage = usage(&chunk.Usage) // cumulative if the endpoint repeats it
 	}
 	for i := range chunk.Choices {
 		c := &chunk.Choices[i]
@@ -48,7 +48,7 @@ func (s *assembly) add(chunk *openai.ChatCompletionChunk) error {
 		s.text.WriteString(c.Delta.Content)
 		s.refusal.WriteString(c.Delta.Refusal)
 		if s.text.Len() > s.maxText {
-			return final("the answer is longer than %d bytes", s.maxText)
+			return permanent("the answer is longer than %d bytes", s.maxText)
 		}
 		for j := range c.Delta.ToolCalls {
 			if err := s.addCall(&c.Delta.ToolCalls[j]); err != nil {
@@ -66,7 +66,7 @@ func (s *assembly) addCall(d *openai.ChatCompletionChunkChoiceDeltaToolCall) err
 	p := s.call(d)
 	if p == nil {
 		if len(s.calls) == maxCalls {
-			return final("the model called more than %d tools at once", maxCalls)
+			return permanent("the model called more than %d tools at once", maxCalls)
 		}
 		p = &partialCall{index: d.Index}
 		s.calls = append(s.calls, p)
@@ -81,9 +81,9 @@ func (s *assembly) addCall(d *openai.ChatCompletionChunkChoiceDeltaToolCall) err
 	return nil
 }
 
-// call returns the call that a piece goes on with, or nil if it begins one. Some
-// endpoints send every call in one piece and number them all 0: such a call
-// begins where another id, or a name after whole arguments, turns up.
+// call returns the call that a piece continues, or nil if the piece begins a call.
+// Some endpoints send every call in one piece and number them all 0; there, a new
+// call is recognised by another id, or by a name after complete arguments.
 func (s *assembly) call(d *openai.ChatCompletionChunkChoiceDeltaToolCall) *partialCall {
 	for i := len(s.calls) - 1; i >= 0; i-- {
 		p := s.calls[i]
@@ -100,7 +100,7 @@ func (s *assembly) call(d *openai.ChatCompletionChunkChoiceDeltaToolCall) *parti
 	return nil
 }
 
-// message returns the message when the stream has ended.
+// message returns the message after the end of the stream.
 func (s *assembly) message() (*conversation.Message, error) {
 	m := &conversation.Message{
 		Role:  conversation.Assistant,
@@ -113,18 +113,18 @@ func (s *assembly) message() (*conversation.Message, error) {
 	}
 	switch {
 	case s.finish == "":
-		return nil, broken("broke off in the middle of an answer")
+		return nil, transient("broke off in the middle of an answer")
 	case s.finish == "content_filter":
-		return nil, final("the endpoint's content filter withheld the answer")
+		return nil, permanent("the endpoint's content filter blocked the answer")
 	case s.finish == "length" && len(s.calls) > 0:
-		return nil, final("the model reached its limit of tokens in the middle of a tool call")
+		return nil, permanent("the model reached its limit of tokens in the middle of a tool call")
 	case s.finish == "length" && m.Text == "":
-		return nil, final("the model reached its limit of tokens before it answered")
+		return nil, permanent("the model reached its limit of tokens before it answered")
 	}
 	ids := make(map[string]bool, len(s.calls))
 	for _, p := range s.calls {
 		if p.name == "" {
-			return nil, broken("called a tool without a name")
+			return nil, transient("called a tool without a name")
 		}
 		id := runner.Text(p.id)
 		if id == "" || ids[id] {
@@ -144,8 +144,8 @@ func usage(u *openai.CompletionUsage) *abi.Usage {
 	return &abi.Usage{Input: &u.PromptTokens, Output: &u.CompletionTokens, Total: &total}
 }
 
-// withoutThinking drops the block at the beginning in which some models think
-// aloud. One that does not end is all there is.
+// withoutThinking removes the block at the beginning in which some models write their
+// reasoning. An unterminated block extends to the end.
 func withoutThinking(text string) string {
 	const begin, end = "<think>", "</think>"
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), begin)

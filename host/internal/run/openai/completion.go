@@ -17,41 +17,41 @@ import (
 const (
 	maxTries   = 5 // for one completion
 	firstPause = 500 * time.Millisecond
-	// maxPause is how long an endpoint may ask to be left alone.
+	// maxPause is the longest pause between tries that an endpoint may request.
 	maxPause = 2 * time.Minute
 )
 
-// failure is why a try did not give a completion.
+// failure is the error of a try.
 type failure struct {
-	text  string
-	final bool          // another try would not help
-	after time.Duration // the endpoint wants to be left alone for so long; 0: it did not say
+	text      string
+	permanent bool          // a retry would not help
+	after     time.Duration // pause that the endpoint requests; 0: none
 }
 
 func (f *failure) Error() string { return f.text }
 
-func final(format string, args ...any) error {
-	return &failure{text: fmt.Sprintf(format, args...), final: true}
+func permanent(format string, args ...any) error {
+	return &failure{text: fmt.Sprintf(format, args...), permanent: true}
 }
 
-func broken(format string, args ...any) error {
+func transient(format string, args ...any) error {
 	return &failure{text: fmt.Sprintf(format, args...)}
 }
 
-// complete returns the model's next message, after as many tries as it takes.
-func (a *Agent) complete(ctx context.Context, p *prompt) (*conversation.Message, error) {
+// complete returns the model's next message, with retries.
+func (rn *Runner) complete(ctx context.Context, p *prompt) (*conversation.Message, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
-		m, err := a.try(ctx, p)
+		m, err := rn.try(ctx, p)
 		if err == nil {
 			return m, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		f := a.asFailure(err)
-		text := a.describe(f.text)
-		if f.final {
+		f := rn.asFailure(err)
+		text := rn.describe(f.text)
+		if f.permanent {
 			return nil, errors.New(text)
 		}
 		if try >= maxTries {
@@ -65,17 +65,17 @@ func (a *Agent) complete(ctx context.Context, p *prompt) (*conversation.Message,
 		if deadline, ok := ctx.Deadline(); d > maxPause || ok && time.Until(deadline) < d {
 			return nil, fmt.Errorf("%s; the next try would have to wait for %s", text, d)
 		}
-		if err := a.wait(ctx, d); err != nil {
+		if err := rn.wait(ctx, d); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// try asks the endpoint once.
-func (a *Agent) try(ctx context.Context, p *prompt) (*conversation.Message, error) {
-	stream := a.completions.NewStreaming(ctx, openai.ChatCompletionNewParams(*p))
+// try sends one request.
+func (rn *Runner) try(ctx context.Context, p *prompt) (*conversation.Message, error) {
+	stream := rn.completions.NewStreaming(ctx, openai.ChatCompletionNewParams(*p))
 	defer stream.Close()
-	s := assembly{maxText: a.o.MaxOutputBytes}
+	s := assembly{maxText: rn.o.MaxOutputBytes}
 	for stream.Next() {
 		chunk := stream.Current()
 		if err := s.add(&chunk); err != nil {
@@ -88,26 +88,26 @@ func (a *Agent) try(ctx context.Context, p *prompt) (*conversation.Message, erro
 	return s.message()
 }
 
-// asFailure tells what the SDK's errors mean. What is not known better, the
-// connection's failures among them, is tried again.
-func (a *Agent) asFailure(err error) *failure {
+// asFailure converts an error of the SDK. Unknown errors, such as connection
+// failures, are retried.
+func (rn *Runner) asFailure(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
 		return f
 	}
-	if f := a.streamed(err); f != nil {
+	if f := rn.streamed(err); f != nil {
 		return f
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
-		err = u.Err // without the address, which describe gives
+		err = u.Err // without the address, which describe adds
 	}
 	return &failure{text: err.Error()}
 }
 
-// describe says which endpoint it was, and keeps the key out.
-func (a *Agent) describe(text string) string {
-	return runner.Conceal(a.endpoint+": "+runner.Text(text), a.o.APIKey)
+// describe adds the endpoint to an error text and conceals the key.
+func (rn *Runner) describe(text string) string {
+	return runner.Conceal(rn.endpoint+": "+runner.Text(text), rn.o.APIKey)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

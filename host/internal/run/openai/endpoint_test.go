@@ -13,15 +13,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// endpoint speaks the protocol as a script tells: the n-th request gets the n-th
-// reply, and the last one again.
+// endpoint is a scripted endpoint: the n-th request gets the n-th reply, and all
+// further requests get the last one.
 type endpoint struct {
 	url string
 
-	mu       sync.Mutex
-	replies  []reply
-	requests []gjson.Result
-	headers  []http.Header
+	mu      sync.Mutex
+	replies []reply
+	bodies  []gjson.Result
+	headers []http.Header
 }
 
 type reply func(w http.ResponseWriter, r *http.Request, body gjson.Result)
@@ -41,8 +41,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body := gjson.ParseBytes(raw)
 	e.mu.Lock()
-	n := min(len(e.requests), len(e.replies)-1)
-	e.requests = append(e.requests, body)
+	n := min(len(e.bodies), len(e.replies)-1)
+	e.bodies = append(e.bodies, body)
 	e.headers = append(e.headers, r.Header.Clone())
 	reply := e.replies[n]
 	e.mu.Unlock()
@@ -53,14 +53,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply(w, r, body)
 }
 
-// asked returns the bodies of the requests so far.
-func (e *endpoint) asked() []gjson.Result {
+// requests returns the bodies of the requests so far.
+func (e *endpoint) requests() []gjson.Result {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.requests
+	return e.bodies
 }
 
-// events answers with these events. Each is flushed by itself.
+// events replies with these events and flushes each of them separately.
 func events(list ...string) reply {
 	return func(w http.ResponseWriter, _ *http.Request, _ gjson.Result) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -71,7 +71,7 @@ func events(list ...string) reply {
 	}
 }
 
-// reset answers with these events and breaks the connection.
+// reset replies with these events and breaks the connection.
 func reset(list ...string) reply {
 	return func(w http.ResponseWriter, r *http.Request, body gjson.Result) {
 		events(list...)(w, r, body)
@@ -96,14 +96,14 @@ const (
 	usage    = `{"model":"real-1","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`
 )
 
-// text is a chunk with a piece of the answer. Bytes that are not UTF-8 stay.
+// text returns a chunk with a piece of the answer. Bytes that are not UTF-8 are kept.
 func text(s string) string {
 	quoted, _ := json.Marshal(strings.ReplaceAll(s, "\xff", "<ff>"))
 	return fmt.Sprintf(`{"model":"real-1","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}],"usage":null}`,
 		strings.ReplaceAll(string(quoted), `\u003cff\u003e`, "\xff"))
 }
 
-// call is a chunk with pieces of tool calls.
+// call returns a chunk with pieces of tool calls.
 func call(pieces ...string) string {
 	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, strings.Join(pieces, ","))
 }

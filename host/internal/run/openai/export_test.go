@@ -5,5 +5,5 @@ import (
 	"time"
 )
 
-// SetWait replaces how the agent waits between tries.
-func (a *Agent) SetWait(wait func(ctx context.Context, d time.Duration) error) { a.wait = wait }
+// SetWait replaces the function that waits between tries.
+func (rn *Runner) SetWait(wait func(ctx context.Context, d time.Duration) error) { rn.wait = wait }

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// What passes is tried again, and nobody notices but the endpoint.
-func TestTriedAgain(t *testing.T) {
+// Transient failures are retried; only the endpoint notices.
+func TestTransientFailures(t *testing.T) {
 	for name, failing := range map[string]reply{
 		"429":              status(429, "Retry-After: 7", `{"error":{"message":"slow down"}}`),
 		"500":              status(500, "", "<html>oops</html>"),
@@ -40,7 +40,7 @@ func TestTriedAgain(t *testing.T) {
 			if out := run(t, a, s.Turn("hello")); out.Text != "fine" || len(s.Roles()) != 0 {
 				t.Errorf("answer %q, stored %v", out.Text, s.Roles())
 			}
-			asked := e.asked()
+			asked := e.requests()
 			if len(asked) != 3 || asked[0].Raw != asked[2].Raw {
 				t.Errorf("asked %v, want the same three times", asked)
 			}
@@ -49,7 +49,7 @@ func TestTriedAgain(t *testing.T) {
 			case len(p) != 2:
 				t.Errorf("pauses %v", p)
 			case name == "429" && (p[0] != 7*time.Second || p[1] != 7*time.Second):
-				t.Errorf("pauses %v, want what Retry-After says", p)
+				t.Errorf("pauses %v, want those of Retry-After", p)
 			case name != "429" && (p[0] < 250*time.Millisecond || p[0] > 500*time.Millisecond || p[1] < 500*time.Millisecond || p[1] > time.Second):
 				t.Errorf("pauses %v, want growing ones", p)
 			}
@@ -57,8 +57,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// What does not pass fails the run with the endpoint's own words.
-func TestNotTriedAgain(t *testing.T) {
+// A permanent failure fails the run with the endpoint's text.
+func TestPermanentFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply reply
 		want  string
@@ -68,7 +68,7 @@ func TestNotTriedAgain(t *testing.T) {
 		"422":           {status(422, "", `{"detail":"bad"}`), "422 Unprocessable Entity: bad"},
 		"html":          {status(403, "", "<html>\n\tno\n</html>"), "403 Forbidden: <html> no </html>"},
 		"redirect":      {status(304, "", ""), "304 Not Modified"},
-		"json":          {status(200, "Content-Type: application/json", `{"choices":[]}`), "application/json where a stream"},
+		"json":          {status(200, "Content-Type: application/json", `{"choices":[]}`), "application/json instead of a stream"},
 		"errorInStream": {events(`{"error":{"message":"context is full","code":400}}`), "context is full"},
 		"filter":        {events(text("half"), `{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}`), "content filter"},
 		"lengthNothing": {events(text("<think>hm"), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`), "limit of tokens before"},
@@ -80,8 +80,8 @@ func TestNotTriedAgain(t *testing.T) {
 			e := serve(t, test.reply)
 			a, pauses := open(t, e, openai.Options{})
 			wantError(t, a, e.url, test.want)
-			if len(e.asked()) != 1 || len(*pauses) != 0 {
-				t.Errorf("asked %d times, pauses %v", len(e.asked()), *pauses)
+			if len(e.requests()) != 1 || len(*pauses) != 0 {
+				t.Errorf("asked %d times, pauses %v", len(e.requests()), *pauses)
 			}
 		})
 	}
@@ -91,12 +91,12 @@ func TestMaxTries(t *testing.T) {
 	e := serve(t, status(502, "", "bad gateway"))
 	a, pauses := open(t, e, openai.Options{})
 	wantError(t, a, "502 Bad Gateway: bad gateway (try 5 of 5)")
-	if len(e.asked()) != 5 || len(*pauses) != 4 {
-		t.Errorf("asked %d times, pauses %v", len(e.asked()), *pauses)
+	if len(e.requests()) != 5 || len(*pauses) != 4 {
+		t.Errorf("asked %d times, pauses %v", len(e.requests()), *pauses)
 	}
 }
 
-// Each completion of a run has its own tries.
+// Tries are counted for each completion of a run.
 func TestTriesPerCompletion(t *testing.T) {
 	fail := status(500, "", "")
 	e := serve(t, fail, fail, fail, events(call(`{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}`), endTools), fail, fail, fail, answer("fine"))
@@ -107,7 +107,7 @@ func TestTriesPerCompletion(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	a, _ := open(t, &endpoint{url: "http://127.0.0.1:1/v1"}, openai.Options{})
 	wantError(t, a, "http://127.0.0.1:1/v1: ", "connect", "(try 5 of 5)")
 }
@@ -137,20 +137,20 @@ func TestLimits(t *testing.T) {
 			e := serve(t, test.reply)
 			a, _ := open(t, e, openai.Options{MaxOutputBytes: 5000, MaxResponseBytes: 100000})
 			wantError(t, a, test.want)
-			if n := len(e.asked()); n != 1 {
+			if n := len(e.requests()); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
 		})
 	}
 }
 
-// The key is in no error, whatever the endpoint says.
+// Errors conceal the key, whatever the endpoint replies.
 func TestKeyIsNotShown(t *testing.T) {
 	const key = "sk-very-secret"
 	for _, reply := range []reply{
 		status(401, "", `{"error":{"message":"Incorrect API key provided: `+key+`"}}`),
 		status(500, "", key),
-		status(500, "", strings.Repeat("x", 490)+key), // where texts are cut
+		status(500, "", strings.Repeat("x", 490)+key), // at the limit of error texts
 		events(`{"error":{"message":"` + key + `"}}`),
 	} {
 		a, _ := open(t, serve(t, reply), openai.Options{APIKey: key})
@@ -170,8 +170,7 @@ func TestKeyIsMissing(t *testing.T) {
 	}
 }
 
-// The end of ctx ends a pause, and a pause is not begun that ctx would not
-// outlast.
+// The end of ctx ends a pause. A pause that would exceed ctx's deadline is not begun.
 func TestContextInPause(t *testing.T) {
 	e := serve(t, status(503, "Retry-After: 60", ""))
 	a, _ := open(t, e, openai.Options{})

@@ -1,19 +1,18 @@
-// Package openai is the agent that asks an OpenAI-compatible endpoint for chat
-// completions: a hosted one, Ollama, vLLM, llama.cpp.
+// Package openai implements the runner that requests chat completions from an
+// OpenAI-compatible endpoint: a hosted one, Ollama, vLLM, llama.cpp.
 //
-// A turn is a loop of rounds. The model is given the prompt and the rounds so
-// far, and either answers, which ends the turn, or calls tools, which begins the
-// next round. A round is stored as package conversation says, so a later attempt
-// goes on where the one before was cut off, and nothing is stored twice.
+// A turn is a loop of rounds. The model gets the prompt and the rounds so far. It
+// either answers, which ends the turn, or calls tools, which begins the next round.
+// Rounds are stored as package conversation describes, so a later attempt resumes an
+// interrupted turn, and no message is stored twice.
 //
-// One completion may take several tries: an endpoint that is busy, fails, or
-// breaks off is asked again, from the start of that completion, after the time
-// that it asks for or a growing pause. Nothing of an unfinished completion is
-// used. What the endpoint refuses for good, and what exceeds a limit, fails the
-// run at once.
+// A completion may take several tries: if the endpoint is busy, fails, or breaks off,
+// the runner repeats the request after the time that the endpoint asks for or after a
+// growing pause. An unfinished completion is discarded. A permanent refusal of the
+// endpoint, or an exceeded limit, fails the run at once.
 //
-// Nothing is read from the environment, but for a proxy's address as net/http
-// does. The key goes to the configured endpoint alone and into no error.
+// The runner reads nothing from the environment except a proxy's address, as net/http
+// does. It sends the key only to the configured endpoint and conceals it in errors.
 package openai
 
 import (
@@ -32,64 +31,64 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options say which endpoint is asked, and how. BaseURL is required.
+// Options configures the endpoint and the requests. BaseURL is required.
 type Options struct {
 	BaseURL     string // such as http://127.0.0.1:11434/v1
-	APIKey      string // empty: none is sent
-	APIKeyUnset string // the environment variable that should hold the key, if it is not set: named when the endpoint wants one
-	Model       string // for turns that name none
+	APIKey      string // empty: no key is sent
+	APIKeyUnset string // the environment variable of the key if it is not set; named in the error if the endpoint requires a key
+	Model       string // for turns that name no model
 
-	HistoryMessages int // how much of the transcript a prompt carries: 50; below 0: none of it
-	HistoryBytes    int // 256 KiB
+	HistoryMessages int // messages of the transcript in a prompt; 0: 50; negative: none
+	HistoryBytes    int // 0: 256 KiB
 
-	MaxOutputBytes   int // of an answer, thinking included: 1 MiB
-	MaxResponseBytes int // of one response of the endpoint: 16 MiB
+	MaxOutputBytes   int // of an answer, thinking included; 0: 1 MiB
+	MaxResponseBytes int // of one response of the endpoint; 0: 16 MiB
 
 	Client *http.Client // nil: http.DefaultClient
 }
 
-// maxRounds is how often in a row the model may call tools in a run.
+// maxRounds is the maximum number of consecutive rounds of tool calls in a run.
 const maxRounds = 20
 
-// Agent asks an endpoint.
-type Agent struct {
+// Runner requests completions from an endpoint.
+type Runner struct {
 	o           Options
-	endpoint    string // for people
+	endpoint    string // for error texts
 	completions openai.ChatCompletionService
 	wait        func(ctx context.Context, d time.Duration) error
 }
 
-var _ runner.Runner = (*Agent)(nil)
+var _ runner.Runner = (*Runner)(nil)
 
-// New returns the agent. It does not contact the endpoint.
-func New(o *Options) (*Agent, error) {
+// New returns a runner. It does not contact the endpoint.
+func New(o *Options) (*Runner, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	a := &Agent{o: *o, wait: wait}
+	rn := &Runner{o: *o, wait: wait}
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("openai: baseUrl is not an address of an endpoint; give one such as http://127.0.0.1:11434/v1")
 	}
-	a.endpoint = u.Redacted()
+	rn.endpoint = u.Redacted()
 	for _, d := range []struct {
 		of    *int
 		value int
 	}{
-		{&a.o.HistoryMessages, 50},
-		{&a.o.HistoryBytes, 256 << 10},
-		{&a.o.MaxOutputBytes, 1 << 20},
-		{&a.o.MaxResponseBytes, 16 << 20},
+		{&rn.o.HistoryMessages, 50},
+		{&rn.o.HistoryBytes, 256 << 10},
+		{&rn.o.MaxOutputBytes, 1 << 20},
+		{&rn.o.MaxResponseBytes, 16 << 20},
 	} {
 		if *d.of == 0 {
 			*d.of = d.value
 		}
 	}
-	// The service, unlike the SDK's client, takes nothing from the environment.
+	// Unlike the SDK's client, the service reads nothing from the environment.
 	options := []option.RequestOption{
 		option.WithBaseURL(o.BaseURL),
 		option.WithMaxRetries(0),
-		option.WithMiddleware(a.inspect),
+		option.WithMiddleware(rn.inspect),
 		option.WithHeader("Accept", "text/event-stream"),
 	}
 	if o.APIKey != "" {
@@ -98,13 +97,13 @@ func New(o *Options) (*Agent, error) {
 	if o.Client != nil {
 		options = append(options, option.WithHTTPClient(o.Client))
 	}
-	a.completions = openai.NewChatCompletionService(options...)
-	return a, nil
+	rn.completions = openai.NewChatCompletionService(options...)
+	return rn, nil
 }
 
 // Run implements runner.Runner.
-func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
-	out, err := a.run(ctx, t)
+func (rn *Runner) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	out, err := rn.run(ctx, t)
 	switch {
 	case err == nil:
 		return out, nil
@@ -115,8 +114,8 @@ func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error
 	}
 }
 
-func (a *Agent) run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
-	prompt, err := a.prompt(ctx, t)
+func (rn *Runner) run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	prompt, err := rn.prompt(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func (a *Agent) run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error
 		prompt.add(r)
 	}
 	for {
-		m, err := a.complete(ctx, prompt)
+		m, err := rn.complete(ctx, prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +154,7 @@ func (a *Agent) run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error
 	}
 }
 
-// add adds what is known of u.
+// add adds the known counts of u.
 func add(total, u *abi.Usage) {
 	if u == nil {
 		return
@@ -175,7 +174,7 @@ func add(total, u *abi.Usage) {
 	}
 }
 
-// known returns u, or nil if nothing is known.
+// known returns u, or nil if no count is known.
 func known(u *abi.Usage) *abi.Usage {
 	if *u == (abi.Usage{}) {
 		return nil

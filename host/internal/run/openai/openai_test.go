@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// open returns an agent of the endpoint that notes its pauses and does not wait.
-func open(t *testing.T, e *endpoint, o openai.Options) (*openai.Agent, *[]time.Duration) {
+// open returns a runner for the endpoint that records its pauses and does not wait.
+func open(t *testing.T, e *endpoint, o openai.Options) (*openai.Runner, *[]time.Duration) {
 	t.Helper()
 	o.BaseURL = e.url
 	if o.Model == "" {
@@ -35,7 +35,7 @@ func open(t *testing.T, e *endpoint, o openai.Options) (*openai.Agent, *[]time.D
 	return a, &pauses
 }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	runnertest.Exercise(t, func(t *testing.T, b runnertest.Behaviour) *runnertest.Subject {
 		hanging, gone := make(chan struct{}), make(chan struct{})
 		e := serve(t, func(w http.ResponseWriter, r *http.Request, body gjson.Result) {
@@ -64,13 +64,13 @@ func TestAgent(t *testing.T) {
 		s := &runnertest.Subject{Runner: a}
 		if b.Hang {
 			s.Hanging = hanging
-			s.Gone = func(*testing.T) { <-gone }
+			s.AssertStopped = func(*testing.T) { <-gone }
 		}
 		return s
 	})
 }
 
-func run(t *testing.T, a *openai.Agent, turn *runner.Turn) *runner.Outcome {
+func run(t *testing.T, a *openai.Runner, turn *runner.Turn) *runner.Outcome {
 	t.Helper()
 	out, err := a.Run(t.Context(), turn)
 	if err != nil {
@@ -79,7 +79,7 @@ func run(t *testing.T, a *openai.Agent, turn *runner.Turn) *runner.Outcome {
 	return out
 }
 
-func wantError(t *testing.T, a *openai.Agent, parts ...string) {
+func wantError(t *testing.T, a *openai.Runner, parts ...string) {
 	t.Helper()
 	out, err := a.Run(t.Context(), runnertest.NewSession().Turn("hello"))
 	if err == nil {
@@ -87,7 +87,7 @@ func wantError(t *testing.T, a *openai.Agent, parts ...string) {
 	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
+			t.Errorf("%q does not contain %q", err, part)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestPrompt(t *testing.T) {
 	turn.Context, turn.Thinking, turn.Model = "You talk to main.", "low", "big"
 	run(t, a, turn)
 
-	body := e.asked()[0]
+	body := e.requests()[0]
 	want := `[{"content":"You talk to main.","role":"system"},` +
 		`{"content":"first","role":"user"},` +
 		`{"content":"let me see","tool_calls":[{"id":"a","function":{"arguments":"{\"limit\":1}","name":"sessions_list"},"type":"function"}],"role":"assistant"},` +
@@ -141,14 +141,14 @@ func TestHistoryLimits(t *testing.T) {
 		a, _ := open(t, e, openai.Options{HistoryMessages: test.configured})
 		turn := s.Turn("hello")
 		run(t, a, turn)
-		asked := e.asked()
+		asked := e.requests()
 		if got := asked[len(asked)-1].Get("messages.#").Int(); got != int64(test.want) {
 			t.Errorf("historyMessages %d: %d messages, want %d", test.configured, got, test.want)
 		}
 	}
 }
 
-// The SDK knows a dozen variables; none of them may reach an endpoint.
+// The SDK reads a dozen environment variables; none of them may reach an endpoint.
 func TestEnvironment(t *testing.T) {
 	other := serve(t, answer("wrong"))
 	t.Setenv("OPENAI_API_KEY", "sk-of-somebody")
@@ -160,8 +160,8 @@ func TestEnvironment(t *testing.T) {
 	e := serve(t, answer("fine"))
 	a, _ := open(t, e, openai.Options{})
 	run(t, a, runnertest.NewSession().Turn("hello"))
-	if len(other.asked()) != 0 {
-		t.Error("the endpoint of the environment was asked")
+	if len(other.requests()) != 0 {
+		t.Error("the endpoint of the environment got a request")
 	}
 	for name, values := range e.headers[0] {
 		if strings.Contains(strings.Join(values, " "), "of-somebody") {
@@ -213,7 +213,7 @@ func TestText(t *testing.T) {
 			if out := run(t, a, runnertest.NewSession().Turn("hello")); out.Text != test.want {
 				t.Errorf("answer %q, want %q", out.Text, test.want)
 			}
-			if n := len(e.asked()); n != 1 {
+			if n := len(e.requests()); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
 		})

@@ -16,17 +16,17 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// prompt is what the model is asked: system message, history, the user message,
-// and the run's rounds.
+// prompt is the request to the model: system message, history, the user message, and
+// the run's rounds.
 type prompt openai.ChatCompletionNewParams
 
-// efforts are the levels of thinking that endpoints know by the same name.
+// efforts are the levels of thinking that have the same name at the endpoints.
 var efforts = []string{"minimal", "low", "medium", "high", "xhigh"}
 
-func (a *Agent) prompt(ctx context.Context, t *runner.Turn) (*prompt, error) {
+func (rn *Runner) prompt(ctx context.Context, t *runner.Turn) (*prompt, error) {
 	p := &prompt{Model: t.Model}
 	if p.Model == "" {
-		p.Model = a.o.Model
+		p.Model = rn.o.Model
 	}
 	if p.Model == "" {
 		return nil, errors.New("no model is configured; set the agent's model, or its runner's")
@@ -41,8 +41,8 @@ func (a *Agent) prompt(ctx context.Context, t *runner.Turn) (*prompt, error) {
 	if system := strings.TrimSpace(t.Context); system != "" {
 		p.Messages = append(p.Messages, openai.SystemMessage(runner.Text(system)))
 	}
-	if a.o.HistoryMessages > 0 {
-		history, err := t.Transcript.History(ctx, a.o.HistoryMessages, a.o.HistoryBytes)
+	if rn.o.HistoryMessages > 0 {
+		history, err := t.Transcript.History(ctx, rn.o.HistoryMessages, rn.o.HistoryBytes)
 		if err != nil {
 			return nil, fmt.Errorf("read the history: %w", err)
 		}
@@ -54,7 +54,7 @@ func (a *Agent) prompt(ctx context.Context, t *runner.Turn) (*prompt, error) {
 	return p, nil
 }
 
-// offer describes the tools.
+// offer adds the descriptions of the tools.
 func (p *prompt) offer(tools runner.Tools) error {
 	if tools == nil {
 		return nil
@@ -84,8 +84,8 @@ func (p *prompt) add(r *conversation.Round) {
 	for _, c := range r.Calls {
 		args := string(c.Args)
 		if !strings.HasPrefix(args, "{") {
-			// Endpoints parse what they are sent back. The result says what was
-			// wrong with it.
+			// Endpoints parse the arguments that they are sent back. The tool's
+			// result describes the error in them.
 			args = "{}"
 		}
 		m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{

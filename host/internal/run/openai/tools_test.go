@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// How endpoints write one message that calls two tools.
+// Forms in which endpoints send one message that calls two tools.
 func TestCallShapes(t *testing.T) {
 	for name, chunks := range map[string][]string{
 		"pieces": {
@@ -40,20 +40,20 @@ func TestCallShapes(t *testing.T) {
 				t.Errorf("calls %s", got)
 			}
 			if *out.Usage.Total != 30 {
-				t.Errorf("usage %d, want that of both rounds", *out.Usage.Total)
+				t.Errorf("usage %d, want the sum of both rounds", *out.Usage.Total)
 			}
-			m := e.asked()[1].Get("messages").Array()
+			m := e.requests()[1].Get("messages").Array()
 			m = m[len(m)-3:]
 			ids := []string{m[0].Get("tool_calls.0.id").Str, m[0].Get("tool_calls.1.id").Str}
 			if ids[0] == "" || ids[1] == "" || ids[0] == ids[1] || m[1].Get("tool_call_id").Str != ids[0] || m[2].Get("tool_call_id").Str != ids[1] {
-				t.Errorf("the model is told %v", m)
+				t.Errorf("the model gets %v", m)
 			}
 		})
 	}
 }
 
-// The message that calls tools is stored before the first tool is executed, each
-// result before the next tool, and with them what they cost.
+// The message that calls tools is stored, with its usage, before the first tool is
+// executed, and each result before the next tool.
 func TestStoredBeforeExecuted(t *testing.T) {
 	e := serve(t, events(text("<think>hm</think>I look."), call(`{"index":0,"id":"a","function":{"name":"one"}}`, `{"index":1,"id":"b","function":{"name":"two","arguments":"{}"}}`), endTools, usage), answer("fine"))
 	a, _ := open(t, e, openai.Options{})
@@ -83,8 +83,9 @@ func TestStoredBeforeExecuted(t *testing.T) {
 	}
 }
 
-// A later attempt counts what the earlier one has cost and tells the model all.
-func TestSecondAttemptGoesOn(t *testing.T) {
+// A later attempt adds the usage of the earlier one and sends all its results to the
+// model.
+func TestSecondAttemptResumes(t *testing.T) {
 	e := serve(t,
 		events(call(`{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}`, `{"index":1,"id":"b","function":{"name":"two","arguments":"{}"}}`), endTools, usage),
 		answer("fine"))
@@ -111,12 +112,12 @@ func TestSecondAttemptGoesOn(t *testing.T) {
 	if got := strings.Join(s.Roles(), " "); got != "assistant toolResult toolResult" {
 		t.Errorf("stored %s", got)
 	}
-	if asked := e.asked(); len(asked) != 2 || asked[1].Get(`messages.#(role=="user")#|#`).Int() != 1 {
+	if asked := e.requests(); len(asked) != 2 || asked[1].Get(`messages.#(role=="user")#|#`).Int() != 1 {
 		t.Errorf("asked %v", asked)
 	}
 }
 
-// What cannot be executed is told to the model, which goes on.
+// The model gets an error for a call that cannot be executed, and continues.
 func TestRefusedCalls(t *testing.T) {
 	s := runnertest.NewSession()
 	s.OnCall = func(_ context.Context, c *runnertest.ToolCall) error {
@@ -135,14 +136,14 @@ func TestRefusedCalls(t *testing.T) {
 	if got := fmt.Sprint(s.Calls()); got != "[teleport{}]" {
 		t.Errorf("executed %s", got)
 	}
-	results := e.asked()[1].Get(`messages.#(role=="tool")#.content`).Array()
+	results := e.requests()[1].Get(`messages.#(role=="tool")#.content`).Array()
 	for i, want := range []string{`there is no tool`, `not valid JSON`, `not a JSON object`} {
 		if !strings.Contains(results[i].Str, want) || gjson.Get(results[i].Str, "status").Str != "error" {
 			t.Errorf("result %d is %s, want %q", i, results[i].Str, want)
 		}
 	}
 	for i := range 3 {
-		if args := e.asked()[1].Get(fmt.Sprintf(`messages.1.tool_calls.%d.function.arguments`, i)).Str; !gjson.Valid(args) || !gjson.Parse(args).IsObject() {
+		if args := e.requests()[1].Get(fmt.Sprintf(`messages.1.tool_calls.%d.function.arguments`, i)).Str; !gjson.Valid(args) || !gjson.Parse(args).IsObject() {
 			t.Errorf("the endpoint is sent the arguments %s", args)
 		}
 	}
@@ -151,7 +152,7 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// A host that cannot execute a tool ends the run: this is not for the model.
+// A failure of the host ends the run; the model does not get it.
 func TestHostFails(t *testing.T) {
 	e := serve(t, events(call(`{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}`), endTools))
 	a, _ := open(t, e, openai.Options{})
@@ -184,7 +185,7 @@ func TestToolsWithoutSchema(t *testing.T) {
 	turn := runnertest.NewSession().Turn("hello")
 	turn.Tools = bare{turn.Tools}
 	run(t, a, turn)
-	if got := e.asked()[0].Get("tools").Raw; got != `[{"function":{"name":"bare","description":"Bare."},"type":"function"}]` {
+	if got := e.requests()[0].Get("tools").Raw; got != `[{"function":{"name":"bare","description":"Bare."},"type":"function"}]` {
 		t.Errorf("tools %s", got)
 	}
 }

@@ -1,14 +1,14 @@
-// Package script is the agent that answers from a list, for tests, demos and
-// conformance: the n-th run of a session gets the n-th reply, and the last reply
-// again when they are used up.
+// Package script implements the runner that answers from a list, for tests, demos and
+// conformance: the n-th run of a session gets the n-th reply, and all further runs
+// get the last one.
 //
-// It keeps no counters. How many runs a session has had is read off its
-// transcript: each run that started stored one user message, however it ended.
-// So a second attempt at a run gets the same reply as the first, and a restart
-// changes nothing. What it counts is bounded like every prompt, by messages and
-// bytes; the bounds are wide enough for transcripts whose runs this agent
-// executed. A session that was imported, or that another agent took part in,
-// counts the user messages among its newest messages.
+// The runner keeps no counters. It counts the user messages in the session's
+// transcript: each run that started has stored exactly one, however it ended. So a
+// second attempt at a run gets the same reply as the first, and a restart changes
+// nothing. The history that it reads is bounded, like every prompt, by messages and
+// bytes; the bounds suffice for sessions whose runs this runner executed. In an
+// imported session, or one with another runner, it counts the user messages among the
+// newest messages.
 package script
 
 import (
@@ -23,52 +23,52 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Options say what is answered.
+// Options configures the replies.
 type Options struct {
 	Replies []Reply // at least one
 }
 
 // Reply is one scripted answer.
 type Reply struct {
-	// Text is the answer. In it {{message}} stands for the run's user message and
-	// {{result}} for the result of Tool.
+	// Text is the answer. {{message}} in it is replaced by the run's user message,
+	// and {{result}} by the result of Tool.
 	Text  string
-	After time.Duration // how long the answer takes
-	Error string        // the run fails with this instead
-	Tool  string        // a tool to call first …
+	After time.Duration // delay before the answer
+	Error string        // if set, the run fails with this text
+	Tool  string        // a tool to call before the answer, …
 	Args  []byte        // … with these arguments, JSON; empty: {}
-	Usage *abi.Usage    // what the answer is said to have taken of the model that the turn asks for; nil: no model ran
+	Usage *abi.Usage    // reported usage of the turn's model; nil: no model is reported
 }
 
-// Agent answers from a list.
-type Agent struct {
+// Runner answers from a list of replies.
+type Runner struct {
 	replies []Reply
 }
 
-var _ runner.Runner = (*Agent)(nil)
+var _ runner.Runner = (*Runner)(nil)
 
-// New returns the agent.
-func New(o *Options) (*Agent, error) {
+// New returns a runner.
+func New(o *Options) (*Runner, error) {
 	if o == nil || len(o.Replies) == 0 {
 		return nil, errors.New("script: no replies; give at least one")
 	}
-	return &Agent{replies: append([]Reply(nil), o.Replies...)}, nil
+	return &Runner{replies: append([]Reply(nil), o.Replies...)}, nil
 }
 
-// Each run of this agent leaves at most the user message, the tool call, its
-// result, and the answer.
+// messagesPerRun is the maximum number of messages that a run of this runner stores:
+// the user message, the tool call, its result, and the answer.
 const messagesPerRun = 4
 
-// maxHistoryBytes is how much of a transcript is counted.
+// maxHistoryBytes bounds the history that is counted.
 const maxHistoryBytes = 64 << 20
 
 // Run implements runner.Runner.
-func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
-	n, err := a.earlierRuns(ctx, t)
+func (rn *Runner) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
+	n, err := rn.earlierRuns(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
 	}
-	reply := &a.replies[min(n, len(a.replies)-1)]
+	reply := &rn.replies[min(n, len(rn.replies)-1)]
 	if err := pause(ctx, reply.After); err != nil {
 		return nil, err
 	}
@@ -87,12 +87,13 @@ func (a *Agent) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error
 	return outcome, nil
 }
 
-// earlierRuns counts no further than the last reply.
-func (a *Agent) earlierRuns(ctx context.Context, t *runner.Turn) (n int, err error) {
-	if len(a.replies) == 1 {
+// earlierRuns returns the number of earlier runs, or at least the number of replies
+// if there were more.
+func (rn *Runner) earlierRuns(ctx context.Context, t *runner.Turn) (n int, err error) {
+	if len(rn.replies) == 1 {
 		return 0, nil
 	}
-	messages, err := t.Transcript.History(ctx, messagesPerRun*len(a.replies), maxHistoryBytes)
+	messages, err := t.Transcript.History(ctx, messagesPerRun*len(rn.replies), maxHistoryBytes)
 	if err != nil {
 		return 0, fmt.Errorf("read the history: %w", err)
 	}
@@ -104,8 +105,8 @@ func (a *Agent) earlierRuns(ctx context.Context, t *runner.Turn) (n int, err err
 	return n, nil
 }
 
-// call calls the reply's tool, if it has one and the turn has tools, unless an
-// earlier attempt has the result.
+// call calls the reply's tool, if there is one and the turn has tools, unless an
+// earlier attempt has stored the result.
 func (r *Reply) call(ctx context.Context, t *runner.Turn) (result string, err error) {
 	if r.Tool == "" || t.Tools == nil {
 		return "", nil
@@ -130,7 +131,7 @@ func (r *Reply) call(ctx context.Context, t *runner.Turn) (result string, err er
 	return first.Results[0].Text, nil
 }
 
-// pause returns when the time is over or ctx has ended.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-func open(t *testing.T, replies ...script.Reply) *script.Agent {
+func open(t *testing.T, replies ...script.Reply) *script.Runner {
 	t.Helper()
 	a, err := script.New(&script.Options{Replies: replies})
 	if err != nil {
@@ -25,7 +25,7 @@ func open(t *testing.T, replies ...script.Reply) *script.Agent {
 	return a
 }
 
-func TestAgent(t *testing.T) {
+func TestRunner(t *testing.T) {
 	runnertest.Exercise(t, func(t *testing.T, b runnertest.Behaviour) *runnertest.Subject {
 		reply := script.Reply{Text: b.Text, Error: b.Error, Tool: b.Tool, Args: []byte(b.Args)}
 		if b.Hang {
@@ -35,8 +35,8 @@ func TestAgent(t *testing.T) {
 	})
 }
 
-// The n-th run of a session gets the n-th reply, whatever became of the runs
-// before it, and whichever agent object executes it.
+// The n-th run of a session gets the n-th reply, however the earlier runs ended and
+// whichever Runner executes it.
 func TestReplies(t *testing.T) {
 	replies := []script.Reply{
 		{Text: "first"},
@@ -77,16 +77,15 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// What a tool or a person says is not taken for a place holder.
-func TestPlaceHolders(t *testing.T) {
+// Placeholders in tool results and messages are not replaced.
+func TestPlaceholders(t *testing.T) {
 	out, err := open(t, script.Reply{Text: "{{message}}|{{result}}"}).Run(t.Context(), runnertest.NewSession().Turn("{{result}}{{message}}"))
 	if err != nil || out.Text != "{{result}}{{message}}|" {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
 
-// An answer that has taken tokens is one of the model that was asked for; any
-// other is of none.
+// A reply with usage reports the turn's model; one without usage reports no model.
 func TestUsage(t *testing.T) {
 	in, out := int64(900), int64(300)
 	turn := runnertest.NewSession().Turn("hello")
@@ -105,6 +104,6 @@ func TestUsage(t *testing.T) {
 
 func TestNoReplies(t *testing.T) {
 	if _, err := script.New(nil); err == nil {
-		t.Error("an agent without replies")
+		t.Error("New accepted a list without replies")
 	}
 }

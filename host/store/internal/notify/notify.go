@@ -1,6 +1,5 @@
-// Package notify notifies subscribers of a store of the work that commits have
-// scheduled: commit by commit, in their order, without a lock that a subscriber
-// could block.
+// Package notify notifies the subscribers of a store of the work that commits have
+// scheduled, in commit order. No lock is held while a subscriber runs.
 package notify
 
 import (
@@ -10,20 +9,20 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Subscribers are the subscribers of one store (store.Durable.Subscribe). They are
-// safe for concurrent use. The zero value has none.
+// Subscribers are the subscribers of one store (store.Durable.Subscribe). The zero
+// value is ready to use and empty. It is safe for concurrent use.
 type Subscribers struct {
 	mu        sync.Mutex
 	all       []*subscriber
-	news      [][]store.Due // of commits of which they have not been notified
+	news      [][]store.Due // work of commits that are still to be notified
 	notifying bool
-	quiet     chan struct{} // closed when all are notified; nil when nobody waits for that
+	quiet     chan struct{} // closed when all are notified; nil when no Wait is blocked
 }
 
 type subscriber struct{ fn func([]store.Due) }
 
-// Subscribe lets fn be called after each commit that scheduled work. A call that
-// has begun may end after cancel has returned; none begins.
+// Subscribe registers fn to be called after each commit that scheduled work. After
+// cancel has returned, no call begins, but a call in progress may continue.
 func (s *Subscribers) Subscribe(fn func([]store.Due)) (cancel func()) {
 	one := &subscriber{fn}
 	s.mu.Lock()
@@ -36,8 +35,8 @@ func (s *Subscribers) Subscribe(fn func([]store.Due)) (cancel func()) {
 	}
 }
 
-// Add takes what a commit has scheduled. The caller must see to it that the order
-// of calls is that of commits, and then call Notify.
+// Add queues the work that a commit has scheduled. The caller must call Add in commit
+// order, and then Notify.
 func (s *Subscribers) Add(scheduled []store.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +45,8 @@ func (s *Subscribers) Add(scheduled []store.Due) {
 	}
 }
 
-// Notify notifies the subscribers of everything that was added, unless another
-// call of Notify already does.
+// Notify notifies the subscribers of all queued work. It returns at once if another
+// call of Notify is in progress.
 func (s *Subscribers) Notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +72,7 @@ func (s *Subscribers) settled() {
 	}
 }
 
-// Wait blocks until the subscribers have been notified of everything that was
-// added.
+// Wait blocks until the subscribers have been notified of all queued work.
 func (s *Subscribers) Wait() {
 	s.mu.Lock()
 	if !s.notifying && len(s.news) == 0 {
@@ -89,7 +87,7 @@ func (s *Subscribers) Wait() {
 	<-quiet
 }
 
-// call calls a subscriber without the lock, unless it has canceled.
+// call releases the lock and calls a subscriber, unless its subscription was canceled.
 func (s *Subscribers) call(one *subscriber, scheduled []store.Due) {
 	if !slices.Contains(s.all, one) {
 		return

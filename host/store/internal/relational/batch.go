@@ -7,48 +7,48 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Batch is a write transaction, or a savepoint in one, and what it has looked up
-// so far. The first statement that fails ends it, whatever its user makes of the
-// error: the database may have ended the transaction, and what followed would be
-// committed by itself.
+// Batch is a write transaction, or a savepoint in one, with a cache of its lookups.
+// After the first failed statement, every use fails, even if the caller ignores the
+// error: the database may have ended the transaction, and further statements would
+// then be committed separately.
 type Batch struct {
 	db         *Database
 	conn       Conn
 	ctx        context.Context
-	partitions map[partition]int64 // by all but id
-	ends       map[string]*end     // by session key
-	failed     error               // what a statement answered; the transaction must not be committed
+	partitions map[partition]int64       // ids, by the partition without its id
+	ends       map[string]*transcriptEnd // by session key
+	failed     error                     // of the first failed statement; the transaction must not be committed
 }
 
 var _ store.Batch = (*Batch)(nil)
 
-// end is where a session's transcript ends.
-type end struct {
+// transcriptEnd is the last position of a session's transcript.
+type transcriptEnd struct {
 	transcript   int64
 	seq, ordinal int64 // ids, as in the table
 }
 
-// Batch returns the write transaction that has begun on c. The caller must call
-// End before it ends the transaction.
+// Batch wraps the write transaction that has begun on c. The caller must call End
+// before it ends the transaction.
 func (db *Database) Batch(ctx context.Context, c Conn) *Batch {
-	return &Batch{db: db, conn: c, ctx: ctx, partitions: make(map[partition]int64), ends: make(map[string]*end)}
+	return &Batch{db: db, conn: c, ctx: ctx, partitions: make(map[partition]int64), ends: make(map[string]*transcriptEnd)}
 }
 
 var errEnded = errors.New("store: the transaction was used after it had ended")
 
-// End lets every later use fail. It returns the error of the first statement that
-// failed, if one did: the transaction, or the savepoint, must then be rolled back.
+// End makes every later use fail. It returns the error of the first failed statement,
+// if any. The caller must then roll back the transaction or savepoint.
 func (b *Batch) End() error {
 	err := b.failed
 	b.conn, b.failed = nil, errEnded
 	return err
 }
 
-// keep remembers the first failure of a statement, whatever the caller of a put
-// makes of it: half of a put must not be committed.
-func (b *Batch) keep(doing string, err error) error {
+// recordFailure records the first failure of a statement, so that half of a put cannot be
+// committed even if its caller ignores the error. It returns the recorded failure.
+func (b *Batch) recordFailure(operation string, err error) error {
 	if err != nil && b.failed == nil {
-		b.failed = b.db.Wrap(doing, err)
+		b.failed = b.db.Wrap(operation, err)
 	}
 	return b.failed
 }
@@ -61,7 +61,7 @@ const (
 	addTranscript  = Fixed("INSERT INTO transcripts (session_key, session_id) VALUES ($1, $2) RETURNING id")
 )
 
-// partition returns the partition's id and makes it if need be.
+// partition returns the partition's id, and creates the partition if it is missing.
 func (b *Batch) partition(p partition) (int64, error) {
 	id, known := b.partitions[p]
 	if known {

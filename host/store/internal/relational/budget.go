@@ -2,42 +2,42 @@ package relational
 
 import "github.com/parley-wasm/parley/abi"
 
-// budget counts the bytes of a reply while it grows.
+// budget counts the bytes of a reply while elements are added.
 type budget struct {
-	left    int // how much of the limit the elements so far leave
-	taken   int // how many elements there are
-	scratch []byte
+	remaining int // remaining bytes
+	count     int // number of elements
+	scratch   []byte
 }
 
-// newBudget starts a reply of at most limit bytes (0 = the default), of which
-// the empty reply takes some, written with "more" false.
+// newBudget starts a reply of at most limit bytes (0 = the default). empty is the
+// size of the reply without elements and with "more" false.
 func newBudget(limit, empty int) *budget {
 	if limit <= 0 {
 		limit = abi.DefaultMaxBytes
 	}
-	return &budget{left: limit - empty}
+	return &budget{remaining: limit - empty}
 }
 
-// take adds an element if the reply is then still within its limit, or if it is
-// the first. last says that the reply would end with it because nothing follows:
-// otherwise "more" would be true, which is a byte less.
-func (b *budget) take(appendJSON func([]byte) []byte, last bool) bool {
+// add adds an element if it fits into the limit, or if it is the first. last reports
+// that no element follows. Otherwise "more" would be true, which is one byte shorter
+// than false.
+func (b *budget) add(appendJSON func([]byte) []byte, last bool) bool {
 	b.scratch = appendJSON(b.scratch[:0])
 	size := len(b.scratch)
-	if b.taken > 0 {
+	if b.count > 0 {
 		size++ // comma
 	}
-	room := b.left
+	room := b.remaining
 	if !last {
 		room++
 	}
-	if b.taken > 0 && size > room {
+	if b.count > 0 && size > room {
 		return false
 	}
-	b.left -= size
-	b.taken++
+	b.remaining -= size
+	b.count++
 	return true
 }
 
-// hopeless reports whether an element of at least so many bytes cannot be taken.
-func (b *budget) hopeless(size int) bool { return b.taken > 0 && size > b.left+1 }
+// exceeds reports whether an element of at least size bytes cannot be added.
+func (b *budget) exceeds(size int) bool { return b.count > 0 && size > b.remaining+1 }

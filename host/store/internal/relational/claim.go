@@ -6,8 +6,8 @@ AND EXISTS (SELECT 1 FROM workers WHERE workers.id = $1 AND lease_until >= $4 AN
 AND (owner IS NULL OR owner = $1 OR NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = work.owner AND NOT dead))
 RETURNING fence`)
 
-	// What stands in the way of a claim: another's lease, which has run out.
-	overdue = Fixed(`UPDATE workers SET dead = TRUE WHERE id <> $1 AND id = (SELECT owner FROM work WHERE kind = $2 AND work.id = $3)
+	// Ends the worker that holds the work, if its lease has expired.
+	endExpired = Fixed(`UPDATE workers SET dead = TRUE WHERE id <> $1 AND id = (SELECT owner FROM work WHERE kind = $2 AND work.id = $3)
 AND lease_until < $4 AND NOT dead
 AND EXISTS (SELECT 1 FROM workers AS claimer WHERE claimer.id = $1 AND claimer.lease_until >= $4 AND NOT claimer.dead)
 RETURNING id`)
@@ -26,43 +26,43 @@ WHERE NOT workers.dead RETURNING lease_until`)
 	countDue = Fixed("SELECT count(*) FROM work WHERE kind = $1 AND due_at < $2")
 )
 
-// Claim gives a scheduled piece of work to a worker whose lease is alive. A piece
-// that it has already it claims anew. Another worker that has it, and whose lease
-// has run out, is ended first: whatever else it has, it must not go on.
-func (t *Tx) Claim(kind, id, worker string, now int64) (fence int64, err error) {
+// Claim assigns a scheduled piece of work to a worker with a live lease. A worker may
+// claim work again that it already holds. If another worker holds the work and its
+// lease has expired, Claim ends that worker first, which invalidates all its claims.
+func (t *Tx) Claim(kind, id, worker string, now int64) (token int64, err error) {
 	args := []any{worker, kind, id, now}
-	claimed, err := t.row("claim "+kind+" "+id, claim, args, &fence)
+	claimed, err := t.row("claim "+kind+" "+id, claim, args, &token)
 	if claimed || err != nil {
-		return fence, err
+		return token, err
 	}
-	var late string
-	ended, err := t.row("look who has "+kind+" "+id, overdue, args, &late)
+	var expired string
+	ended, err := t.row("end the expired holder of "+kind+" "+id, endExpired, args, &expired)
 	if ended && err == nil {
-		_, err = t.row("claim "+kind+" "+id, claim, args, &fence)
+		_, err = t.row("claim "+kind+" "+id, claim, args, &token)
 	}
-	return fence, err
+	return token, err
 }
 
-// Holds reports whether the claim with this fence is still the newest, and the
-// worker has not been taken over.
-func (t *Tx) Holds(kind, id, worker string, fence int64) (bool, error) {
+// Holds reports whether the claim with this fencing token is the newest one and its
+// worker has not been ended.
+func (t *Tx) Holds(kind, id, worker string, token int64) (bool, error) {
 	var held int64
-	return t.row("look at the claim of "+kind+" "+id, holds, []any{kind, id, worker, fence}, &held)
+	return t.row("check the claim of "+kind+" "+id, holds, []any{kind, id, worker, token}, &held)
 }
 
-// Unclaim gives a piece of work back, unless somebody else has claimed it.
-func (t *Tx) Unclaim(kind, id, worker string, fence int64) error {
-	return t.exec("unclaim "+kind+" "+id, unclaim, kind, id, worker, fence)
+// Unclaim releases a claim, unless a newer one has replaced it.
+func (t *Tx) Unclaim(kind, id, worker string, token int64) error {
+	return t.exec("unclaim "+kind+" "+id, unclaim, kind, id, worker, token)
 }
 
-// Lease makes a worker's lease last until a time, and reports false when the
-// worker was ended.
+// Lease extends a worker's lease until a time. It reports false when the worker has
+// been ended.
 func (t *Tx) Lease(worker string, until int64) (bool, error) {
-	var lasts int64
-	return t.row("lease for "+worker, lease, []any{worker, until}, &lasts)
+	var extended int64
+	return t.row("extend the lease of "+worker, lease, []any{worker, until}, &extended)
 }
 
-// TakeOver ends the leases of all workers but this one.
+// TakeOver ends all other workers.
 func (t *Tx) TakeOver(worker string) error {
 	return t.exec("take over", takeOver, worker)
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// decodeSession reads what abi.Session.AppendJSON wrote.
+// decodeSession decodes a session that abi.Session.AppendJSON encoded.
 func decodeSession(data string) abi.Session {
 	var s abi.Session
 	s.ReadJSON(gjson.Parse(data), jsonobject.Tolerant)
 	return s
 }
 
-// decodeMessage makes a message of its row. cut is empty, or an array as
-// appendCut wrote it.
-func decodeMessage(id int64, body, cut string) abi.Message {
+// decodeMessage decodes a message from its row. truncations is the JSON array of
+// messageRow.encodedTruncations, or empty.
+func decodeMessage(id int64, body, truncations string) abi.Message {
 	m := abi.Message{Seq: seqOf(id), JSON: []byte(body)}
-	if cut != "" {
-		jsonobject.Items(&m.Cut).ReadJSON(gjson.Parse(cut), jsonobject.Tolerant)
+	if truncations != "" {
+		jsonobject.Items(&m.Truncations).ReadJSON(gjson.Parse(truncations), jsonobject.Tolerant)
 	}
 	return m
 }

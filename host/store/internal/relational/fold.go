@@ -7,14 +7,14 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// separator stands between the texts that are searched as one.
+// separator separates the texts that are searched as one.
 const separator = '\x1f'
 
-// fold maps texts that differ only in the case of letters, of any script, to one
-// text, character by character: the smallest of the characters that Unicode's
-// simple folding holds equal. A separator within a text becomes its neighbour,
-// so that no match reaches over the end of a text.
-func fold(text string) string {
+// foldCase maps texts that differ only in case, in any script, to the same text. It
+// replaces each character by the smallest one of its class under Unicode simple case
+// folding. It replaces a separator in the text by the preceding code point, so that
+// no match spans two texts.
+func foldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == separator:
@@ -32,13 +32,12 @@ func fold(text string) string {
 	}, text)
 }
 
-// searchText returns what the search of a list looks through.
+// searchText returns the folded text that the search of a list examines.
 func searchText(s *abi.Session) string {
-	return strings.Join([]string{fold(s.Key), fold(s.Label), fold(s.DisplayName), fold(s.Subject)}, string(separator))
+	return strings.Join([]string{foldCase(s.Key), foldCase(s.Label), foldCase(s.DisplayName), foldCase(s.Subject)}, string(separator))
 }
 
-// containsFolded reports whether a folded text occurs in what the search looks
-// through.
+// containsFolded reports whether the session's search text contains a folded text.
 func containsFolded(s *abi.Session, needle string) bool {
 	return strings.Contains(searchText(s), needle)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// A message's id is its transcript's, times 2^32, plus its seq. Ordinals are made
-// alike (migrations/00001_sessions.sql).
+// A message's id is transcript id * 2^32 + seq. Ordinals are composed in the same way
+// (migrations/00001_sessions.sql).
 const seqBits = 32
 
 func idOf(transcript, seq int64) int64 { return transcript<<seqBits | seq }
@@ -23,34 +23,35 @@ const maxSeq = 1<<seqBits - 1
 const (
 	transcriptOf = Fixed("SELECT transcript_id FROM sessions WHERE key = $1")
 
-	// The newest message of the ids in (first, last].
+	// The newest message with an id in ($1, $2].
 	newestOf = Fixed("SELECT id, ordinal FROM messages WHERE id > $1 AND id <= $2 ORDER BY id DESC LIMIT 1")
 )
 
-// tail is the statement that reads a transcript from its end: the ids, or the
-// ordinals of messages that are no tool results, in ($1, $2], at most $3.
+// tail is the statement that reads at most $3 messages from the end of a transcript,
+// with ids in ($1, $2]. Without tool results it selects by ordinals in ($1, $2].
 type tail struct {
-	spoken bool // only messages that are no tool results
-	except int  // roles left out further, as parameters from $5 on; $4 is the offset
+	withoutTools bool // without tool results
+	excluded     int  // number of further excluded roles, which are parameters from $5 on; $4 is the offset
 }
 
 func (t tail) SQL(d Dialect) string {
 	by, where := "id", ""
-	if t.spoken {
+	if t.withoutTools {
 		by, where = "ordinal", " AND NOT tool_result"
 	}
-	for i := range t.except {
+	for i := range t.excluded {
 		where += " AND role <> $" + strconv.Itoa(5+i)
 	}
 	offset := ""
-	if t.except > 0 {
+	if t.excluded > 0 {
 		offset = " OFFSET " + d.Count("$4")
 	}
 	return strings.NewReplacer("@by", by, "@where", where).Replace(
 		"SELECT id, coalesce(cut, ''), body FROM messages WHERE @by > $1 AND @by <= $2@where ORDER BY @by DESC") + limit(d, "$3") + offset
 }
 
-// History returns messages, newest first. An unknown session has none.
+// History returns messages, newest first. For an unknown session it returns an empty
+// page.
 func (s *Snapshot) History(ctx context.Context, r *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	if r.Limit < 1 || r.Limit > abi.MaxHistoryLimit || r.Skip < 0 || r.Before < 0 {
 		return nil, abi.NewError(abi.InvalidArgs, "history: limit is not within 1 to 1000, or skip or before is negative")
@@ -70,42 +71,42 @@ func (s *Snapshot) history(ctx context.Context, r *abi.HistoryRequest) (*abi.His
 		last = idOf(transcript, min(r.Before-1, maxSeq))
 	}
 	t, others := tailFor(r.ExcludeRoles)
-	if t.spoken && r.Before > 0 || t.except == 0 && r.Skip > 0 {
+	if t.withoutTools && r.Before > 0 || t.excluded == 0 && r.Skip > 0 {
 		var id, ordinal int64
 		found, err := s.conn.Row(ctx, newestOf, []any{first, last}, &id, &ordinal)
 		if err != nil || !found {
 			return &abi.HistoryPage{}, err
 		}
 		last = id
-		if t.spoken {
+		if t.withoutTools {
 			last = ordinal
 		}
-		if t.except == 0 {
+		if t.excluded == 0 {
 			last -= int64(r.Skip)
 		}
 	}
 	return s.read(ctx, t, r, first, last, others)
 }
 
-// tailFor returns the statement for the roles to leave out, and those of them
-// that it takes as parameters.
+// tailFor returns the statement that excludes the roles, and the roles that the
+// statement takes as parameters.
 func tailFor(roles []string) (tail, []any) {
 	var t tail
-	t.spoken = !slices.ContainsFunc(store.ToolResultRoles, func(role string) bool { return !slices.Contains(roles, role) })
+	t.withoutTools = !slices.ContainsFunc(store.ToolResultRoles, func(role string) bool { return !slices.Contains(roles, role) })
 	var others []any
 	for _, role := range roles {
-		if !(t.spoken && store.IsToolResult(role)) && !slices.Contains(others, any(role)) {
+		if !(t.withoutTools && store.IsToolResult(role)) && !slices.Contains(others, any(role)) {
 			others = append(others, role)
 		}
 	}
-	t.except = len(others)
+	t.excluded = len(others)
 	return t, others
 }
 
 func (s *Snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, first, last int64, others []any) (*abi.HistoryPage, error) {
 	page := &abi.HistoryPage{}
-	args, query := []any{first, last, r.Limit + 1}, s.conn.Bounded
-	if t.except > 0 { // may pass over any number of messages
+	args, query := []any{first, last, r.Limit + 1}, s.conn.QueryBounded
+	if t.excluded > 0 { // may skip any number of messages
 		args, query = append(append(args, r.Skip), others...), s.conn.Query
 	}
 	rows, err := query(ctx, t, args...)
@@ -121,7 +122,7 @@ func (s *Snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, firs
 			return nil, err
 		}
 		last = !rows.Next()
-		if len(page.Messages) == r.Limit || !size.take(m.AppendJSON, last) {
+		if len(page.Messages) == r.Limit || !size.add(m.AppendJSON, last) {
 			page.More = true
 			break
 		}
@@ -130,30 +131,30 @@ func (s *Snapshot) read(ctx context.Context, t tail, r *abi.HistoryRequest, firs
 	return page, rows.Err()
 }
 
-// messageScanner scans the rows of a tail, one after the other into the same
-// variables: an allocation for each row and variable costs a tenth of a history.
+// messageScanner scans the rows of a tail into the same variables: allocating them for
+// each row would take a tenth of the time of a history.
 type messageScanner struct {
-	rows      Rows
-	id        int64
-	cut, body string
-	into      [3]any
+	rows              Rows
+	id                int64
+	truncations, body string
+	into              [3]any
 }
 
 func newMessageScanner(rows Rows) *messageScanner {
 	s := &messageScanner{rows: rows}
-	s.into = [...]any{&s.id, &s.cut, &s.body}
+	s.into = [...]any{&s.id, &s.truncations, &s.body}
 	return s
 }
 
 func (s *messageScanner) scan() (abi.Message, error) {
 	err := s.rows.Scan(s.into[:]...)
-	return decodeMessage(s.id, s.body, s.cut), err
+	return decodeMessage(s.id, s.body, s.truncations), err
 }
 
-// newest returns the last n messages that are no tool results, oldest first. It
-// gives up when they cannot be taken any more.
+// newest returns the last n messages without tool results, oldest first. It stops
+// reading when the messages can no longer fit into the reply.
 func (s *Snapshot) newest(ctx context.Context, transcript int64, n int, size *budget) ([]abi.Message, error) {
-	rows, err := s.conn.Bounded(ctx, tail{spoken: true}, idOf(transcript, 0), idOf(transcript, maxSeq), n)
+	rows, err := s.conn.QueryBounded(ctx, tail{withoutTools: true}, idOf(transcript, 0), idOf(transcript, maxSeq), n)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (s *Snapshot) newest(ctx context.Context, transcript int64, n int, size *bu
 	scanner := newMessageScanner(rows)
 	messages := make([]abi.Message, 0, n)
 	bytes := 0
-	for rows.Next() && !size.hopeless(bytes) {
+	for rows.Next() && !size.exceeds(bytes) {
 		m, err := scanner.scan()
 		if err != nil {
 			return nil, err

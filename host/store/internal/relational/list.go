@@ -11,13 +11,13 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// bound is a place in the order of a list.
-type bound struct {
+// listPosition is a position in the order of a list.
+type listPosition struct {
 	recency int64
 	key     string
 }
 
-func (r *stored) compare(b bound) int {
+func (r *storedSession) compare(b listPosition) int {
 	return cmp.Or(cmp.Compare(r.recency, b.recency), strings.Compare(r.key, b.key))
 }
 
@@ -35,9 +35,9 @@ func (s *Snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, until := bound{recency: math.MinInt64}, bound{recency: math.MaxInt64}
+	from, until := listPosition{recency: math.MinInt64}, listPosition{recency: math.MaxInt64}
 	if f.After != nil {
-		from = bound{-f.After.UpdatedAt, f.After.Key}
+		from = listPosition{-f.After.UpdatedAt, f.After.Key}
 	}
 	if f.ActiveSince != 0 {
 		until.recency = -f.ActiveSince
@@ -49,10 +49,10 @@ func (s *Snapshot) list(ctx context.Context, f *filter) (*abi.ListPage, error) {
 	return s.page(ctx, f, rows)
 }
 
-// collect returns the first rows of all ranges and keys, in order, and at least
-// one more than the limit if there are so many.
-func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until bound) ([]stored, error) {
-	var rows []stored
+// collect returns the first rows of all ranges and keys, in order. If enough rows
+// exist, it returns at least one more than the limit.
+func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until listPosition) ([]storedSession, error) {
+	var rows []storedSession
 	for source, spans := range p.ranges {
 		for some := range slices.Chunk(spans, maxArms) {
 			var err error
@@ -62,7 +62,7 @@ func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until 
 		}
 	}
 	for _, key := range p.keys {
-		var r stored
+		var r storedSession
 		found, err := s.conn.Row(ctx, sessionByKey, []any{key}, r.columns()...)
 		if err != nil {
 			return nil, err
@@ -74,15 +74,15 @@ func (s *Snapshot) collect(ctx context.Context, f *filter, p *plan, from, until 
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b stored) int { return a.compare(bound{b.recency, b.key}) })
-	return slices.CompactFunc(rows, func(a, b stored) bool { return a.key == b.key }), nil
+	slices.SortFunc(rows, func(a, b storedSession) int { return a.compare(listPosition{b.recency, b.key}) })
+	return slices.CompactFunc(rows, func(a, b storedSession) bool { return a.key == b.key }), nil
 }
 
 // merge appends the first rows of some ranges of one index.
-func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source source, from, until bound, spans []span) ([]stored, error) {
+func (s *Snapshot) merge(ctx context.Context, to []storedSession, f *filter, source source, from, until listPosition, spans []span) ([]storedSession, error) {
 	m := merge{source, 1 << bits.Len(uint(len(spans)-1)), f.needle != ""}
-	query := s.conn.Bounded
-	if m.search { // may pass over any number of sessions
+	query := s.conn.QueryBounded
+	if m.search { // may skip any number of sessions
 		query = s.conn.Query
 	}
 	rows, err := query(ctx, m, m.args(f, from, until, f.Limit+1, spans)...)
@@ -90,7 +90,7 @@ func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 		return nil, err
 	}
 	defer rows.Close()
-	var r stored
+	var r storedSession
 	columns := r.columns()
 	for rows.Next() {
 		if err := rows.Scan(columns...); err != nil {
@@ -101,9 +101,9 @@ func (s *Snapshot) merge(ctx context.Context, to []stored, f *filter, source sou
 	return to, rows.Err()
 }
 
-// page makes the page of as many rows as limit and maxBytes allow, with their
-// messages.
-func (s *Snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.ListPage, error) {
+// page builds a page of as many rows, with their messages, as limit and maxBytes
+// allow.
+func (s *Snapshot) page(ctx context.Context, f *filter, rows []storedSession) (*abi.ListPage, error) {
 	page := &abi.ListPage{Rows: make([]abi.ListRow, 0, min(len(rows), f.Limit))}
 	size := newBudget(f.MaxBytes, len(abi.AppendReply(nil, &abi.ListPage{})))
 	for i := range rows {
@@ -118,7 +118,7 @@ func (s *Snapshot) page(ctx context.Context, f *filter, rows []stored) (*abi.Lis
 				return nil, err
 			}
 		}
-		if !size.take(row.AppendJSON, i == len(rows)-1) {
+		if !size.add(row.AppendJSON, i == len(rows)-1) {
 			page.More = true
 			break
 		}

@@ -20,7 +20,7 @@ const (
 	putActivation  = Fixed("INSERT INTO activations (seq, data) VALUES ($1, $2)")
 )
 
-// flowsOf finds the flows that have not ended by the module that wrote their state.
+// flowsOf finds the flows that have not ended and whose state a module wrote.
 type flowsOf struct{}
 
 func (flowsOf) SQL(d Dialect) string {
@@ -49,7 +49,7 @@ func (s *Snapshot) Modules(ctx context.Context) ([]*store.Module, error) {
 	return all, s.db.Wrap("list modules", err)
 }
 
-// Activations lists the newest, newest first.
+// Activations lists the newest activations, newest first.
 func (s *Snapshot) Activations(ctx context.Context, limit int) ([]*store.Activation, error) {
 	all, err := decoded[store.Activation](texts(ctx, s.conn, activations, limit))
 	return all, s.db.Wrap("list activations", err)
@@ -68,26 +68,26 @@ func decoded[T any](all []string, err error) ([]*T, error) {
 	return rows, nil
 }
 
-// States tells what wrote the states of the flows that have not ended.
-func (s *Snapshot) States(ctx context.Context) ([]store.States, error) {
+// StateCounts counts the flows that have not ended, by the module that wrote their state.
+func (s *Snapshot) StateCounts(ctx context.Context) ([]store.StateCount, error) {
 	all, err := s.states(ctx)
 	return all, s.db.Wrap("count the states of flows", err)
 }
 
-func (s *Snapshot) states(ctx context.Context) ([]store.States, error) {
+func (s *Snapshot) states(ctx context.Context) ([]store.StateCount, error) {
 	rows, err := s.conn.Query(ctx, states)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []store.States
+	var all []store.StateCount
 	for rows.Next() {
 		var of string
 		var n int
 		if err := rows.Scan(&of, &n); err != nil {
 			return nil, err
 		}
-		row := store.States{Flows: n}
+		row := store.StateCount{Flows: n}
 		if err := json.Unmarshal([]byte(of), &[]any{&row.Module, &row.Plugin, &row.StateVersion}); err != nil {
 			return nil, err
 		}
@@ -96,13 +96,13 @@ func (s *Snapshot) states(ctx context.Context) ([]store.States, error) {
 	return all, rows.Err()
 }
 
-// stateOf is what States groups by.
+// stateOf returns the value by which States groups flows.
 func stateOf(f *store.Flow) (string, error) {
 	return encode([]any{f.Module, f.Plugin, f.StateVersion})
 }
 
-// PutModule keeps a module. One that is kept already stays as it is, unless this one
-// is signed.
+// PutModule stores a module. A module that is stored already is replaced only if m is
+// signed.
 func (t *Tx) PutModule(m *store.Module) error {
 	data, err := encode(m)
 	if err != nil {
@@ -111,22 +111,22 @@ func (t *Tx) PutModule(m *store.Module) error {
 	return t.exec("put module "+m.Digest, putModule, m.Digest, data, m.Wasm, m.Signer != "")
 }
 
-// DeleteModule removes a module; that there is none is no error.
+// DeleteModule removes a module. An unknown module is not an error.
 func (t *Tx) DeleteModule(digest string) error {
 	return t.exec("delete module "+digest, deleteModule, digest)
 }
 
-// FlowsOf returns the ids of the flows that have not ended and whose states this
-// module wrote.
+// FlowsOf returns the ids of the flows that have not ended and whose state this module
+// wrote.
 func (t *Tx) FlowsOf(digest string) ([]string, error) {
 	if t.b.failed != nil {
 		return nil, t.b.failed
 	}
 	all, err := texts(t.b.ctx, t.b.conn, flowsOf{}, digest)
-	return all, t.b.keep("find the flows of module "+digest, err)
+	return all, t.b.recordFailure("find the flows of module "+digest, err)
 }
 
-// PutActivation appends to the history and numbers it.
+// PutActivation appends an activation to the history and assigns its number.
 func (t *Tx) PutActivation(a *store.Activation) error {
 	row := *a
 	if _, err := t.row("number an activation", nextActivation, nil, &row.Seq); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// spawned lists the parents of all spawned sessions from the newest on; $1 is
-// before the first of them.
+// spawned lists the parents of all spawned sessions, newest session first. $1 is a
+// lower bound of every recency.
 const spawned = Fixed("SELECT spawned_by FROM sessions WHERE spawned_by IS NOT NULL AND recency >= $1 ORDER BY recency, key")
 
-// Parents returns the parents of spawned sessions, that of the newest one first.
-// It reads, in an index, no more than the children of those that it returns.
+// Parents returns the parents of spawned sessions, starting with the parent of the
+// newest one. It reads only the index entries of their children.
 func (s *Snapshot) Parents(ctx context.Context, limit int) ([]string, error) {
 	if limit < 1 {
 		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("list of parents: limit is %d; it must be at least 1", limit))

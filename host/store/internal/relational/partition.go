@@ -6,10 +6,11 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// kindReserved is the kind, in the index, of sessions that no list walks by.
+// kindReserved is the kind, in the index, of sessions that no list range contains.
 const kindReserved = "reserved"
 
-// partition is the sessions of one agent and structural kind, archived or not.
+// partition identifies the sessions of one agent and structural kind that are, or are
+// not, archived.
 type partition struct {
 	id       int64
 	agentID  string
@@ -22,8 +23,8 @@ const (
 	allPartitions = Fixed("SELECT id, agent_id, kind, archived FROM partitions ORDER BY id")
 )
 
-// reserved reports whether the key is one of the words that are never listed
-// (S1.3), whatever agent it names.
+// reserved reports whether the key is one of the reserved words, with or without an
+// agent. These are never listed (S1.3).
 func reserved(key string) bool {
 	_, rest, ok := sessionkey.Split(key)
 	if !ok {
@@ -32,9 +33,9 @@ func reserved(key string) bool {
 	return rest == sessionkey.Global || rest == sessionkey.Unknown
 }
 
-// partitions returns the partitions that existed when the snapshot was opened,
-// last being the highest id then, and perhaps newer ones, which are empty in it.
-// They are read again only when there are more than were seen before.
+// partitions returns all partitions that existed when the snapshot was opened. The
+// result may contain newer ones, which are empty in this snapshot. The list is cached
+// for all snapshots, and read again only when the snapshot has a newer partition.
 func (s *Snapshot) partitions(ctx context.Context) ([]partition, error) {
 	if known := s.db.partitions.Load(); known != nil && int64(len(*known)) > 0 && (*known)[len(*known)-1].id >= s.lastPartition {
 		return *known, nil

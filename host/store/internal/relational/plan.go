@@ -8,33 +8,32 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// plan is where the rows of a list are: in index ranges that hold hardly
-// anything else, and under single keys whose rows are checked one by one.
+// plan describes how the rows of a list are found: in index ranges that contain hardly
+// any other rows, and under single keys whose rows are checked one by one.
 type plan struct {
 	ranges map[source][]span
 	keys   []string
 }
 
-// span is one range of an index: the rows where one or two columns, which
-// depends on the source, have these values, but for two rows (or rests of keys)
-// to leave out.
+// span is one range of an index: the rows whose leading column or columns, which
+// depend on the source, have these values. Two keys (or rests of keys) are excluded.
 type span struct {
-	values []any
-	except [2]string
+	values   []any
+	excluded [2]string
 }
 
-// filter is what a list asks for.
+// filter is a list request with its derived conditions.
 type filter struct {
-	view
+	visibility
 	*abi.ListRequest
-	kinds  []string // structural kinds asked for
-	mains  bool     // main sessions asked for
+	kinds  []string // requested structural kinds
+	mains  bool     // main sessions are requested
 	byKind bool     // the request names kinds
 	needle string   // folded text to search for, or empty
 }
 
 func newFilter(r *abi.ListRequest) *filter {
-	f := &filter{view: newView(r.Scope, r.MainKey, r.Global), ListRequest: r, needle: fold(r.Search)}
+	f := &filter{visibility: newVisibility(r.Scope, r.MainKey, r.Global), ListRequest: r, needle: foldCase(r.Search)}
 	f.byKind = len(r.Kinds) > 0
 	f.mains = !f.byKind || slices.Contains(r.Kinds, sessionkey.KindMain)
 	for _, k := range sessionkey.Kinds {
@@ -45,27 +44,28 @@ func newFilter(r *abi.ListRequest) *filter {
 	return f
 }
 
-// takes reports whether the partition's sessions pass the filters, but for what
-// the index ranges say and main sessions.
-func (f *filter) takes(p *partition) bool {
+// matchesPartition reports whether the partition's sessions match the archived, agent
+// and kind filters. Main sessions, and the conditions of index ranges, are handled
+// elsewhere.
+func (f *filter) matchesPartition(p *partition) bool {
 	return (f.IncludeArchived || !p.archived) && (f.AgentID == "" || f.AgentID == p.agentID) && slices.Contains(f.kinds, p.kind)
 }
 
-// except returns the <rest> of sessions that are left out of the ranges, or "":
-// main sessions, when kinds are asked for, because they come as keys then, and
-// aliases of another session (S1.2, S1.3).
-func (f *filter) except() (main, alias string) {
+// excludedRests returns the <rest> of sessions that the ranges exclude, or "". Main
+// sessions are excluded when the request names kinds, because the plan then finds them
+// by key. Aliases of another session are excluded too (S1.2, S1.3).
+func (f *filter) excludedRests() (main, alias string) {
 	if f.byKind || f.global != "" {
-		main = f.view.keys.MainKey
+		main = f.visibility.keys.MainKey
 	}
-	if f.global != "" || f.view.keys.MainKey != sessionkey.Main {
+	if f.global != "" || f.visibility.keys.MainKey != sessionkey.Main {
 		alias = sessionkey.Main
 	}
 	return main, alias
 }
 
-// plan finds the ranges. Their number depends on agents and kinds, not on
-// sessions.
+// plan determines the ranges and keys of a list. The number of ranges depends on the
+// number of agents and kinds, not on the number of sessions.
 func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 	p := &plan{ranges: make(map[source][]span)}
 	partitions, err := s.partitions(ctx)
@@ -78,7 +78,7 @@ func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 	case f.Label == "":
 		p.addPartitions(f, byPartition, partitions, func(q *partition) bool { return f.showsAgent(q.agentID) })
 	default:
-		some, err := s.among(ctx, partitions, partitionsOfLabel, f.Label)
+		some, err := s.selectPartitions(ctx, partitions, partitionsOfLabel, f.Label)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s *Snapshot) plan(ctx context.Context, f *filter) (*plan, error) {
 }
 
 func (p *plan) addKinds(f *filter) {
-	main, alias := f.except()
+	main, alias := f.excludedRests()
 	for _, kind := range f.kinds {
 		for _, archived := range []bool{false, true} {
 			if !archived || f.IncludeArchived {
@@ -105,23 +105,23 @@ func (p *plan) addKinds(f *filter) {
 }
 
 func (p *plan) addPartitions(f *filter, from source, partitions []partition, in func(*partition) bool) {
-	main, alias := f.except()
+	main, alias := f.excludedRests()
 	for i := range partitions {
-		if q := &partitions[i]; f.takes(q) && in(q) {
-			except := [2]string{sessionkey.Join(q.agentID, main), sessionkey.Join(q.agentID, alias)}
-			p.ranges[from] = append(p.ranges[from], span{[]any{q.id}, except})
+		if q := &partitions[i]; f.matchesPartition(q) && in(q) {
+			excluded := [2]string{sessionkey.Join(q.agentID, main), sessionkey.Join(q.agentID, alias)}
+			p.ranges[from] = append(p.ranges[from], span{[]any{q.id}, excluded})
 		}
 	}
 }
 
-// addChildren adds the children of the scope's SpawnedBy, but for those that are
-// in view because of their agent.
+// addChildren adds the children of the scope's SpawnedBy, except those that are visible
+// because of their agent.
 func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitions []partition) (err error) {
 	from, args, list := byParent, []any{f.scope.SpawnedBy}, partitionsOfParent
 	if f.Label != "" {
 		from, args, list = byParentLabel, append(args, f.Label), partitionsOfParentLabel
 	}
-	some, err := s.among(ctx, partitions, list, args...)
+	some, err := s.selectPartitions(ctx, partitions, list, args...)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitio
 	return nil
 }
 
-// addKeys adds the sessions that no range holds: those in view by their key,
-// "global", and main sessions where the kind is asked for.
+// addKeys adds the sessions that no range contains: those that are visible by their
+// key, "global", and main sessions when the request names their kind.
 func (p *plan) addKeys(f *filter, partitions []partition) {
 	if f.scope != nil {
 		p.keys = append(p.keys, f.scope.Keys...)
@@ -150,15 +150,15 @@ func (p *plan) addKeys(f *filter, partitions []partition) {
 		}
 		seen[id] = true
 		if f.showsAgent(id) || f.scope.SpawnedBy != "" {
-			p.keys = append(p.keys, f.view.keys.MainOf(id))
+			p.keys = append(p.keys, f.visibility.keys.MainOf(id))
 		}
 	}
 }
 
-// matches reports whether a session that was found by its key is asked for.
+// matches reports whether a session that was found by its key matches the request.
 func (f *filter) matches(s *abi.Session) bool {
 	kind := s.Kind
-	if f.view.keys.IsMain(s.Key) {
+	if f.visibility.keys.IsMain(s.Key) {
 		kind = sessionkey.KindMain
 	}
 	return f.shows(s) &&
@@ -170,9 +170,9 @@ func (f *filter) matches(s *abi.Session) bool {
 		(f.needle == "" || containsFolded(s, f.needle))
 }
 
-// among returns those of the partitions whose ids the statement lists.
-func (s *Snapshot) among(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
-	rows, err := s.conn.Bounded(ctx, list, args...)
+// selectPartitions returns the partitions whose ids the statement lists.
+func (s *Snapshot) selectPartitions(ctx context.Context, partitions []partition, list Fixed, args ...any) ([]partition, error) {
+	rows, err := s.conn.QueryBounded(ctx, list, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,9 @@
 package relational
 
-// prunable is what may be removed of a table: rows whose column says that they
-// ended before $1. A run or delivery stays while its flow goes on, which may want
-// to know of it; so does a worker whose name is on a claim, and the newest run,
-// from which the next one gets its number.
+// prunable describes the rows of a table that may be removed: those that ended before
+// $1. A run or delivery is kept until its flow has ended, because the flow may read
+// it. A worker that holds a claim is kept, and so is the newest run, from which the
+// next run's number is derived.
 type prunable struct{ table, key, ended, unless string }
 
 var prunables = []prunable{
@@ -13,30 +13,30 @@ var prunables = []prunable{
 	{"workers", "id", "lease_until", " AND NOT EXISTS (SELECT 1 FROM work WHERE owner = workers.id)"},
 }
 
-func (p prunable) which() string {
+func (p prunable) selection() string {
 	return "SELECT " + p.key + " FROM " + p.table + " WHERE " + p.ended + " < $1" + p.unless + " ORDER BY " + p.ended
 }
 
-// removal removes the oldest, at most $2 of them.
+// removal removes the oldest prunable rows, at most $2.
 type removal struct{ prunable }
 
 func (r removal) SQL(d Dialect) string {
-	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.which() + limit(d, "$2") + ")"
+	return "DELETE FROM " + r.table + " WHERE " + r.key + " IN (" + r.selection() + limit(d, "$2") + ")"
 }
 
-// another finds one that could be removed.
-func (p prunable) another() Fixed { return Fixed(p.which() + " LIMIT 1") }
+// nextPrunable finds a row that could be removed.
+func (p prunable) nextPrunable() Fixed { return Fixed(p.selection() + " LIMIT 1") }
 
-// Prune removes flows, runs and deliveries that ended before a time, and the
-// workers whose leases did, at most limit rows of each, and reports whether there
-// are more.
+// Prune removes flows, runs and deliveries that ended before a time, and workers whose
+// leases expired before it, at most limit rows of each kind. It reports whether more
+// rows can be removed.
 func (t *Tx) Prune(before int64, limit int) (more bool, err error) {
 	for _, p := range prunables {
 		if err := t.exec("prune "+p.table, removal{p}, before, limit); err != nil {
 			return false, err
 		}
 		var key any
-		left, err := t.row("prune "+p.table, p.another(), []any{before}, &key)
+		left, err := t.row("prune "+p.table, p.nextPrunable(), []any{before}, &key)
 		if err != nil {
 			return false, err
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// upsert is the statement that inserts a row, or updates the one with its id: all
-// columns but seq, which stays what it was. Without seq, a new row gets the next
-// one.
+// upsert returns the statement that inserts a row, or updates the row with the same
+// id. An update does not change seq. If seq is not among the columns, the database
+// assigns the next one to a new row.
 func upsert(table string, columns ...string) Fixed {
 	var parameters, updates []string
 	for i, column := range columns {
@@ -57,8 +57,9 @@ func (t *Tx) PutFlow(f *store.Flow) error {
 		timeOrNull(f.EndedAt), orNull(waitRun), orNull(callerRun), of, data)
 }
 
-// PutRun inserts or updates a run by its id. The store numbers it, if r does not;
-// a number once given stays. r itself is not changed: an update may run again.
+// PutRun inserts or updates a run by its id. It assigns a number to a new run that has
+// none; a stored run keeps its number. r is not changed, because an update may be
+// called again.
 func (t *Tx) PutRun(r *store.Run) error {
 	row := *r
 	_, err := t.row("find the number of run "+r.ID, seqOfRun, []any{r.ID}, &row.Seq)
@@ -86,8 +87,8 @@ func (t *Tx) PutDelivery(d *store.Delivery) error {
 		timeOrNull(d.EndedAt), data)
 }
 
-// put executes an upsert. A key that another row has is a conflict, which leaves
-// the transaction as it was.
+// put executes an upsert. If another row has one of the keys, put fails with
+// abi.Conflict, and the transaction remains usable.
 func (t *Tx) put(noun, id string, call store.CallKey, s Statement, args ...any) error {
 	if id == "" {
 		return abi.NewError(abi.InvalidArgs, "a "+noun+" has no id")
@@ -96,17 +97,17 @@ func (t *Tx) put(noun, id string, call store.CallKey, s Statement, args ...any) 
 		return t.b.failed
 	}
 	_, err := t.b.conn.Put(t.b.ctx, s, args...)
-	if errors.Is(err, ErrTaken) {
-		return &abi.Error{Code: abi.Conflict, Message: fmt.Sprintf("the %s %s cannot be stored: another has its number or its call id %q", noun, id, call.ID), Cause: err}
+	if errors.Is(err, ErrDuplicateKey) {
+		return &abi.Error{Code: abi.Conflict, Message: fmt.Sprintf("the %s %s cannot be stored: another one has the same number or call id %q", noun, id, call.ID), Cause: err}
 	}
-	return t.b.keep("put "+noun+" "+id, err)
+	return t.b.recordFailure("put "+noun+" "+id, err)
 }
 
 func badRow(noun, id string, err error) error {
-	return &abi.Error{Code: abi.InvalidArgs, Message: fmt.Sprintf("the %s %s cannot be written as JSON: %v", noun, id, err), Cause: err}
+	return &abi.Error{Code: abi.InvalidArgs, Message: fmt.Sprintf("the %s %s cannot be encoded as JSON: %v", noun, id, err), Cause: err}
 }
 
-// timeOrNull is how a time that is not known is stored.
+// timeOrNull returns the stored form of a time: an unknown time is NULL.
 func timeOrNull(ms int64) any {
 	if ms == 0 {
 		return nil

@@ -24,8 +24,8 @@ transcript_id = $9, data = $10, search = $11 WHERE key = $12 RETURNING id`)
 	removeExtra = Fixed("DELETE FROM session_extras WHERE session = $1")
 )
 
-// PutSession inserts or updates the session by its key. An empty AgentID or Kind
-// is filled in from the key; one that contradicts it is abi.InvalidArgs.
+// PutSession inserts or updates the session by its key. It derives an empty AgentID or
+// Kind from the key, and fails with abi.InvalidArgs if one contradicts the key.
 func (b *Batch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
 	if b.failed != nil {
 		return store.Unchanged, b.failed
@@ -35,15 +35,15 @@ func (b *Batch) PutSession(s *abi.Session, extra []byte) (store.Change, error) {
 		return store.Unchanged, err
 	}
 	change, err := b.putSession(row)
-	return change, b.keep("put session "+s.Key, err)
+	return change, b.recordFailure("put session "+s.Key, err)
 }
 
-// sessionRow is a session in the form of its row.
+// sessionRow holds the column values of a session.
 type sessionRow struct {
 	abi.Session
 	partition
 	rest, data, extra string
-	keepExtra         bool // whatever it is
+	keepExtra         bool // keep the stored extra
 }
 
 func newSessionRow(s *abi.Session, extra []byte) (*sessionRow, error) {
@@ -64,7 +64,7 @@ func newSessionRow(s *abi.Session, extra []byte) (*sessionRow, error) {
 		r.Kind = kind
 	}
 	if r.AgentID != agentID || r.Kind != kind {
-		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("session %q cannot be of agent %q and kind %q; its key says %q and %q",
+		return nil, abi.NewError(abi.InvalidArgs, fmt.Sprintf("session %q has agent %q and kind %q, but its key requires %q and %q",
 			s.Key, s.AgentID, s.Kind, agentID, kind))
 	}
 	r.rest = rest
@@ -120,7 +120,8 @@ func (b *Batch) putSession(r *sessionRow) (store.Change, error) {
 	return change, err
 }
 
-// orNull is how an absent text is stored, so that indexes leave it out.
+// orNull returns the stored form of a text: an empty text is NULL, so that partial
+// indexes omit it.
 func orNull(text string) any {
 	if text == "" {
 		return nil

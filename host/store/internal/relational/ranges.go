@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// source is an index that lists walk.
+// source is an index that lists scan.
 type source int
 
 const (
-	byKind        source = iota // all agents' sessions of a kind, archived or not
-	byPartition                 // one agent's
-	byLabel                     // those with a label
-	byParent                    // those spawned by a session
-	byParentLabel               // those spawned by a session, with a label
+	byKind        source = iota // sessions of one kind and archived state, of all agents
+	byPartition                 // sessions of one partition
+	byLabel                     // sessions of one partition with a label
+	byParent                    // sessions of one partition that a session spawned
+	byParentLabel               // sessions of one partition that a session spawned, with a label
 )
 
-// The partitions in which there are sessions with a label or a parent: one index
-// seek for each.
+// These statements list the partitions that contain sessions with a label or parent,
+// with one index seek for each partition.
 var (
 	partitionsOfLabel       = skipScan("label = $1")
 	partitionsOfParent      = skipScan("spawned_by = $1")
@@ -33,23 +33,24 @@ func skipScan(where string) Fixed {
 ) SELECT id FROM found WHERE id IS NOT NULL`)
 }
 
-// maxArms is how many ranges one statement merges. Binding parameters takes
-// SQLite's driver a time that grows with the square of their number.
+// maxArms is the maximum number of ranges that one statement merges. The time in which
+// SQLite's driver binds parameters grows with the square of their number.
 const maxArms = 32
 
-// merge is the statement that merges index ranges of one source into the order
-// of a list. Each arm is a scan in that order already, and the database runs them side
-// by side: a row is read when its turn comes. The number of arms is a power of
-// two, so that few forms are compiled.
+// merge is the statement that merges index ranges of one source into list order. Each
+// arm scans one range in that order. The database steps through all arms together, and
+// reads a row only when it is next. The number of arms is a power of two, so that few
+// variants are compiled.
 type merge struct {
 	from   source
 	arms   int
 	search bool
 }
 
-// SQL returns the statement. Its parameters, in this order: recency and key to
-// start behind, the last recency, the limit, then label, parent and folded text,
-// each if the form has it, and then, for each arm, the values of a span.
+// SQL returns the statement. Its parameters are, in this order: recency and key of the
+// position after which to start, the last recency, and the limit; label, parent and
+// folded search text, each only if the variant has it; and the values of a span for
+// each arm.
 func (m merge) SQL(d Dialect) string {
 	next := 4
 	param := func() string { next++; return "$" + strconv.Itoa(next) }
@@ -80,8 +81,8 @@ func (m merge) SQL(d Dialect) string {
 	return b.String()
 }
 
-// args returns the parameters for the spans, at most m.arms.
-func (m merge) args(f *filter, from, until bound, limit int, spans []span) []any {
+// args returns the parameters for at most m.arms spans.
+func (m merge) args(f *filter, from, until listPosition, limit int, spans []span) []any {
 	args := []any{from.recency, from.key, until.recency, limit}
 	if m.from == byLabel || m.from == byParentLabel {
 		args = append(args, f.Label)
@@ -95,15 +96,15 @@ func (m merge) args(f *filter, from, until bound, limit int, spans []span) []any
 	for i := range m.arms {
 		s := spans[min(i, len(spans)-1)]
 		if i >= len(spans) {
-			s.values = m.nothing()
+			s.values = m.emptySpan()
 		}
-		args = append(append(args, s.values...), s.except[0], s.except[1])
+		args = append(append(args, s.values...), s.excluded[0], s.excluded[1])
 	}
 	return args
 }
 
-// nothing returns the values of a span that holds no rows.
-func (m merge) nothing() []any {
+// emptySpan returns the values of a span without rows.
+func (m merge) emptySpan() []any {
 	if m.from == byKind {
 		return []any{"", false}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Statements that find one row, as its data.
+// Statements that return the data of one row.
 const (
 	flowByID     = Fixed("SELECT data FROM flows WHERE id = $1")
 	runByID      = Fixed("SELECT data FROM runs WHERE id = $1")
@@ -22,8 +22,8 @@ const (
 	runByRequest = Fixed("SELECT data FROM runs WHERE scope = $1 AND request_id = $2")
 )
 
-// encode returns a flow, run or delivery as it is stored. Raw JSON within it
-// loses white space, and nothing else.
+// encode returns the stored form of a flow, run or delivery. It removes white space
+// from embedded raw JSON, and changes nothing else.
 func encode(row any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -32,7 +32,7 @@ func encode(row any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// decode reads what encode wrote, and nothing else.
+// decode decodes the result of encode. It rejects unknown members and trailing data.
 func decode[T any](data string) (*T, error) {
 	row := new(T)
 	d := json.NewDecoder(strings.NewReader(data))
@@ -42,7 +42,7 @@ func decode[T any](data string) (*T, error) {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return row, nil
 		}
-		err = errors.New("something follows the row")
+		err = errors.New("data after the row")
 	}
 	return nil, fmt.Errorf("a stored row cannot be read (%.80s): %w", data, err)
 }
@@ -57,7 +57,7 @@ func find[T any](ctx context.Context, c Conn, s Statement, args ...any) (*T, err
 	return decode[T](data)
 }
 
-// findCall is find for calls and requests; one without an id is none.
+// findCall is find for calls and requests. A key without an id matches no row.
 func findCall[T any](ctx context.Context, c Conn, s Statement, call store.CallKey) (*T, error) {
 	if call.ID == "" {
 		return nil, nil

@@ -14,8 +14,8 @@ const (
 	addSecret = Fixed("INSERT INTO facts (name, value) VALUES ('secret', $1) ON CONFLICT (name) DO NOTHING")
 )
 
-// Secret returns the store's secret (store.Durable), and makes one for a new store.
-// c must be in a write transaction.
+// Secret returns the store's secret (store.Durable), and creates it for a new store. c
+// must be in a write transaction.
 func Secret(ctx context.Context, c Conn) ([]byte, error) {
 	var text string
 	found, err := c.Row(ctx, getSecret, nil, &text)
@@ -23,7 +23,7 @@ func Secret(ctx context.Context, c Conn) ([]byte, error) {
 		secret := make([]byte, secretBytes)
 		_, _ = rand.Read(secret) // never fails
 		if err = c.Exec(ctx, addSecret, hex.EncodeToString(secret)); err == nil {
-			_, err = c.Row(ctx, getSecret, nil, &text) // another's, if it came first
+			_, err = c.Row(ctx, getSecret, nil, &text) // another process may have added one first
 		}
 	}
 	if err != nil {
@@ -31,7 +31,7 @@ func Secret(ctx context.Context, c Conn) ([]byte, error) {
 	}
 	secret, err := hex.DecodeString(text)
 	if err != nil || len(secret) != secretBytes {
-		return nil, errors.New("the store's secret is damaged; restore the database from a copy")
+		return nil, errors.New("the store's secret is damaged; restore the database from a backup")
 	}
 	return secret, nil
 }

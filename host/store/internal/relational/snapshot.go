@@ -6,15 +6,15 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// Snapshot is a read transaction on a connection of its own. A backend embeds it
-// and adds Close, which ends the transaction.
+// Snapshot is a read transaction on its own connection. A backend embeds it and adds
+// Close, which ends the transaction.
 type Snapshot struct {
 	conn          Conn
 	db            *Database
 	lastPartition int64
 }
 
-// Snapshot returns the read transaction that has begun on c, and executes its first
+// Snapshot wraps the read transaction that has begun on c, and executes its first
 // statement.
 func (db *Database) Snapshot(ctx context.Context, c Conn) (Snapshot, error) {
 	s := Snapshot{conn: c, db: db}
@@ -22,8 +22,8 @@ func (db *Database) Snapshot(ctx context.Context, c Conn) (Snapshot, error) {
 	return s, err
 }
 
-// stored is a session's row. Its order in lists is that of (recency, key).
-type stored struct {
+// storedSession is a session's row as lists read it. Lists are ordered by (recency, key).
+type storedSession struct {
 	recency    int64
 	key        string
 	data       string
@@ -37,11 +37,11 @@ const (
 	sessionsByID = Fixed("SELECT " + storedColumns + " FROM sessions WHERE session_id = $1 ORDER BY recency, key")
 )
 
-func (r *stored) columns() []any { return []any{&r.recency, &r.key, &r.data, &r.transcript} }
+func (r *storedSession) columns() []any { return []any{&r.recency, &r.key, &r.data, &r.transcript} }
 
 // Get returns the session with this canonical key, or nil.
 func (s *Snapshot) Get(ctx context.Context, key string) (*abi.Session, error) {
-	var r stored
+	var r storedSession
 	found, err := s.conn.Row(ctx, sessionByKey, []any{key}, r.columns()...)
 	if err != nil || !found {
 		return nil, s.db.Wrap("get", err)
@@ -60,13 +60,13 @@ func (s *Snapshot) resolve(ctx context.Context, r *abi.ResolveRequest) (*abi.Ses
 	if r.SessionID == "" {
 		return nil, nil
 	}
-	seen := newView(r.Scope, r.MainKey, r.Global)
+	seen := newVisibility(r.Scope, r.MainKey, r.Global)
 	rows, err := s.conn.Query(ctx, sessionsByID, r.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var row stored
+	var row storedSession
 	columns := row.columns()
 	for rows.Next() {
 		if err := rows.Scan(columns...); err != nil {

@@ -28,9 +28,9 @@ func init() {
 	}
 }
 
-// TestTakenMessageID asserts that only a message with the same source id is updated: a
-// clash of ids is an error, which undoes the transaction.
-func TestTakenMessageID(t *testing.T) {
+// TestDuplicateMessageID asserts that only a message with the same source id is
+// updated. A conflict of message ids is an error, which rolls back the transaction.
+func TestDuplicateMessageID(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), nil)
 	if err != nil {
@@ -45,10 +45,10 @@ func TestTakenMessageID(t *testing.T) {
 		if err := errors.Join(tx.PutSession(&abi.Session{Key: key, SessionID: "s"}), tx.Append(key, message("a"))); err != nil {
 			return err
 		}
-		tx.(*relational.Tx).Misplace(key)
+		tx.(*relational.Tx).RewindEnd(key)
 		return tx.Append(key, message("b"))
 	})
-	if !errors.Is(err, relational.ErrTaken) {
-		t.Errorf("the second message has the id of the first: %v, want ErrTaken", err)
+	if !errors.Is(err, relational.ErrDuplicateKey) {
+		t.Errorf("the second message has the id of the first: %v, want ErrDuplicateKey", err)
 	}
 }

@@ -4,40 +4,38 @@ package relational
 // equal ones have equal SQL. Parameters are written $1, $2 and so on.
 type Statement interface{ SQL(d Dialect) string }
 
-// Dialect is how a database writes the few things that databases write
-// differently. Its methods return SQL.
+// Dialect generates the SQL that differs between databases.
 type Dialect interface {
 	// Count returns a parameter of LIMIT or OFFSET.
 	Count(parameter string) string
-	// Unindexed returns a column in a condition for which no index is to be chosen.
+	// Unindexed returns a column for a condition that must not use an index.
 	Unindexed(column string) string
 	// Contains returns the condition that the text of a column contains a text.
 	Contains(column, parameter string) string
-	// JSON returns a column of JSON, stored as text, as the left operand of ->>.
+	// JSON returns a text column that contains JSON as the left operand of ->>.
 	JSON(column string) string
-	// Next returns the statement that draws the next number for the column seq of a
-	// table. Numbers drawn in later transactions are greater, as far as anyone can
-	// observe their order.
+	// Next returns the statement that allocates the next number for the column seq of
+	// a table. A transaction that can observe another one's number gets a greater one.
 	Next(table string) string
 	// ForUpdate returns the end of a SELECT that locks the row of a table, or of its
-	// alias, until the transaction ends: others may read it, and neither lock nor
-	// change it.
+	// alias, until the transaction ends. Other transactions may read the row, but
+	// neither lock nor change it.
 	ForUpdate(table string) string
 }
 
-// Fixed is a statement that every dialect has.
+// Fixed is a statement that is the same in every dialect.
 type Fixed string
 
 // SQL returns the statement.
 func (f Fixed) SQL(Dialect) string { return string(f) }
 
-// next draws a number for a row of a table.
+// next allocates the number of a new row of a table.
 type next string
 
 func (table next) SQL(d Dialect) string { return d.Next(string(table)) }
 
-// locked is a statement that reads a row to decide on a change. A session's row
-// locks what belongs to the session too.
+// locked is a statement that reads and locks a row in order to change it. The lock of
+// a session's row also protects the session's transcripts.
 type locked struct {
 	read  Fixed
 	table string

@@ -16,40 +16,41 @@ type Tx struct {
 
 var _ store.Tx = (*Tx)(nil)
 
-// Tx returns the update that has begun on c. The caller must call End before it
-// ends the transaction or savepoint. Updates that share a transaction have a Tx
-// each: what another has looked up may have been undone.
+// Tx wraps the update that has begun on c. The caller must call End before it ends the
+// transaction or savepoint. Each of the updates that share a transaction needs its own
+// Tx, because the cached lookups of another may have been rolled back.
 func (db *Database) Tx(c Conn) *Tx { return &Tx{b: db.Batch(context.Background(), c)} }
 
 // End is Batch.End.
 func (t *Tx) End() error { return t.b.End() }
 
-// Scheduled returns the work that the update has scheduled, for subscribers.
+// Scheduled returns the work that the update has scheduled, for notification.
 func (t *Tx) Scheduled() []store.Due { return t.scheduled }
 
-// row scans the single row of a statement, and reports whether there was one.
-func (t *Tx) row(doing string, s Statement, args []any, into ...any) (bool, error) {
+// row executes a statement that returns at most one row. It scans the row and reports
+// whether there was one.
+func (t *Tx) row(operation string, s Statement, args []any, into ...any) (bool, error) {
 	if t.b.failed != nil {
 		return false, t.b.failed
 	}
 	found, err := t.b.conn.Row(t.b.ctx, s, args, into...)
-	return found, t.b.keep(doing, err)
+	return found, t.b.recordFailure(operation, err)
 }
 
-func (t *Tx) exec(doing string, s Statement, args ...any) error {
+func (t *Tx) exec(operation string, s Statement, args ...any) error {
 	if t.b.failed != nil {
 		return t.b.failed
 	}
-	return t.b.keep(doing, t.b.conn.Exec(t.b.ctx, s, args...))
+	return t.b.recordFailure(operation, t.b.conn.Exec(t.b.ctx, s, args...))
 }
 
 // get reads a row unless the transaction has failed.
-func get[T any](t *Tx, doing string, find func(context.Context, Conn) (*T, error)) (*T, error) {
+func get[T any](t *Tx, operation string, find func(context.Context, Conn) (*T, error)) (*T, error) {
 	if t.b.failed != nil {
 		return nil, t.b.failed
 	}
 	row, err := find(t.b.ctx, t.b.conn)
-	if err := t.b.keep(doing, err); err != nil {
+	if err := t.b.recordFailure(operation, err); err != nil {
 		return nil, err
 	}
 	return row, nil
@@ -57,7 +58,7 @@ func get[T any](t *Tx, doing string, find func(context.Context, Conn) (*T, error
 
 // Session returns the session with this canonical key, or nil.
 func (t *Tx) Session(key string) (*abi.Session, error) {
-	var r stored
+	var r storedSession
 	found, err := t.row("get session "+key, locked{sessionByKey, "sessions"}, []any{key}, r.columns()...)
 	if err != nil || !found {
 		return nil, err
@@ -66,7 +67,7 @@ func (t *Tx) Session(key string) (*abi.Session, error) {
 	return &session, nil
 }
 
-// PutSession inserts or updates a session and keeps its extra.
+// PutSession inserts or updates a session and keeps the stored extra.
 func (t *Tx) PutSession(s *abi.Session) error {
 	if t.b.failed != nil {
 		return t.b.failed
@@ -77,7 +78,7 @@ func (t *Tx) PutSession(s *abi.Session) error {
 	}
 	row.keepExtra = true
 	_, err = t.b.putSession(row)
-	return t.b.keep("put session "+s.Key, err)
+	return t.b.recordFailure("put session "+s.Key, err)
 }
 
 // Append appends a message to the transcript of key.
@@ -93,7 +94,7 @@ func (t *Tx) Flow(id string) (*store.Flow, error) {
 	})
 }
 
-// FlowOf returns the flow that a call made, or nil.
+// FlowOf returns the flow that a call created, or nil.
 func (t *Tx) FlowOf(call store.CallKey) (*store.Flow, error) {
 	return get(t, "get the flow of call "+call.ID, func(ctx context.Context, c Conn) (*store.Flow, error) {
 		return findCall[store.Flow](ctx, c, locked{flowByCall, "flows"}, call)
@@ -107,7 +108,7 @@ func (t *Tx) Run(id string) (*store.Run, error) {
 	})
 }
 
-// RunOf returns the run that a request made, or nil.
+// RunOf returns the run that a request created, or nil.
 func (t *Tx) RunOf(request store.CallKey) (*store.Run, error) {
 	return get(t, "get the run of request "+request.ID, func(ctx context.Context, c Conn) (*store.Run, error) {
 		return findCall[store.Run](ctx, c, locked{runByRequest, "runs"}, request)
@@ -123,9 +124,9 @@ func (t *Tx) Delivery(id string) (*store.Delivery, error) {
 
 const waiting = Fixed("SELECT id FROM flows WHERE wait_run = $1 ORDER BY seq")
 
-// Waiting returns the ids of the flows that wait for a run, oldest first.
-func (t *Tx) Waiting(runID string) ([]string, error) {
-	ids, err := get(t, "find who waits for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
+// WaitingFlows returns the ids of the flows that wait for a run, oldest first.
+func (t *Tx) WaitingFlows(runID string) ([]string, error) {
+	ids, err := get(t, "find the flows that wait for run "+runID, func(ctx context.Context, c Conn) (*[]string, error) {
 		ids, err := texts(ctx, c, waiting, runID)
 		return &ids, err
 	})
@@ -135,15 +136,15 @@ func (t *Tx) Waiting(runID string) ([]string, error) {
 	return *ids, nil
 }
 
-// Waits reports whether a new run of the session would wait for the run (S4.4).
+// Waits is Snapshot.Waits within this transaction.
 func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
 	var id string
-	return t.row("look for waits", waits, []any{sessionKey, runID}, &id)
+	return t.row("check for a deadlock", blockingRuns, []any{sessionKey, runID}, &id)
 }
 
 // texts returns the single column of a statement's rows.
 func texts(ctx context.Context, c Conn, s Statement, args ...any) ([]string, error) {
-	rows, err := c.Bounded(ctx, s, args...)
+	rows, err := c.QueryBounded(ctx, s, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -165,24 +166,24 @@ const (
 	unschedule = Fixed("DELETE FROM work WHERE kind = $1 AND id = $2")
 )
 
-// Schedule says when a piece of work is due. A claim of it stays.
+// Schedule sets the time at which a piece of work is due, and keeps its claim.
 func (t *Tx) Schedule(kind, id string, at int64) error {
 	if err := t.exec("schedule "+kind+" "+id, schedule, kind, id, at); err != nil {
 		return err
 	}
-	t.forget(kind, id)
+	t.cancelNotification(kind, id)
 	t.scheduled = append(t.scheduled, store.Due{Kind: kind, ID: id, At: at})
 	return nil
 }
 
-// Unschedule ends a piece of work, and with it its claim.
+// Unschedule removes a piece of work and its claim.
 func (t *Tx) Unschedule(kind, id string) error {
 	err := t.exec("unschedule "+kind+" "+id, unschedule, kind, id)
-	t.forget(kind, id)
+	t.cancelNotification(kind, id)
 	return err
 }
 
-// forget takes back what subscribers were to hear of a piece.
-func (t *Tx) forget(kind, id string) {
+// cancelNotification removes the pending notification of a piece of work.
+func (t *Tx) cancelNotification(kind, id string) {
 	t.scheduled = slices.DeleteFunc(t.scheduled, func(d store.Due) bool { return d.Kind == kind && d.ID == id })
 }

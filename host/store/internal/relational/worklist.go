@@ -13,12 +13,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// defaultWorkLimit is how many rows a list of work has at most when the filter
-// does not say.
+// defaultWorkLimit is the limit of a list of work when the filter sets none.
 const defaultWorkLimit = 100
 
-// Columns that a list of work may walk, each in an index of its own that ends in
-// created and seq.
+// Columns by which a list of work selects rows. Each has an index that ends in created
+// and seq.
 const (
 	anyRow    = ""
 	byStatus  = "status"
@@ -27,10 +26,9 @@ const (
 	byID      = "id" // a flow's own id
 )
 
-// worklist is the statement that lists rows of a table, newest first, by walking
-// an index from its end: $1 limits, $2 is the time they were created at or after,
-// $3 what the column that it walks by has, if it walks by one; then come the
-// session key and the statuses to pick out of those.
+// worklist is the statement that lists rows of a table, newest first, by scanning an
+// index from its end. $1 is the limit, and $2 the earliest time of creation. $3 is the
+// value of the column by, if set. The session key and the statuses to filter by follow.
 type worklist struct {
 	table    string
 	by       string
@@ -59,14 +57,14 @@ func (l worklist) SQL(d Dialect) string {
 	return b.String()
 }
 
-// workRow is a row of a list, with its place in the order.
+// workRow is a row of a list, with its position in list order.
 type workRow[T any] struct {
 	created, seq int64
 	row          *T
 }
 
-// listWork lists rows, newest first: by flow or by session, where there are few,
-// or of each status its newest.
+// listWork lists rows, newest first. It selects by flow or session, which have few
+// rows, or merges the newest rows of each status.
 func listWork[T any](ctx context.Context, s *Snapshot, table string, f *store.Filter) ([]*T, error) {
 	if f == nil {
 		f = &store.Filter{}
@@ -83,7 +81,7 @@ func listWork[T any](ctx context.Context, s *Snapshot, table string, f *store.Fi
 	}
 	l, args := worklist{table: table}, []any{most, since}
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
-	var arms []string // statuses to walk by, in turn
+	var arms []string // statuses to select by, one after the other
 	switch {
 	case f.FlowID != "":
 		l.by = byFlow
@@ -138,7 +136,7 @@ func walk[T any](ctx context.Context, s *Snapshot, to []workRow[T], l worklist, 
 	return to, rows.Err()
 }
 
-// newest returns the first rows in the order of lists.
+// newest returns the first rows in list order.
 func newest[T any](rows []workRow[T], most int) []*T {
 	slices.SortFunc(rows, func(a, b workRow[T]) int { return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(b.seq, a.seq)) })
 	all := make([]*T, 0, min(len(rows), most))

@@ -24,13 +24,13 @@ func (s *Snapshot) Delivery(ctx context.Context, id string) (*store.Delivery, er
 	return d, s.db.Wrap("get delivery "+id, err)
 }
 
-// FlowOf returns the flow that a call made, or nil.
+// FlowOf returns the flow that a call created, or nil.
 func (s *Snapshot) FlowOf(ctx context.Context, call store.CallKey) (*store.Flow, error) {
 	f, err := findCall[store.Flow](ctx, s.conn, flowByCall, call)
 	return f, s.db.Wrap("get the flow of call "+call.ID, err)
 }
 
-// RunOf returns the run that a request made, or nil.
+// RunOf returns the run that a request created, or nil.
 func (s *Snapshot) RunOf(ctx context.Context, request store.CallKey) (*store.Run, error) {
 	r, err := findCall[store.Run](ctx, s.conn, runByRequest, request)
 	return r, s.db.Wrap("get the run of request "+request.ID, err)
@@ -54,10 +54,10 @@ func (s *Snapshot) Deliveries(ctx context.Context, f *store.Filter) ([]*store.De
 const (
 	messagesOfRun = Fixed("SELECT coalesce(r.raw, m.body) FROM messages m LEFT JOIN message_raws r ON r.message = m.id WHERE m.run_id = $1 ORDER BY m.id")
 
-	// Every run that a new run of the session $1 would wait for: those queued
-	// before it, and what they wait for, which is the run that an unanswered call
-	// of theirs waits for, and whatever is queued before that.
-	waits = Fixed(`WITH RECURSIVE ahead (id) AS (
+	// All runs that a new run of the session $1 would wait for: the runs queued
+	// before it, the runs for which their unanswered calls wait, and the runs queued
+	// before those, recursively.
+	blockingRuns = Fixed(`WITH RECURSIVE ahead (id) AS (
 SELECT id FROM runs WHERE session_key = $1 AND ended_at IS NULL
 UNION
 SELECT before.id FROM ahead
@@ -81,25 +81,26 @@ func (s *Snapshot) RunMessages(ctx context.Context, runID string) ([][]byte, err
 	return messages, s.db.Wrap("read the messages of run "+runID, err)
 }
 
-// Waits reports whether a new run of the session would wait for the run (S4.4).
-func (s *Snapshot) Waits(ctx context.Context, sessionKey, runID string) (bool, error) {
-	rows, err := s.conn.Query(ctx, waits, sessionKey, runID) // its cost is that of the queues and waits
+// WouldBlock reports whether a new run of the session would wait for the run, directly or
+// through other runs (S4.4).
+func (s *Snapshot) WouldBlock(ctx context.Context, sessionKey, runID string) (bool, error) {
+	rows, err := s.conn.Query(ctx, blockingRuns, sessionKey, runID) // the cost depends on the queued runs
 	if err != nil {
-		return false, s.db.Wrap("look for waits", err)
+		return false, s.db.Wrap("check for a deadlock", err)
 	}
 	defer rows.Close()
 	found := rows.Next()
-	return found, s.db.Wrap("look for waits", rows.Err())
+	return found, s.db.Wrap("check for a deadlock", rows.Err())
 }
 
-// Due returns all scheduled work of a kind, what is due first ahead.
+// Due returns all scheduled work of a kind, earliest first.
 func (s *Snapshot) Due(ctx context.Context, kind string) ([]store.Due, error) {
 	all, err := s.due(ctx, kind)
 	return all, s.db.Wrap("find due work", err)
 }
 
-// CountDue returns how many pieces of work of a kind are scheduled for a time before
-// this one.
+// CountDue returns the number of pieces of work of a kind that are scheduled before a
+// time.
 func (s *Snapshot) CountDue(ctx context.Context, kind string, before int64) (n int, err error) {
 	_, err = s.conn.Row(ctx, countDue, []any{kind, before}, &n)
 	return n, s.db.Wrap("count due work", err)

@@ -1,13 +1,13 @@
 -- +goose Up
 
--- The file says whose it is: "Prly". Another program's database is refused.
+-- The id "Prly" marks the file as Parley's. Parley refuses databases of other programs.
 PRAGMA application_id = 1349676153;
 
--- Sessions of one agent, kind and archived or not. A list walks, of each
--- partition that its filters allow, one index range from the newest session on;
--- that is what keeps its cost in proportion to the rows it returns. kind is
--- "reserved" for keys that are never listed (S1.3). Rows are never changed or
--- removed, so that readers may remember them.
+-- A partition is the set of sessions with the same agent, kind and archived state. A
+-- list scans one index range of each partition that its filters allow, starting with
+-- the newest session, so that its cost is proportional to the rows it returns. kind
+-- is "reserved" for keys that are never listed (S1.3). Rows are never changed or
+-- removed, so that readers may cache them.
 CREATE TABLE partitions (
     id       INTEGER PRIMARY KEY,
     agent_id TEXT    NOT NULL,
@@ -25,11 +25,11 @@ CREATE TABLE transcripts (
     UNIQUE (session_key, session_id)
 );
 
--- data is the session's JSON as the ABI writes it; the other columns are what is
--- searched by, absent texts being NULL. recency is -updatedAt, so that the order
--- of a list, newest first and then by key, is the ascending order of an index
--- and "behind this row" is one comparison of (recency, key). search holds key,
--- label, displayName and subject with letters folded to one case.
+-- data is the session's JSON as the ABI encodes it. The other columns serve lookups;
+-- absent texts are NULL. recency is -updatedAt, so that list order (newest first,
+-- then by key) is the ascending order of an index, and "after this row" is one
+-- comparison of (recency, key). search contains the case-folded key, label,
+-- displayName and subject.
 CREATE TABLE sessions (
     id            INTEGER PRIMARY KEY,
     key           TEXT    NOT NULL UNIQUE,
@@ -54,18 +54,19 @@ CREATE INDEX sessions_by_parent_label ON sessions (spawned_by, label, partition_
     WHERE spawned_by IS NOT NULL AND label IS NOT NULL;
 CREATE INDEX sessions_by_session_id   ON sessions (session_id, recency, key) WHERE session_id IS NOT NULL;
 
--- What a source's entry held beyond the session's own members. Apart, because
--- no list reads it.
+-- Members of an imported session that a session does not have. They are in a separate
+-- table because no list reads them.
 CREATE TABLE session_extras (
     session INTEGER PRIMARY KEY REFERENCES sessions,
     extra   TEXT   NOT NULL
 );
 
--- id is transcript_id * 2^32 + seq, seq counting from 1 without gaps: a
--- transcript's messages lie together and in order. ordinal is transcript_id *
--- 2^32 + the number of messages up to this one that are not tool results, so
--- that skipping any number of either is arithmetic. body is what a history
--- shows: the raw message, or its shortened form with the list of cuts.
+-- id is transcript_id * 2^32 + seq, where seq counts from 1 without gaps: the messages
+-- of a transcript are adjacent and in order. ordinal is transcript_id * 2^32 + the
+-- number of messages up to this one that are not tool results. So skipping any number
+-- of messages, with or without tool results, is arithmetic. body is the message in
+-- histories: the raw message, or its shortened form with the list of truncations in
+-- cut.
 CREATE TABLE messages (
     id            INTEGER PRIMARY KEY,
     transcript_id BIGINT  NOT NULL REFERENCES transcripts,

@@ -5,14 +5,13 @@ ALTER TABLE messages ADD COLUMN run_id TEXT;
 
 CREATE INDEX messages_by_run ON messages (run_id, id) WHERE run_id IS NOT NULL;
 
--- Of flows, runs and deliveries, data is the row as JSON; the other columns are
--- what is searched by, absent texts and times being NULL. created is when it was
--- accepted, in milliseconds, and seq the order in which they came: newest first
--- is the descending order of (created, seq), of which every index has seq as its
--- end.
+-- In flows, runs and deliveries, data is the row as JSON. The other columns serve
+-- lookups; absent texts and times are NULL. created is the time of acceptance in
+-- milliseconds, and seq the order of insertion. Newest first is the descending order
+-- of (created, seq). Every index ends in seq, which is the rowid.
 
--- While a flow waits, wait_run is the run whose end wakes it, and caller_run,
--- until it has its answer, the run that called.
+-- While a flow waits, wait_run is the run whose end wakes it. Until the flow has
+-- answered, caller_run is the run that called it.
 CREATE TABLE flows (
     seq         INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -73,8 +72,8 @@ CREATE INDEX deliveries_by_session ON deliveries (session_key, created);
 CREATE INDEX deliveries_by_flow    ON deliveries (flow_id, created) WHERE flow_id IS NOT NULL;
 CREATE INDEX deliveries_ended      ON deliveries (ended_at)         WHERE ended_at IS NOT NULL;
 
--- Scheduled work. fence counts the claims of a piece; owner is the worker that
--- made the last one and has not given it back.
+-- Scheduled work. fence is the fencing token, the number of claims of the piece. owner
+-- is the worker that made the last claim and has not released it.
 CREATE TABLE work (
     kind   TEXT   NOT NULL,
     id     TEXT   NOT NULL,
@@ -87,8 +86,8 @@ CREATE TABLE work (
 CREATE INDEX work_due      ON work (kind, due_at, id);
 CREATE INDEX work_by_owner ON work (owner) WHERE owner IS NOT NULL;
 
--- A worker that was taken over is dead, whatever its lease says. Its row stays
--- until it is pruned, so that it cannot begin again under the same name.
+-- A worker that was ended is dead, even if its lease has not expired. Its row is kept
+-- until it is pruned, so that it cannot start again under the same id.
 CREATE TABLE workers (
     id          TEXT    PRIMARY KEY,
     lease_until BIGINT  NOT NULL,
@@ -97,7 +96,7 @@ CREATE TABLE workers (
 
 CREATE INDEX workers_by_lease ON workers (lease_until);
 
--- What is true of this store for ever: its secret, in hexadecimal.
+-- Constants of this store: its secret, in hexadecimal.
 CREATE TABLE facts (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The session that spawned the child whose first run this is.
+-- For a child's first run: the session that spawned the child.
 ALTER TABLE runs ADD COLUMN spawned_by TEXT;
 
 CREATE INDEX runs_of_children ON runs (spawned_by) WHERE spawned_by IS NOT NULL AND ended_at IS NULL;

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Modules of plugins, by the SHA-256 of their bytes in hexadecimal. data is what
--- is told of one, as JSON.
+-- Modules of plugins, by the SHA-256 of their bytes in hexadecimal. data is the
+-- description of a module as JSON, without its bytes.
 CREATE TABLE modules (
     seq    INTEGER PRIMARY KEY,
     digest TEXT    NOT NULL UNIQUE,
@@ -9,14 +9,14 @@ CREATE TABLE modules (
     wasm   BLOB    NOT NULL
 );
 
--- Which module served when; the newest one is in force.
+-- The history of active modules. The newest activation is in force.
 CREATE TABLE activations (
     seq  INTEGER PRIMARY KEY,
     data TEXT    NOT NULL
 );
 
--- What can read the state of a flow: the module that wrote it, as an array of its
--- digest, the name of the plugin and the version of the state.
+-- The writer of a flow's state, as a JSON array of the module's digest, the plugin's
+-- name and version, and the version of the state.
 ALTER TABLE flows ADD COLUMN state_of TEXT NOT NULL DEFAULT '';
 
 UPDATE flows SET state_of = json_array('', data ->> '$.plugin', coalesce(data -> '$.stateVersion', 0));

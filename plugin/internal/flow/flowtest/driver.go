@@ -1,6 +1,6 @@
-// Package flowtest plays flows of a tool for its tests, as a host does: step by
-// step, over a store in memory, with every result checked against what the ABI
-// and the tool's own schema demand.
+// Package flowtest runs the flows of a tool in tests as a host does: step by step, over a
+// store in memory. It checks every step result against the rules of the ABI and the
+// tool's result schema.
 package flowtest
 
 import (
@@ -27,22 +27,22 @@ const (
 	Now        = AcceptedAt + 6_100 // of every further step
 )
 
-// Tool is what is driven.
+// Tool is the tool under test.
 type Tool struct {
 	Call, Resume func(guest.Host, *guest.Input) (*abi.StepResult, error)
 	Output       []byte // the schema of its results
 }
 
-// Driver plays one flow after another: it runs their steps and keeps the state.
-// Methods that return it fail the test where what they name does not happen.
+// Driver runs one flow after another: it runs their steps and keeps the state. Its
+// methods that return the Driver fail the test when the step or check they name fails.
 type Driver struct {
 	Store  *guesttest.Store
 	Work   *guesttest.Work
 	Config string
 	Caller abi.Caller
-	Now    int64 // of the next step, but for the first, which is at AcceptedAt
+	Now    int64 // of the next step, except a first step, which is at AcceptedAt
 
-	Last  *abi.StepResult // of the newest step that did not fail
+	Last  *abi.StepResult // result of the newest step that did not fail
 	State []byte
 
 	t        *testing.T
@@ -83,7 +83,7 @@ func (d *Driver) find(key string) int {
 	return i
 }
 
-// Session returns a stored session, to look at or to change.
+// Session returns a stored session, which the caller may change.
 func (d *Driver) Session(key string) *abi.Session {
 	d.t.Helper()
 	return &d.Store.Sessions[d.find(key)]
@@ -96,23 +96,23 @@ func (d *Driver) Remove(key string) {
 	d.Store.Sessions = slices.Delete(d.Store.Sessions, i, i+1)
 }
 
-// Input is that of the next step, without what is to be done in it.
+// Input returns the input of the next step without its arguments, state and event.
 func (d *Driver) Input() *guest.Input {
 	return &guest.Input{FlowID: "flow-1", Step: d.step, Now: d.Now, AcceptedAt: AcceptedAt, Caller: d.Caller, Config: d.Config}
 }
 
-// Call begins a flow.
+// Call starts a flow.
 func (d *Driver) Call(args string) error {
 	d.t.Helper()
 	d.step, d.Last, d.State, d.answered = 1, nil, nil, false
 	d.Work.Begin()
 	in := d.Input()
 	in.Now, in.Args = AcceptedAt, args
-	return d.take(d.tool.Call(d.Store, in))
+	return d.check(d.tool.Call(d.Store, in))
 }
 
-// Must begins a flow that is to be accepted.
-func (d *Driver) Must(args string) *Driver {
+// MustCall starts a flow and fails the test if the tool refuses it.
+func (d *Driver) MustCall(args string) *Driver {
 	d.t.Helper()
 	if err := d.Call(args); err != nil {
 		d.t.Fatalf("%s: %v", args, err)
@@ -120,21 +120,22 @@ func (d *Driver) Must(args string) *Driver {
 	return d
 }
 
-// Resume goes on with an event.
+// Resume runs the next step with an event.
 func (d *Driver) Resume(e *abi.Event) error {
 	d.t.Helper()
 	d.step++
 	d.Work.Begin()
 	in := d.Input()
 	in.State, in.Event = string(d.State), e
-	return d.take(d.tool.Resume(d.Store, in))
+	return d.check(d.tool.Resume(d.Store, in))
 }
 
-// End lets the run that is waited for end.
-func (d *Driver) End(status, text string) error {
+// EndRun ends the run that the flow waits for and runs the next step. text is the run's
+// reply or, for any status but done, its error.
+func (d *Driver) EndRun(status, text string) error {
 	d.t.Helper()
 	if d.Last.Wait == nil || d.Last.Wait.Run == "" {
-		d.t.Fatalf("the flow waits for no run: %s", d.Last.Note)
+		d.t.Fatalf("the flow does not wait for a run: %s", d.Last.Note)
 	}
 	r := &abi.Run{ID: d.Last.Wait.Run, Status: status, StartedAt: StartedAt, EndedAt: EndedAt}
 	if status == abi.RunDone {
@@ -147,29 +148,29 @@ func (d *Driver) End(status, text string) error {
 	return d.Resume(&abi.Event{Type: abi.EventRun, Run: r})
 }
 
-// Ends is End for a step that is not to fail.
-func (d *Driver) Ends(status, text string) *Driver {
+// MustEndRun is EndRun, but fails the test if the step fails.
+func (d *Driver) MustEndRun(status, text string) *Driver {
 	d.t.Helper()
-	if err := d.End(status, text); err != nil {
+	if err := d.EndRun(status, text); err != nil {
 		d.t.Fatalf("%.100s: %v", text, err)
 	}
 	return d
 }
 
-// Replies lets runs end well, one after the other.
+// Replies ends one run after another with status done and these replies.
 func (d *Driver) Replies(texts ...string) *Driver {
 	d.t.Helper()
 	for _, text := range texts {
-		d.Ends(abi.RunDone, text)
+		d.MustEndRun(abi.RunDone, text)
 	}
 	return d
 }
 
-// Time lets the time come that the flow waits for.
+// Time runs the next step at the time for which the flow waits.
 func (d *Driver) Time() *Driver {
 	d.t.Helper()
 	if d.Last.Wait == nil || d.Last.Wait.Until == 0 {
-		d.t.Fatalf("the flow waits for no time: %s", d.Last.Note)
+		d.t.Fatalf("the flow does not wait for a time: %s", d.Last.Note)
 	}
 	d.Now = d.Last.Wait.Until
 	if err := d.Resume(&abi.Event{Type: abi.EventTime, At: d.Now}); err != nil {
@@ -178,8 +179,8 @@ func (d *Driver) Time() *Driver {
 	return d
 }
 
-// take checks what every step result must be.
-func (d *Driver) take(r *abi.StepResult, err error) error {
+// check stores a step result and checks the rules that apply to every step result.
+func (d *Driver) check(r *abi.StepResult, err error) error {
 	d.t.Helper()
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (d *Driver) take(r *abi.StepResult, err error) error {
 	return nil
 }
 
-// WantResult checks the answer of the last step; empty is none.
+// WantResult checks the tool result of the last step; "" means that it has none.
 func (d *Driver) WantResult(want string) *Driver {
 	d.t.Helper()
 	if string(d.Last.Result) != want {
@@ -224,7 +225,7 @@ func (d *Driver) WantResult(want string) *Driver {
 	return d
 }
 
-// WantNote checks what the last step says of the flow.
+// WantNote checks the flow's note after the last step.
 func (d *Driver) WantNote(want string) *Driver {
 	d.t.Helper()
 	if d.Last.Note != want {
@@ -233,17 +234,17 @@ func (d *Driver) WantNote(want string) *Driver {
 	return d
 }
 
-// WantOver checks that the flow has ended.
-func (d *Driver) WantOver() *Driver {
+// WantEnded checks that the flow has ended.
+func (d *Driver) WantEnded() *Driver {
 	d.t.Helper()
 	if w := d.Last.Wait; w != nil {
-		d.t.Errorf("waits on for %q until %d: %s", w.Run, w.Until, d.Last.Note)
+		d.t.Errorf("the flow still waits for %q until %d: %s", w.Run, w.Until, d.Last.Note)
 	}
 	return d
 }
 
-// WantRuns checks which runs were started, as "group source > session: first line
-// of the message". Those that only announce have a minute and no tools.
+// WantRuns checks the started runs, each as "group source > session: first line of the
+// message". Announce runs must have a time limit of one minute and no tools.
 func (d *Driver) WantRuns(want ...string) *Driver {
 	d.t.Helper()
 	var got []string
@@ -263,7 +264,7 @@ func (d *Driver) WantRuns(want ...string) *Driver {
 	return d
 }
 
-// WantSent checks what was queued for delivery.
+// WantSent checks the texts queued for delivery.
 func (d *Driver) WantSent(want ...abi.SendRequest) *Driver {
 	d.t.Helper()
 	got, _ := json.Marshal(d.Work.Sent)
@@ -273,7 +274,7 @@ func (d *Driver) WantSent(want ...abi.SendRequest) *Driver {
 	return d
 }
 
-// WantRefused checks a failure of the tool or, with step, of the step.
+// WantRefused checks an error of the tool or, if step is true, of the step.
 func WantRefused(t *testing.T, err error, step bool, code abi.Code, text string) {
 	t.Helper()
 	var f *guest.Fault

@@ -1,5 +1,5 @@
-// Package agents is the tool agents_list (S6): the agents for which
-// sessions_spawn would accept an agentId.
+// Package agents implements the tool agents_list (S6): it lists the agents that
+// sessions_spawn accepts as agentId.
 package agents
 
 import (

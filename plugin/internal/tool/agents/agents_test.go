@@ -17,7 +17,7 @@ func TestCall(t *testing.T) {
 		config string
 		want   string
 	}{
-		{"own agent and those allowed", abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}, config,
+		{"own agent and allowed agents", abi.Caller{SessionKey: "agent:main:main", AgentID: "main"}, config,
 			`{"requester":"main","allowAny":false,"agents":[{"id":"main","name":"Main"},{"id":"ops"}]}`},
 		{"own agent only", abi.Caller{SessionKey: "agent:ops:main", AgentID: "ops"}, config,
 			`{"requester":"ops","allowAny":false,"agents":[{"id":"ops"}]}`},

@@ -1,5 +1,5 @@
-// Package history is the tool sessions_history (S3): the messages of one
-// session, fit to be shown.
+// Package history implements the tool sessions_history (S3): it returns the sanitized
+// messages of one session.
 package history
 
 import (
@@ -19,14 +19,14 @@ import (
 const (
 	defaultLimit = 200
 	maxLimit     = abi.MaxHistoryLimit
-	maxBytes     = 80 << 10 // the array of messages stays under this, as it is shown
+	maxBytes     = 80 << 10 // upper bound of the rendered array of messages
 )
 
-// pageBytes is how much of a transcript is asked for at once. A full result
-// needs more only when most of what is stored is taken away.
+// pageBytes is the size of a page that is requested from the host. A full result needs a
+// second page only if most of the stored content is removed.
 const pageBytes = 256 << 10
 
-// toolResults are the roles that includeTools brings back (S3.2).
+// toolResults are the roles that are excluded without includeTools (S3.2).
 var toolResults = []string{"toolResult", "tool"}
 
 // Tool describes sessions_history.
@@ -43,8 +43,8 @@ func Tool() abi.Tool {
 	}
 }
 
-// query is a call's arguments.
-type query struct {
+// arguments is a call's arguments.
+type arguments struct {
 	ref          string
 	limit        int
 	offset       int64
@@ -52,9 +52,9 @@ type query struct {
 	includeTools bool
 }
 
-func read(doc string) (query, error) {
+func read(doc string) (arguments, error) {
 	a := args.Read(doc)
-	q := query{}
+	q := arguments{}
 	q.ref = a.Required("sessionKey", "main, current, a session key, or a sessionId from sessions_list")
 	q.limit = int(a.Clamped("limit", defaultLimit, 1, maxLimit))
 	q.offset, q.offsetGiven = a.AtLeast("offset", 0)

@@ -54,7 +54,7 @@ func call(t *testing.T, h guest.Host, args string) result {
 		}
 	}
 	if r.Bytes != size || size >= maxBytes {
-		t.Errorf("S3.3 bytes = %d; messages take %d of %d", r.Bytes, size, maxBytes)
+		t.Errorf("S3.3 bytes = %d; size of messages %d, bound %d", r.Bytes, size, maxBytes)
 	}
 	if r.Truncated != (r.DroppedMessages || r.ContentTruncated) || r.HasMore != (r.NextOffset != nil) {
 		t.Errorf("S3.3 %+v", r)
@@ -83,7 +83,7 @@ func TestCall(t *testing.T) {
 			`"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":45,"offset":0,"nextOffset":1,"hasMore":true}`},
 		{"S3.3 no messages", `{"sessionKey":"main"}`, `{"sessionKey":"main","messages":[],` +
 			`"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":2,"hasMore":false}`},
-		{"offset behind the end", `{"sessionKey":"cron:x","offset":9007199254740992}`, `{"sessionKey":"agent:main:cron:x","messages":[],` +
+		{"offset beyond the end", `{"sessionKey":"cron:x","offset":9007199254740992}`, `{"sessionKey":"agent:main:cron:x","messages":[],` +
 			`"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":2,"offset":9007199254740992,"hasMore":false}`},
 	}
 	for _, tt := range tests {
@@ -138,7 +138,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestTools(t *testing.T) {
+func TestIncludeTools(t *testing.T) {
 	h := store(`{"role":"user","content":1}`, `{"role":"toolResult","content":2}`, `{"role":"tool","content":3}`, `{"role":"assistant","content":4}`)
 	for args, want := range map[string]string{
 		`{"sessionKey":"cron:x"}`:                                          "1 4",
@@ -161,14 +161,14 @@ func TestFlags(t *testing.T) {
 	if r.ContentRedacted || !r.ContentTruncated || r.DroppedMessages || !r.Truncated {
 		t.Errorf("S3.4 %+v", r)
 	}
-	// What is not returned raises no flag.
+	// A message that is not returned sets no flag.
 	r = call(t, store(`{"content":"token=abc"}`, `{"content":"b"}`), `{"sessionKey":"cron:x","limit":1}`)
 	if r.ContentRedacted || r.Truncated || !r.HasMore {
 		t.Errorf("S3.4 %+v", r)
 	}
 }
 
-// Pages by nextOffset give every message once, whatever ends them.
+// Paging with nextOffset returns every message once, whichever limit ends a page.
 func TestPages(t *testing.T) {
 	var messages []string
 	var want []string
@@ -196,7 +196,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Usage is most of these messages: several pages of the host make one result.
+// Most of the size of these messages is usage, so several pages of the host make up one
+// result.
 func TestHostPages(t *testing.T) {
 	var messages []string
 	for i := range 20 {
@@ -209,27 +210,27 @@ func TestHostPages(t *testing.T) {
 	}
 }
 
-func TestCapOfOneMessage(t *testing.T) {
+func TestMessageLargerThanBound(t *testing.T) {
 	block := `{"type":"text","text":"` + strings.Repeat("x", 4000) + `"}`
 	big := `{"role":"assistant","content":[` + strings.Repeat(block+",", 24) + block + `],"timestamp":7}`
 	r := call(t, store(`{"content":"a"}`, big, `{"content":"c"}`), `{"sessionKey":"cron:x"}`)
 	if len(r.Messages) != 3 || !r.DroppedMessages || r.ContentTruncated || r.HasMore || !strings.Contains(string(r.Messages[1]), `"role":"assistant","timestamp":7`) {
 		t.Errorf("S3.4 %+v", r)
 	}
-	// The newest message stays whatever its size.
+	// The newest message is returned regardless of its size.
 	r = call(t, store(`{"content":"a"}`, big), `{"sessionKey":"cron:x","limit":1}`)
 	if len(r.Messages) != 1 || !r.DroppedMessages || !r.HasMore || *r.NextOffset != 1 {
 		t.Errorf("S3.4 %+v", r)
 	}
 }
 
-// The array, as it is shown, comes to one byte below the cap, and not to the cap.
-func TestCapExactly(t *testing.T) {
+// The rendered array may have one byte less than maxBytes, but not maxBytes.
+func TestExactBound(t *testing.T) {
 	message := func(letter string, n int) string { return `{"content":"` + strings.Repeat(letter, n) + `"}` }
 	size := func(m string) int { return render.Size([]byte(m), messageDepth) }
 	for _, extra := range []int{0, 1} {
 		var messages []string
-		total := around
+		total := brackets
 		for total < maxBytes-1-4000 {
 			messages = append(messages, message("x", 3000))
 			total += size(messages[0])
@@ -242,8 +243,8 @@ func TestCapExactly(t *testing.T) {
 	}
 }
 
-// Many small values are short as compact JSON and long as they are shown.
-func TestCapCountsWhatIsShown(t *testing.T) {
+// Many small values are short as compact JSON and long when rendered.
+func TestBoundOfRenderedSize(t *testing.T) {
 	numbers := `{"role":"assistant","content":[{"type":"toolCall","arguments":{"n":[` + strings.Repeat("0,", 9999) + `0]}}]}`
 	r := call(t, store(`{"content":"old"}`, numbers, `{"content":"new"}`), `{"sessionKey":"cron:x"}`)
 	if len(r.Messages) != 3 || !r.DroppedMessages || !strings.Contains(string(r.Messages[1]), `"omitted"`) {
@@ -290,4 +291,4 @@ func BenchmarkHistory50(b *testing.B) {
 
 type hostFunc func(family string, request []byte) []byte
 
-func (f hostFunc) Call(family string, request []byte) []byte { return f(family, request) }
+func (f hostFunc) Call(namespace string, request []byte) []byte { return f(namespace, request) }

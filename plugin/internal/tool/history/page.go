@@ -10,36 +10,34 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// page is the messages of one result, as they are gathered: newest first.
+// page collects the messages of one result, newest first.
 type page struct {
-	buf     []byte // sanitised messages, one behind the other
-	spans   []span // of each in buf
-	size    int    // of the array that they make, as compact JSON
-	shown   int    // of the array as it is shown
+	buf     []byte // sanitized messages, concatenated
+	spans   []span // position of each message in buf
+	size    int    // of the array of messages as compact JSON
+	shown   int    // of the rendered array
 	flags   transcript.Flags
 	dropped bool // messages within the limit were left out, or replaced
 	more    bool // older messages follow
 }
 
-// startBytes is what is set aside for messages before they are seen.
+// startBytes is the capacity allocated for messages before they are read.
 const startBytes = 16 << 10
 
 type span struct{ start, end int }
 
-// Where a message stands in the result, {"messages": [message]}, and what the
-// array's own brackets take there.
 const (
-	messageDepth = 2
-	around       = len("[\n  ]")
+	messageDepth = 2             // depth of a message in the result: {"messages": [message]}
+	brackets     = len("[\n  ]") // rendered size of the array's brackets
 )
 
-// collect reads the session's messages, newest first, until there are limit of
-// them or the next one would bring them to maxBytes. A message that alone is that
-// large becomes a placeholder, so that every page gets on.
-func collect(c *guest.Client, v *visibility.View, key string, q *query) (*page, error) {
-	p := &page{size: len("[]"), shown: around, spans: make([]span, 0, min(q.limit, 64)), buf: make([]byte, 0, startBytes)}
+// collect reads the session's messages, newest first, until it has limit of them or the
+// next one would bring their size to maxBytes. A placeholder replaces a message that
+// reaches maxBytes alone, so that every page returns at least one message.
+func collect(c *guest.Client, v *visibility.View, key string, q *arguments) (*page, error) {
+	p := &page{size: len("[]"), shown: brackets, spans: make([]span, 0, min(q.limit, 64)), buf: make([]byte, 0, startBytes)}
 	sanitizer := transcript.New(v.Show)
-	// No transcript is as long as an int of 32 bits, which the guest has.
+	// The guest's int has 32 bits. No transcript has more messages.
 	ask := abi.HistoryRequest{SessionKey: key, Skip: int(min(q.offset, math.MaxInt32)), MaxBytes: pageBytes}
 	if !q.includeTools {
 		ask.ExcludeRoles = toolResults
@@ -64,14 +62,14 @@ func collect(c *guest.Client, v *visibility.View, key string, q *query) (*page, 
 	}
 }
 
-// add takes in one message, unless it no longer fits.
+// add adds a message, or reports false when it does not fit.
 func (p *page) add(s *transcript.Sanitizer, m *abi.Message) bool {
 	start := len(p.buf)
 	var flags transcript.Flags
 	p.buf, flags = s.Append(p.buf, m)
 	replaced := false
 	length := render.Size(p.buf[start:], messageDepth)
-	if around+length >= maxBytes {
+	if brackets+length >= maxBytes {
 		p.buf = transcript.AppendPlaceholder(p.buf[:start], m)
 		length = render.Size(p.buf[start:], messageDepth)
 		flags, replaced = transcript.Flags{}, true

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// A cursor is a place in the order of the list: the time and key of the last row
-// that was shown, "<updatedAt>:<key>" in base64url. It holds nothing that the
-// caller has not seen, and opens nothing that it may not see.
+// A cursor is a position in the order of the list: "<updatedAt>:<key>" of the last row
+// of a page, in base64url. It contains only data that the caller has seen, and gives no
+// access to other sessions.
 var cursorEncoding = base64.RawURLEncoding.Strict()
 
 func formatCursor(p abi.Position) string {

@@ -1,5 +1,5 @@
-// Package list is the tool sessions_list (S2): the sessions that the caller may
-// see, newest first, a page at a time.
+// Package list implements the tool sessions_list (S2): it lists the sessions that the
+// caller may see, newest first, one page per call.
 package list
 
 import (
@@ -33,7 +33,7 @@ func Tool() abi.Tool {
 	}
 }
 
-// request reads the arguments into what the host is asked.
+// request reads the arguments into a request to the host.
 func request(doc string, now int64) (*abi.ListRequest, error) {
 	a := args.Read(doc)
 	q := &abi.ListRequest{}
@@ -61,8 +61,8 @@ func request(doc string, now int64) (*abi.ListRequest, error) {
 	return q, a.Done()
 }
 
-// since returns the time so many minutes before now, or 0, no bound, when that is
-// before the epoch.
+// since returns the time that is minutes before now, or 0, no bound, when that is before
+// the epoch.
 func since(now, minutes int64) int64 {
 	const minute = 60_000
 	if minutes >= now/minute {

@@ -17,7 +17,7 @@ var operator = abi.Caller{Operator: true}
 
 const now = 1_700_000_000_000
 
-// The arguments become one request of the host.
+// The arguments become one request to the host.
 func TestRequest(t *testing.T) {
 	cursor := formatCursor(abi.Position{UpdatedAt: 5, Key: "agent:a:b:c"})
 	tests := []struct{ args, want string }{
@@ -69,7 +69,7 @@ func TestRequestRefuses(t *testing.T) {
 	}
 }
 
-// Scope, main key and global agent reach the host.
+// The request to the host contains scope, main key and global agent.
 func TestScope(t *testing.T) {
 	in := &guest.Input{Caller: abi.Caller{SessionKey: "agent:ops:home", AgentID: "ops"}, Config: `{"session":{"mainKey":"home"}}`}
 	h := guesttest.NewScript(t, guesttest.Exchange{Request: `{"op":"list","scope":{"keys":["agent:ops:home"],"spawnedBy":"agent:ops:home"},"mainKey":"home","limit":50,"maxBytes":262144}`, Reply: `{"ok":{"rows":[],"more":false}}`})
@@ -93,7 +93,7 @@ func TestRow(t *testing.T) {
 		in   abi.Session
 		want string
 	}{
-		{"S2.3 everything", abi.Session{Key: "agent:ops:discord:group:1", AgentID: "ops", SessionID: "s", UpdatedAt: 9, Label: "l", DisplayName: "d", Subject: "not shown", ChatType: "group", Channel: "discord",
+		{"S2.3 all members", abi.Session{Key: "agent:ops:discord:group:1", AgentID: "ops", SessionID: "s", UpdatedAt: 9, Label: "l", DisplayName: "d", Subject: "not shown", ChatType: "group", Channel: "discord",
 			DeliveryContext: abi.Target{Channel: "discord", To: "1", AccountID: "a", ThreadID: "t"}, LastChannel: "discord", LastTo: "1", Model: "m", ContextTokens: &n, TotalTokens: &zero,
 			ThinkingLevel: "high", VerboseLevel: "on", SystemSent: &yes, AbortedLastRun: &no, SendPolicy: "deny", SpawnedBy: "agent:ops:main", Status: "done", ArchivedAt: 5, TranscriptPath: "/x/s.jsonl"},
 			`{"key":"agent:ops:discord:group:1","kind":"group","channel":"discord","agentId":"ops","label":"l","displayName":"d","updatedAt":9,"sessionId":"s","model":"m","contextTokens":7,"totalTokens":0,` +
@@ -167,7 +167,7 @@ func call(t *testing.T, h guest.Host, args string) result {
 		t.Fatalf("%v in %s", err, got)
 	}
 	if shown.Len() >= maxResult {
-		t.Errorf("S2.2 the result is %d bytes as it is shown", shown.Len())
+		t.Errorf("S2.2 the rendered result has %d bytes", shown.Len())
 	}
 	var r result
 	if err := json.Unmarshal(got, &r); err != nil {
@@ -179,7 +179,7 @@ func call(t *testing.T, h guest.Host, args string) result {
 	return r
 }
 
-// Pages follow each other without a gap, a repetition or an empty last page.
+// Consecutive pages have no gap, no repetition and no empty last page.
 func TestPages(t *testing.T) {
 	for _, limit := range []int{1, 7, 10, 20, 200} {
 		h, cursor, keys := many(20), "", map[string]bool{}
@@ -217,8 +217,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A page that would exceed the cap ends early; nothing is lost.
-func TestCap(t *testing.T) {
+// A page ends before the row that would exceed the bound, and the next page starts with it.
+func TestBound(t *testing.T) {
 	h := many(40)
 	block := `{"type":"text","text":"` + strings.Repeat("x", 4000) + `"}`
 	for key := range h.Messages {
@@ -241,9 +241,9 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// One row over the cap is given with placeholders for its large messages; nested
+// In a single row that exceeds the bound, placeholders replace the large messages. Nested
 // values count with their indentation.
-func TestCapOfOneRow(t *testing.T) {
+func TestRowLargerThanBound(t *testing.T) {
 	h := many(2)
 	deep := strings.Repeat("[", 40) + strings.Repeat("0,", 20000) + "0" + strings.Repeat("]", 40)
 	h.Messages["agent:main:cron:000"] = []abi.Message{
@@ -303,17 +303,17 @@ func benchmark(b *testing.B, args string) {
 	}
 }
 
-// recorder gives the replies of its first run again, so that a benchmark measures
-// the guest alone.
+// recorder replays the replies of its first run, so that a benchmark measures only the
+// guest.
 type recorder struct {
 	guest.Host
 	replies [][]byte
 	next    int
 }
 
-func (r *recorder) Call(family string, request []byte) []byte {
+func (r *recorder) Call(namespace string, request []byte) []byte {
 	if r.next == len(r.replies) {
-		r.replies = append(r.replies, r.Host.Call(family, request))
+		r.replies = append(r.replies, r.Host.Call(namespace, request))
 	}
 	r.next++
 	return r.replies[r.next-1]

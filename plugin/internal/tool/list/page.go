@@ -12,36 +12,36 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// Sizes in bytes (S2.2). The cap counts the result as it is shown, indented by
-// two; frame is what the members around the rows can take.
+// Sizes in bytes (S2.2). The bound applies to the rendered result, indented by two
+// spaces; frame is the maximal size of the members around the rows.
 const (
 	maxResult = 512 << 10
 	frame     = 2 << 10
 	maxRows   = maxResult - frame
 
-	pageBytes  = 256 << 10 // asked of the host at once
-	startBytes = 32 << 10  // set aside before rows are seen
+	pageBytes  = 256 << 10 // size of a page that is requested from the host
+	startBytes = 32 << 10  // capacity allocated before rows are read
 
-	rowDepth = 2 // where a row stands in the result: {"sessions": [row]}
+	rowDepth = 2 // depth of a row in the result: {"sessions": [row]}
 )
 
-// page is the rows of one result, as they are gathered.
+// page collects the rows of one result.
 type page struct {
 	view      *visibility.View
 	ask       *abi.ListRequest
 	limit     int
 	sanitizer *transcript.Sanitizer
 
-	buf   []byte // the result, so far
-	start int    // where it starts
+	buf   []byte // the result so far, from start
+	start int
 	count int
-	shown int          // length of the rows as they are shown
+	shown int          // size of the rendered rows
 	last  abi.Position // of the last row
-	more  bool         // rows follow behind it
+	more  bool         // more rows follow
 }
 
-// The result up to its rows. The count is not known before they are, so its
-// digits are reserved: there are never more than three.
+// Parts of the result before its rows. The count is written when the rows are complete:
+// newPage reserves its digits, which are never more than three.
 const (
 	beforeCount = `{"count":`
 	beforeRows  = `,"sessions":[`
@@ -56,7 +56,7 @@ func newPage(v *visibility.View, q *abi.ListRequest, dst []byte) *page {
 	return p
 }
 
-// close ends the result and returns it.
+// close completes the result and returns it.
 func (p *page) close() []byte {
 	b := append(p.buf, ']')
 	if p.more {
@@ -68,8 +68,8 @@ func (p *page) close() []byte {
 	return append(b[:from+n], b[from+countDigits:]...)
 }
 
-// collect asks the host for rows until there are limit of them, none is left, or
-// the next one would bring the result over its cap.
+// collect requests rows from the host until it has limit of them, no row is left, or the
+// next row would exceed the bound of the result.
 func (p *page) collect(c *guest.Client) error {
 	for {
 		p.ask.Limit = p.limit - p.count
@@ -96,7 +96,7 @@ func (p *page) collect(c *guest.Client) error {
 	}
 }
 
-// add takes in one row, unless it no longer fits.
+// add adds a row, or reports false when it does not fit.
 func (p *page) add(row *abi.ListRow) bool {
 	start := len(p.buf)
 	if p.count > 0 {
@@ -119,8 +119,8 @@ func (p *page) add(row *abi.ListRow) bool {
 	return true
 }
 
-// appendRow appends a row; slim replaces by placeholders those of its messages
-// that are too large to be shown together.
+// appendRow appends a row. If slim, placeholders replace the messages that are too large
+// to fit together.
 func (p *page) appendRow(row *abi.ListRow, slim bool) {
 	o := jsonappend.Open(p.buf)
 	appendSession(&o, p.view, &row.Session)

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// appendSession appends the members of a row but for messages (S2.3).
+// appendSession appends the members of a row except messages (S2.3).
 func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
 	kind := v.Keys.KindOf(s.Key)
 	o.String("key", v.Show(s.Key))
@@ -60,8 +60,8 @@ func appendSession(o *jsonappend.Object, v *visibility.View, s *abi.Session) {
 
 func text(o *jsonappend.Object, name, s string) { o.OptString(name, clip(s)) }
 
-// maxField is the length of the longest text of a row, in bytes. What is stored
-// has no bound, and the row must fit into a result.
+// maxField is the length of the longest text in a row, in bytes. Stored texts are not
+// bounded, and the row must fit into a result.
 const maxField = 4000
 
 func clip(s string) string {

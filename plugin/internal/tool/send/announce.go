@@ -7,9 +7,9 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// announce starts the announce, unless there is to be none.
-func (f *exchange) announce() error {
-	why := f.silent()
+// announce starts the announce run, or ends the flow if the announce is skipped.
+func (f *sendFlow) announce() error {
+	why := f.skipReason()
 	if why == "" && f.reply == "" {
 		why = "there is no first reply"
 	}
@@ -27,26 +27,26 @@ func (f *exchange) announce() error {
 		}
 		why = because("refused", refusal)
 	}
-	f.Over(f.loop() + "; announce skipped (" + why + ")")
+	f.End(f.loop() + "; announce skipped (" + why + ")")
 	return nil
 }
 
-// silent says why there will be no announce, as far as that is known before the
-// loop is over, or is empty.
-func (f *exchange) silent() string {
+// skipReason returns why the announce will be skipped, as far as that is known before the
+// reply-back loop ends, or "".
+func (f *sendFlow) skipReason() string {
 	switch {
 	case f.quiet:
 		return `announce is "none"`
-	case f.itself():
+	case f.toSelf():
 		return "the session sent to itself"
 	case f.to.key != "":
-		return f.to.gone()
+		return f.to.unavailable()
 	}
 	return ""
 }
 
-// post delivers what the announce says (S4.7).
-func (f *exchange) post(run *abi.Run) error {
+// post delivers the answer of the announce run (S4.7).
+func (f *sendFlow) post(run *abi.Run) error {
 	how := "announce queued"
 	switch {
 	case run.Status != abi.RunDone:
@@ -56,7 +56,7 @@ func (f *exchange) post(run *abi.Run) error {
 	case run.Reply == announce.Skip:
 		how = "announce skipped (" + announce.Skip + ")"
 	default:
-		_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.target, Text: transcript.CutText(run.Reply, abi.MaxText), RunID: run.ID})
+		_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.target, Text: transcript.TruncateText(run.Reply, abi.MaxText), RunID: run.ID})
 		refusal, err := guest.Refusal(err)
 		if err != nil {
 			return err
@@ -65,6 +65,6 @@ func (f *exchange) post(run *abi.Run) error {
 			how = "announce not posted (" + because("refused", refusal) + ")"
 		}
 	}
-	f.Over(f.loop() + "; " + how)
+	f.End(f.loop() + "; " + how)
 	return nil
 }

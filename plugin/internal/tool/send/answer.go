@@ -25,11 +25,11 @@ const (
 	announceSkipped = "skipped"
 )
 
-// maxError is how much of a run's error text a caller is shown, in characters.
+// maxError bounds a run's error text in a result, in characters.
 const maxError = 2000
 
-// maxReply is what a reply may take of a result as JSON. Hosts bound the output of
-// a step, and one that is over the bound would leave the caller without an answer.
+// maxReply bounds the reply in a result, in bytes of JSON. Hosts bound the output of a
+// step; a larger output would leave the caller without an answer.
 const maxReply = 3 << 20
 
 // answer is a result of the tool (S4.3).
@@ -42,7 +42,7 @@ type answer struct {
 	code    abi.Code
 }
 
-// runAnswer answers with what came of the first run.
+// runAnswer returns the answer for a first run that has ended.
 func runAnswer(run *abi.Run) *answer {
 	a := &answer{run: run.ID, status: statusOK, reply: run.Reply, message: messageAnswered}
 	if run.Status == abi.RunDone {
@@ -59,19 +59,19 @@ func runAnswer(run *abi.Run) *answer {
 	return a
 }
 
-// timeoutAnswer answers a caller whose time is over while the run goes on.
+// timeoutAnswer returns the answer for a caller whose timeout expired before the run ended.
 func timeoutAnswer(run *abi.Run) *answer {
 	return &answer{run: run.ID, status: statusTimeout, message: received(run),
 		problem: "no answer in time. The message was received and its run continues: do not send it again, read the answer later with sessions_history"}
 }
 
-// cancelAnswer answers the caller of a flow that was cancelled.
+// cancelAnswer returns the answer for the caller of a cancelled flow.
 func cancelAnswer(run *abi.Run) *answer {
 	return &answer{run: run.ID, status: statusError, code: abi.Internal, message: received(run),
 		problem: "waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows what became of it"}
 }
 
-// received says how far the message has come.
+// received returns the delivery state of the message.
 func received(run *abi.Run) string {
 	switch run.Status {
 	case abi.RunQueued:
@@ -82,11 +82,11 @@ func received(run *abi.Run) string {
 	return messageAnswered
 }
 
-// answer answers the caller. What is known by now of the announce depends on how
-// the flow goes on, so that comes first.
-func (f *exchange) answer(a *answer) {
+// answer answers the caller. It must come after the decision how the flow continues, from
+// which it derives the state of the announce.
+func (f *sendFlow) answer(a *answer) {
 	announce := announceSkipped
-	if f.Out.Wait != nil && f.silent() == "" {
+	if f.Out.Wait != nil && f.skipReason() == "" {
 		announce = announcePending
 	}
 	o := jsonappend.Open(nil)

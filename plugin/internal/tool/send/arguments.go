@@ -21,8 +21,8 @@ const (
 	announceNone    = "none"
 )
 
-// query is a call's arguments. Either ref or label is set.
-type query struct {
+// arguments is a call's arguments. Either ref or label is set.
+type arguments struct {
 	ref     string // sessionKey
 	label   string
 	agentID string // narrows the label
@@ -31,9 +31,9 @@ type query struct {
 	quiet   bool  // no announce
 }
 
-func read(doc string) (query, error) {
+func read(doc string) (arguments, error) {
 	a := args.Read(doc)
-	q := query{}
+	q := arguments{}
 	q.ref = a.String("sessionKey")
 	q.label = a.String("label")
 	if id := a.String("agentId"); id != "" {

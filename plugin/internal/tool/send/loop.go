@@ -8,21 +8,21 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/announce"
 )
 
-// ReplySkip is an answer that ends the reply-back loop (S4.6).
+// ReplySkip is the answer with which an agent ends the reply-back loop (S4.6).
 const ReplySkip = "REPLY_SKIP"
 
-// goOn starts the next turn, or else the announce, after a run of the exchange.
-func (f *exchange) goOn(run *abi.Run) error {
+// afterRun starts the next turn, or else the announce, after the first run or a turn.
+func (f *sendFlow) afterRun(run *abi.Run) error {
 	if f.phase == phaseFirst && run.Status == abi.RunDone {
 		f.reply = run.Reply
 	}
-	f.stopped = unanswered(run)
+	f.stopped = stopReason(run)
 	if f.stopped == "" {
 		if f.phase == phaseTurn {
 			f.latest, f.latestTurn = run.Reply, f.turn
 		}
 		var err error
-		if f.stopped, err = f.takeTurn(run.Reply); err != nil {
+		if f.stopped, err = f.startTurn(run.Reply); err != nil {
 			return err
 		}
 	}
@@ -32,9 +32,8 @@ func (f *exchange) goOn(run *abi.Run) error {
 	return f.announce()
 }
 
-// unanswered says why a run brought no answer that another could follow, or is
-// empty.
-func unanswered(run *abi.Run) string {
+// stopReason returns why no turn can follow a run, or "".
+func stopReason(run *abi.Run) string {
 	switch {
 	case run.Status != abi.RunDone:
 		return "stopped because the run " + guest.Outcome(run.Status)
@@ -46,13 +45,13 @@ func unanswered(run *abi.Run) string {
 	return ""
 }
 
-// takeTurn starts the turn that takes reply to the other side, or says why there
-// is none.
-func (f *exchange) takeTurn(reply string) (stopped string, err error) {
+// startTurn starts the turn that passes reply to the other party, or returns why there is
+// no further turn.
+func (f *sendFlow) startTurn(reply string) (stopped string, err error) {
 	switch {
 	case f.requester == "":
 		return "the requester is the operator", nil
-	case f.itself():
+	case f.toSelf():
 		return "the session sent to itself", nil
 	case f.turn >= f.Settings.MaxPingPongTurns:
 		return "session.agentToAgent.maxPingPongTurns is " + strconv.Itoa(f.Settings.MaxPingPongTurns), nil
@@ -62,7 +61,7 @@ func (f *exchange) takeTurn(reply string) (stopped string, err error) {
 	if turn%2 == 0 {
 		to, from = from, to
 	}
-	if why := to.gone(); why != "" {
+	if why := to.unavailable(); why != "" {
 		return "stopped because " + why, nil
 	}
 	refusal, err := f.start(to, from, &abi.RunRequest{Message: reply, Context: turnContext(f, turn, to, from), TimeoutSeconds: announce.Seconds})
@@ -74,8 +73,8 @@ func (f *exchange) takeTurn(reply string) (stopped string, err error) {
 	return "", nil
 }
 
-// loop says how the reply-back loop went.
-func (f *exchange) loop() string {
+// loop returns a summary of the reply-back loop for the flow's status text.
+func (f *sendFlow) loop() string {
 	turns := "no turns"
 	switch {
 	case f.turn == 1:

@@ -1,23 +1,24 @@
-// Package send is the tool sessions_send (S4): a message into another session,
-// the answer of its agent, and what follows.
+// Package send implements the tool sessions_send (S4): it sends a message into another
+// session, returns the answer of that session's agent, and runs the reply-back loop and
+// the announce that follow.
 //
-// A call is a flow of steps, none of which waits. The state between two steps
-// says which run the flow waits for, in one of three phases:
+// A call is a flow of steps, none of which blocks. The state between two steps identifies
+// the run that the flow waits for, in one of three phases:
 //
 //	first     the target's run for the message. The caller is answered when it
-//	          ends, when the caller's time is over, or at once.
-//	turn      a turn of the reply-back loop: odd ones go to the requester, even
-//	          ones to the target, each with the other side's reply (S4.6).
-//	announce  the target's run that writes what is posted (S4.7).
+//	          ends, when the caller's timeout expires, or at once.
+//	turn      a turn of the reply-back loop: odd turns go to the requester, even
+//	          ones to the target, each with the other party's reply (S4.6).
+//	announce  the target's run that writes the text to be posted (S4.7).
 //
-//	call ─► first ─► turn 1 … n ─► announce ─► over
+//	call ─► first ─► turn 1 … n ─► announce ─► end
 //	          └────────────────────────▲
 //
-// After every run the flow goes on with the first thing that nothing stops: the
-// next turn, else the announce, else it is over. A first run that failed has no
-// reply, and so neither turns nor announce. Reads of a step come before its first
-// write. Refusals by the host (send policy, a session that is gone) are the
-// tool's result in the first step, and stop what they refuse in a later one.
+// After every run the flow continues with the next turn if possible, else with the
+// announce if possible, else it ends. A first run that failed has no reply, so neither
+// turns nor the announce follow it. A step reads before its first write. A refusal by
+// the host (send policy, a deleted session) is the tool's result in the first step; in a
+// later step it ends the refused part of the flow.
 package send
 
 import (
@@ -44,7 +45,7 @@ func Tool() abi.Tool {
 	}
 }
 
-// Call is the first step. It fails with an *abi.Error or a *guest.Fault.
+// Call runs the first step. It fails with an *abi.Error or a *guest.Fault.
 func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	q, err := read(in.Args)
 	if err != nil {
@@ -57,7 +58,7 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &exchange{Step: step}
+	f := &sendFlow{Step: step}
 	row, err := find(f, &q)
 	if err != nil {
 		return nil, err
@@ -67,8 +68,8 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.to = side{roleTarget, row.Key, row}
-	if f.from, err = f.side(roleRequester, f.requester); err != nil {
+	f.to = party{roleTarget, row.Key, row}
+	if f.from, err = f.readParty(roleRequester, f.requester); err != nil {
 		return nil, err
 	}
 	refusal, err := f.start(f.to, f.from, &abi.RunRequest{Message: q.message, Context: firstContext(f)})
@@ -87,9 +88,8 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	return f.Result(f.appendJSON), nil
 }
 
-// find returns the target: a session that the caller may see and that takes
-// messages.
-func find(f *exchange, q *query) (row *abi.Session, err error) {
+// find returns the target: a session that the caller may see and that accepts messages.
+func find(f *sendFlow, q *arguments) (row *abi.Session, err error) {
 	name := q.ref
 	if name != "" {
 		row, err = reference.Find(f.Client, f.View, "sessionKey", name)
@@ -103,27 +103,27 @@ func find(f *exchange, q *query) (row *abi.Session, err error) {
 	return row, err
 }
 
-// canWait reports whether the caller wants to wait for the answer, and the wait
-// could end (S4.4).
-func (f *exchange) canWait(q *query) (bool, error) {
+// canWait reports whether the caller wants to wait for the answer, and the wait would not
+// deadlock (S4.4).
+func (f *sendFlow) canWait(q *arguments) (bool, error) {
 	switch {
-	case q.timeout == 0 || f.itself():
+	case q.timeout == 0 || f.toSelf():
 		return false, nil
 	case f.In.Caller.RunID == "":
 		return true, nil
 	}
-	stuck, err := f.Client.Waits(f.target)
-	return !stuck, err
+	deadlock, err := f.Client.Waits(f.target)
+	return !deadlock, err
 }
 
-// Resume is every further step. It fails with a *guest.Fault.
+// Resume runs a further step. It fails with a *guest.Fault.
 func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
-	f := &exchange{}
+	f := &sendFlow{}
 	var err error
 	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
 	}
-	if err := f.wake(in.Event); err != nil {
+	if err := f.handle(in.Event); err != nil {
 		return nil, err
 	}
 	return f.Result(f.appendJSON), nil

@@ -16,17 +16,17 @@ const (
 	skipped  = `"sessionKey":"agent:ops:main","delivery":{"message":"answered","announce":"skipped"}}`
 )
 
-// What a first step asks of the host, in its order.
-func TestConversation(t *testing.T) {
+// TestHostRequests checks the requests of a first step and their order.
+func TestHostRequests(t *testing.T) {
 	own := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:main:main", LastChannel: "telegram"}}))
 	ops := string(abi.AppendReply(nil, &abi.SessionReply{Session: &abi.Session{Key: "agent:ops:main"}}))
 	caller := mainCaller
 	caller.RunID = "run-0"
 	h := guesttest.NewScript(t,
 		guesttest.Exchange{Request: `{"op":"get","sessionKey":"agent:ops:main"}`, Reply: ops},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"waits","sessionKey":"agent:ops:main"}`, Reply: `{"ok":{"waits":false}}`},
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"waits","sessionKey":"agent:ops:main"}`, Reply: `{"ok":{"waits":false}}`},
 		guesttest.Exchange{Request: `{"op":"get","sessionKey":"agent:main:main"}`, Reply: own},
-		guesttest.Exchange{Family: "agent", Request: `{"op":"run","sessionKey":"agent:ops:main","message":"hello\nthere","source":"agent:main:main","group":"nested",` +
+		guesttest.Exchange{Namespace: "agent", Request: `{"op":"run","sessionKey":"agent:ops:main","message":"hello\nthere","source":"agent:main:main","group":"nested",` +
 			`"context":"Agent-to-agent message context: requester session agent:main:main, channel telegram, target session main.\nYour answer goes back to the requester."}`,
 			Reply: `{"ok":{"runId":"r-1"}}`})
 	out, err := Call(h, &guest.Input{AcceptedAt: acceptedAt, Caller: caller, Config: everything, Args: `{"sessionKey":"agent:ops:main","message":" hello\nthere ","timeoutSeconds":1.9}`})
@@ -68,7 +68,7 @@ func TestArguments(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	for given, want := range map[string]int64{``: 30, `,"timeoutSeconds":null`: 30, `,"timeoutSeconds":1`: 1, `,"timeoutSeconds":3600.5`: 3600, `,"timeoutSeconds":9e15`: 3600, `,"timeoutSeconds":0.9`: 0} {
-		d := drive(t, mainCaller).Must(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
+		d := drive(t, mainCaller).MustCall(`{"sessionKey":"agent:ops:main","message":"x"` + given + `}`)
 		if want > 0 {
 			want = acceptedAt + want*1000
 		}
@@ -78,7 +78,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// S4.2: whatever two things are wrong, the one that is checked first is told.
+// S4.2: of two errors in a call, the one that is checked first is reported.
 func TestOrderOfChecks(t *testing.T) {
 	deny := func(d *driver) {
 		for _, row := range d.Store.Sessions {
@@ -102,8 +102,8 @@ func TestOrderOfChecks(t *testing.T) {
 		{"S5.6 hops before policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){hops, deny}, abi.Forbidden, "chain of 8"},
 		{"reference before policy", `{"sessionKey":"none","message":"x"}`, []func(*driver){deny}, abi.NotFound, `no session with the key or sessionId "none"`},
 		{"label before policy", `{"label":"none","message":"x"}`, []func(*driver){deny}, abi.NotFound, `no session with the label "none"`},
-		{"id among the visible", `{"sessionKey":"s-ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
-		{"label among the visible", `{"label":"ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
+		{"only visible sessions for an id", `{"sessionKey":"s-ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
+		{"only visible sessions for a label", `{"label":"ops","message":"x"}`, []func(*driver){tree}, abi.NotFound, "is visible here"},
 		{"visibility before existence", `{"sessionKey":"agent:ops:none","message":"x"}`, []func(*driver){tree}, abi.Forbidden, "tools.sessions.visibility"},
 		{"visibility before policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){tree, deny}, abi.Forbidden, "tools.sessions.visibility"},
 		{"visibility before archived", `{"sessionKey":"agent:main:old","message":"x"}`, []func(*driver){tree}, abi.Forbidden, "tools.sessions.visibility"},
@@ -114,7 +114,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{"S8.3 policy", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
 		{"S8.3 policy without a wait", `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0}`, []func(*driver){deny}, abi.Forbidden, "send policy denies it"},
 		{"S7.3 sandboxed", `{"sessionKey":"agent:ops:main","message":"x"}`, []func(*driver){func(d *driver) { d.Caller.Sandboxed = true }}, abi.Forbidden, "sandboxed"},
-		{"S0.3 current of the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.Caller = operator }}, abi.InvalidArgs, "the operator has none"},
+		{"S0.3 current for the operator", `{"sessionKey":"current","message":"x"}`, []func(*driver){func(d *driver) { d.Caller = operator }}, abi.InvalidArgs, "the operator has none"},
 		{"S1.3 reserved", `{"sessionKey":"global","message":"x"}`, nil, abi.InvalidArgs, "reserved"},
 	}
 	for _, tt := range tests {
@@ -132,9 +132,9 @@ func TestOrderOfChecks(t *testing.T) {
 func TestLabels(t *testing.T) {
 	tests := []struct{ name, args, target, text string }{
 		{"one", `{"label":"ops","message":"x"}`, "agent:ops:main", ""},
-		{"several", `{"label":"twin","message":"x"}`, "", "agent:main:cron:daily, agent:ops:cron:daily"},
-		{"several, narrowed", `{"label":"twin","agentId":"OPS","message":"x"}`, "agent:ops:cron:daily", ""},
-		{"narrowed to none", `{"label":"ops","agentId":"main","message":"x"}`, "", `the label "ops" and the agent main`},
+		{"several matches", `{"label":"twin","message":"x"}`, "", "agent:main:cron:daily, agent:ops:cron:daily"},
+		{"several matches, one with agentId", `{"label":"twin","agentId":"OPS","message":"x"}`, "agent:ops:cron:daily", ""},
+		{"no match with agentId", `{"label":"ops","agentId":"main","message":"x"}`, "", `the label "ops" and the agent main`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// S4.3 and S4.4: what the first step answers, and what it waits for.
+// S4.3 and S4.4: the first step's answer and wait.
 func TestFirstStep(t *testing.T) {
 	const toItself = `{"runId":"run-1","status":"accepted","sessionKey":"main","delivery":{"message":"stored","announce":"skipped"}}`
 	inRun := mainCaller
@@ -168,20 +168,20 @@ func TestFirstStep(t *testing.T) {
 		until  int64
 	}{
 		{"waits", mainCaller, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
-		{"waits, called by a run", inRun, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
+		{"waits, call from a run", inRun, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
 		{"the operator waits", operator, `{"sessionKey":"agent:ops:main","message":"x"}`, "", acceptedAt + 30_000},
 		{"no wait", mainCaller, `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0}`, accepted, 0},
 		{"no wait, no announce", mainCaller, `{"sessionKey":"agent:ops:main","message":"x","timeoutSeconds":0,"announce":"none"}`, strings.Replace(accepted, "pending", "skipped", 1), 0},
-		{"a wait that could not end", inRun, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, strings.Replace(accepted, "ops:main", "ops:cron:daily", 1), 0},
+		{"wait would deadlock", inRun, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, strings.Replace(accepted, "ops:main", "ops:cron:daily", 1), 0},
 		{"the session waits for another run", mainCaller, `{"sessionKey":"agent:ops:cron:daily","message":"x"}`, "", acceptedAt + 30_000},
-		{"itself", mainCaller, `{"sessionKey":"main","message":"x"}`, toItself, 0},
-		{"itself, in a run", inRun, `{"sessionKey":"current","message":"x"}`, toItself, 0},
+		{"to itself", mainCaller, `{"sessionKey":"main","message":"x"}`, toItself, 0},
+		{"to itself, in a run", inRun, `{"sessionKey":"current","message":"x"}`, toItself, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := drive(t, tt.caller)
 			d.Work.Waiting = []string{"agent:ops:cron:daily"}
-			d.Must(tt.args).WantResult(tt.result)
+			d.MustCall(tt.args).WantResult(tt.result)
 			if w := d.Last.Wait; w.Run != "run-1" || w.Until != tt.until || d.Last.Code != "" {
 				t.Errorf("%+v, %s", w, d.Last.Code)
 			}
@@ -192,7 +192,7 @@ func TestFirstStep(t *testing.T) {
 	}
 }
 
-// Refusals that the tool cannot answer are the step's.
+// Refusals that are not the tool's result fail the step.
 func TestFirstStepFaults(t *testing.T) {
 	for _, code := range []abi.Code{abi.Conflict, abi.Limit, abi.Internal, abi.InvalidArgs} {
 		d := drive(t, mainCaller)

@@ -8,41 +8,41 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// Phases: which run the flow waits for.
+// Phases of the flow: which run it waits for.
 const (
 	phaseFirst    = "first"
 	phaseTurn     = "turn"
 	phaseAnnounce = "announce"
 )
 
-// state is what a step leaves to the next one.
+// state is the state that a step passes to the next one.
 type state struct {
 	phase     string
-	run       string // id of the run that is waited for
+	run       string // id of the run that the flow waits for
 	requester string // canonical key; empty: the operator
 	target    string // canonical key
-	answered  bool   // the caller has its answer
+	answered  bool   // the caller has been answered
 	quiet     bool   // announce: "none"
 
-	turn    int    // turns taken
-	stopped string // why there are no more, for people
+	turn    int    // number of turns started
+	stopped string // why the loop ended, for people
 
-	// What the announce is told. Texts too long to be kept have lost their end.
+	// Texts for the announce, truncated to maxTexts together.
 	request    string
 	reply      string // to the request; empty: none
 	latest     string // the newest answer of the loop; empty: none
-	latestTurn int    // that brought it
+	latestTurn int    // the turn of latest
 }
 
-// maxTexts is what the texts may take of a state as JSON. The rest of it is for
-// keys, ids and names.
+// maxTexts bounds the texts for the announce in the state, in bytes of JSON. The rest of
+// the state is reserved for keys, ids and names.
 const maxTexts = abi.MaxState - 8<<10
 
-// maxStopped bounds the reason for which the loop stopped, in bytes.
+// maxStopped bounds the reason why the loop ended, in bytes.
 const maxStopped = 200
 
-// shorten brings the texts to the size in which they are kept.
-func (s *state) shorten() { transcript.FitTexts(maxTexts, &s.request, &s.reply, &s.latest) }
+// fitTexts truncates the texts to the size in which the state stores them.
+func (s *state) fitTexts() { transcript.FitTexts(maxTexts, &s.request, &s.reply, &s.latest) }
 
 var stateMembers = jsonobject.New(
 	jsonobject.Required("phase", jsonobject.Name, func(s *state) any { return &s.phase }),
@@ -60,12 +60,12 @@ var stateMembers = jsonobject.New(
 )
 
 func (s *state) appendJSON(b []byte) []byte {
-	s.shorten()
-	s.stopped = transcript.CutText(s.stopped, maxStopped)
+	s.fitTexts()
+	s.stopped = transcript.TruncateText(s.stopped, maxStopped)
 	return stateMembers.Append(b, s)
 }
 
-// parse reads a state and reports whether it is one.
+// parse reads a state and reports whether it is valid.
 func (s *state) parse(doc string) bool {
 	bad := stateMembers.Read(gjson.Parse(doc), s, jsonobject.Strict)
 	if bad != nil || s.turn < 0 || s.latestTurn < 0 || s.latestTurn > s.turn {

@@ -19,7 +19,7 @@ func TestStateRoundTrip(t *testing.T) {
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
-			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+			t.Fatalf("this test does not set %s", v.Type().Field(i).Name)
 		}
 	}
 	for _, s := range []state{full, {phase: phaseFirst, run: "r", target: "t"}, {phase: phaseAnnounce, run: "r", target: "t", turn: 5}} {
@@ -30,7 +30,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 }
 
-// A state that this version did not write is an error, and never half of one.
+// A state that this version did not write is an error, and is never read in part.
 func TestUnreadableState(t *testing.T) {
 	const good = `{"phase":"turn","run":"run-2","target":"agent:ops:main","turn":1}`
 	if s := new(state); !s.parse(good) {
@@ -57,15 +57,15 @@ func TestUnreadableState(t *testing.T) {
 	}
 }
 
-func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).Must(send)
+func TestUnexpectedEvents(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(send)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
 	d.WantRuns("nested agent:main:main > agent:ops:main: question")
 }
 
-// Texts of any size: those that agents exchange stay whole, the state stays
-// within its bound, and the announce is told as much as fits.
+// Texts of any size between the agents are complete, the state stays within its bound, and
+// the announce request contains as much as fits.
 func TestHugeTexts(t *testing.T) {
 	for name, unit := range map[string]string{"ascii": "x", "quotes": `"`, "controls": "\x01", "wide": "€", "mixed": "a\"é\n𝄞\x02"} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("sessionKey", "agent:ops:main")
 			args.String("message", huge("request "))
-			d := drive(t, mainCaller).Must(string(args.Close()))
+			d := drive(t, mainCaller).MustCall(string(args.Close()))
 			d.Replies(huge("reply "), huge("second "), huge("third "), "REPLY_SKIP")
 			for i, want := range []string{"request ", "reply ", "second ", "third "} {
 				if d.Work.Runs[i].Message != strings.TrimSpace(huge(want)) {
@@ -83,14 +83,14 @@ func TestHugeTexts(t *testing.T) {
 			announce := d.Work.Runs[4].Message
 			for _, want := range []string{"request ", "reply ", "third "} {
 				if !strings.Contains(announce, want+unit) {
-					t.Errorf("the announce is not told the %s", want)
+					t.Errorf("the announce request does not contain the %s", want)
 				}
 			}
 			if !utf8.ValidString(announce) || strings.Count(announce, transcript.Marker) != 3 || strings.Contains(announce, "second ") {
 				t.Errorf("announce of %d bytes", len(announce))
 			}
 			if len(jsonappend.String(nil, announce)) < maxTexts-1000 {
-				t.Errorf("the announce is told %d bytes, less than there was room for", len(announce))
+				t.Errorf("the announce request contains %d bytes, although more would fit", len(announce))
 			}
 			d.Replies(huge("post "))
 			if got := d.Work.Sent[0].Text; got != strings.TrimSpace(huge("post ")) {
@@ -100,10 +100,10 @@ func TestHugeTexts(t *testing.T) {
 	}
 }
 
-// A reply longer than a message may be loses its end.
+// A reply that is longer than a message may be is truncated.
 func TestOverlongReply(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).Must(send).Replies(long)
+	d := drive(t, mainCaller).MustCall(send).Replies(long)
 	if m := d.Work.Runs[1].Message; len(m) > abi.MaxText || len(m) < abi.MaxText-2 || !utf8.ValidString(m) || !strings.HasSuffix(m, transcript.Marker) {
 		t.Errorf("message of %d bytes", len(m))
 	}
@@ -117,10 +117,10 @@ func TestOverlongReply(t *testing.T) {
 	}
 }
 
-// A reply that no step could return shortens the result, and only that.
+// A reply that exceeds the output of a step is truncated in the result only.
 func TestReplyBeyondOutput(t *testing.T) {
 	long := strings.Repeat("\x01", abi.MaxText)
-	d := drive(t, mainCaller).Must(send).Replies(long)
+	d := drive(t, mainCaller).MustCall(send).Replies(long)
 	var r struct{ Reply string }
 	if err := json.Unmarshal(d.Last.Result, &r); err != nil || !strings.HasSuffix(r.Reply, "\x01"+transcript.Marker) || len(d.Last.Result) > maxReply+500 || len(d.Last.Result) < maxReply-500 {
 		t.Errorf("result of %d bytes, %v", len(d.Last.Result), err)
@@ -130,7 +130,7 @@ func TestReplyBeyondOutput(t *testing.T) {
 	}
 }
 
-// Keys of the greatest length and a long refusal leave the state in its bound.
+// With keys of maximal length and a long refusal the state stays within its bound.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat(`"`, abi.MaxSessionKey-len("agent:main:"))
 	d := drive(t, abi.Caller{SessionKey: "agent:main:" + long, AgentID: "main"})
@@ -139,7 +139,7 @@ func TestLongNames(t *testing.T) {
 	args := jsonappend.Open(nil)
 	args.String("sessionKey", target)
 	args.String("message", strings.Repeat("\x01", 1<<20))
-	d.Must(string(args.Close()))
+	d.MustCall(string(args.Close()))
 	d.Work.Refuse[d.Caller.SessionKey] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
 	d.Replies(strings.Repeat("y", 1<<20))
 	if d.Last.Wait == nil || len(d.Work.Runs) != 2 {

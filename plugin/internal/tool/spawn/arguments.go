@@ -21,11 +21,11 @@ const (
 const (
 	toChannel = "channel"
 	toParent  = "parent"
-	toNobody  = "none"
+	toNone    = "none"
 )
 
-// query is a call's arguments (S5.1).
-type query struct {
+// arguments is a call's arguments (S5.1).
+type arguments struct {
 	task     string
 	label    string
 	agentID  string // empty: the requester's own
@@ -33,12 +33,12 @@ type query struct {
 	thinking string
 	timeout  int // seconds; 0: none
 	announce string
-	deletes  bool // the child, after its announce
+	deletes  bool // delete the child after its announce
 }
 
-func read(doc string) (query, error) {
+func read(doc string) (arguments, error) {
 	a := args.Read(doc)
-	q := query{}
+	q := arguments{}
 	q.task = a.Required("task", "what the child is to do")
 	if len(q.task) > abi.MaxText {
 		a.Fail("task", "is longer than "+strconv.Itoa(abi.MaxText)+" bytes; write less, or write where the rest can be found")
@@ -56,14 +56,14 @@ func read(doc string) (query, error) {
 		q.timeout = int(min(seconds, math.MaxInt32))
 	}
 	q.deletes = a.Choice("cleanup", cleanupKeep, cleanupDelete) == cleanupDelete
-	q.announce = a.Choice("announce", toChannel, toParent, toNobody)
-	if q.announce == toNobody && q.deletes {
+	q.announce = a.Choice("announce", toChannel, toParent, toNone)
+	if q.announce == toNone && q.deletes {
 		a.Fail("announce", `"none" and cleanup "delete" exclude each other: nobody would ever see the result`)
 	}
 	return q, a.Done()
 }
 
-// short reads a text of at most so many characters.
+// short reads a text of at most most characters.
 func short(a *args.Args, name string, most int) string {
 	s := a.String(name)
 	if utf8.RuneCountInString(s) > most {

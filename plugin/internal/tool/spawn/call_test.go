@@ -14,7 +14,7 @@ const agents = `"agents":{"defaults":{"subagents":{"maxChildrenPerAgent":3}},"li
 func TestCall(t *testing.T) {
 	d := drive(t, mainCaller)
 	d.Config = "{" + agents + "}"
-	d.Must(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
+	d.MustCall(`{"task":" Count. ","label":" l ","agentId":"OPS","model":"small","thinking":"high","runTimeoutSeconds":60.5}`)
 	const key = "agent:ops:subagent:1"
 	if got, want := string(d.Last.Result), `{"status":"accepted","runId":"run-1","childSessionKey":"`+key+`","model":"small"}`; got != want {
 		t.Errorf("S5.3 got %s, want %s", got, want)
@@ -35,15 +35,15 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// The operator has no session to look at.
+// The operator has no session to read.
 func TestCallOfTheOperator(t *testing.T) {
-	d := drive(t, operator).Must(`{"task":"Count."}`)
+	d := drive(t, operator).MustCall(`{"task":"Count."}`)
 	if len(d.Store.Calls) != 0 || d.Work.Created[0].AgentID != "main" {
 		t.Errorf("reads %v, creates %+v", d.Store.Calls, d.Work.Created)
 	}
 }
 
-// S5.2: what is refused, and that nothing is written then.
+// S5.2: refused calls write nothing.
 func TestCallRefused(t *testing.T) {
 	childCaller := abi.Caller{SessionKey: child, AgentID: "main", Depth: 1}
 	many := mainCaller
@@ -55,23 +55,23 @@ func TestCallRefused(t *testing.T) {
 		code   abi.Code
 		text   string
 	}{
-		{"no object", mainCaller, `[]`, abi.InvalidArgs, "must be a JSON object"},
+		{"not an object", mainCaller, `[]`, abi.InvalidArgs, "must be a JSON object"},
 		{"no task", mainCaller, `{}`, abi.InvalidArgs, "task is required: what the child is to do"},
 		{"a long task", mainCaller, `{"task":"` + strings.Repeat("x", abi.MaxText+1) + `"}`, abi.InvalidArgs, "task is longer than 1048576 bytes; write less"},
 		{"a long label", mainCaller, `{"task":"x","label":"` + strings.Repeat("é", 65) + `"}`, abi.InvalidArgs, "label is longer than 64 characters"},
 		{"no agent id", mainCaller, `{"task":"x","agentId":"a b"}`, abi.InvalidArgs, "agentId"},
-		{"a time before", mainCaller, `{"task":"x","runTimeoutSeconds":-1}`, abi.InvalidArgs, "runTimeoutSeconds"},
-		{"another cleanup", mainCaller, `{"task":"x","cleanup":"Keep"}`, abi.InvalidArgs, "cleanup"},
-		{"another announce", mainCaller, `{"task":"x","announce":"both"}`, abi.InvalidArgs, "announce"},
+		{"negative timeout", mainCaller, `{"task":"x","runTimeoutSeconds":-1}`, abi.InvalidArgs, "runTimeoutSeconds"},
+		{"unknown cleanup", mainCaller, `{"task":"x","cleanup":"Keep"}`, abi.InvalidArgs, "cleanup"},
+		{"unknown announce", mainCaller, `{"task":"x","announce":"both"}`, abi.InvalidArgs, "announce"},
 		{"none and delete", mainCaller, `{"task":"x","announce":"none","cleanup":"delete"}`, abi.InvalidArgs, "nobody would ever see the result"},
-		{"unknown", mainCaller, `{"task":"x","Task":"x"}`, abi.InvalidArgs, "its name is task"},
+		{"unknown parameter", mainCaller, `{"task":"x","Task":"x"}`, abi.InvalidArgs, "its name is task"},
 		{"a child", childCaller, `{"task":"x"}`, abi.Forbidden, "children spawn no children"},
-		{"a child by its depth", abi.Caller{SessionKey: main, AgentID: "main", Depth: 1}, `{"task":"x"}`, abi.Forbidden, "children spawn no children"},
-		{"a child by what is stored", abi.Caller{SessionKey: "agent:main:kid", AgentID: "main"}, `{"task":"x"}`, abi.Forbidden, "children spawn no children"},
+		{"a child by caller.depth", abi.Caller{SessionKey: main, AgentID: "main", Depth: 1}, `{"task":"x"}`, abi.Forbidden, "children spawn no children"},
+		{"a child by its stored row", abi.Caller{SessionKey: "agent:main:kid", AgentID: "main"}, `{"task":"x"}`, abi.Forbidden, "children spawn no children"},
 		{"the end of a chain", many, `{"task":"x"}`, abi.Forbidden, "without spawning"},
-		{"no agent", mainCaller, `{"task":"x","agentId":"ghost"}`, abi.NotFound, `agentId "ghost" is not a configured agent; agents_list shows`},
-		{"another agent", mainCaller, `{"task":"x","agentId":"dev"}`, abi.Forbidden, `agentId "dev" is not allowed for agent main (agents.list[].subagents.allowAgents); allowed are: main, ops`},
-		{"no model", mainCaller, `{"task":"x","model":"big"}`, abi.NotFound, `model "big" is not a known model; models.allow has: small, large`},
+		{"unknown agent", mainCaller, `{"task":"x","agentId":"ghost"}`, abi.NotFound, `agentId "ghost" is not a configured agent; agents_list shows`},
+		{"agent not allowed", mainCaller, `{"task":"x","agentId":"dev"}`, abi.Forbidden, `agentId "dev" is not allowed for agent main (agents.list[].subagents.allowAgents); allowed are: main, ops`},
+		{"unknown model", mainCaller, `{"task":"x","model":"big"}`, abi.NotFound, `model "big" is not a known model; models.allow has: small, large`},
 	} {
 		d := drive(t, tt.caller)
 		d.Config = "{" + agents + "}"
@@ -83,14 +83,14 @@ func TestCallRefused(t *testing.T) {
 	}
 }
 
-// A configured model that models.allow lacks is named by where it is configured.
-func TestModelOfTheSettings(t *testing.T) {
+// The error for a configured model that models.allow lacks names its setting.
+func TestModelFromSettings(t *testing.T) {
 	d := drive(t, mainCaller)
 	d.Config = `{"models":{"allow":[]},"agents":{"defaults":{"subagents":{"model":"big"}}}}`
 	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), false, abi.NotFound, `agents.defaults.subagents.model "big" is not a known model; models.allow has: none`)
 }
 
-// Lists of any length leave a refusal short.
+// A refusal truncates long lists.
 func TestLongLists(t *testing.T) {
 	list, models := `{"id":"main","subagents":{"allowAgents":["*"]}}`, `"m"`
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
@@ -99,7 +99,7 @@ func TestLongLists(t *testing.T) {
 	}
 	d := drive(t, mainCaller)
 	d.Config = `{"models":{"allow":[` + models + `]},"agents":{"list":[` + list + `,{"id":"main2"}]}}`
-	d.Caller.AgentID = "main2" // allowed nothing
+	d.Caller.AgentID = "main2" // may spawn no other agent
 	for _, args := range []string{`{"task":"x","agentId":"main"}`, `{"task":"x","model":"big"}`} {
 		if err := d.Call(args); err == nil || len(err.Error()) > 4<<10 {
 			t.Errorf("%s: %v", args, err)
@@ -107,8 +107,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// What the host refuses of the first step.
-func TestCallRefusedByTheHost(t *testing.T) {
+// The host refuses requests of the first step.
+func TestCallRefusedByHost(t *testing.T) {
 	d := drive(t, mainCaller)
 	d.Work.Refuse[""] = abi.NewError(abi.Forbidden, "the session has 5 children at work")
 	flowtest.WantRefused(t, d.Call(`{"task":"x"}`), false, abi.Forbidden,

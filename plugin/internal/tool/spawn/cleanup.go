@@ -7,69 +7,71 @@ import (
 	"github.com/parley-wasm/parley/plugin/guest"
 )
 
-// retryAfter is when a child is looked at again in which a run has not ended, in
-// milliseconds.
+// retryAfter is the delay before the next attempt to remove a child in which a run has not
+// ended, in milliseconds.
 const retryAfter = 60_000
 
-// tidies reports whether the child is to be archived or deleted later. It is not
-// deleted before there is nothing more to say.
-func (f *errand) tidies() bool { return f.tidyAt != 0 && (!f.deletes || f.phase == phaseCleanup) }
-
-// finish ends what there was to say; how is how that went. What is left is to
-// archive the child, or to delete it.
-func (f *errand) finish(how string) error {
-	f.told = how
-	f.phase, f.run = phaseCleanup, ""
-	if f.deletes {
-		f.tidyAt = f.In.Now
-	}
-	return f.tidy()
+// removalPending reports whether the child must be archived or deleted at removeAt. It is
+// deleted only after its result was reported.
+func (f *spawnFlow) removalPending() bool {
+	return f.removeAt != 0 && (!f.deletes || f.phase == phaseCleanup)
 }
 
-// tidy archives or deletes the child if it is time. While the requester is still
-// answering, it goes on to wait for that.
-func (f *errand) tidy() error {
+// finish ends the reporting with the given outcome. It continues with archiving or
+// deleting the child.
+func (f *spawnFlow) finish(outcome string) error {
+	f.outcome = outcome
+	f.phase, f.run = phaseCleanup, ""
+	if f.deletes {
+		f.removeAt = f.In.Now
+	}
+	return f.cleanUp()
+}
+
+// cleanUp archives or deletes the child when that is due. While the requester is still
+// answering, the flow continues to wait for the answer.
+func (f *spawnFlow) cleanUp() error {
 	done := ""
-	if f.tidies() && f.In.Now >= f.tidyAt {
+	if f.removalPending() && f.In.Now >= f.removeAt {
 		refusal, err := f.remove()
 		switch {
 		case err != nil:
 			return err
 		case refusal != nil && refusal.Code == abi.Conflict:
-			f.tidyAt = f.In.Now + retryAfter
+			f.removeAt = f.In.Now + retryAfter
 		case refusal != nil && refusal.Code == abi.NotFound:
-			f.tidyAt, done = 0, "the child is gone; "
+			f.removeAt, done = 0, "the child is gone; "
 		case refusal != nil:
-			f.tidyAt, done = 0, "the child stays ("+refusal.Error()+"); "
+			f.removeAt, done = 0, "the child stays ("+refusal.Error()+"); "
 		case f.deletes:
-			f.tidyAt, done = 0, "child deleted; "
+			f.removeAt, done = 0, "child deleted; "
 		default:
-			f.tidyAt, done = 0, "child archived; "
+			f.removeAt, done = 0, "child archived; "
 		}
 	}
 	switch {
 	case f.run != "":
 		f.wait("")
-	case f.tidies():
-		f.wait(f.later() + f.told)
+	case f.removalPending():
+		f.wait(f.removalNote() + f.outcome)
 	default:
-		f.Over(done + f.told)
+		f.End(done + f.outcome)
 	}
 	return nil
 }
 
-// remove archives or deletes the child.
-func (f *errand) remove() (*abi.Error, error) {
+// remove archives the child, or deletes it if deletes is set.
+func (f *spawnFlow) remove() (*abi.Error, error) {
 	if f.deletes {
 		return guest.Refusal(f.Client.Delete(&abi.DeleteRequest{SessionKey: f.child}), abi.Conflict)
 	}
 	return guest.Refusal(f.Client.Archive(&abi.ArchiveRequest{SessionKey: f.child}), abi.Conflict)
 }
 
-// later says what is still to be done with the child.
-func (f *errand) later() string {
+// removalNote returns the part of the status text about the pending removal.
+func (f *spawnFlow) removalNote() string {
 	if f.deletes {
 		return "child is deleted when its runs have ended; "
 	}
-	return "kept " + strconv.FormatInt((f.tidyAt-f.In.Now+59_999)/60_000, 10) + " min; "
+	return "kept " + strconv.FormatInt((f.removeAt-f.In.Now+59_999)/60_000, 10) + " min; "
 }

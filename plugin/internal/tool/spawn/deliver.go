@@ -8,10 +8,10 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// report takes a report to where it goes: the requester's channel as it was when
-// it spawned, or its session (S5.6). runID is the run whose answer it is.
-func (f *errand) report(text, runID string) error {
-	if why := f.gone(); why != "" {
+// report sends a report to the requester's channel as it was at the spawn call, or into
+// its session (S5.6). runID is the run that wrote the report.
+func (f *spawnFlow) report(text, runID string) error {
+	if why := f.unreachable(); why != "" {
 		return f.stored(why)
 	}
 	if f.announce == toChannel && f.hasChannel() {
@@ -33,16 +33,16 @@ func (f *errand) report(text, runID string) error {
 	return nil
 }
 
-// hasChannel reports whether the requester had a channel when it spawned.
-func (f *errand) hasChannel() bool {
+// hasChannel reports whether the requester had a channel at the spawn call.
+func (f *spawnFlow) hasChannel() bool {
 	c := &f.In.Caller
 	return policy.Deliverable(abi.Target{Channel: c.Channel, To: c.To})
 }
 
 // parentEnded delivers the requester's answer to its channel (S5.6).
-func (f *errand) parentEnded(run *abi.Run) error {
+func (f *spawnFlow) parentEnded(run *abi.Run) error {
 	switch {
-	case run.StartedAt == 0: // it was never told
+	case run.StartedAt == 0: // the requester never received the report
 		return f.stored("the report's run " + guest.Outcome(run.Status) + " before its turn")
 	case run.Status != abi.RunDone:
 		return f.finish("reported; the requester's answer " + guest.Outcome(run.Status))
@@ -51,23 +51,24 @@ func (f *errand) parentEnded(run *abi.Run) error {
 	case run.Reply == announce.Skip:
 		return f.finish("reported; the requester is silent (" + announce.Skip + ")")
 	}
-	if _, ok := f.speaks(); !ok {
+	if _, ok := f.target(); !ok {
 		return f.finish("reported; the requester answered, and has no channel")
 	}
-	_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.requester, Text: transcript.CutText(run.Reply, abi.MaxText), RunID: run.ID})
+	_, err := f.Client.Send(&abi.SendRequest{SessionKey: f.requester, Text: transcript.TruncateText(run.Reply, abi.MaxText), RunID: run.ID})
 	return f.sent(err, "reported; answer queued")
 }
 
-// speaks returns the requester's channel as it is now, if there is one (S9).
-func (f *errand) speaks() (abi.Target, bool) {
+// target returns the requester's current channel, if it has one (S9).
+func (f *spawnFlow) target() (abi.Target, bool) {
 	if f.from == nil {
 		return abi.Target{}, false
 	}
 	return policy.Target(f.from)
 }
 
-// sent finishes after a delivery was asked for.
-func (f *errand) sent(err error, how string) error {
+// sent finishes after a delivery was requested: with the outcome how, or as stored if the
+// host refused it.
+func (f *spawnFlow) sent(err error, how string) error {
 	refusal, err := guest.Refusal(err)
 	switch {
 	case err != nil:
@@ -78,9 +79,9 @@ func (f *errand) sent(err error, how string) error {
 	return f.finish(how)
 }
 
-// stored finishes where nobody is told. The result is in the child's transcript,
-// which is therefore kept, and archived like any other.
-func (f *errand) stored(why string) error {
+// stored finishes when the result cannot be reported. The result stays in the child's
+// transcript, so the child is archived like any other and not deleted.
+func (f *spawnFlow) stored(why string) error {
 	how := "stored only (" + why + ")"
 	if f.deletes {
 		f.deletes = false

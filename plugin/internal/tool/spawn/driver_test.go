@@ -18,7 +18,7 @@ var (
 	operator   = abi.Caller{Operator: true}
 )
 
-// driver plays flows of this tool.
+// driver runs flows of this tool.
 type driver = flowtest.Driver
 
 func drive(t *testing.T, caller abi.Caller) *driver {

@@ -10,32 +10,33 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// Texts for agents. A context block says who speaks and what for; it is not kept
-// in the transcript. Keys are shown as the agent that reads them knows them.
+// Texts for agents. A context block describes the sender and the purpose of a message;
+// it is not stored in the transcript. Session keys have the form that the reading agent
+// sees.
 
-// taskContext goes with the task.
-func (f *errand) taskContext(agentID string, q *query) string {
+// taskContext returns the context of the task.
+func (f *spawnFlow) taskContext(agentID string, q *arguments) string {
 	text := "Sub-agent context: you were spawned by " + f.requesterFor(agentID) + ", to do one task"
 	if q.label != "" {
 		text += ", labelled " + render.Quote(q.label)
 	}
 	text += "; the message is the task.\nYou do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is "
-	if q.announce == toNobody || f.requester == "" {
+	if q.announce == toNone || f.requester == "" {
 		return text + "kept in this session, where the requester can read it."
 	}
 	return text + "reported to the requester. If nothing needs to be reported, answer exactly " + announce.Skip + "."
 }
 
-// announceContext goes with announceRequest.
-func (f *errand) announceContext() string {
+// announceContext returns the context of announceRequest.
+func (f *spawnFlow) announceContext() string {
 	return "Sub-agent announce context: requester " + f.requesterFor(f.childAgent()) + ", child session " + f.child + ".\nThis step has no tools."
 }
 
-// maxShown is how much of the result an announce is told, in bytes.
+// maxShown bounds the result in announceRequest, in bytes.
 const maxShown = 64 << 10
 
-// announceRequest asks the child for its report.
-func (f *errand) announceRequest(run *abi.Run, result string) string {
+// announceRequest returns the message that asks the child for its report.
+func (f *spawnFlow) announceRequest(run *abi.Run, result string) string {
 	resultLabel, notesLabel := announce.Labels(f.Settings.Portuguese)
 	text := "Your task is over: the run " + endedWell(run) + ". Write what is reported to the requester, in this form and nothing else:\n\n" +
 		resultLabel + ": what came of the task\n" +
@@ -45,7 +46,7 @@ func (f *errand) announceRequest(run *abi.Run, result string) string {
 	if result == "" {
 		result = "(none)"
 	}
-	text += "\n\nResult:\n" + transcript.CutText(result, maxShown)
+	text += "\n\nResult:\n" + transcript.TruncateText(result, maxShown)
 	if len(result) > maxShown {
 		text += "\n\nThe result is longer than what is shown of it. It is reported whole if you leave " + resultLabel + " out and write " + notesLabel + " alone."
 	}
@@ -63,21 +64,21 @@ func endedWell(run *abi.Run) string {
 	return text
 }
 
-// reportContext goes with the report, which is a message in the requester's
+// reportContext returns the context of a report that is a message in the requester's
 // session.
-func (f *errand) reportContext() string {
+func (f *spawnFlow) reportContext() string {
 	text := "Sub-agent report context: the message is the report of child session " + f.child + ", which you spawned"
 	if f.row != nil && f.row.Label != "" {
 		text += " with the label " + render.Quote(f.row.Label)
 	}
-	if t, ok := f.speaks(); ok {
+	if t, ok := f.target(); ok {
 		return text + ".\nYour answer is posted to this session's channel, " + word(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
 	}
 	return text + ".\nThis session has no channel: your answer stays in its transcript."
 }
 
-// requesterFor names the requester to an agent.
-func (f *errand) requesterFor(agentID string) string {
+// requesterFor returns the description of the requester for an agent.
+func (f *spawnFlow) requesterFor(agentID string) string {
 	if f.requester == "" {
 		return "the operator"
 	}
@@ -91,13 +92,14 @@ func (f *errand) requesterFor(agentID string) string {
 	return "session " + f.View.Keys.Display(f.requester, agentID) + ", channel " + word(channel)
 }
 
-// childAgent is the agent of the child's key.
-func (f *errand) childAgent() string {
+// childAgent returns the agent in the child's key.
+func (f *spawnFlow) childAgent() string {
 	id, _, _ := sessionkey.Split(f.child)
 	return id
 }
 
-// word is a channel as one short word: it is recorded from outside.
+// word returns a channel as one short word. It is quoted because its name comes from
+// outside.
 func word(channel string) string {
 	c := render.Quote(channel)
 	return c[1 : len(c)-1]

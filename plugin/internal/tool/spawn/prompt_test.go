@@ -6,9 +6,9 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// What agents are told, in every run of a spawn.
-func TestTexts(t *testing.T) {
-	d := drive(t, mainCaller).Must(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).Replies("There are 42.", "Result: 42")
+// TestContexts tests the texts for agents in every run of a spawn.
+func TestContexts(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(`{"task":"Count.","label":"the \"count\"","announce":"parent"}`).Replies("There are 42.", "Result: 42")
 	want := []string{
 		"Sub-agent context: you were spawned by session main, channel telegram, to do one task, labelled \"the ?count?\"; the message is the task.\n" +
 			"You do not see the requester's conversation and cannot ask back. When you are done, answer with the result: it is reported to the requester. " +
@@ -43,14 +43,14 @@ func TestAnnounceRequest(t *testing.T) {
 	} {
 		d := drive(t, mainCaller)
 		d.Config = tt.config
-		if got := d.Must(count).Ends(tt.status, tt.text).Work.Runs[1].Message; got != tt.want {
+		if got := d.MustCall(count).MustEndRun(tt.status, tt.text).Work.Runs[1].Message; got != tt.want {
 			t.Errorf("S5.5\n got %s\nwant %s", got, tt.want)
 		}
 	}
 }
 
-// Keys are shown as the agent that reads them knows them, channels as one word.
-func TestWhoAgentsAreToldOf(t *testing.T) {
+// Keys have the form that the reading agent sees, and channels are one word.
+func TestRequesterInContexts(t *testing.T) {
 	const anotherAgent = `{"agents":{"list":[{"id":"main","subagents":{"allowAgents":["ops"]}},{"id":"ops"}]}}`
 	for _, tt := range []struct {
 		name, config string
@@ -60,25 +60,26 @@ func TestWhoAgentsAreToldOf(t *testing.T) {
 	}{
 		{"another agent's child", anotherAgent, mainCaller, nil, `{"task":"x","agentId":"ops"}`, "session agent:main:main, channel telegram"},
 		{"the operator", `{}`, operator, nil, count, "the operator"},
-		{"nobody stored", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, nil, count, "session agent:main:x, channel unknown"},
-		{"nobody stored, with a channel", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main", Channel: "sla\nck"}, nil, count, "session agent:main:x, channel sla?ck"},
-		{"a job", `{}`, abi.Caller{SessionKey: "agent:main:cron:x", AgentID: "main", Channel: "telegram", To: "7"},
+		{"requester not stored", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main"}, nil, count, "session agent:main:x, channel unknown"},
+		{"requester not stored, with a channel", `{}`, abi.Caller{SessionKey: "agent:main:x", AgentID: "main", Channel: "sla\nck"}, nil, count, "session agent:main:x, channel sla?ck"},
+		{"requester is a cron session", `{}`, abi.Caller{SessionKey: "agent:main:cron:x", AgentID: "main", Channel: "telegram", To: "7"},
 			[]abi.Session{{Key: "agent:main:cron:x", SessionID: "s", UpdatedAt: 1, DeliveryContext: abi.Target{Channel: "telegram", To: "7"}}}, count, "session agent:main:cron:x, channel internal"},
-		{"all in one", `{"session":{"scope":"global"}}`, abi.Caller{SessionKey: "global", AgentID: "main"},
+		{"global scope", `{"session":{"scope":"global"}}`, abi.Caller{SessionKey: "global", AgentID: "main"},
 			[]abi.Session{{Key: "global", SessionID: "s", UpdatedAt: 1, LastChannel: "slack"}}, count, "session main, channel slack"},
 	} {
 		d := drive(t, tt.caller)
 		d.Config, d.Store.Sessions = tt.config, append(d.Store.Sessions, tt.rows...)
 		want := "Sub-agent context: you were spawned by " + tt.want + ", to do one task; the message is the task.\n"
-		if got := d.Must(tt.args).Work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
+		if got := d.MustCall(tt.args).Work.Runs[0].Context; len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want)
 		}
 	}
 }
 
-// A requester without a channel is told that its answer stays where it is.
+// The context for a requester without a channel says that its answer stays in its
+// transcript.
 func TestReportWithoutAChannel(t *testing.T) {
-	d := drive(t, mainCaller).Must(toldMain).Replies("done")
+	d := drive(t, mainCaller).MustCall(toParentCall).Replies("done")
 	d.Session(main).LastTo = ""
 	d.Replies("Result: 42")
 	if got, want := d.Work.Runs[2].Context, "Sub-agent report context: the message is the report of child session "+child+", which you spawned.\n"+

@@ -11,24 +11,23 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/view"
 )
 
-// Bounds of what is reported, in bytes. Together they stay below abi.MaxText.
+// Bounds of the parts of a report, in bytes. Their sum is below abi.MaxText.
 const (
 	maxResult = abi.MaxText - 64<<10
 	maxNotes  = 32 << 10
 )
 
-// maxReason is how much of a run's error is reported, in characters.
+// maxReason bounds a run's error in a report, in characters.
 const maxReason = 2000
 
-// lookBack is among how many of the newest tool results one with a text is looked
-// for.
+// lookBack is the number of newest tool results that are searched for one with text.
 const lookBack = 10
 
-// resultOf is what came of the child's run: its final reply, else the newest tool
-// result of its transcript, else nothing (S5.5).
-func (f *errand) resultOf(run *abi.Run) (string, error) {
+// resultOf returns the result of the child's run: its final reply, else the newest tool
+// result in its transcript, else "" (S5.5).
+func (f *spawnFlow) resultOf(run *abi.Run) (string, error) {
 	if run.Reply != "" {
-		return transcript.CutText(run.Reply, maxResult), nil
+		return transcript.TruncateText(run.Reply, maxResult), nil
 	}
 	page, err := f.Client.History(&abi.HistoryRequest{SessionKey: f.child, Limit: lookBack, ExcludeRoles: []string{"user", "assistant"}})
 	if err != nil {
@@ -38,7 +37,7 @@ func (f *errand) resultOf(run *abi.Run) (string, error) {
 		m := gjson.Parse(view.String(page.Messages[i].JSON))
 		switch m.Get("role").Str {
 		case "toolResult", "tool":
-			if text := strings.TrimSpace(said(m.Get("content"))); text != "" {
+			if text := strings.TrimSpace(textOf(m.Get("content"))); text != "" {
 				return transcript.Excerpt(text, transcript.MaxText), nil
 			}
 		}
@@ -46,8 +45,8 @@ func (f *errand) resultOf(run *abi.Run) (string, error) {
 	return "", nil
 }
 
-// said returns the texts of a message's content.
-func said(content gjson.Result) string {
+// textOf returns the texts in a message's content.
+func textOf(content gjson.Result) string {
 	if content.Type == gjson.String {
 		return content.Str
 	}
@@ -67,9 +66,9 @@ func said(content gjson.Result) string {
 	return b.String()
 }
 
-// reportOf makes the report of the child's run. answer is what the announce says,
-// empty when that failed.
-func (f *errand) reportOf(run *abi.Run, result, answer string) string {
+// reportOf returns the report about the child's run. answer is the answer of the announce
+// run, or "" if that failed.
+func (f *spawnFlow) reportOf(run *abi.Run, result, answer string) string {
 	r := announce.Report{Outcome: run.Status, Stats: announce.Stats{
 		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Usage: run.Usage, Key: f.View.Show(f.child),
 	}}
@@ -83,18 +82,18 @@ func (f *errand) reportOf(run *abi.Run, result, answer string) string {
 	if r.Result == "" {
 		r.Result = announce.Strip(result)
 	}
-	r.Notes = withReason(transcript.CutText(r.Notes, maxNotes), run)
-	r.Result = transcript.CutText(r.Result, maxResult)
+	r.Notes = withReason(transcript.TruncateText(r.Notes, maxNotes), run)
+	r.Result = transcript.TruncateText(r.Result, maxResult)
 	return r.Text(f.Settings.Portuguese)
 }
 
-// withReason adds to notes why a run did not end well: whoever reads that it
-// failed wants to know why, and the agent may not have.
+// withReason returns notes with the error of an unsuccessful run, which the child's agent
+// may not have known.
 func withReason(notes string, run *abi.Run) string {
 	if run.Status == abi.RunDone || run.Error == "" {
 		return notes
 	}
-	// In one line: what programs say on their way out may look like a report.
+	// The reason goes into one line, because output of programs may look like a report.
 	reason := strings.Join(strings.Fields(transcript.Excerpt(run.Error, maxReason)), " ")
 	switch {
 	case notes == "":

@@ -1,24 +1,23 @@
-// Package spawn is the tool sessions_spawn (S5): a child session that works on a
-// task of its own, and reports to who spawned it.
+// Package spawn implements the tool sessions_spawn (S5): it creates a child session that
+// works on its own task and reports to the session that spawned it.
 //
-// A call is a flow of steps. The first creates the child, queues its run and
-// answers the caller; nobody ever waits for a child. The state between two steps
-// says what the flow waits for, in one of four phases:
+// A call is a flow of steps. The first step creates the child, queues its run and answers
+// the caller; no caller ever waits for a child. The state between two steps identifies the
+// run or time that the flow waits for, in one of four phases:
 //
-//	child     the child's run. However it ends, something is reported.
-//	announce  the child's run that writes the report. When it fails, the report is
-//	          the result alone (S5.5).
-//	parent    the requester's run that answers the report, when that went into its
-//	          session (S5.6).
-//	cleanup   the time to archive the child, or to try again to delete it (S5.7).
+//	child     the child's run. Its outcome is reported, however it ends.
+//	announce  the child's run that writes the report. If it fails, the report
+//	          contains only the result (S5.5).
+//	parent    the requester's run that answers the report, if the report was sent
+//	          into the requester's session (S5.6).
+//	cleanup   the time to archive the child, or to retry deleting it (S5.7).
 //
-//	call ─► child ─► announce ─┬──────────────► cleanup ─► over
+//	call ─► child ─► announce ─┬──────────────► cleanup ─► end
 //	          │                └─► parent ──────▲
 //	          └─────────────────────────────────┘  silent, stored
 //
-// Nothing that a later step meets can lose a result: where there is nobody to tell
-// any more, it stays in the child's transcript, and the child is kept. Reads of a
-// step come before its first write.
+// No later step can lose a result: if it can no longer be reported, it stays in the
+// child's transcript, and the child is not deleted. A step reads before its first write.
 package spawn
 
 import (
@@ -48,7 +47,7 @@ func Tool() abi.Tool {
 	}
 }
 
-// Call is the first step. It fails with an *abi.Error or a *guest.Fault.
+// Call runs the first step. It fails with an *abi.Error or a *guest.Fault.
 func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	q, err := read(in.Args)
 	if err != nil {
@@ -58,12 +57,12 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &errand{Step: step}
+	f := &spawnFlow{Step: step}
 	f.requester = f.View.Self
-	if err := f.lookAtRequester(); err != nil {
+	if err := f.readRequester(); err != nil {
 		return nil, err
 	}
-	if err := f.mayHaveChildren(); err != nil {
+	if err := f.checkMaySpawn(); err != nil {
 		return nil, err
 	}
 	agentID, err := f.agent(q.agentID)
@@ -103,9 +102,9 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 	return f.Result(f.appendJSON), nil
 }
 
-// mayHaveChildren refuses children of children, and chains of flows that are too
+// checkMaySpawn refuses to spawn children of children, and chains of flows that are too
 // long (S5.2, S5.6).
-func (f *errand) mayHaveChildren() error {
+func (f *spawnFlow) checkMaySpawn() error {
 	c := &f.In.Caller
 	if c.Depth > 0 || sessionkey.IsChild(c.SessionKey) || f.from != nil && f.from.SpawnedBy != "" {
 		return abi.NewError(abi.Forbidden, "this session was spawned itself, and children spawn no children; do the task here, or report what is left to do")
@@ -113,9 +112,9 @@ func (f *errand) mayHaveChildren() error {
 	return f.In.CheckHops("spawning")
 }
 
-// agent returns the agent that the child is to have: the requester's own, or one
-// that it may start sessions of (S5.2).
-func (f *errand) agent(id string) (string, error) {
+// agent returns the child's agent: the requester's own, or another one whose sessions it
+// may spawn (S5.2).
+func (f *spawnFlow) agent(id string) (string, error) {
 	own := f.View.Agent
 	if id == "" || id == own {
 		return own, nil
@@ -131,14 +130,14 @@ func (f *errand) agent(id string) (string, error) {
 		}
 		list += ", " + a
 	}
-	return "", abi.NewError(abi.Forbidden, "agentId "+render.Quote(id)+" is not allowed for agent "+own+" (agents.list[].subagents.allowAgents); allowed are: "+transcript.CutText(list, maxList))
+	return "", abi.NewError(abi.Forbidden, "agentId "+render.Quote(id)+" is not allowed for agent "+own+" (agents.list[].subagents.allowAgents); allowed are: "+transcript.TruncateText(list, maxList))
 }
 
-// maxList bounds the agents that a refusal lists, in bytes.
+// maxList bounds the list of agents or models in a refusal, in bytes.
 const maxList = 2000
 
-// model returns the model that the child is to use; "" leaves it to its agent.
-func (f *errand) model(asked, agentID string) (string, error) {
+// model returns the child's model; "" leaves the model to its agent.
+func (f *spawnFlow) model(asked, agentID string) (string, error) {
 	model, source := asked, "model"
 	if asked == "" {
 		model, source = f.Settings.ChildModel(agentID)
@@ -156,17 +155,17 @@ func (f *errand) model(asked, agentID string) (string, error) {
 	if list == "" {
 		list = "none"
 	}
-	return "", abi.NewError(abi.NotFound, source+" "+render.Quote(model)+" is not a known model; models.allow has: "+transcript.CutText(list, maxList))
+	return "", abi.NewError(abi.NotFound, source+" "+render.Quote(model)+" is not a known model; models.allow has: "+transcript.TruncateText(list, maxList))
 }
 
-// Resume is every further step. It fails with a *guest.Fault.
+// Resume runs a further step. It fails with a *guest.Fault.
 func Resume(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
-	f := &errand{}
+	f := &spawnFlow{}
 	var err error
 	if f.Step, err = flow.Reopen(h, in, f.state.parse); err != nil {
 		return nil, err
 	}
-	if err := f.wake(in.Event); err != nil {
+	if err := f.handle(in.Event); err != nil {
 		return nil, err
 	}
 	return f.Result(f.appendJSON), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// Phases: what the flow waits for.
+// Phases of the flow: what it waits for.
 const (
 	phaseChild    = "child"
 	phaseAnnounce = "announce"
@@ -15,25 +15,25 @@ const (
 	phaseCleanup  = "cleanup"
 )
 
-// state is what a step leaves to the next one.
+// state is the state that a step passes to the next one.
 type state struct {
 	phase     string
-	run       string // id of the run that is waited for; empty: none
+	run       string // id of the run that the flow waits for; empty: none
 	requester string // canonical key; empty: the operator
 	child     string // canonical key
 	work      string // id of the child's own run
-	announce  string // where the report goes
-	deletes   bool   // the child, after its announce
-	task      string // for the announce; what is too long has lost its end
-	told      string // how the report went, for people
-	tidyAt    int64  // when the child is archived or deleted, in milliseconds; 0: not, or it is done
+	announce  string // destination of the report, a value of the argument announce
+	deletes   bool   // delete the child after its announce
+	task      string // for the announce, truncated to maxTask
+	outcome   string // outcome of the report, for people
+	removeAt  int64  // when to archive or delete the child, in milliseconds; 0: never, or done
 }
 
-// maxTask is what the task may take of a state as JSON.
+// maxTask bounds the task in the state, in bytes of JSON.
 const maxTask = 16 << 10
 
-// maxTold bounds how the report went, in bytes.
-const maxTold = 500
+// maxOutcome bounds the outcome of the report, in bytes.
+const maxOutcome = 500
 
 var stateMembers = jsonobject.New(
 	jsonobject.Required("phase", jsonobject.Name, func(s *state) any { return &s.phase }),
@@ -44,24 +44,24 @@ var stateMembers = jsonobject.New(
 	jsonobject.Required("announce", jsonobject.Name, func(s *state) any { return &s.announce }),
 	jsonobject.Optional("deletes", jsonobject.True, func(s *state) any { return &s.deletes }),
 	jsonobject.Optional("task", jsonobject.Text, func(s *state) any { return &s.task }),
-	jsonobject.Optional("told", jsonobject.Text, func(s *state) any { return &s.told }),
-	jsonobject.Optional("tidyAt", jsonobject.Whole, func(s *state) any { return &s.tidyAt }),
+	jsonobject.Optional("told", jsonobject.Text, func(s *state) any { return &s.outcome }),
+	jsonobject.Optional("tidyAt", jsonobject.Whole, func(s *state) any { return &s.removeAt }),
 )
 
 func (s *state) appendJSON(b []byte) []byte {
 	transcript.FitTexts(maxTask, &s.task)
-	s.told = transcript.CutText(s.told, maxTold)
+	s.outcome = transcript.TruncateText(s.outcome, maxOutcome)
 	return stateMembers.Append(b, s)
 }
 
-// parse reads a state and reports whether it is one.
+// parse reads a state and reports whether it is valid.
 func (s *state) parse(doc string) bool {
 	bad := stateMembers.Read(gjson.Parse(doc), s, jsonobject.Strict)
-	if bad != nil || s.tidyAt < 0 {
+	if bad != nil || s.removeAt < 0 {
 		return false
 	}
 	switch s.announce {
-	case toChannel, toParent, toNobody:
+	case toChannel, toParent, toNone:
 	default:
 		return false
 	}
@@ -69,7 +69,7 @@ func (s *state) parse(doc string) bool {
 	case phaseChild, phaseAnnounce, phaseParent:
 		return s.run != ""
 	case phaseCleanup:
-		return s.run == "" && s.tidyAt > 0
+		return s.run == "" && s.removeAt > 0
 	}
 	return false
 }

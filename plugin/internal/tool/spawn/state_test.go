@@ -14,18 +14,18 @@ import (
 
 func TestStateRoundTrip(t *testing.T) {
 	full := state{phase: phaseParent, run: "r", requester: "agent:a:x", child: "agent:b:subagent:y", work: "w", announce: toParent, deletes: true,
-		task: "q\n\"é", told: "l\x01", tidyAt: 5}
+		task: "q\n\"é", outcome: "l\x01", removeAt: 5}
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
-			t.Fatalf("%s is not part of this test", v.Type().Field(i).Name)
+			t.Fatalf("this test does not set %s", v.Type().Field(i).Name)
 		}
 	}
 	for _, s := range []state{
 		full,
 		{phase: phaseChild, run: "r", child: "c", work: "r", announce: toChannel},
-		{phase: phaseAnnounce, run: "r", requester: "q", child: "c", work: "w", announce: toNobody, task: "t"},
-		{phase: phaseCleanup, child: "c", work: "w", announce: toChannel, told: "x", tidyAt: 1},
+		{phase: phaseAnnounce, run: "r", requester: "q", child: "c", work: "w", announce: toNone, task: "t"},
+		{phase: phaseCleanup, child: "c", work: "w", announce: toChannel, outcome: "x", removeAt: 1},
 	} {
 		var got state
 		if doc := string(s.appendJSON(nil)); !got.parse(doc) || got != s {
@@ -34,7 +34,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 }
 
-// A state that this version did not write is an error, and never half of one.
+// A state that this version did not write is an error, and is never read in part.
 func TestUnreadableState(t *testing.T) {
 	const good = `{"phase":"announce","run":"run-2","child":"agent:main:subagent:1","work":"run-1","announce":"channel"}`
 	if s := new(state); !s.parse(good) {
@@ -77,12 +77,12 @@ func TestUnreadableState(t *testing.T) {
 	}
 }
 
-func TestOddEvents(t *testing.T) {
-	d := drive(t, mainCaller).Must(`{"task":"Count."}`)
+func TestUnexpectedEvents(t *testing.T) {
+	d := drive(t, mainCaller).MustCall(`{"task":"Count."}`)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	other := &abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}
 	flowtest.WantRefused(t, d.Resume(other), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
-	// A time that nobody waits for changes nothing.
+	// A time event for which the flow does not wait changes nothing.
 	state := string(d.State)
 	if err := d.Resume(&abi.Event{Type: abi.EventTime, At: flowtest.Now}); err != nil || d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || string(d.State) != state {
 		t.Errorf("%+v, %v", d.Last, err)
@@ -92,8 +92,8 @@ func TestOddEvents(t *testing.T) {
 	d.WantRuns("subagent  > "+child+": Count.", "nested  > "+child+": (announce)")
 }
 
-// Texts of any size: the state stays within its bound, and what is reported in
-// what can be delivered, with everything that belongs to it.
+// With texts of any size the state stays within its bound, and the report can be delivered
+// and has all its parts.
 func TestHugeTexts(t *testing.T) {
 	for name, unit := range map[string]string{"ascii": "x", "quotes": `"`, "controls": "\x01", "wide": "€", "mixed": "a\"é\n𝄞\x02"} {
 		t.Run(name, func(t *testing.T) {
@@ -101,15 +101,15 @@ func TestHugeTexts(t *testing.T) {
 			args := jsonappend.Open(nil)
 			args.String("task", huge("task "))
 			args.String("announce", toParent)
-			d := drive(t, mainCaller).Must(string(args.Close()))
+			d := drive(t, mainCaller).MustCall(string(args.Close()))
 			if got := d.Work.Runs[0].Message; got != strings.TrimSpace(huge("task ")) {
-				t.Errorf("S5.3 the child is told %d bytes", len(got))
+				t.Errorf("S5.3 the task has %d bytes", len(got))
 			}
 			d.Replies(huge("reply "))
 			asked := d.Work.Runs[1].Message
 			if len(asked) > abi.MaxText || !utf8.ValidString(asked) || !strings.Contains(asked, "Task:\ntask "+unit) || !strings.Contains(asked, "Result:\nreply "+unit) ||
 				strings.Count(asked, transcript.Marker) != 2 {
-				t.Errorf("S5.5 the announce is asked with %d bytes", len(asked))
+				t.Errorf("S5.5 the announce request has %d bytes", len(asked))
 			}
 			d.Replies("Result: " + huge("result ") + "\nNotes: " + huge("notes "))
 			report := d.Work.Runs[2].Message
@@ -126,10 +126,10 @@ func TestHugeTexts(t *testing.T) {
 	}
 }
 
-// What is beyond what can be delivered loses its end, and only that.
+// Only texts that are too long to be delivered are truncated.
 func TestOverlongTexts(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	d := drive(t, mainCaller).Must(`{"task":"Count.","announce":"parent"}`).Ends(abi.RunFailed, long).Ends(abi.RunFailed, long)
+	d := drive(t, mainCaller).MustCall(`{"task":"Count.","announce":"parent"}`).MustEndRun(abi.RunFailed, long).MustEndRun(abi.RunFailed, long)
 	report := d.Work.Runs[2].Message
 	if want := "Status: error\nResult: -\nNotes: " + long[:2*maxReason] + " " + strings.TrimSpace(transcript.Marker) + "\n\nStats: "; !strings.HasPrefix(report, want) {
 		t.Errorf("S5.5 report of %d bytes: %.200s", len(report), report)
@@ -140,8 +140,7 @@ func TestOverlongTexts(t *testing.T) {
 	}
 }
 
-// Keys of the greatest length and long refusals leave state and notes in their
-// bounds.
+// With keys of maximal length and long refusals, state and notes stay within their bounds.
 func TestLongNames(t *testing.T) {
 	key := "agent:main:" + strings.Repeat(`"`, abi.MaxSessionKey-len("agent:main:"))
 	d := drive(t, abi.Caller{SessionKey: key, AgentID: "main"})
@@ -151,11 +150,11 @@ func TestLongNames(t *testing.T) {
 	args.String("label", strings.Repeat("\x01", abi.MaxLabel-1)+"x")
 	args.String("thinking", strings.Repeat("€", abi.MaxName))
 	args.String("model", strings.Repeat("€", abi.MaxName))
-	d.Must(string(args.Close()))
+	d.MustCall(string(args.Close()))
 	d.Work.Refuse[key] = abi.NewError(abi.Forbidden, strings.Repeat("\x02", 10_000))
 	d.Replies(strings.Repeat("y", 1<<20), "")
 	if d.Last.Wait == nil || len(d.Work.Runs) != 2 || !strings.HasPrefix(d.Last.Note, "kept 60 min; stored only (refused: \x02") {
 		t.Fatalf("%+v", d.Last)
 	}
-	d.Time().WantOver()
+	d.Time().WantEnded()
 }

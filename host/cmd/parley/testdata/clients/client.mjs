@@ -1,8 +1,8 @@
 // Lists and calls Parley's tools with the official TypeScript SDK, and prints
-// what it got as JSON:
+// the results as JSON:
 //
-//   node client.mjs stdio COMMAND ARG…      start a server and talk over its stdio
-//   node client.mjs http URL TOKEN          talk over streamable HTTP
+//   node client.mjs stdio COMMAND ARG…      start a server and use its stdio
+//   node client.mjs http URL TOKEN          use streamable HTTP
 //
 // It calls the tools named in the environment variable CALLS, a JSON array of
 // {name, arguments}.
