@@ -131,7 +131,9 @@ func newMemory() *memory {
 
 func (m *memory) Snapshot(context.Context) (store.Snapshot, error) { return memoryView{m}, nil }
 
-func (m *memory) Bookmark(_ context.Context, name string) (string, error) { return m.bookmarks[name], nil }
+func (m *memory) Bookmark(_ context.Context, name string) (string, error) {
+	return m.bookmarks[name], nil
+}
 
 func (m *memory) Load(ctx context.Context, fn func(store.Batch) error) error {
 	if err := ctx.Err(); err != nil {
