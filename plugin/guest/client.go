@@ -9,13 +9,13 @@ import (
 )
 
 // Client calls the host functions during one step. Every method returns a *Fault
-// when the host refuses the request.
+// if the host refuses the request or its reply is malformed.
 type Client struct {
 	host Host
 	buf  []byte // the current request; reused by the next call
 }
 
-// startRows bounds the capacity that is allocated for a page before it is read.
+// startRows bounds the capacity that List and History allocate before they read a page.
 const startRows = 64
 
 // NewClient returns a Client that calls h.
@@ -28,7 +28,7 @@ func (c *Client) Get(key string) (*abi.Session, error) {
 	return c.session(abi.OpGet)
 }
 
-// Resolve returns the newest session with a sessionId within a scope, or nil.
+// Resolve returns the newest session in q.Scope with q.SessionID, or nil.
 func (c *Client) Resolve(q *abi.ResolveRequest) (*abi.Session, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	return c.session(abi.OpResolve)
@@ -46,8 +46,8 @@ func (c *Client) session(op string) (*abi.Session, error) {
 	return r.Session, nil
 }
 
-// List returns one page of sessions. An empty page that announces more rows is a
-// Fault: reading on would never end.
+// List returns one page of sessions. An empty page with More set is a
+// Fault, because a caller that requests all pages would never finish.
 func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	ok, err := c.call(abi.ImportStore, abi.OpList)
@@ -66,8 +66,7 @@ func (c *Client) List(q *abi.ListRequest) (*abi.ListPage, error) {
 	return p, nil
 }
 
-// History returns one page of messages. An empty page that announces more messages
-// is a Fault.
+// History returns one page of messages. An empty page with More set is a Fault.
 func (c *Client) History(q *abi.HistoryRequest) (*abi.HistoryPage, error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	ok, err := c.call(abi.ImportStore, abi.OpHistory)
@@ -93,7 +92,8 @@ func (c *Client) call(namespace, op string) (gjson.Result, error) {
 			return gjson.Result{}, refusal(namespace, op, e)
 		}
 	}
-	// A truncated value extends to the end of the reply, where its last brace would be.
+	// In a truncated reply, the value of ok extends to the end of the reply; in a complete
+	// one, the reply's closing brace follows the value.
 	if !ok.IsObject() || ok.Index+len(ok.Raw) >= reply.Index+len(reply.Raw) {
 		return gjson.Result{}, malformed(namespace, op)
 	}

@@ -1,8 +1,8 @@
 // Package guest is the plugin's side of the boundary: the transport to the host,
 // the typed client of the host functions on top of it, and the input of a step.
 //
-// The client relies on replies being JSON, because the host wrote them, but not on
-// their completeness or shape: a member that is missing or has another type reads
+// The client assumes that replies are JSON, because the host wrote them, but not that
+// they are complete or have the right shape: a member that is missing or has another type reads
 // as absent, and a reply that is truncated or lacks an essential member is a *Fault
 // with code internal. No reply causes a panic. Byte slices and strings that the
 // client returns are parts of the reply.
@@ -24,9 +24,9 @@ type Host interface {
 	Call(namespace string, request []byte) (reply []byte)
 }
 
-// Fault is the error of a step whose request the host refused or answered with a
-// malformed reply. It is a failure of the protocol, not of the tool (S0.1 does not
-// apply); the step returns it as its error.
+// Fault is an error that fails the step: the host refused a request, or its reply, the
+// settings or the stored state are malformed. The step returns it as its error, not as a
+// tool result with a status (S0.1).
 type Fault struct {
 	Err *abi.Error
 }
@@ -52,9 +52,9 @@ func refusal(namespace, op string, v gjson.Result) error {
 	return &Fault{Err: e}
 }
 
-// Refusal separates the refusals of the host that a tool reports in its result from
-// errors that fail the step. Codes Forbidden and NotFound, and those in also, are
-// returned as refusals; any other error is returned as it is.
+// Refusal distinguishes refusals by the host, which a tool reports in its result, from
+// errors that fail the step. It returns a *Fault with code Forbidden, NotFound or a code
+// in also as the refusal, and any other error unchanged.
 func Refusal(err error, also ...abi.Code) (*abi.Error, error) {
 	var f *Fault
 	if errors.As(err, &f) {

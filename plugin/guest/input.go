@@ -61,7 +61,7 @@ func ParseResume(doc string) (*Input, *abi.Error) {
 	return in, checkCaller(&in.Caller)
 }
 
-// parse reads an input strictly into to.
+// parse reads doc into to, and fails for unknown members.
 func parse(doc string, to jsonobject.Reader) *abi.Error {
 	input := gjson.Parse(doc)
 	if bad := checkVersion(input); bad != nil {
@@ -132,7 +132,7 @@ func badInput(what string) *abi.Error {
 	return abi.NewError(abi.InvalidArgs, "the input is malformed: "+what)
 }
 
-// CheckHops refuses a call when the chain of flows that leads to it has the maximal
+// CheckHops refuses a call if the chain of flows that led to the call has the maximal
 // length (S5.6). doing names the refused action, for the error text.
 func (in *Input) CheckHops(doing string) error {
 	if in.Caller.Hops < abi.MaxHops {

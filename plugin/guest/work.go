@@ -5,7 +5,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Status returns the current state of the run with this id, or nil if there is no such run.
+// Status returns the current state of the run with this id, or nil if the run does not exist.
 func (c *Client) Status(runID string) (*abi.Run, error) {
 	q := abi.StatusRequest{RunID: runID}
 	c.buf = q.AppendJSON(c.buf[:0])
@@ -36,8 +36,8 @@ func (c *Client) Waits(sessionKey string) (bool, error) {
 	return *r.Waits, nil
 }
 
-// Run records that the host queues a run, and returns its id. It is a write: no read
-// may follow it in this step.
+// Run requests a run, which the host queues when it commits the step, and returns the
+// run's id. Run is a write: no read may follow it in this step.
 func (c *Client) Run(q *abi.RunRequest) (runID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	var r abi.RunReply
@@ -47,8 +47,8 @@ func (c *Client) Run(q *abi.RunRequest) (runID string, err error) {
 	return r.RunID, err
 }
 
-// Send records that the host delivers a text, and returns the delivery's id. It is a
-// write.
+// Send requests the delivery of a text, which the host queues when it commits the step,
+// and returns the delivery's id. Send is a write.
 func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	var r abi.SendReply
@@ -58,8 +58,8 @@ func (c *Client) Send(q *abi.SendRequest) (deliveryID string, err error) {
 	return r.DeliveryID, err
 }
 
-// Create records that the host creates a child of the caller's session, and returns
-// the child's canonical key and sessionId. It is a write.
+// Create requests a child of the caller's session, which the host creates when it
+// commits the step, and returns the child's canonical key and sessionId. Create is a write.
 func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error) {
 	c.buf = q.AppendJSON(c.buf[:0])
 	var r abi.CreateReply
@@ -69,14 +69,14 @@ func (c *Client) Create(q *abi.CreateRequest) (key, sessionID string, err error)
 	return r.SessionKey, r.SessionID, err
 }
 
-// Archive records that the host archives a child that this flow created. It is a write.
+// Archive requests that the host archive a child that this flow created. Archive is a write.
 func (c *Client) Archive(q *abi.ArchiveRequest) error {
 	c.buf = q.AppendJSON(c.buf[:0])
 	_, err := c.call(abi.ImportStore, abi.OpArchive)
 	return err
 }
 
-// Delete records that the host deletes a child that this flow created. It is a write.
+// Delete requests that the host delete a child that this flow created. Delete is a write.
 func (c *Client) Delete(q *abi.DeleteRequest) error {
 	c.buf = q.AppendJSON(c.buf[:0])
 	_, err := c.call(abi.ImportStore, abi.OpDelete)

@@ -59,14 +59,14 @@ func FuzzDerive(f *testing.F) {
 	if err := c.AddResource("messages.json", messages); err != nil {
 		f.Fatal(err)
 	}
-	facts := c.MustCompile("messages.json#/$defs/facts")
+	answer := c.MustCompile("messages.json#/$defs/facts")
 	f.Fuzz(func(t *testing.T, input []byte) {
 		output := tool.Derive(input)
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(output))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := facts.Validate(v); err != nil {
+		if err := answer.Validate(v); err != nil {
 			t.Fatalf("%v: %s", err, output)
 		}
 	})

@@ -16,8 +16,8 @@ func wrapState(name string, state []byte) []byte {
 	return o.Close()
 }
 
-// unwrapState returns the tool of a flow and the tool's own state, or nil when a tool of
-// this plugin version did not write the state.
+// unwrapState returns the tool of a flow and the tool's own state, or nil if the state
+// was not written by a tool of this plugin with StateVersion.
 func unwrapState(in *guest.Input) (*entry, string) {
 	v := gjson.Parse(in.State)
 	if in.StateVersion != StateVersion || !v.IsObject() {

@@ -3,7 +3,8 @@
 //
 //   - Tool returns its description.
 //   - Call runs the first step of a call. A tool that only reads appends its
-//     result; one that writes returns a step result, and may wait.
+//     result; one that writes returns a step result, which may
+//     contain a wait.
 //   - Resume runs a further step. Only a tool that waits has it.
 //
 // A tool fails in one of two ways. A mistake of the caller, or a refused permission, is
@@ -63,7 +64,7 @@ type entry struct {
 	resume   step // nil: the tool never waits
 }
 
-// step runs a step and appends its step result.
+// step runs one step of a tool and appends the step result.
 type step func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error)
 
 // readStep returns the single step of a tool that only reads; result appends the tool's
@@ -75,8 +76,8 @@ func readStep(result step) step {
 	}
 }
 
-// flowStep returns a step of a tool that writes and may wait. It wraps the state of a
-// wait together with the tool's name.
+// flowStep returns a step of a tool that writes and may wait. It adds the tool's name
+// to the state of a wait.
 func flowStep(name string, run func(guest.Host, *guest.Input) (*abi.StepResult, error)) step {
 	return func(h guest.Host, in *guest.Input, dst []byte) ([]byte, error) {
 		r, err := run(h, in)
@@ -179,8 +180,8 @@ func parse[T any](export string, input []byte, read func(string) (*T, *abi.Error
 	return read(view.String(input))
 }
 
-// checkAllowed refuses, to the runs of child sessions, the tools that the settings do not
-// allow them (S5.4).
+// checkAllowed refuses a call by a run of a child session if the settings do not allow the
+// tool to children (S5.4).
 func checkAllowed(in *guest.Input) error {
 	if in.Caller.RunID == "" || in.Caller.Depth == 0 {
 		return nil

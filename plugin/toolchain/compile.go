@@ -16,7 +16,7 @@ import (
 )
 
 // compile compiles the plugin in the tree at root and finishes the module. cache is the
-// compiler's cache directory; empty means the user's.
+// compiler's cache directory; if it is empty, the compiler uses the user's.
 func (c *compiler) compile(ctx context.Context, root, cache string) ([]byte, error) {
 	temp, err := os.MkdirTemp("", "parley-wasm")
 	if err != nil {
@@ -56,7 +56,7 @@ func finish(wasm []byte) ([]byte, error) {
 	var errs []error
 	for _, i := range m.Imports {
 		if i.Module != abi.EnvModule && i.Module != abi.ImportModule {
-			errs = append(errs, fmt.Errorf("the module imports %s, which hosts of the ABI do not offer", i))
+			errs = append(errs, fmt.Errorf("the module imports %s, which hosts of the ABI do not provide", i))
 		}
 	}
 	for _, name := range []string{abi.ExportDescribe, abi.ExportCall, abi.ExportResume} {
@@ -69,12 +69,13 @@ func finish(wasm []byte) ([]byte, error) {
 	return m.Encode(), errors.Join(errs...)
 }
 
-// asWasmOpt is the environment variable with which this program acts as wasm-opt.
+// asWasmOpt names an environment variable. If it is set, this program acts as wasm-opt.
 const asWasmOpt = "PARLEY_TOOLCHAIN_AS_WASM_OPT"
 
 // wasmOpt replaces Binaryen's wasm-opt, which TinyGo always runs, and copies the module
 // unchanged. The output of the real one depends on its version, which differs between
-// distributions. After LLVM's own passes it saves a tenth of the size and no time.
+// distributions. After LLVM's own passes, the real one
+// saves a tenth of the module's size, but does not make its steps faster.
 func wasmOpt(args []string) error {
 	if slices.Contains(args, "--version") {
 		fmt.Println("wasm-opt version 102")

@@ -98,8 +98,8 @@ func (c *compiler) check(ctx context.Context, want lock.Toolchain) error {
 	return nil
 }
 
-// checkPackages returns an error that lists missing tools that TinyGo needs to be built
-// and to run.
+// checkPackages returns an error that lists the missing tools among those that TinyGo needs
+// to be built and to run.
 func checkPackages(ctx context.Context) error {
 	cxx, err := exec.CommandContext(ctx, "go", "env", "CXX").Output()
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *compiler) command(ctx context.Context, cache string, args ...string) *e
 		cmd.Env = append(cmd.Env, "TINYGOROOT="+c.root)
 	}
 	if cache != "" {
-		// Systems other than Linux and BSD ignore it and use the user's cache.
+		// On systems other than Linux and BSD, TinyGo ignores the variable and uses the user's cache.
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+cache)
 	}
 	return cmd

@@ -1,6 +1,6 @@
 // Command toolchain compiles the plugin.
 //
-//	go run ./plugin/toolchain build    plugin/ to plugin/wasm/parley.wasm, with its lock file
+//	go run ./plugin/toolchain build    compile plugin/ to plugin/wasm/parley.wasm and write its lock file
 //	go run ./plugin/toolchain repro    compile twice in different directories and compare
 //
 // The compiler is the TinyGo version that tinygo/go.mod pins. The command uses the
@@ -53,8 +53,8 @@ func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "toolchain: "+format+"\n", args...)
 }
 
-// findRoot returns the repository's root: the nearest parent folder that contains the
-// TinyGo target.
+// findRoot returns the repository's root: the current folder, or its nearest parent, that
+// contains the TinyGo target.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 // repro compiles the plugin twice and compares the results with the committed module.
 // The two directories differ in name and depth and have separate caches. They contain
-// only the sources that the lock file lists, so that the compilation fails if the list
-// lacks a file.
+// only go.mod, go.sum and the sources that the lock file lists, so that the compilation
+// fails if the list lacks a file.
 func repro(ctx context.Context, root string) error {
 	committed, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(lock.Module)))
 	if err != nil {

@@ -124,7 +124,7 @@ func (a *app) importProblems(r *local.ImportReport) {
 			if note {
 				kind = a.out.Faint(p.Kind)
 			}
-			a.out.Println(fmt.Sprintf("  %s: %s: %s", terminal.Line(p.Place()), kind, terminal.Line(p.Text)))
+			a.out.Println(fmt.Sprintf("  %s: %s: %s", terminal.Line(p.Position()), kind, terminal.Line(p.Text)))
 		}
 	}
 	if rest := total - shown; rest > 0 {

@@ -94,7 +94,7 @@ func TestCorrupt(t *testing.T) {
 			}
 			found := tt.kind == ""
 			for _, p := range r.Problems {
-				if p.Kind == tt.kind && p.Place() == tt.position && strings.Contains(p.Text, tt.text) {
+				if p.Kind == tt.kind && p.Position() == tt.position && strings.Contains(p.Text, tt.text) {
 					found = true
 				}
 				if strings.ContainsAny(p.Text+p.File, "\n\r\x1b\x00") || len(p.Text) > 1300 {

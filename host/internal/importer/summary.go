@@ -48,15 +48,15 @@ func (r *Report) writeKind(w io.Writer, kind string, perKind int) {
 			break
 		}
 		shown++
-		fmt.Fprintf(w, "    %s: %s\n", p.Place(), p.Text)
+		fmt.Fprintf(w, "    %s: %s\n", p.Position(), p.Text)
 	}
 	if rest := r.Totals[kind] - shown; rest > 0 && perKind > 0 {
 		fmt.Fprintf(w, "    … and %d more\n", rest)
 	}
 }
 
-// Place returns the problem's position as file:line, or the file alone.
-func (p Problem) Place() string {
+// Position returns the problem's position as file:line, or the file alone.
+func (p Problem) Position() string {
 	if p.Line == 0 {
 		return p.File
 	}

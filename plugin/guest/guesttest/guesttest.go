@@ -36,7 +36,7 @@ func NewScript(t testing.TB, exchanges ...Exchange) *Script {
 	s := &Script{t: t, rest: exchanges}
 	t.Cleanup(func() {
 		if len(s.rest) > 0 && !t.Failed() {
-			t.Errorf("the host was not asked for %s", s.rest[0].Request)
+			t.Errorf("the plugin did not request %s", s.rest[0].Request)
 		}
 	})
 	return s

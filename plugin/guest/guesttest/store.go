@@ -11,9 +11,8 @@ import (
 )
 
 // Store is a host that keeps sessions in memory. It implements scopes, positions,
-// limits and maxBytes and, of the list filters, kinds, agentId, label,
-// includeArchived and activeSince. That is enough to test the tools: filtering
-// itself is tested on the real store.
+// limits, maxBytes and these list filters: kinds, agentId, label, includeArchived and
+// activeSince. The tests of the tools need no others; the real store's tests cover them.
 type Store struct {
 	Sessions []abi.Session
 	// Messages are the transcripts by session key, oldest message first. A Seq of 0
@@ -21,8 +20,8 @@ type Store struct {
 	Messages map[string][]abi.Message
 	// Calls counts the store requests by operation.
 	Calls map[string]int
-	// Work answers the namespaces agent and deliver and the writes to the store;
-	// nil: they are unsupported.
+	// Work answers requests to the namespaces agent and deliver, and writes to the store.
+	// If Work is nil, such requests fail as unsupported.
 	Work *Work
 }
 

@@ -31,7 +31,7 @@ type Work struct {
 	wrote bool
 }
 
-// Begin starts a step, in which reads are allowed again.
+// Begin starts a new step, so that reads are allowed again.
 func (w *Work) Begin() { w.wrote = false }
 
 // call answers requests to the namespaces agent and deliver and writes to the store,

@@ -23,10 +23,10 @@ import (
 // direct is the input of a direct call, and nil in a call over the Extism kernel.
 var direct []byte
 
-// Reserve allocates the input of the next call, which is a direct call, and returns its
-// address.
+// Reserve allocates the buffer for the input of the next call, makes that call a direct
+// call, and returns the buffer's address.
 func Reserve(size uint32) uint32 {
-	direct = make([]byte, size, size+1) // never nil
+	direct = make([]byte, size, size+1) // not nil even if size is 0
 	return address(direct)
 }
 
@@ -62,8 +62,8 @@ func agent(request uint64) (reply uint64)
 //go:wasmimport extism:host/user deliver
 func deliver(request uint64) (reply uint64)
 
-// callNamespace calls the host function of a namespace. It returns 0, no reply, for an
-// unknown namespace.
+// callNamespace calls the host function of a namespace. It returns 0, which means
+// no reply, for an unknown namespace.
 func callNamespace(name string, request uint64) (reply uint64) {
 	switch name {
 	case abi.ImportStore:

@@ -5,6 +5,6 @@ package announce
 // Skip is the answer with which an agent declines to announce anything.
 const Skip = "ANNOUNCE_SKIP"
 
-// Seconds limits the duration of an announce run, and of a turn of the reply-back loop
-// before it, from the start of the run.
+// Seconds is the time limit of an announce run, and of each turn of the reply-back loop
+// (S4.6), counted from the start of the run.
 const Seconds = 60

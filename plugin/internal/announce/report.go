@@ -10,7 +10,7 @@ import (
 
 // Report is the report about a child's work to the session that spawned it (S5.5).
 type Report struct {
-	Outcome string // the status of the child's run, one of abi.Run
+	Outcome string // the status of the child's run: abi.RunDone, abi.RunFailed, …
 	Result  string
 	Notes   string // empty: none
 	Stats   Stats
@@ -38,21 +38,21 @@ func labelsOf(inPortuguese bool) labels {
 	return english
 }
 
-// nothing is written for an empty part.
-const nothing = "-"
+// emptyPart is the text of a part without content.
+const emptyPart = "-"
 
 // Text returns the text of the report.
 func (r *Report) Text(inPortuguese bool) string {
 	l := labelsOf(inPortuguese)
 	return l.status + ": " + status(r.Outcome) +
-		"\n" + l.result + ": " + orNothing(r.Result) +
-		"\n" + l.notes + ": " + orNothing(r.Notes) +
+		"\n" + l.result + ": " + orEmptyPart(r.Result) +
+		"\n" + l.notes + ": " + orEmptyPart(r.Notes) +
 		"\n\n" + r.Stats.line()
 }
 
-func orNothing(text string) string {
+func orEmptyPart(text string) string {
 	if text == "" {
-		return nothing
+		return emptyPart
 	}
 	return text
 }
@@ -70,8 +70,8 @@ func status(outcome string) string {
 
 // Read splits an agent's answer into result and notes. An answer without a result label
 // is the result as a whole. Labels of both languages count at the beginning of a line,
-// in any case, with or without emphasis around them. Lines about status and statistics
-// are removed: the host supplies those values, not the agent.
+// in any case, with or without emphasis around them. Read removes lines about status
+// and statistics: the host supplies those values, not the agent.
 func Read(answer string) (result, notes string) {
 	r := reader{at: partUnlabelled}
 	r.read(answer)
@@ -90,8 +90,8 @@ func Strip(text string) string {
 }
 
 // reader assigns the lines of an answer to parts. An answer may have half a million
-// lines, and a step has little time; so the reader keeps no list of lines and copies as
-// many of them at once as it can.
+// lines, and a step has little time. The reader therefore keeps no list of lines, and
+// copies consecutive lines of a part together.
 type reader struct {
 	parts    [3][]byte // by part
 	at       part
@@ -102,7 +102,7 @@ type reader struct {
 
 func (r *reader) read(text string) {
 	text = lines(text)
-	begin := 0 // of the lines that have not been added to a part
+	begin := 0 // start of the lines that have not been added to a part
 	for start, next := 0, 0; start < len(text); start = next {
 		end := len(text)
 		if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
@@ -160,13 +160,13 @@ func omits(p part, rest string) bool {
 	return isStatus(rest)
 }
 
-// runtime is the first word of statistics.
+// runtime is the first word of a line of statistics, without its label.
 const runtime = "runtime"
 
 // text returns the text of a part.
 func (r *reader) text(p part) string {
 	t := strings.TrimSpace(string(r.parts[p]))
-	if t == nothing {
+	if t == emptyPart {
 		return ""
 	}
 	return t
@@ -220,7 +220,7 @@ func trimListMarkers(line string) string {
 	}
 }
 
-// is compares a name with a lower-case word without allocating.
+// is reports whether a name equals a lower-case word, ignoring case. It does not allocate.
 func is(name, word string) bool { return len(name) == len(word) && strings.EqualFold(name, word) }
 
 // emphasis contains the characters of Markdown emphasis.
@@ -246,7 +246,7 @@ func cutLabel(line string) (name, rest string, found bool) {
 	return strings.TrimLeft(bare, " "), strings.TrimSpace(rest), found
 }
 
-// reverse returns the emphasis that closes opened: the same characters in reverse.
+// reverse returns the emphasis that closes opened: the same characters in reverse order.
 func reverse(opened string) string {
 	closed := []byte(opened)
 	for i, j := 0, len(closed)-1; i < j; i, j = i+1, j-1 {
@@ -277,7 +277,7 @@ func isStatus(text string) bool {
 	return false
 }
 
-// maxStatus is not below the length of any word above, in bytes.
+// maxStatus is at least the length of every word above, in bytes.
 const maxStatus = 16
 
 // isWordRune reports whether a character is a letter or a digit.

@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 		{"## **Result:**\na\n## __Notes__:\nb", "a", "b"},
 		{"## Result\na\n## Notes\nb", "a", "b"},
 		{"## Results in short\na", "## Results in short\na", ""},
-		// facts
+		// status and statistics
 		{"Status: success\nResult: a", "a", ""},
 		{"Status: killed", "", ""},
 		{"Status:\nResult: a\nStatus: done.\nb", "a\nb", ""},

@@ -45,8 +45,8 @@ func (s *Stats) runtime() string {
 	return text
 }
 
-// tokens returns the total number of tokens, and the numbers in and out. An unknown
-// total is computed from the other two if both are known.
+// tokens returns the total number of tokens and the numbers of input and output tokens. It
+// computes an unknown total from the other two if both are known.
 func tokens(u *abi.Usage) string {
 	if u == nil || u.Input == nil && u.Output == nil && u.Total == nil {
 		return unknown
@@ -59,7 +59,7 @@ func tokens(u *abi.Usage) string {
 	return count(total) + " (in " + count(u.Input) + " / out " + count(u.Output) + ")"
 }
 
-// count formats a number of tokens: exact below a thousand, else with one decimal.
+// count formats a number of tokens: exact below a thousand, else with at most one decimal.
 func count(n *int64) string {
 	if n == nil {
 		return unknown

@@ -1,12 +1,12 @@
 //go:build tinygo
 
 // Package arena is the plugin's memory allocator. A step allocates and never frees;
-// Reset restores the memory before the next step to its state before the first.
+// Before each later step, Reset restores the memory to its state before the first step.
 //
 // TinyGo's own collectors slow down every function that holds a pointer, even if
 // nothing is ever collected. A step runs for milliseconds and allocates little, so it
-// needs no collection (RATIONALE.md has the measurements). With -gc=none TinyGo leaves
-// runtime.alloc to the program.
+// needs no collection (RATIONALE.md has the measurements). With -gc=none the
+// program must define runtime.alloc.
 package arena
 
 import "unsafe"
@@ -33,7 +33,7 @@ const (
 var (
 	next  uintptr // the first free byte; 0: nothing has been allocated yet
 	end   uintptr // of memory
-	dirty uintptr // the memory from here on is zero
+	dirty uintptr // end of the memory that may be nonzero
 
 	// saved is the address of the snapshot: a copy of the memory from the globals to the
 	// first free byte, taken before the first step; 0: not taken yet.
@@ -41,7 +41,7 @@ var (
 	savedSize uintptr
 )
 
-// alloc returns zeroed memory. It is not inlined: with its many callers, that made the
+// alloc returns zeroed memory. It is not inlined: inlining it into its many callers made the
 // module a sixth larger and no faster.
 //
 //go:noinline
@@ -64,7 +64,7 @@ func realloc(unsafe.Pointer, uintptr) unsafe.Pointer {
 	panic("arena: realloc is for C")
 }
 
-// grow makes room for size bytes and returns their address.
+// grow extends the memory until size bytes are free, and returns their address.
 //
 //go:noinline
 func grow(size uintptr) uintptr {
@@ -87,8 +87,8 @@ func zero(p, n uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Pointer(p)), n))
 }
 
-// Reset restores the memory to its state at the first Reset. The caller must no longer
-// use memory that was allocated since.
+// Reset restores the memory to its state at the first Reset. The caller must not
+// use memory that was allocated after the first Reset.
 //
 //go:noinline
 func Reset() {
@@ -104,7 +104,7 @@ func Reset() {
 		copyBytes(saved, start, savedSize)
 		return
 	}
-	// Copying the snapshot overwrites these variables unknown to the compiler.
+	// Copying the snapshot overwrites these variables, which the compiler does not know.
 	first, used, size := saved+savedSize, max(next, dirty), end
 	copyBytes(start, saved, savedSize)
 	next, dirty, end = first, used, size

@@ -1,7 +1,7 @@
 //go:build wasm && !tinygo
 
-// Package arena is the plugin's memory allocator. A module built with Go's own compiler,
-// which tests compare with TinyGo's, uses Go's garbage collector instead.
+// Package arena is the plugin's memory allocator. Tests build the module with Go's own
+// compiler to compare it with TinyGo's; that module uses Go's garbage collector instead.
 package arena
 
 // Reset does nothing.

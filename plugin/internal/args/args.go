@@ -1,6 +1,6 @@
 // Package args reads the arguments of a tool call by the rules of S0.2: strings are
-// trimmed, a blank string and null count as absent, numbers are floored, and numbers
-// outside a clamped range are clamped. A wrong type, an unknown value of an enumeration
+// trimmed, a blank string and null count as absent, numbers are floored, and some
+// are clamped to a range. A wrong type, an unknown value of an enumeration
 // and an unknown parameter are failures whose text names the parameter and the accepted
 // values.
 //
@@ -11,8 +11,8 @@
 //		return err
 //	}
 //
-// Args keeps the first failure, and later reads return defaults, so one check at the end
-// is enough. Names are case-sensitive: a name in another case is unknown.
+// A read that fails returns the default. Args keeps the first failure, so one check at the
+// end is enough. Names are case-sensitive: a name in another case is unknown.
 package args
 
 import (
@@ -39,8 +39,9 @@ type member struct {
 	read  bool
 }
 
-// maxMembers exceeds the number of parameters of every tool. The caller may pass any
-// number of members, but among so many one is unknown, so the rest need not be kept.
+// maxMembers exceeds the number of parameters of every tool. If the caller
+// passes maxMembers or more, at least one of the first maxMembers is unknown, and Read
+// ignores the rest.
 const maxMembers = 24
 
 // Read returns the arguments of a call from a JSON text that passed jsonstrict. "" and
@@ -98,7 +99,7 @@ func (a *Args) fail(text string) {
 	}
 }
 
-// find returns the parameter's value; an absent one has the type gjson.Null.
+// find returns the parameter's value; its type is gjson.Null if the parameter is absent.
 func (a *Args) find(name string) gjson.Result {
 	a.read = append(a.read, name)
 	for i := range a.members {
@@ -129,10 +130,10 @@ func (a *Args) Required(name, description string) string {
 	return s
 }
 
-// OneOf reads an array of strings, each of which must be one of values. Blank elements
-// are ignored. It returns nil, no restriction, for an absent array or one without other
-// elements.
-func (a *Args) OneOf(name string, values []string) []string {
+// SubsetOf reads an array of strings, each of which must be one of values. It ignores blank
+// elements. It returns nil, which means no restriction, if the array is absent or has only
+// blank elements.
+func (a *Args) SubsetOf(name string, values []string) []string {
 	v := a.find(name)
 	if v.Type == gjson.Null {
 		return nil
@@ -160,7 +161,7 @@ func (a *Args) OneOf(name string, values []string) []string {
 	return out
 }
 
-// Choice reads a string that must be one of values; it returns the first when absent.
+// Choice reads a string that must be one of values; it returns the first of them when absent.
 func (a *Args) Choice(name string, values ...string) string {
 	switch s := a.String(name); {
 	case s == "":

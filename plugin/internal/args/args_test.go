@@ -57,12 +57,12 @@ func TestRead(t *testing.T) {
 		{"null boolean", `{"b":null}`, func(a *Args) any { return a.Bool("b") }, false, ""},
 		{"string for boolean", `{"b":"true"}`, func(a *Args) any { return a.Bool("b") }, false, "b must be true or false"},
 
-		{"kinds", `{"k":["cron"," main ","cron",""]}`, func(a *Args) any { return a.OneOf("k", sessionkey.Kinds) }, []string{"cron", "main"}, ""},
-		{"no kinds", `{"k":[]}`, func(a *Args) any { return a.OneOf("k", sessionkey.Kinds) }, []string(nil), ""},
-		{"unknown kind", `{"k":["cron","Main"]}`, func(a *Args) any { return a.OneOf("k", sessionkey.Kinds) }, []string(nil),
+		{"kinds", `{"k":["cron"," main ","cron",""]}`, func(a *Args) any { return a.SubsetOf("k", sessionkey.Kinds) }, []string{"cron", "main"}, ""},
+		{"no kinds", `{"k":[]}`, func(a *Args) any { return a.SubsetOf("k", sessionkey.Kinds) }, []string(nil), ""},
+		{"unknown kind", `{"k":["cron","Main"]}`, func(a *Args) any { return a.SubsetOf("k", sessionkey.Kinds) }, []string(nil),
 			`k contains the unknown value "Main"; accepted are main, group, cron, hook, node, other`},
-		{"string for kinds", `{"k":"cron"}`, func(a *Args) any { return a.OneOf("k", sessionkey.Kinds) }, []string(nil), "k must be an array of strings"},
-		{"number in kinds", `{"k":[1]}`, func(a *Args) any { return a.OneOf("k", sessionkey.Kinds) }, []string(nil), "k must be an array of strings"},
+		{"string for kinds", `{"k":"cron"}`, func(a *Args) any { return a.SubsetOf("k", sessionkey.Kinds) }, []string(nil), "k must be an array of strings"},
+		{"number in kinds", `{"k":[1]}`, func(a *Args) any { return a.SubsetOf("k", sessionkey.Kinds) }, []string(nil), "k must be an array of strings"},
 
 		{"unknown parameter", `{"x\n":1}`, func(a *Args) any { a.String("s"); a.Bool("b"); return nil }, nil, `unknown parameter "x?"; accepted are s, b`},
 		{"wrong case", `{"Limit":1}`, func(a *Args) any { return a.Clamped("limit", 50, 1, 200) }, int64(50), `unknown parameter "Limit"; its name is limit`},

@@ -1,5 +1,5 @@
-// Package flow implements the common part of one step of a tool whose flow continues
-// after the call was answered: the step's input, and its result.
+// Package flow implements the common part of one step of a tool whose flow may
+// continue after the host has answered the call: the step's input, and its result.
 package flow
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/rules/visibility"
 )
 
-// Step is one step of a flow: one call of the export call or resume.
+// Step is one step of a flow: one call of the module's export call or resume.
 type Step struct {
 	In       *guest.Input
 	Client   *guest.Client
@@ -39,7 +39,7 @@ func Reopen(h guest.Host, in *guest.Input, parse func(state string) bool) (*Step
 	case !parse(in.State):
 		return nil, Fault(abi.Internal, "the state of this flow cannot be read")
 	case in.Event == nil:
-		return nil, Fault(abi.InvalidArgs, "a flow that is resumed needs the event that woke it")
+		return nil, Fault(abi.InvalidArgs, "resume needs the event that resumes the flow")
 	}
 	return s, nil
 }
@@ -58,7 +58,7 @@ func CheckRun(e *abi.Event, waited string) error {
 	if e.Run.ID == waited {
 		return nil
 	}
-	return Fault(abi.InvalidArgs, "the flow waits for the run "+render.Quote(waited)+", and was woken by the run "+render.Quote(e.Run.ID))
+	return Fault(abi.InvalidArgs, "the flow waits for the run "+render.Quote(waited)+", but the event is about the run "+render.Quote(e.Run.ID))
 }
 
 // Await makes the flow wait for a run, a time, or both. note is the flow's status text; an
@@ -76,7 +76,7 @@ func (s *Step) End(how string) {
 
 func (s *Step) note(text string) { s.Out.Note = transcript.TruncateText(text, abi.MaxNote) }
 
-// Result returns the step result. It calls state last, when the state is final.
+// Result returns the step result. It calls state, which appends the state, only if the flow waits.
 func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {
 	if s.Out.Wait != nil {
 		s.Out.Wait.State = state(nil)

@@ -105,7 +105,7 @@ func (l *Lock) Write(root string) error {
 	return os.WriteFile(filepath.Join(root, File), b.Bytes(), 0o644)
 }
 
-// Differences lists the differences between the lock and the current module and sources.
+// Differences returns the differences between the lock and the given module and sources.
 func (l *Lock) Differences(wasm []byte, sources map[string]string) []string {
 	now, err := New(wasm, l.Toolchain, sources)
 	if err != nil {

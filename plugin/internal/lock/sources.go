@@ -69,7 +69,7 @@ func Sources(root string) (map[string]string, error) {
 		default:
 			sources["go"] = p.Module.GoVersion
 			// go test caches results and does not see the files that the go list
-			// process reads. Reading the folder here makes a new file invalidate them.
+			// process reads. Because Sources reads the folder, a new file invalidates a cached result.
 			if _, err := os.ReadDir(p.Dir); err != nil {
 				return nil, err
 			}

@@ -5,8 +5,8 @@ import "strings"
 // Bounds of the search around the operator of an assignment.
 const (
 	maxBlanks  = 8
-	maxEscapes = 16  // a quote in JSON in JSON in JSON in JSON has 15
-	maxGuess   = 256 // longest value that is recognized by its appearance only
+	maxEscapes = 16  // a quote in four nested JSON strings follows 15 backslashes
+	maxGuess   = 256 // length of the longest value that is recognized only by its appearance
 	maxType    = 64  // length of the type in a declaration
 )
 
@@ -59,16 +59,16 @@ func assignment(text string, i int) Match {
 	case op == ':' && (v < len(text) && text[v] == ':' || i > 0 && text[i-1] == ':'):
 		return Match{}
 	case op == '=' && i > 0 && (text[i-1] == '=' || text[i-1] == '!' || text[i-1] == ':' || angle.has(text[i-1])):
-		return Match{} // part of an operator that was handled before or does not assign
+		return Match{} // part of an operator that was handled before, or that does not assign
 	}
 	l := labelBefore(text, i)
-	snug := l.tight && v < len(text) && !blank.has(text[v])
+	unspaced := l.tight && v < len(text) && !blank.has(text[v])
 	equal := l.tight && op == '='
 	switch {
 	case l.class == nothing,
 		l.class == capitals && !l.quoted && !equal,
-		l.class == terse && !l.quoted && !equal && !snug,
-		l.index && !snug: // m[token] = value
+		l.class == terse && !l.quoted && !equal && !unspaced,
+		l.index && !unspaced: // m[token] = value
 		return Match{}
 	}
 	for n := 0; n < 2 && v < len(text) && (text[v] == '=' || text[v] == '>'); n++ {
@@ -80,8 +80,8 @@ func assignment(text string, i int) Match {
 	return l.value(text, v, op)
 }
 
-// labelBefore returns the name before text[i], without the quotes, emphasis and blanks
-// between them.
+// labelBefore returns the last name before text[i]. Quotes, emphasis and blanks may separate
+// the name from text[i].
 func labelBefore(text string, i int) (l label) {
 	if letter.at(text, i-1) && !mayEndName(text, i) {
 		return l
@@ -124,8 +124,8 @@ func (l *label) named(text string, start, end int) {
 	l.class = classify(l.name)
 }
 
-// afterType returns the index after the type and the = of a declaration, as in
-// password: string = "…", or v for anything else.
+// afterType returns the index after the type and the = of a declaration such as
+// password: string = "…". It returns v if text[v:] does not begin with a type.
 func afterType(text string, v int) int {
 	i := (letter | space | typeMark).spanMax(text, v, maxType)
 	if i == v || i == v+maxType || i+1 >= len(text) || text[i] != '=' {

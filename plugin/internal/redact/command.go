@@ -2,16 +2,15 @@ package redact
 
 import "strings"
 
-// maxCommand is the maximal distance of a program's name before its option.
+// maxCommand is the maximal distance from a program's name to its option, in bytes.
 const maxCommand = 256
 
-// options are the one-letter options of programs that take a credential. user: the value is
-// user:password, and only the password is masked. joined: the value follows the letter
-// without a blank.
+// options are the one-letter options whose value is a credential, with their programs.
 var options = []struct {
-	letter       byte
-	program      string
-	user, joined bool
+	letter  byte
+	program string
+	user    bool // the value is user:password, and only the password is masked
+	joined  bool // the value follows the letter without a blank
 }{
 	{letter: 'u', program: "curl", user: true},
 	{letter: 'p', program: "sshpass"},

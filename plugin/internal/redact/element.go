@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // element matches the text of an element such as <password>…</password>; text[i] is the
-// end of its start tag.
+// > of its start tag.
 func element(text string, i int) Match {
 	if !mayEndName(text, i) {
 		return Match{}

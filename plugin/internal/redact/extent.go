@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// value matches the value that is assigned to the label; it starts at text[v:], after the
-// operator.
+// value matches the value that is assigned to the label. The search starts at text[v],
+// after the operator op.
 func (l label) value(text string, v int, op byte) Match {
 	from := v
 	v = skipSpace(text, v)
@@ -51,8 +51,9 @@ func (l label) value(text string, v int, op byte) Match {
 	return credentialIn(c).shift(v)
 }
 
-// opening returns the index after the quote that opens a string at v. It skips the prefixes
-// of string literals (b"", f"", @"", ("")).
+// opening returns the index after the quote that opens a string at v, and the number of
+// backslashes before that quote. It skips the prefixes of string literals (b"", f"", @"",
+// ("")).
 func opening(text string, v int) (inner, escapes int, quoted bool) {
 	i := v
 	for i < len(text) && i-v < 3 && strings.IndexByte("bBfFrRuU@$#(", text[i]) >= 0 {
@@ -68,8 +69,8 @@ func opening(text string, v int) (inner, escapes int, quoted bool) {
 	return at + 1, at - i, true
 }
 
-// closing returns the index of the quote that ends the string from v on, or of the
-// backslashes before that quote. It returns the end of the line if there is no such quote,
+// closing returns the index of the quote that ends the string whose text starts at v, or of
+// the backslashes before that quote. It returns the end of the line if there is no such quote,
 // and -1 if it reaches limit before the end of the text.
 func closing(text string, v int, quote byte, escapes, limit int) int {
 	for i := v; i < limit; i++ {

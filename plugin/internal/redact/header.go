@@ -10,8 +10,8 @@ var (
 )
 
 // splitScheme returns the index of the credential in the value of a header, whether it is a
-// single token, and whether it may contain a password. In an authorization header, every
-// word with the form of a scheme counts as one: Negotiate, AWS4-HMAC-SHA256.
+// single token, and whether it may contain a password. In an authorization header, any
+// word with the form of a scheme counts as a scheme: Negotiate, AWS4-HMAC-SHA256.
 func splitScheme(c class, v string) (start int, single, secret bool) {
 	i := strings.IndexByte(v, ' ')
 	if i <= 0 || i > maxName {
@@ -29,8 +29,8 @@ func splitScheme(c class, v string) (start int, single, secret bool) {
 }
 
 // headerEnd returns the end of an unquoted authorization header: the end of the token after
-// its scheme, else the end of the line or the quote around the header. Parameters may be
-// quoted themselves.
+// its scheme, else the end of the line, or the quote around the header. Parameters in the
+// header may have quotes of their own.
 func headerEnd(text string, v int, spaced bool) int {
 	line := min(len(text), v+maxName+maxBlanks)
 	start, single, _ := splitScheme(authorization, text[v:line])

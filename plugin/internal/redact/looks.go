@@ -69,7 +69,7 @@ func wordy(v string) bool {
 	return parts > 1
 }
 
-// masked reports whether v begins with a mask, or is the rest of one.
+// masked reports whether v begins with a mask or with the end of one.
 func masked(v string) bool {
 	return strings.HasPrefix(v, hidden) || strings.Contains(upTo(v, head+len(ellipsis)), ellipsis)
 }

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// Member returns the credential in a JSON string that the name of its member indicates. The
-// string may contain others, which Next finds.
+// Member returns the credential in a JSON string, judged by the name of the string's member.
+// The string may contain other credentials, which Next finds.
 func Member(name, value string) (Match, bool) {
 	class := classify(name)
 	if class == nothing {
@@ -14,7 +14,7 @@ func Member(name, value string) (Match, bool) {
 }
 
 // HidesNumbers reports whether a number in a member with this name is a credential too, as
-// in a password.
+// in a member named password.
 func HidesNumbers(name string) bool {
 	return classify(name).hidesNumbers()
 }
@@ -22,8 +22,8 @@ func HidesNumbers(name string) bool {
 // describing are the names of members that describe a credential or its owner.
 var describing = []string{"type", "description", "title", "format", "name", "label", "user", "username", "email", "id", "kind", "in", "key", "header"}
 
-// Inherits reports whether the name of an object applies to a text in a member of it, as in
-// {"password": {"value": …}}.
+// Inherits reports whether outer, the name of an object, also applies to the texts in the
+// object's member name, as in {"password": {"value": …}}.
 func Inherits(outer, name string) bool {
 	if outer == "" {
 		return false
@@ -32,9 +32,9 @@ func Inherits(outer, name string) bool {
 	return (c >= key || c == credential) && classify(name) == nothing && !foldAny(name, describing)
 }
 
-// EntryName returns the name that a text, such as the name of a header, gives to the value
-// beside it. If the text itself
-// contains a credential, as "pass:word" does, the name is the part before the credential.
+// EntryName returns the name of a value from a text such as X-Api-Key in {"name":
+// "X-Api-Key", "value": …}. If the text itself contains a credential, as "pass:word" does,
+// the name is the part before the credential.
 func EntryName(text string) string {
 	if classify(text) == nothing {
 		if m, found := Next(text, 0, len(text)); found {
@@ -44,8 +44,7 @@ func EntryName(text string) string {
 	return text
 }
 
-// Flag returns the name of a command-line flag --name whose value is a
-// credential, or "".
+// Flag returns the name in a command-line flag --name whose value is a credential, or "".
 func Flag(argument string) string {
 	if len(argument) < 3 || len(argument) > maxName || argument[:2] != "--" || argument[2] == '-' {
 		return ""

@@ -5,7 +5,7 @@ type class uint8
 
 const (
 	nothing       class = iota
-	maybe               // a key of unknown purpose: masked if the value looks like a secret
+	maybe               // key without a known purpose: masked if the value looks like a secret
 	credential          // like maybe, but may contain a password
 	capitals            // SOME_KEY: masked in an assignment if long enough
 	key                 // a token or an API key: masked unless a number or a placeholder
@@ -22,7 +22,7 @@ func (c class) hides() bool { return c >= terse || c == credential }
 
 func (c class) hidesNumbers() bool { return c >= secret }
 
-// maxName is the number of characters, from its end, that are considered of a name.
+// maxName is the number of characters at the end of a name that are examined.
 const maxName = 64
 
 // names are the words that determine the class of a name that ends with them.
@@ -46,8 +46,8 @@ var names = []struct {
 	{word: "pwd", class: password, many: several},
 }
 
-// endings contains, for the last letter of every name that classify knows, a bit for each
-// letter before it.
+// endings contains a set of letters for each letter: the letters that precede it at the end
+// of a name that classify knows.
 var endings = nameEndings()
 
 func nameEndings() (set [26]uint32) {
@@ -85,8 +85,8 @@ var (
 		"render", "test", "tests", "did", "must", "will", "num", "checks"}
 )
 
-// classify returns the class of a name. It depends on the last word and, for some words, on
-// the words before it.
+// classify returns the class of a name. The class depends on the last word and, for some last
+// words, on the words before it.
 func classify(name string) class {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
@@ -174,8 +174,8 @@ func ending(before, last byte) bool {
 	return lower.has(before) && endings[last-'a']&(1<<(before-'a')) != 0
 }
 
-// lastWord splits a name before its last word. Words are separated by _ - . and blanks, and
-// start at a capital. Digits at the end of the name are dropped.
+// lastWord splits a name before its last word. Words are separated by _ - . and blanks; a
+// capital starts a new word. Digits at the end of the name are dropped.
 func lastWord(name string) (w, before string) {
 	end := len(name)
 	for end > 0 && !letter.has(name[end-1]) {

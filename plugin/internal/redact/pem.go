@@ -73,7 +73,7 @@ func lineBreak(text string, i int) (next int, broken bool) {
 }
 
 // afterPrefix returns the index after the prefix that quotations, diffs, comments and
-// listings put before the line at i: > + - # * |, or the line's number.
+// listings put before the line at i: > + - # * |, or the number of the line.
 func afterPrefix(text string, i int) int {
 	from := skipSpace(text, i)
 	j := digit.spanMax(text, from, 7)
@@ -86,7 +86,8 @@ func afterPrefix(text string, i int) int {
 	return i
 }
 
-// lineEnd reports whether a line of a key may end at i. In the middle of prose it may not.
+// lineEnd reports whether a line of a key may end at i. It may not end
+// before other text on the same line.
 func lineEnd(text string, i int) bool {
 	next, broken := lineBreak(text, i)
 	return broken || next == len(text) || (hyphen|quote).at(text, i)

@@ -48,7 +48,7 @@ const (
 // Match is a credential at text[Start:End].
 type Match struct {
 	Start, End int
-	hidden     bool // the mask shows no part of it
+	hidden     bool // the mask shows no part of the credential
 	pem        bool
 }
 
@@ -65,8 +65,8 @@ func (m Match) AppendMask(dst []byte, text string) []byte {
 	return append(dst, v[len(v)-tail:]...)
 }
 
-// Next finds the first credential that starts in text[from:to]; it may end after to.
-// Matches do not overlap if from is the End of the previous match.
+// Next finds the first credential that starts in text[from:to]; the credential may end
+// after to. Matches do not overlap if from is the End of the previous match.
 func Next(text string, from, to int) (Match, bool) {
 	for i := from; ; i++ {
 		if i = nextTrigger(text, i, to); i >= to {

@@ -144,7 +144,7 @@ func TestAppendUnchanged(t *testing.T) {
 func TestMember(t *testing.T) {
 	tests := []struct {
 		name, value string
-		want        string // "" = the name does not indicate a credential
+		want        string // "": no credential
 	}{
 		{"password", "hunter2", "***"},
 		{"password", "123456", "***"},

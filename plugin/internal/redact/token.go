@@ -49,8 +49,8 @@ var shapes = [...][]shape{
 	'p': {{prefixes: []string{"dapi"}, after: 1, set: hex, min: 32, never: hex}},
 }
 
-// maxLook is the number of characters that decide whether a text is a token. It bounds the
-// time for tokens that follow each other without a blank, each of which is examined.
+// maxLook is the maximal number of characters that are examined to recognize a token. It
+// bounds the time for a sequence of tokens without blanks.
 const maxLook = 512
 
 // least is the minimal number of characters of a known token from its trigger on.

@@ -23,7 +23,7 @@ func TestSize(t *testing.T) {
 		if err := json.Indent(&line, []byte(`{"rows":[0]}`), "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		// The empty row's text is "    0\n"; a last row has no comma.
+		// The row 0 is rendered as "    0\n"; a last row has no comma.
 		want := whole.Len() - line.Len() + len("    0\n") + len(",")
 		if got := render.Size([]byte(doc), 2); got != want {
 			t.Errorf("%.60s: %d, want %d", doc, got, want)

@@ -50,8 +50,8 @@ func isData(name string, v gjson.Result) bool {
 	return name == "data" || (name == "url" || isSource(name)) && v.Type == gjson.String && strings.HasPrefix(v.Str, "data:")
 }
 
-// imageData returns the length of the data in an image block and in its source, before the
-// host truncated the data.
+// imageData returns the length of the data in an image block and in its source. The length
+// of data that the host truncated is the original one.
 func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found bool) {
 	v.ForEach(func(name, v gjson.Result) bool {
 		parent := s.enter(name.Str)
@@ -68,8 +68,8 @@ func (s *Sanitizer) imageData(v gjson.Result, inSource bool) (bytes int64, found
 	return bytes, found
 }
 
-// length returns the original length of the value at the path: for a string, of its
-// decoded text.
+// length returns the length of the value at the path before the host truncated the value.
+// For a string, it is the length of the decoded text.
 func (s *Sanitizer) length(v gjson.Result) int64 {
 	for i := range s.truncations {
 		if s.truncations[i].Path == string(s.path) {

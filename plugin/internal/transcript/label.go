@@ -6,8 +6,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/redact"
 )
 
-// label is the name that applies to a value: the name of its member, or of the outer member
-// if that is the name of a credential; the name of the entry in {"name": …, "value": …}; or
+// label is the name that applies to a value: the name of its member, or the name of the outer
+// member if that names a credential; the name of the entry in {"name": …, "value": …}; or
 // the flag before the value in ["--password", …].
 type label struct {
 	name      string

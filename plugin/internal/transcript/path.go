@@ -8,7 +8,7 @@ import (
 )
 
 // enter appends a member's name to the path, a JSON Pointer, if the message has
-// truncations. It returns the length of the parent's path, the argument of leave.
+// truncations. It returns the length of the parent's path, which the caller must pass to leave.
 func (s *Sanitizer) enter(name string) (parent int) {
 	parent = len(s.path)
 	if len(s.truncations) == 0 {

@@ -15,9 +15,9 @@ import (
 // maxKept is the length of the longest role, id or timestamp in a placeholder.
 const maxKept = 128
 
-// AppendPlaceholder appends the replacement for a message that is too large to show: its
-// role, id and timestamp, a text with its size, and omitted and bytes as in an image
-// block.
+// AppendPlaceholder appends the replacement for a message that is too large or malformed: the
+// message's role, id and timestamp, a text with its size, and the members omitted and bytes
+// as in an image block.
 func AppendPlaceholder(dst []byte, m *abi.Message) []byte {
 	size := int64(len(m.JSON))
 	for i := range m.Truncations {

@@ -39,8 +39,8 @@ func (s *Sanitizer) masked(t string, m redact.Match, found bool) []byte {
 	return out
 }
 
-// Excerpt returns a text that agents may read: credentials masked, and truncated to limit
-// characters, followed by Marker.
+// Excerpt returns t in a form that agents may read: credentials are masked, and a text longer
+// than limit characters is truncated and followed by Marker.
 func Excerpt(t string, limit int) string {
 	m, found := redact.Next(t, 0, advance(t, 0, limit))
 	out, _ := appendExcerpt(nil, t, limit, m, found)

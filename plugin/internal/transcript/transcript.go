@@ -7,15 +7,15 @@
 //     of texts and tool calls (thinkingSignature, textSignature,
 //     thoughtSignature, thought_signature; signature of a thinking block, data of
 //     a redacted one, encrypted_content of a reasoning block), are left out;
-//   - an image block loses its data, also that of its source and in a data: URL,
-//     and gains omitted: true and bytes, the length of what was removed;
-//   - in every other text, at any depth, credentials are masked; the text is then
-//     truncated to 4000 characters, and a marker appended. The name of a text can
+//   - the data of an image block is removed, whether in the block, in its source or in
+//     a data: URL; the block gains omitted: true and bytes, the length of the data;
+//   - in every other text, at any depth, credentials are masked; a text longer
+//     than 4000 characters is then truncated, and a marker appended. The name of a text can
 //     identify it as a credential (label.go);
 //   - a session key in provenance gets the form that the caller sees (S1.2, S1.3).
 //
-// Names of members are not changed, but a member whose name contains a credential is left
-// out, and so are values that are nested deeper than a result may be.
+// Names of members are not changed, but a member whose name contains a credential or is very
+// long is left out. A marker replaces a value that is nested deeper than a result may be.
 package transcript
 
 import (
@@ -34,8 +34,8 @@ const MaxText = 4000
 // Marker follows a truncated text.
 const Marker = "\n…(truncated)…"
 
-// maxDepth bounds the nesting of a message. The result around the message must not exceed
-// abi.MaxDepth.
+// maxDepth bounds the nesting of a message, so that the result around the message does not
+// exceed abi.MaxDepth.
 const maxDepth = abi.MaxDepth - 8
 
 // minSecret is the length of the shortest member name that is searched for a credential.
@@ -63,7 +63,7 @@ type Sanitizer struct {
 
 	// Only for messages that the host truncated.
 	truncations []abi.Truncation
-	path        []byte // of the current value
+	path        []byte // JSON Pointer of the current value
 	left        int    // number of truncations whose values are part of the output
 }
 

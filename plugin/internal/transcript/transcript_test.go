@@ -116,7 +116,7 @@ func TestAppendTruncated(t *testing.T) {
 	long := strings.Repeat("x", 3999)
 	tests := []struct {
 		name, in string
-		cut      []abi.Truncation
+		truncs   []abi.Truncation
 		want     string
 		flags    Flags
 	}{
@@ -124,7 +124,7 @@ func TestAppendTruncated(t *testing.T) {
 			`{"content":[{"type":"text","text":"x"},{"type":"image","omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
 		{"image with source", `{"content":[{"type":"image","source":{"data":"QUJD"}}]}`, []abi.Truncation{{Path: "/content/0/source/data", Bytes: 90000}},
 			`{"content":[{"type":"image","source":{},"omitted":true,"bytes":90000}]}`, Flags{Truncated: true}},
-		{"what is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Truncation{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
+		{"a member that is left out", `{"details":{"a~/b":["x"]},"content":"x"}`, []abi.Truncation{{Path: "/details/a~0~1b/0", Bytes: 90000}}, `{"content":"x"}`, Flags{}},
 		{"a signature", `{"content":[{"type":"thinking","signature":"x"}]}`, []abi.Truncation{{Path: "/content/0/signature", Bytes: 90000}}, `{"content":[{"type":"thinking"}]}`, Flags{}},
 		{"name with the same prefix", `{"details":1,"detailsOf":"x"}`, []abi.Truncation{{Path: "/detailsOf", Bytes: 90000}}, `{"detailsOf":"x"}`, Flags{Truncated: true}},
 		{"masked below the limit", `{"content":"token=` + long + `"}`, []abi.Truncation{{Path: "/content", Bytes: 90000}}, `{"content":"token=xxxxxx…xxxx"}`, Flags{Truncated: true, Redacted: true}},
@@ -133,7 +133,7 @@ func TestAppendTruncated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run("S3.4 "+tt.name, func(t *testing.T) {
-			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.cut})
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.truncs})
 			if string(got) != tt.want || flags != tt.flags {
 				t.Errorf("\n got %.300s %+v\nwant %.300s %+v", got, flags, tt.want, tt.flags)
 			}

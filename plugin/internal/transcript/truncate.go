@@ -17,8 +17,8 @@ func TruncateText(text string, limit int) string {
 	return text[:end] + Marker
 }
 
-// FitTexts truncates texts so that together, as JSON strings, they take at most room
-// bytes. Each text gets an equal share; long texts share the room that short ones leave.
+// FitTexts truncates texts so that, as JSON strings without the quotes, they take at most
+// room bytes together. Each text gets an equal share; long texts share the room that short ones leave.
 func FitTexts(room int, texts ...*string) {
 	for len(texts) > 0 {
 		// Find the smallest of the remaining texts.
@@ -46,8 +46,8 @@ func FitTexts(room int, texts ...*string) {
 // markerSize is the size of Marker in JSON, where its line break is escaped.
 const markerSize = len(Marker) + 1
 
-// prefix returns the end of the longest beginning of a text whose JSON takes at most room
-// bytes between the quotes, and the size of that JSON.
+// prefix returns the end of the longest prefix of a text that, as a JSON string, takes at most
+// room bytes between the quotes. size is the number of those bytes.
 func prefix(text string, room int) (end, size int) {
 	for end < len(text) {
 		next, n := end+1, 1

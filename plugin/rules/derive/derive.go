@@ -1,7 +1,7 @@
 // Package derive computes the session context of a session under the settings: its
 // agent and kind, its channel and delivery target, whether it may receive and deliver,
-// and the caller that its runs have. With it a host need not implement the rules for
-// keys (S1), the sandbox (S0.3), the send policy (S8) and targets (S9).
+// and the caller of the calls that its runs make. A host that uses it need not implement
+// the rules for keys (S1), the sandbox (S0.3), the send policy (S8) and targets (S9).
 package derive
 
 import (

@@ -12,11 +12,11 @@ import (
 // maxNamed is the number of sessions with the same label that an error lists.
 const maxNamed = 10
 
-// Labelled returns the one visible session with this label, restricted to the sessions
-// of agentID unless that is empty. Archived sessions count only when no other session
+// Labelled returns the only visible session with this label. Unless agentID is empty, it
+// considers only the sessions of that agent. Archived sessions count only when no other session
 // has the label. It fails with an *abi.Error, whose code is
 //   - InvalidArgs: several visible sessions have the label;
-//   - NotFound: no visible session has it;
+//   - NotFound: no visible session has the label;
 //
 // or with a *guest.Fault.
 func Labelled(c *guest.Client, v *visibility.View, label, agentID string) (*abi.Session, error) {

@@ -41,9 +41,9 @@ func Find(c *guest.Client, v *visibility.View, name, text string) (*abi.Session,
 	case sessionkey.Global, sessionkey.Unknown:
 		return nil, invalid(name, text, err)
 	}
-	// Text that is not key-shaped counts as a key only if it names a session that the
-	// caller may see. Otherwise the answer would reveal sessions that the caller may
-	// not see. A text too long for a key can still be a sessionId.
+	// A text without the form of a key counts as a key only if it names a session that
+	// the caller may see. Otherwise the answer would reveal other sessions. A text that
+	// is too long for a key can still be a sessionId.
 	if err == nil {
 		row, err := c.Get(key)
 		if err != nil {

@@ -22,7 +22,7 @@ func (p *parser) oneOf(path string, values ...string) int {
 	return p.choice(path, p.config.Get(path), values...)
 }
 
-// choice is oneOf for a value that has already been looked up.
+// choice is like oneOf, but for the given value of the setting at path.
 func (p *parser) choice(path string, v gjson.Result, values ...string) int {
 	if v.Type == gjson.Null || v.Raw == `""` {
 		return 0
@@ -113,8 +113,8 @@ func (p *parser) clamped(path string, def, low, high int64) int64 {
 	return int64(math.Floor(max(float64(low), min(float64(high), v.Num))))
 }
 
-// objects records a failure when a value on the way to path exists but is not an
-// object. The setting at path would be read as absent, and its default may permit more
+// objects records a failure if a parent of the setting at path exists but is not an
+// object. Otherwise the setting would be read as absent, and its default may permit more
 // than the operator intended.
 func (p *parser) objects(path string) {
 	for i := range len(path) {
@@ -159,9 +159,9 @@ func agent(v gjson.Result) (a ConfiguredAgent) {
 	return a
 }
 
-// texts reads an array of strings, trimmed; absent and null mean nil. Blank strings and
-// values of other types become texts that match nothing, so that a mistake never results
-// in the empty list, which allows everything.
+// texts reads an array of strings, trimmed; absent and null mean nil. Other values become
+// texts that match nothing, so that a mistake never results in nil or, unless the array is
+// empty, in an empty list: for some settings these allow everything.
 func texts(v gjson.Result) []string {
 	if v.Type == gjson.Null {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // ChildTools reads tools.subagents.tools (S5.4). Like Parse, it fails for a malformed
-// value rather than allow a tool by mistake.
+// value, so that a mistake does not allow a tool.
 func ChildTools(config string) (policy.Tools, *abi.Error) {
 	p := parser{config: gjson.Parse(config)}
 	t := policy.Tools{Allow: p.strings("tools.subagents.tools.allow"), Deny: p.strings("tools.subagents.tools.deny")}
@@ -34,7 +34,7 @@ func Send(config string) (policy.Send, *abi.Error) {
 }
 
 // readRule reads a rule, and reports whether all its members and their values are
-// valid. Ignoring an unknown one would make the rule match more than intended.
+// valid. If readRule ignored an unknown member, the rule would match more than intended.
 func readRule(v gjson.Result) (r policy.Rule, ok bool) {
 	ok = v.IsObject()
 	v.ForEach(func(name, v gjson.Result) bool {

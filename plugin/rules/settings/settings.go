@@ -17,9 +17,9 @@ import (
 type Level uint8
 
 const (
-	Self  Level = iota // the calling session
+	Self  Level = iota // only the calling session
 	Tree               // the calling session and the sessions it spawned
-	Agent              // all sessions of its agent, and its tree
+	Agent              // all sessions of the caller's agent, and those of Tree
 	All                // the sessions of every agent that agentToAgent allows
 )
 
@@ -89,8 +89,8 @@ func find(agents []ConfiguredAgent, id string) *ConfiguredAgent {
 	return nil
 }
 
-// Parse reads a step's config. It fails with abi.Internal for an unknown value of a
-// setting that controls access: a mistake must not grant access.
+// Parse reads a step's config. It fails with abi.Internal for an invalid value of a setting
+// that controls access, and of most others: a mistake must not grant access.
 func Parse(config string) (*Settings, *abi.Error) {
 	p := parser{config: gjson.Parse(config)}
 	s := &Settings{

@@ -1,10 +1,11 @@
-// Package visibility decides which sessions a caller may see (S7): as a Scope by which
-// the host filters, and for a single key.
+// Package visibility decides which sessions a caller may see (S7). It returns a Scope by
+// which the host filters, and decides on single keys.
 //
 // Visibility is decided before existence (S7.4). A key that the caller may not see is
 // forbidden, with the same text whether or not it is stored; a key that the caller may
-// see but that is not stored is not found. Only the tree needs the stored row, to know
-// the session's parent; a key that is not stored is in no tree.
+// see but that is not stored is not found. A session's tree is the session and the
+// sessions that it spawned. Only the decision about a tree needs the stored row, which names
+// the parent; a key that is not stored belongs to no tree.
 package visibility
 
 import (
@@ -55,8 +56,8 @@ func New(s *settings.Settings, c *abi.Caller) *View {
 	return v
 }
 
-// others returns the patterns of the agents that own may see (S7.2), or the
-// setting that hides them.
+// others returns the patterns of the agents that own may see (S7.2), and the setting that
+// hides all others.
 func others(s *settings.Settings, own string) (patterns []string, hiddenBy string) {
 	switch {
 	case !s.AgentToAgent:
@@ -69,8 +70,8 @@ func others(s *settings.Settings, own string) (patterns []string, hiddenBy strin
 	return s.Allow, "tools.agentToAgent.allow"
 }
 
-// Scope returns the sessions that the host may use for an answer; nil, all sessions, for
-// the operator.
+// Scope returns the sessions that the host may use for an answer. For the operator it returns
+// nil, which means all sessions.
 func (v *View) Scope() *abi.Scope {
 	if v.operator {
 		return nil
@@ -120,8 +121,8 @@ func (v *View) Check(text, key string, row *abi.Session) error {
 	return nil
 }
 
-// Sees reports whether the caller may see the session stored under the canonical key
-// or, when row is nil, whether it could see a session with that key.
+// Sees reports whether the caller may see the session stored under the canonical key or, if
+// row is nil, whether the caller could see a session with that key.
 func (v *View) Sees(key string, row *abi.Session) bool {
 	switch {
 	case v.operator, key == v.Self:

@@ -14,16 +14,16 @@ import (
 
 const caller = "agent:main:telegram:dm:1"
 
-// The sessions that every combination of settings is tested with.
+// targets are the sessions with which every combination of settings is tested.
 var targets = map[string]abi.Session{
 	"self":        {Key: caller},
 	"child":       {Key: "agent:main:subagent:1", SpawnedBy: caller},
-	"other child": {Key: "agent:ops:subagent:1", SpawnedBy: caller},
+	"child of ops": {Key: "agent:ops:subagent:1", SpawnedBy: caller},
 	"same agent":  {Key: "agent:main:cron:x"},
 	"main":        {Key: "agent:main:main"},
 	"other agent": {Key: "agent:ops:main"},
 	"third agent": {Key: "agent:dev:main"},
-	"nephew":      {Key: "agent:main:subagent:2", SpawnedBy: "agent:main:main"},
+	"sibling":      {Key: "agent:main:subagent:2", SpawnedBy: "agent:main:main"},
 }
 
 func TestSees(t *testing.T) {
@@ -36,21 +36,21 @@ func TestSees(t *testing.T) {
 		setting   string // named in the refusal of the third agent
 	}{
 		{"S7.1 self", `{"tools":{"sessions":{"visibility":"self"}}}`, false, "self", "tools.sessions.visibility"},
-		{"S7.1 default", `{}`, false, "self, child, other child", "tools.sessions.visibility"},
-		{"S7.1 tree", `{"tools":{"sessions":{"visibility":"tree"},` + a2a + `}}`, false, "self, child, other child", "tools.sessions.visibility"},
-		{"S7.1 agent", `{"tools":{"sessions":{"visibility":"agent"},` + a2a + `}}`, false, "self, child, other child, same agent, main, nephew", "tools.sessions.visibility"},
-		{"S7.2 all without agentToAgent", `{"tools":{"sessions":{"visibility":"all"}}}`, false, "self, child, other child, same agent, main, nephew", "tools.agentToAgent.enabled"},
-		{"S7.2 all, disabled", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":false,"allow":["*"]}}}`, false, "self, child, other child, same agent, main, nephew", "tools.agentToAgent.enabled"},
-		{"S7.2 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, false, "self, child, other child, same agent, main, other agent, nephew", "tools.agentToAgent.allow"},
-		{"S7.2 own agent not allowed", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["ops"]}}}`, false, "self, child, other child, same agent, main, nephew", "tools.agentToAgent.allow"},
-		{"S7.2 empty allows all", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":[]}}}`, false, "self, child, other child, same agent, main, other agent, third agent, nephew", ""},
+		{"S7.1 default", `{}`, false, "self, child, child of ops", "tools.sessions.visibility"},
+		{"S7.1 tree", `{"tools":{"sessions":{"visibility":"tree"},` + a2a + `}}`, false, "self, child, child of ops", "tools.sessions.visibility"},
+		{"S7.1 agent", `{"tools":{"sessions":{"visibility":"agent"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.sessions.visibility"},
+		{"S7.2 all without agentToAgent", `{"tools":{"sessions":{"visibility":"all"}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.enabled"},
+		{"S7.2 all, disabled", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":false,"allow":["*"]}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.enabled"},
+		{"S7.2 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, other agent, sibling", "tools.agentToAgent.allow"},
+		{"S7.2 own agent not allowed", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["ops"]}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.allow"},
+		{"S7.2 empty allows all", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":[]}}}`, false, "self, child, child of ops, same agent, main, other agent, third agent, sibling", ""},
 
 		{"S7.3 self", `{"tools":{"sessions":{"visibility":"self"}}}`, true, "self", "tools.sessions.visibility"},
-		{"S7.3 default", `{}`, true, "self, child, other child", "tools.sessions.visibility"},
-		{"S7.3 agent", `{"tools":{"sessions":{"visibility":"agent"}}}`, true, "self, child, other child", "agents.defaults.sandbox.sessionToolsVisibility"},
-		{"S7.3 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, true, "self, child, other child", "agents.defaults.sandbox.sessionToolsVisibility"},
-		{"S7.3 lifted, agent", `{"tools":{"sessions":{"visibility":"agent"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, other child, same agent, main, nephew", "tools.sessions.visibility"},
-		{"S7.3 lifted, all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, other child, same agent, main, other agent, nephew", "tools.agentToAgent.allow"},
+		{"S7.3 default", `{}`, true, "self, child, child of ops", "tools.sessions.visibility"},
+		{"S7.3 agent", `{"tools":{"sessions":{"visibility":"agent"}}}`, true, "self, child, child of ops", "agents.defaults.sandbox.sessionToolsVisibility"},
+		{"S7.3 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, true, "self, child, child of ops", "agents.defaults.sandbox.sessionToolsVisibility"},
+		{"S7.3 lifted, agent", `{"tools":{"sessions":{"visibility":"agent"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, sibling", "tools.sessions.visibility"},
+		{"S7.3 lifted, all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, other agent, sibling", "tools.agentToAgent.allow"},
 		{"S7.3 lifted, self", `{"tools":{"sessions":{"visibility":"self"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self", "tools.sessions.visibility"},
 	}
 	for _, tt := range tests {

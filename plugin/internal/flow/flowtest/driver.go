@@ -33,8 +33,8 @@ type Tool struct {
 	Output       []byte // the schema of its results
 }
 
-// Driver runs one flow after another: it runs their steps and keeps the state. Its
-// methods that return the Driver fail the test when the step or check they name fails.
+// Driver runs flows, one after another: it runs each step and keeps the state. Methods
+// that return the Driver fail the test if their step or check fails.
 type Driver struct {
 	Store  *guesttest.Store
 	Work   *guesttest.Work
@@ -157,7 +157,7 @@ func (d *Driver) MustEndRun(status, text string) *Driver {
 	return d
 }
 
-// Replies ends one run after another with status done and these replies.
+// Replies ends one run per text, with status done and the text as its reply.
 func (d *Driver) Replies(texts ...string) *Driver {
 	d.t.Helper()
 	for _, text := range texts {
@@ -274,7 +274,7 @@ func (d *Driver) WantSent(want ...abi.SendRequest) *Driver {
 	return d
 }
 
-// WantRefused checks an error of the tool or, if step is true, of the step.
+// WantRefused checks that err is an error of the tool or, if step is true, a *guest.Fault.
 func WantRefused(t *testing.T, err error, step bool, code abi.Code, text string) {
 	t.Helper()
 	var f *guest.Fault

@@ -196,8 +196,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Most of the size of these messages is usage, so several pages of the host make up one
-// result.
+// Most of the size of these messages is details, which the tool removes. One result therefore
+// needs several pages from the host.
 func TestHostPages(t *testing.T) {
 	var messages []string
 	for i := range 20 {
@@ -224,7 +224,7 @@ func TestMessageLargerThanBound(t *testing.T) {
 	}
 }
 
-// The rendered array may have one byte less than maxBytes, but not maxBytes.
+// The rendered array is smaller than maxBytes, by at least one byte.
 func TestExactBound(t *testing.T) {
 	message := func(letter string, n int) string { return `{"content":"` + strings.Repeat(letter, n) + `"}` }
 	size := func(m string) int { return render.Size([]byte(m), messageDepth) }
@@ -272,8 +272,8 @@ func BenchmarkHistory50(b *testing.B) {
 	h := store(messages...)
 	in := &guest.Input{Caller: operator, Args: `{"sessionKey":"cron:x","limit":50}`}
 	var replies [][]byte
-	record := hostFunc(func(family string, request []byte) []byte {
-		replies = append(replies, h.Call(family, request))
+	record := hostFunc(func(namespace string, request []byte) []byte {
+		replies = append(replies, h.Call(namespace, request))
 		return replies[len(replies)-1]
 	})
 	if _, err := Call(record, in, nil); err != nil {
@@ -289,6 +289,6 @@ func BenchmarkHistory50(b *testing.B) {
 	}
 }
 
-type hostFunc func(family string, request []byte) []byte
+type hostFunc func(namespace string, request []byte) []byte
 
 func (f hostFunc) Call(namespace string, request []byte) []byte { return f(namespace, request) }

@@ -14,8 +14,8 @@ import (
 type page struct {
 	buf     []byte // sanitized messages, concatenated
 	spans   []span // position of each message in buf
-	size    int    // of the array of messages as compact JSON
-	shown   int    // of the rendered array
+	size    int    // size of the array of messages as compact JSON
+	shown   int    // size of the rendered array
 	flags   transcript.Flags
 	dropped bool // messages within the limit were left out, or replaced
 	more    bool // older messages follow

@@ -37,7 +37,7 @@ func Tool() abi.Tool {
 func request(doc string, now int64) (*abi.ListRequest, error) {
 	a := args.Read(doc)
 	q := &abi.ListRequest{}
-	q.Kinds = a.OneOf("kinds", sessionkey.Kinds)
+	q.Kinds = a.SubsetOf("kinds", sessionkey.Kinds)
 	q.Limit = int(a.Clamped("limit", defaultLimit, 1, maxLimit))
 	if minutes, given := a.AtLeast("activeMinutes", 1); given {
 		q.ActiveSince = since(now, minutes)
@@ -61,8 +61,8 @@ func request(doc string, now int64) (*abi.ListRequest, error) {
 	return q, a.Done()
 }
 
-// since returns the time that is minutes before now, or 0, no bound, when that is before
-// the epoch.
+// since returns the time that is minutes before now, or 0, which means no bound, if that
+// time is before the epoch.
 func since(now, minutes int64) int64 {
 	const minute = 60_000
 	if minutes >= now/minute {

@@ -217,7 +217,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A page ends before the row that would exceed the bound, and the next page starts with it.
+// A page ends before the row that would exceed the bound, and the next page starts with that row.
 func TestBound(t *testing.T) {
 	h := many(40)
 	block := `{"type":"text","text":"` + strings.Repeat("x", 4000) + `"}`
@@ -303,7 +303,7 @@ func benchmark(b *testing.B, args string) {
 	}
 }
 
-// recorder replays the replies of its first run, so that a benchmark measures only the
+// recorder replays the replies that the host gave in the first call of the tool, so that a benchmark measures only the
 // guest.
 type recorder struct {
 	guest.Host

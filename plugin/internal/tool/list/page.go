@@ -119,8 +119,8 @@ func (p *page) add(row *abi.ListRow) bool {
 	return true
 }
 
-// appendRow appends a row. If slim, placeholders replace the messages that are too large
-// to fit together.
+// appendRow appends a row. If slim is set, a placeholder replaces each message that
+// exceeds its share of the space.
 func (p *page) appendRow(row *abi.ListRow, slim bool) {
 	o := jsonappend.Open(p.buf)
 	appendSession(&o, p.view, &row.Session)

@@ -31,8 +31,8 @@ func (f *sendFlow) announce() error {
 	return nil
 }
 
-// skipReason returns why the announce will be skipped, as far as that is known before the
-// reply-back loop ends, or "".
+// skipReason returns why the announce will be skipped, or "". It covers the reasons that are
+// known before the reply-back loop ends.
 func (f *sendFlow) skipReason() string {
 	switch {
 	case f.quiet:

@@ -82,8 +82,8 @@ func received(run *abi.Run) string {
 	return messageAnswered
 }
 
-// answer answers the caller. It must come after the decision how the flow continues, from
-// which it derives the state of the announce.
+// answer sets the result for the caller. The step must call wait or End first, because
+// delivery.announce depends on whether the flow continues.
 func (f *sendFlow) answer(a *answer) {
 	announce := announceSkipped
 	if f.Out.Wait != nil && f.skipReason() == "" {

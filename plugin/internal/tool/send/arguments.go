@@ -25,7 +25,7 @@ const (
 type arguments struct {
 	ref     string // sessionKey
 	label   string
-	agentID string // narrows the label
+	agentID string // restricts the label to the sessions of this agent
 	message string
 	timeout int64 // seconds
 	quiet   bool  // no announce

@@ -14,10 +14,10 @@ type sendFlow struct {
 	*flow.Step
 	state
 	from, to party // requester and target, once their rows are read
-	until    int64 // end of the wait for the caller's timeout; 0: none
+	until    int64 // when the caller's timeout expires; 0: the caller does not wait
 }
 
-// party is one of the two sessions.
+// party is the requester or the target.
 type party struct {
 	role string
 	key  string       // canonical; empty: the operator
@@ -86,7 +86,7 @@ func (p *party) channel(f *sendFlow) string {
 func (f *sendFlow) start(to, from party, run *abi.RunRequest) (refusal *abi.Error, err error) {
 	run.SessionKey, run.Source, run.Group = to.key, from.key, abi.GroupNested
 	if from.role == roleRequester {
-		run.Source = f.In.Caller.SessionKey // in the host's form
+		run.Source = f.In.Caller.SessionKey // the key as the host wrote it, which may be an alias
 	}
 	run.Message = transcript.TruncateText(run.Message, abi.MaxText)
 	id, err := f.Client.Run(run)
@@ -96,6 +96,6 @@ func (f *sendFlow) start(to, from party, run *abi.RunRequest) (refusal *abi.Erro
 	return refusal, err
 }
 
-// wait makes the flow wait for its run and for the caller's timeout. note is the flow's
+// wait makes the flow wait for its run or, if earlier, the caller's timeout. note is the flow's
 // status text.
 func (f *sendFlow) wait(note string) { f.Await(f.run, f.until, note) }

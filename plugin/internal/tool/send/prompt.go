@@ -35,7 +35,8 @@ func announceContext(f *sendFlow) string {
 	return contextLine("announce", f) + "\nThis step has no tools."
 }
 
-// announceRequest returns the message that asks the target for the post to its channel.
+// announceRequest returns the message that asks the target's agent to write the text for its
+// channel.
 func announceRequest(f *sendFlow) string {
 	f.fitTexts()
 	text := "An exchange with another agent is over. Write what is to be posted about it to this session's channel, " +
@@ -70,8 +71,8 @@ func (f *sendFlow) name(s, reader party) string {
 	return f.View.Keys.Display(s.key, reader.agent(f.View.Keys))
 }
 
-// channel returns a party's channel as one short word. It is quoted because its name comes
-// from outside.
+// channel returns a party's channel as a short line of printable characters, because the
+// name of a channel comes from outside.
 func (f *sendFlow) channel(s party) string {
 	c := render.Quote(s.channel(f))
 	return c[1 : len(c)-1]

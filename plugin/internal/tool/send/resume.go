@@ -22,8 +22,8 @@ func (f *sendFlow) handle(e *abi.Event) error {
 	return f.runEnded(e.Run)
 }
 
-// timeUp answers a caller whose timeout expired. If the run has ended in the meantime, it
-// answers with the outcome of the run.
+// timeUp answers a caller whose timeout expired. If the run has ended in the meantime, the
+// answer is the outcome of the run.
 func (f *sendFlow) timeUp() error {
 	if f.answered {
 		f.wait("")
@@ -41,7 +41,7 @@ func (f *sendFlow) timeUp() error {
 	return nil
 }
 
-// cancel ends the flow. Aborting its run is up to the host.
+// cancel ends the flow. The host decides whether to abort the flow's run.
 func (f *sendFlow) cancel() error {
 	if !f.answered {
 		run, err := f.Status(f.run)

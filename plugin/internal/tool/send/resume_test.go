@@ -76,7 +76,7 @@ func TestFirstRunEnds(t *testing.T) {
 			if d.Last.Code != tt.code || len(d.Work.Runs) != tt.runs {
 				t.Errorf("code %q, runs %d", d.Last.Code, len(d.Work.Runs))
 			}
-			// Whether or not the caller waited, the rest is the same (S4.6).
+			// The flow continues in the same way if the caller did not wait (S4.6).
 			other := drive(t, mainCaller).MustCall(strings.Replace(send, `}`, `,"timeoutSeconds":0}`, 1)).WantResult(accepted)
 			other.MustEndRun(tt.status, tt.text).WantResult("").WantNote(tt.note)
 			if len(other.Work.Runs) != tt.runs {
@@ -201,8 +201,9 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// After the target was deleted, no turn is started there and nothing is announced.
-func TestTargetDeleted(t *testing.T) {
+// If the target is archived or deleted, or the host refuses its run, no turn starts there and
+// nothing is announced.
+func TestTargetUnavailable(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(send).Replies("answer")
 	d.Session("agent:ops:main").ArchivedAt = 1
 	d.Replies("more").WantNote("done: 1 turn, stopped because the target session is archived; announce skipped (the target session is archived)")
@@ -266,7 +267,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// Any other refusal in a later step fails the step.
+// A refusal with a code other than Forbidden or NotFound fails a later step.
 func TestLaterFaults(t *testing.T) {
 	for _, key := range []string{"agent:main:main", "agent:ops:main"} {
 		d := drive(t, mainCaller).MustCall(send)

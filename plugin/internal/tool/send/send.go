@@ -5,8 +5,8 @@
 // A call is a flow of steps, none of which blocks. The state between two steps identifies
 // the run that the flow waits for, in one of three phases:
 //
-//	first     the target's run for the message. The caller is answered when it
-//	          ends, when the caller's timeout expires, or at once.
+//	first     the target's run for the message. The caller is answered when
+//	          that run ends, when the caller's timeout expires, or at once.
 //	turn      a turn of the reply-back loop: odd turns go to the requester, even
 //	          ones to the target, each with the other party's reply (S4.6).
 //	announce  the target's run that writes the text to be posted (S4.7).
@@ -16,7 +16,7 @@
 //
 // After every run the flow continues with the next turn if possible, else with the
 // announce if possible, else it ends. A first run that failed has no reply, so neither
-// turns nor the announce follow it. A step reads before its first write. A refusal by
+// turns nor the announce follow it. All reads of a step precede its first write. A refusal by
 // the host (send policy, a deleted session) is the tool's result in the first step; in a
 // later step it ends the refused part of the flow.
 package send
@@ -36,7 +36,7 @@ func Tool() abi.Tool {
 		Name: abi.ToolSend,
 		Description: "Send a message into another session, whose agent answers it. " +
 			"Waits up to timeoutSeconds (default 30) for the answer; with 0 it returns at once. " +
-			"The status timeout means that the message was received and the run goes on: do not send again, read sessions_history later. " +
+			"The status timeout means that the message was received and the run continues: do not send again, read sessions_history later. " +
 			"Afterwards your session and the other may exchange a few more replies; reply exactly REPLY_SKIP to end that. " +
 			"At the end the other session may post an announcement to its chat channel.",
 		InputSchema:  schema.SendInput,

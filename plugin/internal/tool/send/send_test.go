@@ -78,7 +78,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// S4.2: of two errors in a call, the one that is checked first is reported.
+// S4.2: of two errors in a call, the tool reports the one that it checks for first.
 func TestOrderOfChecks(t *testing.T) {
 	deny := func(d *driver) {
 		for _, row := range d.Store.Sessions {

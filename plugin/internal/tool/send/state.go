@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// Phases of the flow: which run it waits for.
+// Phases of the flow: the run that the flow waits for.
 const (
 	phaseFirst    = "first"
 	phaseTurn     = "turn"

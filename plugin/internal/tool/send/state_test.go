@@ -60,7 +60,7 @@ func TestUnreadableState(t *testing.T) {
 func TestUnexpectedEvents(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(send)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
-	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
+	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}), true, abi.InvalidArgs, `waits for the run "run-1", but the event is about the run "run-9"`)
 	d.WantRuns("nested agent:main:main > agent:ops:main: question")
 }
 

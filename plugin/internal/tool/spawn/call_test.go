@@ -59,7 +59,7 @@ func TestCallRefused(t *testing.T) {
 		{"no task", mainCaller, `{}`, abi.InvalidArgs, "task is required: what the child is to do"},
 		{"a long task", mainCaller, `{"task":"` + strings.Repeat("x", abi.MaxText+1) + `"}`, abi.InvalidArgs, "task is longer than 1048576 bytes; write less"},
 		{"a long label", mainCaller, `{"task":"x","label":"` + strings.Repeat("é", 65) + `"}`, abi.InvalidArgs, "label is longer than 64 characters"},
-		{"no agent id", mainCaller, `{"task":"x","agentId":"a b"}`, abi.InvalidArgs, "agentId"},
+		{"malformed agent id", mainCaller, `{"task":"x","agentId":"a b"}`, abi.InvalidArgs, "agentId"},
 		{"negative timeout", mainCaller, `{"task":"x","runTimeoutSeconds":-1}`, abi.InvalidArgs, "runTimeoutSeconds"},
 		{"unknown cleanup", mainCaller, `{"task":"x","cleanup":"Keep"}`, abi.InvalidArgs, "cleanup"},
 		{"unknown announce", mainCaller, `{"task":"x","announce":"both"}`, abi.InvalidArgs, "announce"},

@@ -11,8 +11,8 @@ import (
 // ended, in milliseconds.
 const retryAfter = 60_000
 
-// removalPending reports whether the child must be archived or deleted at removeAt. It is
-// deleted only after its result was reported.
+// removalPending reports whether the child must be archived or deleted at removeAt. The
+// flow deletes the child only after it has reported the result.
 func (f *spawnFlow) removalPending() bool {
 	return f.removeAt != 0 && (!f.deletes || f.phase == phaseCleanup)
 }
@@ -28,8 +28,8 @@ func (f *spawnFlow) finish(outcome string) error {
 	return f.cleanUp()
 }
 
-// cleanUp archives or deletes the child when that is due. While the requester is still
-// answering, the flow continues to wait for the answer.
+// cleanUp archives or deletes the child if removeAt has come. If the flow waits for a run, it
+// continues to wait.
 func (f *spawnFlow) cleanUp() error {
 	done := ""
 	if f.removalPending() && f.In.Now >= f.removeAt {

@@ -68,7 +68,7 @@ func TestNeverArchived(t *testing.T) {
 	}
 	d.Replies("Result: 42").WantNote("done: announce queued").WantEnded()
 
-	// Nor is a child that should be deleted but is kept.
+	// A child that should be deleted but is kept is not archived either.
 	d = drive(t, mainCaller)
 	d.Config = `{"agents":{"defaults":{"subagents":{"archiveAfterMinutes":0}}}}`
 	d.MustCall(deleted)
@@ -76,7 +76,7 @@ func TestNeverArchived(t *testing.T) {
 	d.Replies("done").WantNote("done: stored only (the requester session is archived), and therefore kept").WantEnded()
 }
 
-// A child is archived in time even if its announce is queued or its requester has not
+// A child is archived when that is due, even if its announce is queued or its requester has not
 // answered. A child that should be deleted is kept until the reporting is complete.
 func TestCleanupBeforeAnswer(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(toParentCall).Replies("done", "Result: 42").Time()

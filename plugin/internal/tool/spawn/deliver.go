@@ -66,8 +66,8 @@ func (f *spawnFlow) target() (abi.Target, bool) {
 	return policy.Target(f.from)
 }
 
-// sent finishes after a delivery was requested: with the outcome how, or as stored if the
-// host refused it.
+// sent finishes the reporting after the request of a delivery, with the outcome how, or as
+// stored does if the host refused the request. err is the error of the request.
 func (f *spawnFlow) sent(err error, how string) error {
 	refusal, err := guest.Refusal(err)
 	switch {
@@ -79,7 +79,7 @@ func (f *spawnFlow) sent(err error, how string) error {
 	return f.finish(how)
 }
 
-// stored finishes when the result cannot be reported. The result stays in the child's
+// stored finishes the reporting if the result cannot be reported. The result stays in the child's
 // transcript, so the child is archived like any other and not deleted.
 func (f *spawnFlow) stored(why string) error {
 	how := "stored only (" + why + ")"

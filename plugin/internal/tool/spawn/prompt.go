@@ -38,7 +38,7 @@ const maxShown = 64 << 10
 // announceRequest returns the message that asks the child for its report.
 func (f *spawnFlow) announceRequest(run *abi.Run, result string) string {
 	resultLabel, notesLabel := announce.Labels(f.Settings.Portuguese)
-	text := "Your task is over: the run " + endedWell(run) + ". Write what is reported to the requester, in this form and nothing else:\n\n" +
+	text := "Your task is over: the run " + howEnded(run) + ". Write what is reported to the requester, in this form and nothing else:\n\n" +
 		resultLabel + ": what came of the task\n" +
 		notesLabel + ": what else they should know, or -\n\n" +
 		"Status and statistics are added for you. If nothing needs to be reported, answer exactly " + announce.Skip + "." +
@@ -53,7 +53,8 @@ func (f *spawnFlow) announceRequest(run *abi.Run, result string) string {
 	return text
 }
 
-func endedWell(run *abi.Run) string {
+// howEnded returns a phrase for the child's agent about how its run ended.
+func howEnded(run *abi.Run) string {
 	if run.Status == abi.RunDone {
 		return "ended well"
 	}
@@ -72,7 +73,7 @@ func (f *spawnFlow) reportContext() string {
 		text += " with the label " + render.Quote(f.row.Label)
 	}
 	if t, ok := f.target(); ok {
-		return text + ".\nYour answer is posted to this session's channel, " + word(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
+		return text + ".\nYour answer is posted to this session's channel, " + channelName(t.Channel) + ". If nothing needs to be posted, answer exactly " + announce.Skip + "."
 	}
 	return text + ".\nThis session has no channel: your answer stays in its transcript."
 }
@@ -89,7 +90,7 @@ func (f *spawnFlow) requesterFor(agentID string) string {
 	if channel == "" {
 		channel = policy.ChannelUnknown
 	}
-	return "session " + f.View.Keys.Display(f.requester, agentID) + ", channel " + word(channel)
+	return "session " + f.View.Keys.Display(f.requester, agentID) + ", channel " + channelName(channel)
 }
 
 // childAgent returns the agent in the child's key.
@@ -98,9 +99,9 @@ func (f *spawnFlow) childAgent() string {
 	return id
 }
 
-// word returns a channel as one short word. It is quoted because its name comes from
-// outside.
-func word(channel string) string {
+// channelName returns a channel as a short line of printable characters, because the name of
+// a channel comes from outside.
+func channelName(channel string) string {
 	c := render.Quote(channel)
 	return c[1 : len(c)-1]
 }

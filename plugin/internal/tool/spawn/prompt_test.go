@@ -49,7 +49,7 @@ func TestAnnounceRequest(t *testing.T) {
 	}
 }
 
-// Keys have the form that the reading agent sees, and channels are one word.
+// Keys have the form that the reading agent sees, and the name of a channel is one line.
 func TestRequesterInContexts(t *testing.T) {
 	const anotherAgent = `{"agents":{"list":[{"id":"main","subagents":{"allowAgents":["ops"]}},{"id":"ops"}]}}`
 	for _, tt := range []struct {

@@ -20,7 +20,8 @@ const (
 // maxReason bounds a run's error in a report, in characters.
 const maxReason = 2000
 
-// lookBack is the number of newest tool results that are searched for one with text.
+// lookBack is the number of newest messages, without those of user and assistant, that
+// resultOf searches for a tool result with text.
 const lookBack = 10
 
 // resultOf returns the result of the child's run: its final reply, else the newest tool
@@ -67,7 +68,7 @@ func textOf(content gjson.Result) string {
 }
 
 // reportOf returns the report about the child's run. answer is the answer of the announce
-// run, or "" if that failed.
+// run, or "" if the announce run failed.
 func (f *spawnFlow) reportOf(run *abi.Run, result, answer string) string {
 	r := announce.Report{Outcome: run.Status, Stats: announce.Stats{
 		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Usage: run.Usage, Key: f.View.Show(f.child),

@@ -44,7 +44,7 @@ func (f *spawnFlow) activity() string {
 	case phaseParent:
 		return "waiting for the requester's answer"
 	}
-	return "waiting to tidy up (" + f.outcome + ")"
+	return "waiting to archive or delete the child (" + f.outcome + ")"
 }
 
 // childEnded starts the announce run, or finishes if the announce is skipped (S5.5).
@@ -80,7 +80,8 @@ func (f *spawnFlow) childEnded(run *abi.Run) error {
 	return nil
 }
 
-// announceEnded reports the answer of the announce run, else the result alone.
+// announceEnded reports the answer of the announce run or, if that run failed, the result
+// alone.
 func (f *spawnFlow) announceEnded(run *abi.Run) error {
 	answer := ""
 	if run.Status == abi.RunDone {
@@ -101,7 +102,7 @@ func (f *spawnFlow) announceEnded(run *abi.Run) error {
 	return f.report(f.reportOf(work, result, answer), run.ID)
 }
 
-// ended returns a phrase for how a child's run ended.
+// ended returns a phrase for the status text about how the child's run ended.
 func ended(status string) string {
 	if status == abi.RunDone {
 		return "is done"

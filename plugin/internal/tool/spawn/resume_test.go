@@ -130,8 +130,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// The reply of an unsuccessful run counts as its result only, not as ANNOUNCE_SKIP or as
-// the text of an announce.
+// The reply of an unsuccessful run counts only as its result: the plugin does not treat it
+// as ANNOUNCE_SKIP or as the text of an announce.
 func TestRepliesOfFailedRuns(t *testing.T) {
 	end := func(d *driver, reply string) {
 		t.Helper()
@@ -250,7 +250,7 @@ func TestCancel(t *testing.T) {
 		{count, nil, "waiting for the child " + child + ", which continues"},
 		{count, []string{"done"}, "waiting for the announce of " + child},
 		{toParentCall, []string{"done", "Result: 42"}, "waiting for the requester's answer"},
-		{count, []string{"done", "Result: 42"}, "waiting to tidy up (announce queued)"},
+		{count, []string{"done", "Result: 42"}, "waiting to archive or delete the child (announce queued)"},
 	} {
 		d := drive(t, mainCaller).MustCall(tt.args).Replies(tt.replies...)
 		runs, sent := len(d.Work.Runs), len(d.Work.Sent)
@@ -264,7 +264,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Steps make few reads.
+// The first step reads one session, a step after a run reads two, and the cleanup none.
 func TestReads(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(toParentCall).Replies("done", "Result: 42", "ok").Time()
 	if calls := d.Store.Calls; calls[abi.OpGet] != 1+3*2 || len(calls) != 1 {

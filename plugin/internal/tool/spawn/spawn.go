@@ -2,10 +2,10 @@
 // works on its own task and reports to the session that spawned it.
 //
 // A call is a flow of steps. The first step creates the child, queues its run and answers
-// the caller; no caller ever waits for a child. The state between two steps identifies the
+// the caller; a caller never waits for a child. The state between two steps identifies the
 // run or time that the flow waits for, in one of four phases:
 //
-//	child     the child's run. Its outcome is reported, however it ends.
+//	child     the child's run. The flow also reports a run that failed.
 //	announce  the child's run that writes the report. If it fails, the report
 //	          contains only the result (S5.5).
 //	parent    the requester's run that answers the report, if the report was sent
@@ -16,8 +16,9 @@
 //	          │                └─► parent ──────▲
 //	          └─────────────────────────────────┘  silent, stored
 //
-// No later step can lose a result: if it can no longer be reported, it stays in the
-// child's transcript, and the child is not deleted. A step reads before its first write.
+// No later step can lose a result: a result that can no longer be reported stays in
+// the child's transcript, and the child is not deleted. All reads of a step precede its
+// first write.
 package spawn
 
 import (
@@ -112,8 +113,8 @@ func (f *spawnFlow) checkMaySpawn() error {
 	return f.In.CheckHops("spawning")
 }
 
-// agent returns the child's agent: the requester's own, or another one whose sessions it
-// may spawn (S5.2).
+// agent returns the child's agent: the requester's own agent, or another one for which the
+// requester may spawn sessions (S5.2).
 func (f *spawnFlow) agent(id string) (string, error) {
 	own := f.View.Agent
 	if id == "" || id == own {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/internal/transcript"
 )
 
-// Phases of the flow: what it waits for.
+// Phases of the flow: the run or time that the flow waits for.
 const (
 	phaseChild    = "child"
 	phaseAnnounce = "announce"
@@ -24,7 +24,7 @@ type state struct {
 	work      string // id of the child's own run
 	announce  string // destination of the report, a value of the argument announce
 	deletes   bool   // delete the child after its announce
-	task      string // for the announce, truncated to maxTask
+	task      string // the task in the announce request, truncated to maxTask
 	outcome   string // outcome of the report, for people
 	removeAt  int64  // when to archive or delete the child, in milliseconds; 0: never, or done
 }

@@ -81,14 +81,14 @@ func TestUnexpectedEvents(t *testing.T) {
 	d := drive(t, mainCaller).MustCall(`{"task":"Count."}`)
 	flowtest.WantRefused(t, d.Resume(nil), true, abi.InvalidArgs, "needs the event")
 	other := &abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-9", Status: abi.RunDone}}
-	flowtest.WantRefused(t, d.Resume(other), true, abi.InvalidArgs, `waits for the run "run-1", and was woken by the run "run-9"`)
+	flowtest.WantRefused(t, d.Resume(other), true, abi.InvalidArgs, `waits for the run "run-1", but the event is about the run "run-9"`)
 	// A time event for which the flow does not wait changes nothing.
 	state := string(d.State)
 	if err := d.Resume(&abi.Event{Type: abi.EventTime, At: flowtest.Now}); err != nil || d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || string(d.State) != state {
 		t.Errorf("%+v, %v", d.Last, err)
 	}
 	d.Replies("done", "Result: 42")
-	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}}), true, abi.InvalidArgs, "woken by the run")
+	flowtest.WantRefused(t, d.Resume(&abi.Event{Type: abi.EventRun, Run: &abi.Run{ID: "run-2", Status: abi.RunDone}}), true, abi.InvalidArgs, "the event is about the run")
 	d.WantRuns("subagent  > "+child+": Count.", "nested  > "+child+": (announce)")
 }
 
