@@ -1,6 +1,6 @@
 //go:build tinygo
 
-// Package arena is the plugin's memory allocator. A step allocates and never frees;
+// Package arena is the plugin's memory allocator. A step allocates and never frees.
 // Before each later step, Reset restores the memory to its state before the first step.
 //
 // TinyGo's own collectors slow down every function that holds a pointer, even if

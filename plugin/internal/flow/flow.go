@@ -76,7 +76,8 @@ func (s *Step) End(how string) {
 
 func (s *Step) note(text string) { s.Out.Note = transcript.TruncateText(text, abi.MaxNote) }
 
-// Result returns the step result. It calls state, which appends the state, only if the flow waits.
+// Result returns the step result. The step must call it last: if the flow waits, Result
+// calls state to append the flow's state.
 func (s *Step) Result(state func([]byte) []byte) *abi.StepResult {
 	if s.Out.Wait != nil {
 		s.Out.Wait.State = state(nil)

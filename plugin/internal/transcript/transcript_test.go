@@ -116,7 +116,7 @@ func TestAppendTruncated(t *testing.T) {
 	long := strings.Repeat("x", 3999)
 	tests := []struct {
 		name, in string
-		truncs   []abi.Truncation
+		host     []abi.Truncation // what the host truncated
 		want     string
 		flags    Flags
 	}{
@@ -133,7 +133,7 @@ func TestAppendTruncated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run("S3.4 "+tt.name, func(t *testing.T) {
-			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.truncs})
+			got, flags := New(show).Append(nil, &abi.Message{JSON: []byte(tt.in), Truncations: tt.host})
 			if string(got) != tt.want || flags != tt.flags {
 				t.Errorf("\n got %.300s %+v\nwant %.300s %+v", got, flags, tt.want, tt.flags)
 			}

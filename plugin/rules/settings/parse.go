@@ -159,9 +159,9 @@ func agent(v gjson.Result) (a ConfiguredAgent) {
 	return a
 }
 
-// texts reads an array of strings, trimmed; absent and null mean nil. Other values become
-// texts that match nothing, so that a mistake never results in nil or, unless the array is
-// empty, in an empty list: for some settings these allow everything.
+// texts reads an array of strings, trimmed; absent and null mean nil. Any other value,
+// and an element that is not a string, becomes "", which matches nothing. A mistake thus
+// never results in nil or an empty list, which for some settings allow everything.
 func texts(v gjson.Result) []string {
 	if v.Type == gjson.Null {
 		return nil

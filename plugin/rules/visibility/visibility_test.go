@@ -16,14 +16,14 @@ const caller = "agent:main:telegram:dm:1"
 
 // targets are the sessions with which every combination of settings is tested.
 var targets = map[string]abi.Session{
-	"self":        {Key: caller},
-	"child":       {Key: "agent:main:subagent:1", SpawnedBy: caller},
-	"child of ops": {Key: "agent:ops:subagent:1", SpawnedBy: caller},
-	"same agent":  {Key: "agent:main:cron:x"},
-	"main":        {Key: "agent:main:main"},
-	"other agent": {Key: "agent:ops:main"},
-	"third agent": {Key: "agent:dev:main"},
-	"sibling":      {Key: "agent:main:subagent:2", SpawnedBy: "agent:main:main"},
+	"self":          {Key: caller},
+	"child":         {Key: "agent:main:subagent:1", SpawnedBy: caller},
+	"child of ops":  {Key: "agent:ops:subagent:1", SpawnedBy: caller},
+	"same agent":    {Key: "agent:main:cron:x"},
+	"main":          {Key: "agent:main:main"},
+	"other agent":   {Key: "agent:ops:main"},
+	"third agent":   {Key: "agent:dev:main"},
+	"child of main": {Key: "agent:main:subagent:2", SpawnedBy: "agent:main:main"},
 }
 
 func TestSees(t *testing.T) {
@@ -38,19 +38,19 @@ func TestSees(t *testing.T) {
 		{"S7.1 self", `{"tools":{"sessions":{"visibility":"self"}}}`, false, "self", "tools.sessions.visibility"},
 		{"S7.1 default", `{}`, false, "self, child, child of ops", "tools.sessions.visibility"},
 		{"S7.1 tree", `{"tools":{"sessions":{"visibility":"tree"},` + a2a + `}}`, false, "self, child, child of ops", "tools.sessions.visibility"},
-		{"S7.1 agent", `{"tools":{"sessions":{"visibility":"agent"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.sessions.visibility"},
-		{"S7.2 all without agentToAgent", `{"tools":{"sessions":{"visibility":"all"}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.enabled"},
-		{"S7.2 all, disabled", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":false,"allow":["*"]}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.enabled"},
-		{"S7.2 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, other agent, sibling", "tools.agentToAgent.allow"},
-		{"S7.2 own agent not allowed", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["ops"]}}}`, false, "self, child, child of ops, same agent, main, sibling", "tools.agentToAgent.allow"},
-		{"S7.2 empty allows all", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":[]}}}`, false, "self, child, child of ops, same agent, main, other agent, third agent, sibling", ""},
+		{"S7.1 agent", `{"tools":{"sessions":{"visibility":"agent"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, child of main", "tools.sessions.visibility"},
+		{"S7.2 all without agentToAgent", `{"tools":{"sessions":{"visibility":"all"}}}`, false, "self, child, child of ops, same agent, main, child of main", "tools.agentToAgent.enabled"},
+		{"S7.2 all, disabled", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":false,"allow":["*"]}}}`, false, "self, child, child of ops, same agent, main, child of main", "tools.agentToAgent.enabled"},
+		{"S7.2 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, false, "self, child, child of ops, same agent, main, other agent, child of main", "tools.agentToAgent.allow"},
+		{"S7.2 own agent not allowed", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":["ops"]}}}`, false, "self, child, child of ops, same agent, main, child of main", "tools.agentToAgent.allow"},
+		{"S7.2 empty allows all", `{"tools":{"sessions":{"visibility":"all"},"agentToAgent":{"enabled":true,"allow":[]}}}`, false, "self, child, child of ops, same agent, main, other agent, third agent, child of main", ""},
 
 		{"S7.3 self", `{"tools":{"sessions":{"visibility":"self"}}}`, true, "self", "tools.sessions.visibility"},
 		{"S7.3 default", `{}`, true, "self, child, child of ops", "tools.sessions.visibility"},
 		{"S7.3 agent", `{"tools":{"sessions":{"visibility":"agent"}}}`, true, "self, child, child of ops", "agents.defaults.sandbox.sessionToolsVisibility"},
 		{"S7.3 all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `}}`, true, "self, child, child of ops", "agents.defaults.sandbox.sessionToolsVisibility"},
-		{"S7.3 lifted, agent", `{"tools":{"sessions":{"visibility":"agent"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, sibling", "tools.sessions.visibility"},
-		{"S7.3 lifted, all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, other agent, sibling", "tools.agentToAgent.allow"},
+		{"S7.3 lifted, agent", `{"tools":{"sessions":{"visibility":"agent"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, child of main", "tools.sessions.visibility"},
+		{"S7.3 lifted, all", `{"tools":{"sessions":{"visibility":"all"},` + a2a + `},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self, child, child of ops, same agent, main, other agent, child of main", "tools.agentToAgent.allow"},
 		{"S7.3 lifted, self", `{"tools":{"sessions":{"visibility":"self"}},"agents":{"defaults":{"sandbox":{"sessionToolsVisibility":"all"}}}}`, true, "self", "tools.sessions.visibility"},
 	}
 	for _, tt := range tests {
