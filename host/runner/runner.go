@@ -2,10 +2,10 @@
 // an agent's turns: a model endpoint, a program, or the embedder's code. Package
 // runnertest tests implementations.
 //
-// A Runner receives a Turn, answers one user message, and returns an Outcome. It
-// keeps no state between turns: data that must survive a crash goes through the Turn
-// into the store before the runner relies on it. A turn may be a further attempt at
-// a run whose previous attempt was interrupted.
+// A Runner receives a Turn, answers one user message, and returns an Outcome. It keeps
+// no state between turns: before it relies on data that must survive a crash, it stores
+// them through the Turn. A turn may be a further attempt at a run whose previous attempt
+// was interrupted.
 package runner
 
 import (
@@ -22,8 +22,8 @@ type Runner interface {
 }
 
 // Reaper is a Runner whose attempts may leave processes running when the host dies.
-// Reap ends the process that an attempt recorded with Turn.Leave, if it still runs.
-// The next host calls it before the next attempt.
+// Reap ends the process that an attempt recorded with Turn.Leave, if the process still
+// runs. After a restart, the host calls Reap before the next attempt.
 type Reaper interface {
 	Runner
 	Reap(ctx context.Context, left json.RawMessage) error
@@ -43,8 +43,9 @@ type Turn struct {
 	Sandboxed  bool   // the session is sandboxed (S7.3); the runner should sandbox the agent's other abilities too
 	Transcript Transcript
 	Tools      Tools // nil: the agent has no tools
-	// Leave stores a description of what must be ended if this process dies, such as a
-	// child process. The runner must call it before it starts such a process.
+	// Leave stores a description of the process that must be ended if the host dies. A
+	// later call replaces the description. Until Leave has returned, the process must
+	// not run the agent, and must end by itself if the host dies.
 	Leave func(ctx context.Context, left any) error
 }
 
@@ -63,13 +64,14 @@ type Transcript interface {
 
 // Tools are the session tools. The caller of every call is the run's session.
 type Tools interface {
-	// List returns the tools that this session may use. The caller must not change it.
+	// List returns the tools that this session may use. The caller must not change the
+	// slice.
 	List() []abi.Tool
 	// Call calls a tool and waits for its answer. A call that an earlier attempt made
-	// with the same arguments is not executed again and gets the same answer. Equal
-	// calls are matched by their number: the n-th equal call of one attempt is the
-	// n-th of every attempt. An agent that does not start over must therefore repeat
-	// the equal calls of earlier attempts before it makes a new one.
+	// with the same arguments is not executed again and gets the same answer. If an
+	// attempt makes several equal calls, the n-th of them gets the answer of the n-th
+	// equal call of the earlier attempts. So an agent that resumes in the middle of a
+	// turn must first repeat the equal calls of earlier attempts.
 	Call(ctx context.Context, tool string, args json.RawMessage) (*Answer, error)
 	// Access returns the gateway's address and a token that identifies this attempt,
 	// for agents in other processes. Both are empty if no gateway serves.

@@ -9,7 +9,7 @@ import (
 
 // ErrFull is wrapped by the error of a write that failed because the disk is full.
 // The whole write was rolled back.
-var ErrFull = errors.New("store: no room")
+var ErrFull = errors.New("store: disk full")
 
 // Durable is a Store that also keeps flows, runs and deliveries, and changes all of
 // them in one transaction. Tools that write require it.
@@ -31,7 +31,7 @@ type Durable interface {
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Subscribe registers fn to be called after each commit that scheduled work,
 	// with the scheduled work, in commit order. The returned function cancels the
-	// subscription; a call in progress may outlive it. fn must be quick and must
+	// subscription; a call of fn in progress may continue. fn must be quick and must
 	// not write to the store.
 	Subscribe(fn func([]Due)) (cancel func())
 	// Secret returns the store's random bytes, which never change. Ids are derived
@@ -57,10 +57,10 @@ type View interface {
 	// RunMessages returns the raw messages that a run has stored, including its user
 	// message, oldest first.
 	RunMessages(ctx context.Context, runID string) ([][]byte, error)
-	// WouldBlock is the deadlock check (S4.4): it reports whether an unfinished run of the
-	// session waits for the run, directly or through other runs. A run waits for
-	// another when it has an unanswered call that waits for it, or when it is queued
-	// behind it.
+	// WouldBlock is the deadlock check (S4.4): it reports whether a new run of the
+	// session would wait for the run, directly or through other runs. A run waits for
+	// the unfinished runs that its session accepted before it, and for each run whose
+	// result one of its unanswered calls needs.
 	WouldBlock(ctx context.Context, sessionKey, runID string) (bool, error)
 	// ActiveChildren returns the number of children of the session whose first run
 	// has not ended (Run.SpawnedBy).
@@ -112,7 +112,8 @@ type Tx interface {
 	// WaitingFlows returns the ids of the flows that wait for a run. Parked flows do not
 	// wait.
 	WaitingFlows(runID string) ([]string, error)
-	// Waits, ActiveChildren and Busy are the methods of View within this transaction.
+	// Waits, ActiveChildren and Busy are View.WouldBlock, View.ActiveChildren and
+	// View.Busy within this transaction.
 	Waits(sessionKey, runID string) (bool, error)
 	ActiveChildren(parent string) (int, error)
 	Busy(sessionKey string) (bool, error)
@@ -135,16 +136,16 @@ type Tx interface {
 	Holds(kind, id, worker string, token int64) (bool, error)
 	// Unclaim releases a claim, unless a newer one has replaced it.
 	Unclaim(kind, id, worker string, token int64) error
-	// Lease extends a worker's lease until a time. An expired lease can be renewed
-	// as long as no other worker has claimed work of this one: clocks are adjusted,
-	// and machines sleep. Lease reports false when the worker has been ended; the
-	// process must then stop using this worker id.
+	// Lease extends a worker's lease until a time. A lease can expire because a clock
+	// was adjusted or the machine was suspended, so an expired lease can be renewed
+	// until another worker claims work that this worker holds. Lease reports false when
+	// the worker has been ended; the process must then stop using this worker id.
 	Lease(worker string, until int64) (bool, error)
-	// TakeOver ends all other workers at once. Only the sole owner of a store may
-	// call it.
+	// TakeOver ends all other workers at once: they lose their claims, and their leases
+	// cannot be renewed. Only the owner of a store may call it.
 	TakeOver(worker string) error
 	// Prune removes flows, runs and deliveries that ended before a time, and workers
-	// whose leases expired before it, at most limit rows of each kind. It reports
+	// whose leases expired before that time, at most limit rows of each kind. It reports
 	// whether more rows can be removed. Prune keeps the runs and deliveries of flows
 	// that have not ended, the newest run, workers that hold a claim, and the
 	// messages of runs.
@@ -175,8 +176,8 @@ type CallKey struct {
 // Filter restricts a list of work. The zero value of a field matches every row.
 type Filter struct {
 	Statuses   []string
-	SessionKey string // of a run or delivery; of a flow, its caller's
-	FlowID     string // of a run or delivery; of a flow, its own
+	SessionKey string // the session of a run or delivery, or of a flow's caller
+	FlowID     string // the flow of a run or delivery, or the flow itself
 	Since      int64  // created at or after
 	Limit      int    // 0: 100
 }

@@ -15,7 +15,7 @@ func DeriveID(secret []byte, prefix string, parts ...string) string {
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum))
 }
 
-// DeriveUUID is DeriveID in the form of a random UUID.
+// DeriveUUID derives an id like DeriveID, in the form of a random UUID (version 4).
 func DeriveUUID(secret []byte, parts ...string) string {
 	b := derive(secret, parts)
 	b[6] = b[6]&0x0f | 0x40

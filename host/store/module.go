@@ -11,7 +11,7 @@ type Module struct {
 	Name        string          `json:"name"`
 	Version     string          `json:"version"`
 	Description json.RawMessage `json:"description"`      // the output of describe
-	Signer      string          `json:"signer,omitempty"` // which key signed it
+	Signer      string          `json:"signer,omitempty"` // the key that signed it
 	AddedAt     int64           `json:"addedAt"`
 	Size        int             `json:"size"` // bytes
 	Wasm        []byte          `json:"-"`

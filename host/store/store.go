@@ -53,14 +53,15 @@ type Loader interface {
 	// Load runs fn in one write transaction. If fn returns an error or panics, the
 	// transaction is rolled back.
 	Load(ctx context.Context, fn func(Batch) error) error
-	// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+	// Bookmark returns the bookmark that Batch.SetBookmark stored under this name, or
+	// "".
 	Bookmark(ctx context.Context, name string) (string, error)
 }
 
 // Batch is one write transaction of a Loader.
 type Batch interface {
-	// PutSession inserts or updates the session by its key. extra is stored with the
-	// session: a JSON object of the source's members that abi.Session does not have.
+	// PutSession inserts or updates the session by its key. It stores extra with the
+	// session: a JSON object with the source's members that abi.Session does not have.
 	// A session with a new sessionId gets an empty transcript; the old transcript
 	// stays stored under its sessionId.
 	PutSession(s *abi.Session, extra []byte) (Change, error)

@@ -25,7 +25,7 @@ type Flow struct {
 	Caller       abi.Caller      `json:"caller"`
 	Plugin       string          `json:"plugin"`           // name and version that wrote State
 	Module       string          `json:"module,omitempty"` // digest of the module that wrote State
-	Step         int             `json:"step"`             // number of committed steps; a writer must check it
+	Step         int             `json:"step"`             // number of committed steps; a writer must check that it has not changed
 	Status       string          `json:"status"`
 	State        json.RawMessage `json:"state,omitempty"`
 	StateVersion int             `json:"stateVersion,omitempty"`
@@ -53,7 +53,7 @@ func (f *Flow) StatusText() string {
 	return f.Note + ": " + f.Delivery
 }
 
-// Answered reports whether the caller has received its answer.
+// Answered reports whether the flow has answered its call.
 func (f *Flow) Answered() bool { return f.AnsweredAt != 0 }
 
 // Idle reports whether the flow is idle: it has answered and waits only for a time,

@@ -17,23 +17,24 @@ type result struct {
 	retry    bool          // the delivery is still pending
 	pause    time.Duration // pause before the next round
 	endRound bool          // the round ends now
-	moveTo   *destination  // the delivery belongs to the queue of this destination
+	moveTo   *destination  // the queue to which the delivery moves; nil: it does not move
 }
 
-// attempt makes one attempt to post a delivery, or to record its outcome.
+// attempt makes one attempt to post a delivery. If the delivery has been posted
+// already, attempt only records the outcome.
 func (b *Outbox) attempt(to destination, p *pending) result {
 	release, ok := b.slots.acquire(b.stop, to.channel)
 	if !ok {
 		return result{retry: true, endRound: true}
 	}
 	defer release()
-	dest, missing := b.sink(to.channel)
+	dest, noSink := b.sink(to.channel)
 	var d *store.Delivery
 	claim, err := b.o.Worker.Claim(b.ctx, store.KindDelivery, p.id, func(tx store.Tx) (err error) {
 		if d, err = b.prepare(tx, p); err != nil || d == nil || d.Status != store.DeliveryPending || p.posted {
 			return err
 		}
-		if destinationOf(d.Target) == to && missing == nil {
+		if destinationOf(d.Target) == to && noSink == nil {
 			d.Attempts++
 		}
 		return tx.PutDelivery(d)
@@ -60,15 +61,15 @@ func (b *Outbox) attempt(to destination, p *pending) result {
 			r.moveTo = &moved
 		}
 		return r
-	case missing != nil:
-		return b.conclude(claim, p, d, store.DeliveryFailed, missing.Error())
+	case noSink != nil:
+		return b.conclude(claim, p, d, store.DeliveryFailed, noSink.Error())
 	}
-	return b.posted(claim, p, d, b.post(claim, dest, d))
+	return b.recordPost(claim, p, d, b.post(claim, dest, d))
 }
 
-// prepare reads a delivery and resolves its target. It returns nil if the delivery does
-// not exist or has ended. Otherwise the delivery is to be posted if its status is
-// pending. prepare writes nothing.
+// prepare reads a delivery and resolves its target, and writes nothing. It returns nil
+// if the delivery does not exist or has ended. Otherwise its status is skipped if it
+// must not be posted.
 func (b *Outbox) prepare(tx store.Tx, p *pending) (*store.Delivery, error) {
 	d, err := tx.Delivery(p.id)
 	if err != nil || d == nil || d.Ended() {
@@ -125,8 +126,8 @@ func (b *Outbox) post(claim *work.Claim, dest sink.Sink, d *store.Delivery) (err
 	})
 }
 
-// posted records the outcome of a post.
-func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err error) result {
+// recordPost records the outcome of a post that returned err.
+func (b *Outbox) recordPost(claim *work.Claim, p *pending, d *store.Delivery, err error) result {
 	var permanent *sink.Permanent
 	now, deadline := b.o.Now(), time.UnixMilli(d.CreatedAt).Add(b.o.MaxAge())
 	switch {
@@ -139,7 +140,7 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 		return b.conclude(claim, p, d, store.DeliveryFailed, fmt.Sprintf("gave up after %s: last error: %v", b.o.MaxAge(), err))
 	}
 	var later *sink.Later
-	all := errors.As(err, &later)
+	endRound := errors.As(err, &later)
 	next := now.Add(pauseAfter(d.Attempts, later))
 	if next.After(deadline) {
 		next = deadline
@@ -157,7 +158,7 @@ func (b *Outbox) posted(claim *work.Claim, p *pending, d *store.Delivery, err er
 	if r.retry {
 		return r
 	}
-	return result{retry: true, pause: next.Sub(now), endRound: all}
+	return result{retry: true, pause: next.Sub(now), endRound: endRound}
 }
 
 // conclude records the final status of a delivery.
@@ -190,7 +191,7 @@ func recordInFlow(tx store.Tx, d *store.Delivery) error {
 }
 
 // record calls write, even while the outbox is being closed. If write fails, the
-// delivery stays in its queue.
+// delivery stays in its queue. d is the delivery that write stores, or nil.
 func (b *Outbox) record(p *pending, d *store.Delivery, write func(context.Context) error) result {
 	if err := write(context.WithoutCancel(b.ctx)); err != nil {
 		return b.storeFailed(p, err)

@@ -12,7 +12,7 @@ import (
 const (
 	firstPause = time.Second
 	maxPause   = 5 * time.Minute
-	maxLater   = time.Hour // when the service requests a pause
+	maxLater   = time.Hour // the longest pause that a service can request
 )
 
 // pauseAfter returns the pause after an attempt: 1 s after the first, doubling up to 5

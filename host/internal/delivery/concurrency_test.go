@@ -16,7 +16,7 @@ func hang(ctx context.Context, _ *sink.Message) error {
 	return ctx.Err()
 }
 
-// TestHangingChannel has a channel with many recipients whose posts hang.
+// TestHangingChannel asserts that a channel whose posts hang does not stop another one.
 func TestHangingChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -39,8 +39,8 @@ func TestHangingChannel(t *testing.T) {
 	})
 }
 
-// TestConcurrency has channels that hang, with more deliveries than the limit of
-// concurrent posts.
+// TestConcurrency asserts the limits of concurrent posts, with channels whose posts
+// hang.
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)

@@ -85,8 +85,8 @@ func TestStoreFailsBeforePost(t *testing.T) {
 	})
 }
 
-// TestStaleWorker has another process take over during a post. The first process cancels
-// its post, and its later recording changes nothing.
+// TestStaleWorker starts a second outbox, which takes over, during a post of the first.
+// The first outbox cancels its post, and then records no outcome.
 func TestStaleWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -110,7 +110,7 @@ func TestStaleWorker(t *testing.T) {
 		o.start() // takes over
 		synctest.Wait()
 		o.expect("a", store.DeliveryDelivered, 2, "")
-		time.Sleep(20 * time.Second) // the first one detects it at its next heartbeat
+		time.Sleep(20 * time.Second) // the first worker detects the takeover at its next heartbeat
 		select {
 		case err := <-ended:
 			if !errors.Is(err, context.Canceled) {
@@ -128,7 +128,7 @@ func TestStaleWorker(t *testing.T) {
 	})
 }
 
-// TestStaleRecord ends the first post before its worker has detected the takeover.
+// TestStaleRecord ends the first post before the first worker has detected the takeover.
 func TestStaleRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -153,7 +153,8 @@ func TestStaleRecord(t *testing.T) {
 	})
 }
 
-// TestClose asserts that Close waits for the running post, and that no other begins.
+// TestClose asserts that Close waits for the running post, and that no other post
+// begins.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)

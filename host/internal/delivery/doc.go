@@ -18,7 +18,7 @@
 // Every attempt carries the same idempotency key, the delivery's id (S10.3). A process
 // posts a delivery again only if the sink reported a failure. If the post succeeded and
 // its recording failed, the process retries only the recording. If the process dies
-// between the two, its successor posts again. The guarantee then depends on the sink:
+// between the two, the next process posts again. The guarantee then depends on the sink:
 //
 //	webhook   once: the receiver gets the key with each request and drops known keys
 //	discord   once within the few minutes for which Discord remembers a message's nonce; at least once later
@@ -37,9 +37,9 @@
 // round with temporary failures, the queue pauses. The pause depends on the delivery
 // that has failed most often: 1 s, doubling up to 5 min. So the order survives an
 // outage, and a message that fails repeatedly delays others by at most one such pause.
-// When the service requests a pause, nothing is posted to that target until it is over
-// (at most an hour). A round ends after its fourth failure. A process does not keep the
-// order of the process before it.
+// When the service requests a pause (at most an hour), nothing is posted to that
+// destination until the pause is over. A round ends after its fourth failure. The order
+// may change when the process is restarted.
 //
 // A delivery that still fails MaxAge after its creation gets the status failed. Queues
 // work concurrently, with limits for all posts and for each channel, so that a channel

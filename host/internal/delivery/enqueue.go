@@ -13,9 +13,9 @@ type queueEntry struct {
 	delivery    *pending
 }
 
-// handle adds a due delivery to the queue of its target, together with all other due
-// deliveries. So deliveries that become due at the same time are in order before the
-// first of them is attempted.
+// handle adds a due delivery to the queue of its destination, together with all other
+// due deliveries. So deliveries that become due at the same time are in order before
+// the first of them is attempted.
 func (b *Outbox) handle(ctx context.Context, id string) error {
 	b.enqueueing.Lock()
 	defer b.enqueueing.Unlock()
@@ -34,8 +34,8 @@ func (b *Outbox) handle(ctx context.Context, id string) error {
 	return nil
 }
 
-// entries returns the delivery with this id, and all other due deliveries that are not
-// in a queue.
+// entries returns the queue entries of the delivery with this id and of all other due
+// deliveries that are not in a queue.
 func (b *Outbox) entries(ctx context.Context, v store.View, id string) ([]queueEntry, error) {
 	first, err := b.entryOf(ctx, v, id)
 	if err != nil {

@@ -152,8 +152,8 @@ func (o *fixture) flow(id string) (f *store.Flow) {
 	return f
 }
 
-// expect checks the status, the attempts and a part of the error of a delivery, and that
-// it is scheduled exactly while it is pending.
+// expect checks the status, the attempts and a part of the error of a delivery. It also
+// checks that the delivery is scheduled if and only if it is pending.
 func (o *fixture) expect(id, status string, attempts int, text string) *store.Delivery {
 	o.t.Helper()
 	d := o.row(id)
@@ -219,7 +219,7 @@ func (s *recorder) Post(ctx context.Context, m *sink.Message) error {
 	return nil
 }
 
-// set changes what it answers.
+// set replaces the function whose result posts return.
 func (s *recorder) set(answer func(ctx context.Context, m *sink.Message) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

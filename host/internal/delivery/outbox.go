@@ -30,9 +30,9 @@ type Options struct {
 	// delivery fails permanently. Required.
 	Sink func(channel string) (sink.Sink, error)
 	// Allowed is the send policy (S8.3). The outbox calls it before every attempt with
-	// the sending session. Its error is the reason why the delivery is skipped. It runs
-	// in a transaction: it must be quick and must not use the store. nil: all
-	// deliveries are allowed.
+	// the sending session. If it returns an error, the delivery is skipped for that
+	// reason. Allowed runs in a transaction, so it must be quick and must not use the
+	// store. nil: all deliveries are allowed.
 	Allowed func(s *abi.Session, t abi.Target) error
 	// MaxAge returns the time for which a delivery is retried (S10.3); nil:
 	// DefaultMaxAge.
@@ -67,7 +67,7 @@ func (o *Options) validate() (Options, error) {
 }
 
 // Outbox posts the pending deliveries of a store. It is safe for concurrent use. The
-// caller that starts it must close it before its worker.
+// caller that starts an outbox must close it, and then close its worker.
 type Outbox struct {
 	o       Options
 	timers  *work.TimerQueue

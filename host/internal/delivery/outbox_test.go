@@ -231,7 +231,8 @@ func TestResend(t *testing.T) {
 		synctest.Wait()
 		o.expect("a", store.DeliveryFailed, 1, "no")
 
-		// Its age is reset: it is retried for an hour from now, to the same target.
+		// Resend resets the delivery's age: it is retried for an hour from now, to the
+		// same target.
 		time.Sleep(3 * time.Hour)
 		o.session(sessionKey, "elsewhere", "8")
 		s.set(down)

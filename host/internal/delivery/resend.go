@@ -8,10 +8,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Resend makes a failed or skipped delivery pending again. The delivery keeps its key
-// and its target, if it has one. Its attempts are reset to 0 and its time of creation
-// to now. Resend fails with abi.NotFound for an unknown delivery, and with abi.Conflict
-// if the delivery is pending or delivered.
+// Resend makes a failed or skipped delivery pending again. The delivery keeps its id,
+// which is its idempotency key, and its target, if it has one. Its attempts are reset
+// to 0 and its time of creation to now. Resend fails with abi.NotFound for an unknown
+// delivery, and with abi.Conflict if the delivery is pending or delivered.
 func (b *Outbox) Resend(ctx context.Context, id string) error {
 	return b.o.Store.Update(ctx, func(tx store.Tx) error {
 		d, err := tx.Delivery(id)

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host/sink"
 )
 
-// SinkOptions are the options of sinks that are not part of the configuration.
+// SinkOptions are the settings of sinks that the configuration does not contain.
 type SinkOptions struct {
 	// Log receives the messages of log sinks, one JSON object per line; nil: they are
 	// written to Logger.
@@ -28,13 +28,13 @@ type SinkOptions struct {
 	Transport http.RoundTripper
 }
 
-// Sinks provides the sinks of a configuration (delivery.channels), which can be replaced.
-// It is safe for concurrent use and needs no closing.
+// Sinks provides the sinks of a configuration (delivery.channels). Configure replaces
+// the configuration. Sinks is safe for concurrent use and needs no closing.
 //
-// A sink is created for the first delivery to its channel, and kept until the channel's
-// settings change, because it may remember which parts of a long text it has posted. So
-// a sink that cannot be created, for example because the variable with its token is not
-// set, fails only the deliveries to its own channel.
+// A sink is created for the first delivery to its channel. So a sink that cannot be
+// created, for example because the variable with its token is not set, fails only the
+// deliveries to its own channel. A sink is kept until its channel's settings change,
+// because it may remember which parts of a long text it has posted.
 type Sinks struct {
 	options SinkOptions
 	log     *log.Sink // shared by all channels, which write to one output

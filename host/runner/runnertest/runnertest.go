@@ -24,8 +24,8 @@ type Subject struct {
 	Runner runner.Runner
 	// Hanging is closed when a turn has begun to hang. nil: tests need not wait.
 	Hanging <-chan struct{}
-	// AssertStopped fails the test if a cancelled turn left anything running. nil: the runner
-	// runs nothing outside of Run.
+	// AssertStopped fails the test if a cancelled turn left anything running. nil: the
+	// runner runs nothing outside of Run.
 	AssertStopped func(t *testing.T)
 	// Silent is set if the runner appends no messages, because its program calls the
 	// tools without the runner.

@@ -18,15 +18,15 @@ import (
 var ErrStale = errors.New("runnertest: a newer attempt has begun")
 
 // Session is one session's transcript and the tools that its runs may call. It is
-// safe for concurrent use. The On… functions are called without holding its lock;
-// the test must set them before a turn runs.
+// safe for concurrent use. Session calls the On… functions without holding its lock.
+// The test must set them before a turn runs.
 type Session struct {
 	OnCall     func(ctx context.Context, c *ToolCall) error // before a new call is executed
 	OnAnswer   func(ctx context.Context, c *ToolCall) error // after a call was executed and recorded
 	OnAppended func(ctx context.Context, role string) error // after a message was stored
 	OnLeave    func(ctx context.Context, left any) error
 
-	silent bool
+	silent bool // Subject.Silent of the runner under test
 	access access
 
 	mu       sync.Mutex

@@ -18,7 +18,7 @@ import (
 // Token is the token that a turn's Access returns after Serve.
 const Token = "token-of-this-attempt"
 
-// access is the address at which programs reach the tools.
+// access contains the address at which programs call the tools.
 type access struct{ url string }
 
 type tools struct {
@@ -105,12 +105,12 @@ func (s *Session) Serve(t *testing.T) {
 		if err != nil {
 			return
 		}
-		// Each attempt's program makes one call here, so calls are not counted.
+		// Programs of the tests make one call per attempt, so every call is the first.
 		x := &tools{s: s, run: r.PathValue("run"), calls: make(map[string]int)}
 		answer, err := x.Call(r.Context(), r.PathValue("tool"), args)
 		switch {
 		case errors.Is(err, context.Canceled):
-			// A dying host sends no response.
+			// The test simulates a host that dies: it sends no response.
 			<-r.Context().Done()
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)

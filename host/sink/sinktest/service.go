@@ -12,9 +12,9 @@ import (
 // Service is a loopback HTTP server that records its requests.
 type Service struct {
 	*httptest.Server
-	mu     sync.Mutex
-	bodies [][]byte
-	heads  []http.Header
+	mu      sync.Mutex
+	bodies  [][]byte
+	headers []http.Header
 }
 
 // Serve starts a service that runs until the end of the test. The handler can read
@@ -28,7 +28,7 @@ func Serve(t testing.TB, handler http.HandlerFunc) *Service {
 			t.Errorf("the request's body: %v", err)
 		}
 		s.mu.Lock()
-		s.bodies, s.heads = append(s.bodies, body), append(s.heads, r.Header)
+		s.bodies, s.headers = append(s.bodies, body), append(s.headers, r.Header)
 		s.mu.Unlock()
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		handler(w, r)
@@ -48,7 +48,7 @@ func (s *Service) Bodies() [][]byte {
 func (s *Service) Headers() []http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]http.Header(nil), s.heads...)
+	return append([]http.Header(nil), s.headers...)
 }
 
 // Answer returns a handler that responds with a status, headers ("name: value") and a

@@ -28,8 +28,8 @@ type Subject struct {
 	Target abi.Target
 	// Secrets must not occur in errors. May be empty.
 	Secrets []string
-	// Key returns the part of a request by which the service recognizes a repeated
-	// message. nil: the service does not recognize repetitions.
+	// Key returns the part of a request by which the service recognizes a message that
+	// it has accepted before. nil: the service does not recognize such messages.
 	Key func(h http.Header, body []byte) string
 	// StatusDecides is set if any response with a success status is a success.
 	StatusDecides bool
@@ -41,7 +41,7 @@ func (s *Subject) Message(key string) *sink.Message {
 }
 
 // Kind classifies a sink's error: "posted" (nil), "permanent", "later" with its time,
-// or "passing" (to be retried with backoff).
+// or "temporary" (to be retried with backoff).
 func Kind(err error) string {
 	var permanent *sink.Permanent
 	var later *sink.Later
@@ -53,7 +53,7 @@ func Kind(err error) string {
 	case errors.As(err, &later):
 		return "later " + later.After.String()
 	}
-	return "passing"
+	return "temporary"
 }
 
 // Expect posts a message to a service with this handler and compares the error's Kind
@@ -118,8 +118,8 @@ func (s Subject) post(t *testing.T) {
 func (s Subject) statuses(t *testing.T) {
 	for status, want := range map[int]string{
 		400: "permanent", 401: "permanent", 403: "permanent", 404: "permanent", 410: "permanent", 413: "permanent",
-		408: "passing", 409: "passing", 425: "passing", 429: "passing",
-		500: "passing", 502: "passing", 503: "passing", 504: "passing", 520: "passing",
+		408: "temporary", 409: "temporary", 425: "temporary", 429: "temporary",
+		500: "temporary", 502: "temporary", 503: "temporary", 504: "temporary", 520: "temporary",
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			if text := s.Expect(t, Answer(status, "out of\norder"), want); !strings.Contains(text, fmt.Sprint(status)) {
@@ -134,9 +134,9 @@ func (s Subject) retryAfter(t *testing.T) {
 	s.Expect(t, Answer(503, "", "Retry-After: 120"), "later 2m0s")
 	s.Expect(t, Answer(503, "", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT"), "later 0s")
 	s.Expect(t, Answer(429, "", "Retry-After: 1e300"), "later 24h0m0s")
-	s.Expect(t, Answer(429, "", "Retry-After: -1"), "passing")
-	s.Expect(t, Answer(429, "", "Retry-After: NaN"), "passing")
-	s.Expect(t, Answer(429, "", "Retry-After: soon"), "passing")
+	s.Expect(t, Answer(429, "", "Retry-After: -1"), "temporary")
+	s.Expect(t, Answer(429, "", "Retry-After: NaN"), "temporary")
+	s.Expect(t, Answer(429, "", "Retry-After: soon"), "temporary")
 
 	date := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	err := s.New(t, Serve(t, Answer(503, "", "Retry-After: "+date)).URL).Post(t.Context(), s.Message("key"))
@@ -147,7 +147,7 @@ func (s Subject) retryAfter(t *testing.T) {
 }
 
 func (s Subject) garbage(t *testing.T) {
-	want := "passing"
+	want := "temporary"
 	if s.StatusDecides {
 		want = "posted"
 	}
@@ -161,7 +161,7 @@ func (s Subject) secrets(t *testing.T) {
 		all := strings.Join(s.Secrets, " ")
 		for _, body := range []string{
 			all,
-			strings.Repeat("x", 290) + all, // where error texts are truncated
+			strings.Repeat("x", 290) + all, // truncation of the error splits a secret
 			fmt.Sprintf(`{"ok":false,"description":%q,"error":%[1]q,"message":%[1]q}`, all),
 			fmt.Sprintf(`{"ok":false,"description":%q,"error":%[1]q,"message":%[1]q}`, strings.Repeat("x", 290)+all),
 		} {
@@ -196,7 +196,7 @@ func (s Subject) unreachable(t *testing.T) {
 	service := Serve(t, s.Accept)
 	service.Close()
 	err := s.New(t, service.URL).Post(t.Context(), s.Message("key"))
-	if Kind(err) != "passing" {
+	if Kind(err) != "temporary" {
 		t.Errorf("no service: %v", err)
 	}
 	s.Text(t, err)
@@ -212,7 +212,7 @@ func (s Subject) reset(t *testing.T) {
 			}
 			_, _ = io.WriteString(c, head)
 			c.Close()
-		}, "passing")
+		}, "temporary")
 	}
 }
 
@@ -223,7 +223,7 @@ func (s Subject) hang(t *testing.T) {
 		<-r.Context().Done()
 	})
 	err := s.New(t, service.URL).Post(ctx, s.Message("key"))
-	if Kind(err) != "passing" || !errors.Is(err, context.Canceled) {
+	if Kind(err) != "temporary" || !errors.Is(err, context.Canceled) {
 		t.Errorf("the context ended: %v", err)
 	}
 	s.Text(t, err)
@@ -239,7 +239,7 @@ func (s Subject) endlessBody(t *testing.T) {
 				}
 			}
 		}).URL).Post(t.Context(), s.Message("key"))
-		if got := Kind(err); got != "passing" && (status != 200 || !s.StatusDecides) {
+		if got := Kind(err); got != "temporary" && (status != 200 || !s.StatusDecides) {
 			t.Errorf("an endless body with status %d: %s (%v)", status, got, err)
 		}
 		s.Text(t, err)

@@ -28,8 +28,9 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// TestLockIsSharedByAllPaths names an existing and a missing database in several ways:
-// through links to it and to its folder, and relative to the working directory.
+// TestLockIsSharedByAllPaths locks an existing and a missing database under one path and
+// names it by others: through links to the file and to its folder, and relative to the
+// working directory.
 func TestLockIsSharedByAllPaths(t *testing.T) {
 	for _, exists := range []bool{false, true} {
 		dir := t.TempDir()

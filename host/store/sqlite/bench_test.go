@@ -29,8 +29,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkTranscript compares reading the newest 50 messages, with and without tool
-// results, of a transcript of 100 MB and of a small one.
+// BenchmarkTranscript reads the newest 50 messages of a transcript of 100 MB and of a
+// small one, with and without tool results, and compares the times.
 func BenchmarkTranscript(b *testing.B) {
 	db := generated(b, storegen.Options{Sessions: 100, Messages: 200, LargeBytes: 100 << 20, Now: now})
 	for _, exclude := range [][]string{nil, noTools} {

@@ -13,9 +13,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// BenchmarkUpdate compares updates that share commits with updates that have one each.
-// Each update writes the rows of a send, and 64 run at once. Both kinds alternate in
-// one run. It reports the updates per second of each and their ratio.
+// BenchmarkUpdate compares updates that share commits with updates that each have their
+// own commit. Each update writes the rows of a send, and 64 run at once. Both kinds
+// alternate in one run. The benchmark reports the updates per second of each kind and
+// their ratio.
 func BenchmarkUpdate(b *testing.B) {
 	const atOnce, round = 64, 256
 	var dbs [2]*DB

@@ -82,8 +82,8 @@ var queries = []query{
 }
 
 // TestCost counts the pages that SQLite touches for a query. With twenty times the
-// sessions, or a transcript twenty times as long, it may touch one more page per level
-// of an index, and no more.
+// sessions, or a transcript twenty times as long, the number may only grow with the
+// depth of the indexes (grows).
 func TestCost(t *testing.T) {
 	small := generated(t, storegen.Options{Sessions: 150, Messages: 20, LongMessages: 800, Now: now})
 	big := generated(t, storegen.Options{Sessions: 3000, Messages: 20, LongMessages: 16_000, Now: now})
@@ -101,8 +101,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// grows reports whether the number of pages depends on more than the depth of indexes,
-// which are at most twice as deep in the big store.
+// grows reports whether the number of pages grows more than the depth of indexes, which
+// are at most twice as deep in the big store.
 func grows(small, big int) bool { return big > 2*small+4 }
 
 func generated(t testing.TB, o storegen.Options) *DB {

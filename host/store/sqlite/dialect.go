@@ -18,16 +18,16 @@ import (
 // applicationID marks a database as Parley's; migration 1 sets it.
 const applicationID = 0x50726c79 // "Prly"
 
-// The pragmas of connections. busy_timeout is the longest wait, in milliseconds, for a
-// writer of another process; there is one only while a new owner takes over. The
-// rollback data of a savepoint is small and kept in memory: files for it took over a
-// third of the time of updates.
+// The pragmas of connections. busy_timeout is the longest wait, in milliseconds, for
+// another process that writes, which happens only while a new owner takes over.
+// temp_store keeps the rollback data of savepoints, which are small, in memory: files
+// for them took more than a third of the time of updates.
 var (
 	writerPragmas = []string{"busy_timeout(5000)", "synchronous(FULL)", "foreign_keys(ON)", "journal_size_limit(67108864)", "temp_store(MEMORY)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(ON)"}
 )
 
-// Statements that only SQLite has.
+// The statements of this backend: transactions, savepoints and the checkpoint.
 const (
 	beginRead  = relational.Fixed("BEGIN")
 	endRead    = relational.Fixed("COMMIT")

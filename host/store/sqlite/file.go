@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// prepareFile ensures that path names a regular file. It creates a missing file, which
-// only its owner can access. SQLite gives its side files the same mode.
+// prepareFile ensures that path names a regular file. It creates a missing file with
+// mode 0600. SQLite gives its side files the same mode.
 //
-// prepareFile does not open an existing file: with POSIX locks, closing the file again
-// would release the locks that SQLite holds on it for another DB of this process.
+// prepareFile does not open an existing file. POSIX locks belong to the process, so
+// closing the file would release the locks that SQLite holds for another DB.
 func prepareFile(path string) error {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return fmt.Errorf("sqlite: %q is not a path; name a file for the database", path)

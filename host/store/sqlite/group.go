@@ -103,8 +103,8 @@ func (w *writer) lead(first *update) {
 		}
 		break
 	}
-	// If SQLite has ended the shared transaction, the updates that did not cause this
-	// run again in separate transactions, so that none can roll back another.
+	// If an update made SQLite end the shared transaction, the updates without an answer
+	// run again, each in its own transaction, so that none can roll back another.
 	for _, u := range w.runGroup(group) {
 		w.runGroup([]*update{u})
 	}
@@ -116,8 +116,8 @@ func (w *writer) lead(first *update) {
 }
 
 // checkpointLog checkpoints the write-ahead log after the disk was full, so that the
-// pages of the log can be reused. The log has many pages, and most of them replace
-// pages that the database already has.
+// log's pages can be reused. This needs little space: most pages of the log replace
+// existing pages of the database.
 func (w *writer) checkpointLog() {
 	w.full = false
 	_ = w.Exec(context.Background(), checkpoint) // a failure loses no data

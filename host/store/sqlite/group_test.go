@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/internal/relational"
 )
 
-// updateTogether runs updates at the same time: all of them wait before the first
-// begins. It returns their errors and the work that each commit scheduled.
+// updateTogether starts all updates before the first of them may begin. It returns
+// their errors and the work that each commit scheduled.
 func updateTogether(ctx context.Context, t *testing.T, db *DB, fns ...func(store.Tx) error) (errs []error, commits [][]store.Due) {
 	t.Helper()
 	db.Subscribe(func(d []store.Due) { commits = append(commits, d) })
@@ -56,8 +56,8 @@ func inBubble(t *testing.T, test func(t *testing.T, db *DB)) {
 	})
 }
 
-// schedules returns an update that schedules the run with this id.
-func schedules(id string) func(store.Tx) error {
+// scheduleRun returns an update that schedules the run with this id.
+func scheduleRun(id string) func(store.Tx) error {
 	return func(tx store.Tx) error { return tx.Schedule(store.KindRun, id, 0) }
 }
 
@@ -89,12 +89,12 @@ func TestGroup(t *testing.T) {
 	refused := errors.New("refused")
 	inBubble(t, func(t *testing.T, db *DB) {
 		errs, commits := updateTogether(t.Context(), t, db,
-			schedules("a"),
+			scheduleRun("a"),
 			func(tx store.Tx) error { return errors.Join(tx.Schedule(store.KindRun, "b", 0), refused) },
-			schedules("c"),
+			scheduleRun("c"),
 			func(tx store.Tx) error { panic(errors.Join(tx.Schedule(store.KindRun, "d", 0), refused)) },
 			func(tx store.Tx) error { runtime.Goexit(); return nil }, // as t.Fatal does
-			schedules("f"),
+			scheduleRun("f"),
 		)
 		for i, want := range []string{"", "refused", "", "panicked: refused", "its goroutine ended", ""} {
 			if got := fmt.Sprint(errs[i]); got != want && !(want == "" && errs[i] == nil) {
@@ -110,13 +110,13 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestGroupBound has more updates wait than one commit may include.
+// TestGroupBound starts more updates than one commit may include.
 func TestGroupBound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
 		var fns []func(store.Tx) error
 		for i := range 2*maxGroup + 10 {
-			fns = append(fns, schedules(fmt.Sprint(i)))
+			fns = append(fns, scheduleRun(fmt.Sprint(i)))
 		}
 		errs, commits := updateTogether(t.Context(), t, db, fns...)
 		if err := errors.Join(errs...); err != nil {
@@ -140,16 +140,16 @@ func TestGroupFull(t *testing.T) {
 		limitPages(t, db, 20)
 		runs := 0
 		errs, _ := updateTogether(t.Context(), t, db,
-			func(tx store.Tx) error { runs++; return schedules("a")(tx) },
+			func(tx store.Tx) error { runs++; return scheduleRun("a")(tx) },
 			func(tx store.Tx) error {
-				if err := schedules("b")(tx); err != nil {
+				if err := scheduleRun("b")(tx); err != nil {
 					return err
 				}
 				_ = tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
 				_ = tx.Schedule(store.KindRun, "by itself", 0) // must not be committed separately
 				return nil
 			},
-			schedules("c"),
+			scheduleRun("c"),
 		)
 		if errs[0] != nil || errs[2] != nil {
 			t.Errorf("the updates that fit: %v, %v", errs[0], errs[2])
@@ -163,7 +163,7 @@ func TestGroupFull(t *testing.T) {
 		if runs != 2 {
 			t.Errorf("the first update ran %d times; want 2, because SQLite ends the shared transaction", runs)
 		}
-		// Reads still worked, and updates work again when the database may grow.
+		// Updates succeed again when the database may grow.
 		limitPages(t, db, 10_000)
 		if err := db.Update(context.Background(), func(tx store.Tx) error {
 			return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
@@ -194,9 +194,9 @@ func TestGroupCommitFails(t *testing.T) {
 		if err := db.writer.Exec(context.Background(), table); err != nil {
 			t.Fatal(err)
 		}
-		errs, commits := updateTogether(t.Context(), t, db, schedules("a"), func(store.Tx) error {
+		errs, commits := updateTogether(t.Context(), t, db, scheduleRun("a"), func(store.Tx) error {
 			return db.writer.Exec(context.Background(), relational.Fixed("INSERT INTO late (a) VALUES (1)"))
-		}, schedules("c"))
+		}, scheduleRun("c"))
 		for i, err := range errs {
 			if err == nil || !strings.Contains(err.Error(), "commit") {
 				t.Errorf("update %d: %v; want the error of the commit", i, err)
@@ -205,14 +205,14 @@ func TestGroupCommitFails(t *testing.T) {
 		if got := scheduled(t, db); got != "" || len(commits) != 0 {
 			t.Errorf("%q is stored, subscribers were notified of %v; want neither", got, commits)
 		}
-		if err := db.Update(context.Background(), schedules("later")); err != nil {
+		if err := db.Update(context.Background(), scheduleRun("later")); err != nil {
 			t.Errorf("the next update: %v", err)
 		}
 	})
 }
 
-// TestGroupCanceled cancels the context of an update that is in a group and has not
-// begun.
+// TestGroupCanceled cancels the context of an update that is in a group but has not
+// begun. The update fails.
 func TestGroupCanceled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -223,11 +223,11 @@ func TestGroupCanceled(t *testing.T) {
 			first <- db.Update(context.Background(), func(tx store.Tx) error {
 				close(begun)
 				<-proceed
-				return schedules("a")(tx)
+				return scheduleRun("a")(tx)
 			})
 		}()
 		synctest.Wait()
-		go func() { second <- db.Update(ctx, schedules("b")) }()
+		go func() { second <- db.Update(ctx, scheduleRun("b")) }()
 		synctest.Wait()
 		<-db.writer.turn
 		<-begun
@@ -256,14 +256,14 @@ func TestGroupCanceledTooLate(t *testing.T) {
 		runs := 0
 		var fns []func(store.Tx) error
 		for i := range n {
-			fns = append(fns, func(tx store.Tx) error { runs++; return schedules(fmt.Sprint(i))(tx) })
+			fns = append(fns, func(tx store.Tx) error { runs++; return scheduleRun(fmt.Sprint(i))(tx) })
 		}
 		errs, _ := updateTogether(ctx, t, db, append(fns,
 			func(tx store.Tx) error {
 				cancel()
 				return tx.PutRun(&store.Run{ID: "big", Message: strings.Repeat("x", 1<<20)})
 			},
-			schedules("late"),
+			scheduleRun("late"),
 		)...)
 		if err := errors.Join(errs[:n]...); runs != 2*n || err != nil || !errors.Is(errs[n+1], context.Canceled) {
 			t.Errorf("the updates that had begun ran %d times: %v; the last one: %v; want %d runs, and canceled", runs, err, errs[n+1], 2*n)
@@ -288,7 +288,7 @@ func TestCloseAnswersAll(t *testing.T) {
 				go func() { closed <- db.Close() }()
 			} else {
 				go func() {
-					errs <- db.Update(context.Background(), func(tx store.Tx) error { ran++; return schedules(fmt.Sprint(i))(tx) })
+					errs <- db.Update(context.Background(), func(tx store.Tx) error { ran++; return scheduleRun(fmt.Sprint(i))(tx) })
 				}()
 			}
 			synctest.Wait()
@@ -310,7 +310,7 @@ func TestCloseAnswersAll(t *testing.T) {
 		if answered != ran {
 			t.Errorf("%d updates ran, %d succeeded", ran, answered)
 		}
-		if err := db.Update(context.Background(), schedules("late")); !errors.Is(err, errClosed) {
+		if err := db.Update(context.Background(), scheduleRun("late")); !errors.Is(err, errClosed) {
 			t.Errorf("an update of a closed database: %v", err)
 		}
 		again, err := Open(context.Background(), db.path, nil)
@@ -324,7 +324,7 @@ func TestCloseAnswersAll(t *testing.T) {
 	})
 }
 
-// TestLoadAmongUpdates has a load wait between updates.
+// TestLoadAmongUpdates starts loads and updates in turn. They run in the same order.
 func TestLoadAmongUpdates(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -336,7 +336,7 @@ func TestLoadAmongUpdates(t *testing.T) {
 				if strings.HasPrefix(name, "load") {
 					err = db.Load(context.Background(), func(b store.Batch) error { order = append(order, name); return b.SetBookmark(name, "x") })
 				} else {
-					err = db.Update(context.Background(), func(tx store.Tx) error { order = append(order, name); return schedules(name)(tx) })
+					err = db.Update(context.Background(), func(tx store.Tx) error { order = append(order, name); return scheduleRun(name)(tx) })
 				}
 				if err != nil {
 					t.Errorf("%s: %v", name, err)

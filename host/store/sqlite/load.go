@@ -25,7 +25,7 @@ func (db *DB) Load(ctx context.Context, fn func(store.Batch) error) error {
 	return db.shared.Wrap("load", err)
 }
 
-// Bookmark returns the bookmark that Batch.SetMark stored under this name, or "".
+// Bookmark returns the bookmark that Batch.SetBookmark stored under this name, or "".
 func (db *DB) Bookmark(ctx context.Context, name string) (string, error) {
 	c, err := db.readers.get(ctx)
 	if err != nil {

@@ -47,7 +47,8 @@ func migrate(ctx context.Context, path string, db *sql.DB) error {
 	return nil
 }
 
-// inspect returns the schema's version, 0 for a new database.
+// inspect returns the schema's version, 0 for a new database. It fails for a database
+// of another program.
 func inspect(ctx context.Context, path string, db *sql.DB) (version int64, err error) {
 	var id, tables, versions int64
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {

@@ -274,7 +274,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// corrupt overwrites the pages of a closed database after the first two.
+// corrupt overwrites the beginning of each page of a closed database, except for the
+// first two pages.
 func corrupt(t *testing.T, path string) {
 	t.Helper()
 	doc, err := os.ReadFile(path)

@@ -21,7 +21,7 @@ type pool struct {
 }
 
 func newPool(db *sql.DB, size int) *pool {
-	db.SetMaxIdleConns(0) // the pool keeps idle connections; one that it closes must be closed at once
+	db.SetMaxIdleConns(0) // this pool keeps idle connections itself; db must close a returned one at once
 	p := &pool{db: db, free: make(chan struct{}, size)}
 	for range size {
 		p.free <- struct{}{}

@@ -137,7 +137,8 @@ func (db *DB) Close() error {
 	return explain(db.path, errors.Join(errs...))
 }
 
-// explain names the failed operation, or the remedy for an error of SQLite.
+// explain wraps a known error of SQLite with its remedy, and any other error with the
+// failed operation.
 func (db *DB) explain(doing string, err error) error {
 	if explained := explain(db.path, err); explained != err || errors.Is(err, errClosed) {
 		return explained

@@ -126,7 +126,7 @@ func TestStoppedWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ours int64
-	refused := 0
+	attempts := 0
 	for ours == 0 && t.Context().Err() == nil { // until the store considers the lease expired
 		err := db.Update(ctx, func(tx store.Tx) error {
 			now := time.Now().UnixMilli()
@@ -139,11 +139,11 @@ func TestStoppedWorker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused++
+		attempts++
 	}
-	t.Logf("claimed at attempt %d, token %d after %d", refused, ours, theirs)
+	t.Logf("claimed at attempt %d, token %d after %d", attempts, ours, theirs)
 	if ours <= theirs {
-		t.Errorf("the token is %d, that of the other worker's claim %d", ours, theirs)
+		t.Errorf("the token is %d; the token of the other worker's claim is %d", ours, theirs)
 	}
 	if err := child.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestSubscriberInTurn has a slow subscriber. Updates do not wait for it, and it is
-// notified of each commit after it has handled the previous one. Close waits for it.
+// TestSubscriberInTurn has a slow subscriber. Updates do not wait for the subscriber. It
+// is called for each commit after the call for the previous one has ended. Close waits
+// for the last call.
 func TestSubscriberInTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, db *DB) {
@@ -23,7 +24,7 @@ func TestSubscriberInTurn(t *testing.T) {
 			ended = append(ended, idsOf(d))
 		})
 		for _, id := range []string{"a", "b", "c"} {
-			if err := db.Update(context.Background(), schedules(id)); err != nil {
+			if err := db.Update(context.Background(), scheduleRun(id)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -60,7 +61,7 @@ func TestSubscriberCanceled(t *testing.T) {
 		db.Subscribe(func([]store.Due) { cancel() })
 		notified := 0
 		cancel = db.Subscribe(func([]store.Due) { notified++ })
-		err := errors.Join(db.Update(context.Background(), schedules("a")), db.Update(context.Background(), schedules("b")))
+		err := errors.Join(db.Update(context.Background(), scheduleRun("a")), db.Update(context.Background(), scheduleRun("b")))
 		synctest.Wait()
 		if err != nil || notified != 0 {
 			t.Errorf("%d notifications after the subscription was canceled, %v", notified, err)
@@ -74,12 +75,12 @@ func TestBubbles(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)
 	for range 20 {
-		if err := db.Update(t.Context(), schedules("out")); err != nil {
+		if err := db.Update(t.Context(), scheduleRun("out")); err != nil {
 			t.Error(err)
 		}
 		synctest.Test(t, func(t *testing.T) {
 			for range 3 {
-				if err := db.Update(t.Context(), schedules("in")); err != nil {
+				if err := db.Update(t.Context(), scheduleRun("in")); err != nil {
 					t.Error(err)
 				}
 			}

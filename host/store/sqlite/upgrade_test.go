@@ -25,11 +25,11 @@ func TestUpgrade(t *testing.T) {
 	if err := errors.Join(say("old"), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	back := []string{"DROP INDEX messages_by_run", "ALTER TABLE messages DROP COLUMN run_id", "DROP INDEX sessions_spawned", "DELETE FROM goose_db_version WHERE version_id > 1"}
+	downgrade := []string{"DROP INDEX messages_by_run", "ALTER TABLE messages DROP COLUMN run_id", "DROP INDEX sessions_spawned", "DELETE FROM goose_db_version WHERE version_id > 1"}
 	for _, table := range strings.Fields("flows runs deliveries work workers facts modules activations") {
-		back = append(back, "DROP TABLE "+table)
+		downgrade = append(downgrade, "DROP TABLE "+table)
 	}
-	execRaw(t, path, back...)
+	execRaw(t, path, downgrade...)
 	db = open(t, path)
 	err := db.Update(context.Background(), func(tx store.Tx) error {
 		return errors.Join(tx.PutRun(&store.Run{ID: "r"}), tx.Append(key, &store.Message{Role: "user", RunID: "r", JSON: []byte(`{"content":"new"}`)}))
@@ -51,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestDamagedRows reads rows that are not in the stored form, which is an error.
+// TestDamagedRows asserts that reads fail for rows that the store cannot have encoded.
 func TestDamagedRows(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`{"id":"r","seq":1`, `{"id":"r"} {"id":"s"}`, `{"id":"r","unheardOf":1}`, `{"id":7}`, ``} {

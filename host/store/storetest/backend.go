@@ -17,7 +17,8 @@ import (
 type Backends struct {
 	// New returns a location without a store.
 	New func(t *testing.T) (location string)
-	// At returns the backend of a kind for a location. Other processes call it too.
+	// At returns the backend under test for a location. The processes that the suite
+	// starts call it too.
 	At func(location string) (store.Backend, error)
 }
 
@@ -47,7 +48,7 @@ var ownershipCases = []backendCase{
 	{"ownership: canceled contexts", testAcquireCanceled},
 	{"ownership: an owner opens its store", testOwnerOpens},
 	{"ownership: notices", testNotices},
-	{"ownership: files next to the store", testFilesBeside},
+	{"ownership: files next to the store", testCompanionPath},
 	{"ownership: a process that exits", testOwnerEnds},
 	{"ownership: a process that is killed", testOwnerKilled},
 }
@@ -244,7 +245,7 @@ func testNotices(t *testing.T, backends Backends, location string) {
 	wantNotice(t, second, "")
 }
 
-func testFilesBeside(t *testing.T, backends Backends, location string) {
+func testCompanionPath(t *testing.T, backends Backends, location string) {
 	b := backends.at(t, location)
 	one := b.Ownership().CompanionPath(".sock")
 	if one == "" {

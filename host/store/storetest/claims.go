@@ -139,7 +139,7 @@ func testClaims(t *testing.T, s store.Durable) {
 		_, err := tx.Claim(store.KindRun, "x", "a", 0)
 		return errors.Join(err, errors.New("failed"))
 	}); err == nil {
-		t.Error("an update that fails succeeds")
+		t.Error("an update whose fn failed returned no error")
 	}
 	w.claim("b", 100, false)
 	w.claim("b", 101, false) // its own lease has expired too
@@ -156,7 +156,7 @@ func testLeases(t *testing.T, s store.Durable) {
 	w.holds("a", first, true) // no other worker has claimed the work
 	second := w.claim("b", 201, true)
 	if second <= first {
-		t.Errorf("the token of a later claim is %d, that of the first %d", second, first)
+		t.Errorf("the token of a later claim is %d, the token of the first is %d", second, first)
 	}
 	w.holds("a", first, false)
 	w.holds("b", second, true)
@@ -171,7 +171,7 @@ func testLeases(t *testing.T, s store.Durable) {
 	w.claim("a2", 201, true)
 }
 
-// testLateLease has workers that renew expired leases, as after a clock adjustment or a
+// testLateLease renews expired leases, as workers do after a clock adjustment or a
 // suspend. A worker keeps its claims as long as no other worker claims one of them.
 func testLateLease(t *testing.T, s store.Durable) {
 	w := workers{t, s}
@@ -187,7 +187,7 @@ func testLateLease(t *testing.T, s store.Durable) {
 	w.claim("b", 5000, false)
 	w.holds("a", token, true)
 
-	// The claim of one piece ends its expired holder, and all claims of that worker.
+	// A claim ends the expired holder, which also loses its claims of other pieces.
 	putWork(t, s, store.Due{Kind: store.KindRun, ID: "y"})
 	other := inUpdate(t, s, func(tx store.Tx) (int64, error) { return tx.Claim(store.KindRun, "y", "a", 5000) })
 	w.lease("b", 9000, true)
@@ -221,8 +221,8 @@ func testTakeOver(t *testing.T, s store.Durable) {
 	w.claim("unknown", 0, true)
 }
 
-// testConcurrentClaims has workers claim the same pieces of work at the same time. Each
-// piece gets one owner.
+// testConcurrentClaims claims the same pieces of work for several workers at the same
+// time. Each piece gets one owner.
 func testConcurrentClaims(t *testing.T, s store.Durable) {
 	const workers, pieces = 8, 20
 	update(t, s, func(tx store.Tx) error {

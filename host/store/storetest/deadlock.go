@@ -36,12 +36,12 @@ func testFlowsWaiting(t *testing.T, s store.Durable) {
 // testDeadlockCheck tests the deadlock check on graphs. A graph is a list of edges:
 // "run A1 A" is a run of session A, and "ended A1 A" a run that has ended. "call A1 B1"
 // is a call of run A1 that waits for run B1. "answered", "parked", "done" and
-// "elsewhere" (the call of no run) are calls that do not block a run.
+// "elsewhere" (a call that no run made) are calls that do not block a run.
 func testDeadlockCheck(t *testing.T, s store.Durable) {
 	for i, c := range []struct {
 		name, graph string
-		want        string // pairs session>run that would block
-		not         string
+		want        string // pairs session>run: a new run of the session waits for the run
+		not         string // pairs for which it does not
 	}{
 		{"itself", "run A1 A", "A>A1", "B>A1 A>B1"},
 		{"behind another run", "run A1 A, run A2 A", "A>A1 A>A2", ""},
@@ -56,7 +56,7 @@ func testDeadlockCheck(t *testing.T, s store.Durable) {
 		{"answered", "run A1 A, run B1 B, answered A1 B1", "A>A1", "A>B1"},
 		{"parked", "run A1 A, run B1 B, parked A1 B1", "A>A1", "A>B1"},
 		{"done", "run A1 A, run B1 B, done A1 B1", "A>A1", "A>B1"},
-		{"the call of no run", "run A1 A, run B1 B, elsewhere A1 B1", "A>A1", "A>B1"},
+		{"a call that no run made", "run A1 A, run B1 B, elsewhere A1 B1", "A>A1", "A>B1"},
 		{"a run that has ended waits for no run", "ended A1 A, run B1 B, call A1 B1", "B>B1", "A>A1 A>B1"},
 		{"no run waits for a run that has ended", "run A1 A, run C1 B, ended B1 B, call A1 B1", "A>A1 B>C1", "A>B1 A>C1"},
 		{"two calls at once", "run A1 A, run B1 B, run C1 C, call A1 B1, call A1 C1", "A>B1 A>C1", "B>C1 C>B1"},

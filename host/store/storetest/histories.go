@@ -117,8 +117,8 @@ func testHistorySize(t *testing.T, s store.Loader) {
 	}
 }
 
-// testHistoryRoleChange turns messages into tool results and back, which renumbers all
-// later messages in the count without tool results.
+// testHistoryRoleChange turns messages into tool results and back. This changes the
+// positions of all later messages in histories without tool results.
 func testHistoryRoleChange(t *testing.T, s store.Loader) {
 	putRoles(t, s)
 	reference := NewMemory()
@@ -172,8 +172,8 @@ func testLongMessages(t *testing.T, s store.Loader) {
 				len(got.Messages), len(abi.AppendReply(nil, got)), len(want.Messages), len(abi.AppendReply(nil, want)))
 		}
 	}
-	if cut := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 1, Before: 5}).Messages[0].Truncations; len(cut) != 1 || cut[0].Path != "" {
-		t.Errorf("a message that cannot be shortened: truncated at %v; want the whole message", cut)
+	if truncations := history(t, s, &abi.HistoryRequest{SessionKey: historyKey, Limit: 1, Before: 5}).Messages[0].Truncations; len(truncations) != 1 || truncations[0].Path != "" {
+		t.Errorf("a message that cannot be shortened: truncated at %v; want the whole message", truncations)
 	}
 	load(t, s, func(b store.Batch) error {
 		for i := range messages {

@@ -15,10 +15,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Memory is a simple store in memory that checks every session for every request. It
-// is the reference with which the suite compares other stores, and serves tests that
-// need any store. It is safe for concurrent use. The zero value is not usable; call
-// NewMemory.
+// Memory is a simple store in memory that checks every session for every request. The
+// suite compares other stores with it. It also serves tests that need any store. It is
+// safe for concurrent use. The zero value is not usable; call NewMemory.
 type Memory struct {
 	load  sync.Mutex // held during a Load
 	mu    sync.Mutex

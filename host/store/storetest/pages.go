@@ -32,7 +32,7 @@ func testListPages(t *testing.T, s store.Loader) {
 		return nil
 	})
 	slices.SortFunc(want, func(a, b string) int {
-		if newer := strings.Compare(half(b), half(a)); newer != 0 {
+		if newer := strings.Compare(updatedAtOf(b), updatedAtOf(a)); newer != 0 {
 			return newer
 		}
 		return strings.Compare(a, b)
@@ -62,8 +62,8 @@ func testListPages(t *testing.T, s store.Loader) {
 	}
 }
 
-// half returns the updatedAt of a key that testListPages created, as text.
-func half(key string) string { return fmt.Sprint(int(key[len(key)-1]-'0') / 2) }
+// updatedAtOf returns the updatedAt of a session that testListPages created, as text.
+func updatedAtOf(key string) string { return fmt.Sprint(int(key[len(key)-1]-'0') / 2) }
 
 func testListMessages(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error {
@@ -109,7 +109,7 @@ func testListMessages(t *testing.T, s store.Loader) {
 	}
 }
 
-// testListSize requests pages with limits around the exact sizes of replies.
+// testListSize requests pages with MaxBytes just below, at and above the exact size.
 func testListSize(t *testing.T, s store.Loader) {
 	load(t, s, func(b store.Batch) error {
 		for i := range 5 {

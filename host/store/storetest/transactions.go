@@ -157,8 +157,8 @@ func testCancel(t *testing.T, s store.Loader) {
 	}
 }
 
-// testConcurrency has writers that keep an invariant, and checks it in every snapshot:
-// both sessions have the same number of messages, which is their updatedAt.
+// testConcurrency checks in every snapshot an invariant that concurrent loads keep: both
+// sessions have the same number of messages, which is their updatedAt.
 func testConcurrency(t *testing.T, s store.Loader) {
 	pair := []string{"agent:main:a", "agent:ops:b"}
 	put(t, s, &abi.Session{Key: pair[0]}, &abi.Session{Key: pair[1]})

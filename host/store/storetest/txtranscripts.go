@@ -38,8 +38,8 @@ func testTxTranscripts(t *testing.T, s store.Durable) {
 	if got := texts(page.Messages); got[0] != "5" || got[2] != "3" || got[3] != "2" || got[4] != "1" || fmt.Sprint(seqs) != "[5 4 3 2 1]" {
 		t.Errorf("the history is %.20q at %v", got, seqs)
 	}
-	if cut := page.Messages[1].Truncations; len(cut) != 1 || cut[0].Bytes != int64(len(long)) {
-		t.Errorf("the long message has the truncations %v", cut)
+	if truncations := page.Messages[1].Truncations; len(truncations) != 1 || truncations[0].Bytes != int64(len(long)) {
+		t.Errorf("the long message has the truncations %v", truncations)
 	}
 	if got := texts(history(t, s, &abi.HistoryRequest{SessionKey: key, Limit: 2, ExcludeRoles: store.ToolResultRoles}).Messages); fmt.Sprint(got) != "[5 3]" {
 		t.Errorf("the newest messages without tool results are %q", got)

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// everything makes a change of every kind in a transaction, under a name.
-func everything(tx store.Tx, name string) error {
+// changeAll makes a change of every kind in a transaction, under a name.
+func changeAll(tx store.Tx, name string) error {
 	key := "agent:main:" + name
 	if err := tx.PutSession(&abi.Session{Key: key, SessionID: name, UpdatedAt: 1}); err != nil {
 		return err
@@ -34,8 +34,8 @@ func everything(tx store.Tx, name string) error {
 	return nil
 }
 
-// checkEverything checks that all changes of everything are stored, or none.
-func checkEverything(t *testing.T, s store.Durable, name string, want bool) {
+// checkChanges checks that all changes of changeAll are stored (want), or none.
+func checkChanges(t *testing.T, s store.Durable, name string, want bool) {
 	t.Helper()
 	ctx := context.Background()
 	v, err := s.View(ctx)
@@ -60,17 +60,17 @@ func checkEverything(t *testing.T, s store.Durable, name string, want bool) {
 
 func testUpdateFails(t *testing.T, s store.Durable) {
 	failed := errors.New("failed")
-	err := s.Update(context.Background(), func(tx store.Tx) error { return errors.Join(everything(tx, "lost"), failed) })
+	err := s.Update(context.Background(), func(tx store.Tx) error { return errors.Join(changeAll(tx, "lost"), failed) })
 	if !errors.Is(err, failed) {
 		t.Errorf("update: %v; want the error of fn", err)
 	}
-	checkEverything(t, s, "lost", false)
+	checkChanges(t, s, "lost", false)
 	if err := s.Update(context.Background(), func(store.Tx) error { return failed }); err != failed {
 		t.Errorf("update: %v; want the error of fn itself", err)
 	}
-	update(t, s, func(tx store.Tx) error { return everything(tx, "kept") })
-	checkEverything(t, s, "kept", true)
-	checkEverything(t, s, "lost", false)
+	update(t, s, func(tx store.Tx) error { return changeAll(tx, "kept") })
+	checkChanges(t, s, "kept", true)
+	checkChanges(t, s, "lost", false)
 }
 
 // runTogether runs an update that waits, in its transaction, until the other functions
@@ -106,7 +106,7 @@ func testUpdateAmongMany(t *testing.T, s store.Durable) {
 		name := fmt.Sprint("n", i)
 		others = append(others, func() {
 			err := s.Update(context.Background(), func(tx store.Tx) error {
-				if err := everything(tx, name); err != nil || i%3 != 0 {
+				if err := changeAll(tx, name); err != nil || i%3 != 0 {
 					return err
 				}
 				return failed
@@ -118,7 +118,7 @@ func testUpdateAmongMany(t *testing.T, s store.Durable) {
 	}
 	runTogether(t, s, others...)
 	for i := range n {
-		checkEverything(t, s, fmt.Sprint("n", i), i%3 != 0)
+		checkChanges(t, s, fmt.Sprint("n", i), i%3 != 0)
 	}
 }
 
@@ -133,7 +133,7 @@ func testUpdatePanics(t *testing.T, s store.Durable) {
 				}
 			}()
 			update(t, s, func(tx store.Tx) error {
-				if err := everything(tx, name); err != nil {
+				if err := changeAll(tx, name); err != nil {
 					return err
 				}
 				if i%2 == 0 {
@@ -145,7 +145,7 @@ func testUpdatePanics(t *testing.T, s store.Durable) {
 	}
 	runTogether(t, s, others...)
 	for i := range others {
-		checkEverything(t, s, fmt.Sprint("p", i), i%2 != 0)
+		checkChanges(t, s, fmt.Sprint("p", i), i%2 != 0)
 	}
 }
 
@@ -153,29 +153,29 @@ func testUpdateCanceled(t *testing.T, s store.Durable) {
 	ctx, cancel := context.WithCancel(context.Background())
 	err := s.Update(ctx, func(tx store.Tx) error {
 		cancel() // too late
-		return everything(tx, "begun")
+		return changeAll(tx, "begun")
 	})
 	if err != nil {
 		t.Errorf("an update whose context is canceled after it has begun: %v", err)
 	}
-	checkEverything(t, s, "begun", true)
-	if err := s.Update(ctx, func(tx store.Tx) error { return everything(tx, "late") }); !errors.Is(err, context.Canceled) {
+	checkChanges(t, s, "begun", true)
+	if err := s.Update(ctx, func(tx store.Tx) error { return changeAll(tx, "late") }); !errors.Is(err, context.Canceled) {
 		t.Errorf("update: %v; want canceled", err)
 	}
-	checkEverything(t, s, "late", false)
+	checkChanges(t, s, "late", false)
 
 	// An update that waits for another one fails when its context is canceled.
 	ctx, cancel = context.WithCancel(context.Background())
 	left := make(chan error)
 	update(t, s, func(store.Tx) error {
-		go func() { left <- s.Update(ctx, func(tx store.Tx) error { return everything(tx, "left") }) }()
+		go func() { left <- s.Update(ctx, func(tx store.Tx) error { return changeAll(tx, "left") }) }()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("a waiting update: %v; want canceled", err)
 		}
 		return nil
 	})
-	checkEverything(t, s, "left", false)
+	checkChanges(t, s, "left", false)
 }
 
 func testTxEnds(t *testing.T, s store.Durable) {
@@ -193,7 +193,7 @@ func testTxEnds(t *testing.T, s store.Durable) {
 
 func testTxReads(t *testing.T, s store.Durable) {
 	update(t, s, func(tx store.Tx) error {
-		if err := everything(tx, "own"); err != nil {
+		if err := changeAll(tx, "own"); err != nil {
 			return err
 		}
 		session, err := tx.Session("agent:main:own")
@@ -228,8 +228,8 @@ func testTxReads(t *testing.T, s store.Durable) {
 	}
 }
 
-// testConcurrentUpdates has concurrent updates that each add another amount to one
-// number.
+// testConcurrentUpdates runs concurrent updates that each add a different amount to one
+// sum. No amount is lost.
 func testConcurrentUpdates(t *testing.T, s store.Durable) {
 	const workers, rounds = 16, 20
 	putWork(t, s, &store.Flow{ID: "sum"})

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// listed contains the members of a row by which lists filter and order.
+// listed contains the members by which a list filters and orders rows.
 type listed struct {
 	id, status, session, flow string
 	at                        int64

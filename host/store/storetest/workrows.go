@@ -206,9 +206,9 @@ func testReopen(t *testing.T, open OpenDurable) {
 	s, reopen := open(t)
 	flow, run, delivery := filled[store.Flow]("x"), filled[store.Run]("x"), filled[store.Delivery]("x")
 	putWork(t, s, flow, run, delivery)
-	update(t, s, func(tx store.Tx) error { return everything(tx, "again") })
+	update(t, s, func(tx store.Tx) error { return changeAll(tx, "again") })
 	s = reopen()
-	checkEverything(t, s, "again", true)
+	checkChanges(t, s, "again", true)
 	got := []any{
 		inView(t, s, func(ctx context.Context, v store.View) (*store.Flow, error) { return v.Flow(ctx, "x") }),
 		inView(t, s, func(ctx context.Context, v store.View) (*store.Run, error) { return v.Run(ctx, "x") }),

@@ -1,11 +1,12 @@
 // Package discord is the sink that posts with a Discord bot.
 //
-// Each message carries a nonce derived from its key, with enforce_nonce set: within a
-// few minutes, Discord answers a known nonce with the existing message and posts no new
-// one. So a message is posted once if it is recorded or retried within that time. If
-// the process dies before it records the message, and starts later, the message may be
-// posted twice. A text of more than 2000 characters is posted in parts, each with its
-// own nonce. A retry continues after the parts that this process has posted.
+// Each message carries a nonce derived from its idempotency key, with enforce_nonce
+// set. For a few minutes, Discord answers a known nonce with the existing message and
+// posts no new one. So a message is posted once if it is recorded or retried within
+// that time. It may be posted twice if the process dies before it records the message
+// and restarts after that time. A text of more than 2000 characters is posted in parts,
+// each with its own nonce. A retry continues after the parts that this process has
+// posted.
 package discord
 
 import (
@@ -26,7 +27,8 @@ import (
 // DefaultBaseURL is the address of Discord's API.
 const DefaultBaseURL = "https://discord.com/api/v10"
 
-// maxText is the maximum length of a message in characters.
+// maxText is the maximum length of a message in characters. Parts are measured in
+// UTF-16 code units, which are at least as many.
 const maxText = 2000
 
 // userAgent has the form that Discord requires.
@@ -93,8 +95,8 @@ func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	})
 }
 
-// nonce derives a text of 24 characters from a message's key and a part's position.
-// Discord accepts 25 characters.
+// nonce derives a text of 24 characters from a message's idempotency key and a part's
+// position. Discord accepts at most 25 characters.
 func nonce(key string, position int) string {
 	b := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
 	return hex.EncodeToString(b[:12])

@@ -98,13 +98,13 @@ func TestRefusals(t *testing.T) {
 		{"a pause", 429, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`, "later 1.5s", "rate limited"},
 		{"a global pause", 429, `{"message":"You are being rate limited.","retry_after":64.5,"global":true}`, "later 1m4.5s", "rate limited"},
 		{"slow mode", 400, `{"message":"This action cannot be performed due to slowmode rate limit","code":20016,"retry_after":3}`, "later 3s", "20016"},
-		{"overload", 503, `{"message":"API resource is currently overloaded. Try again a little later","code":130000}`, "passing", "130000"},
+		{"overload", 503, `{"message":"API resource is currently overloaded. Try again a little later","code":130000}`, "temporary", "130000"},
 		{"an unknown channel", 404, `{"message":"Unknown Channel","code":10003}`, "permanent", "check the channel's id"},
 		{"no access", 403, `{"message":"Missing Access","code":50001}`, "permanent", "cannot see the channel"},
 		{"no permission", 403, `{"message":"Missing Permissions","code":50013}`, "permanent", "permission to send"},
 		{"a wrong token", 401, `{"message":"401: Unauthorized","code":0}`, "permanent", "Unauthorized"},
 		{"a bad body", 400, `{"message":"Invalid Form Body","code":50035}`, "permanent", "50035"},
-		{"internal error", 500, `{"message":"500: Internal Server Error","code":0}`, "passing", "500"},
+		{"internal error", 500, `{"message":"500: Internal Server Error","code":0}`, "temporary", "500"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if text := subject.Expect(t, sinktest.Answer(test.status, test.body), test.kind); !strings.Contains(text, test.text) {
@@ -145,7 +145,7 @@ func TestLongText(t *testing.T) {
 	service := sinktest.Serve(t, c.ServeHTTP)
 	parts := []string{strings.Repeat("a", 1990), strings.Repeat("b", 1990), strings.Repeat("c", 10)}
 	m := &sink.Message{IdempotencyKey: "d", Target: subject.Target, Text: strings.Join(parts, "\n")}
-	if err := open(t, service.URL).Post(t.Context(), m); sinktest.Kind(err) != "passing" {
+	if err := open(t, service.URL).Post(t.Context(), m); sinktest.Kind(err) != "temporary" {
 		t.Fatalf("the first attempt: %v", err)
 	}
 	if err := open(t, service.URL).Post(t.Context(), m); err != nil {

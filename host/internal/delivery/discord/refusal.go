@@ -36,7 +36,7 @@ func (s *Sink) refusal(a *post.Answer, r *response) error {
 	}
 	err := s.client.Errorf("refused with %d, code %d: %s", a.Status, r.Code, why)
 	if a.Status == http.StatusTooManyRequests || transient[r.Code] {
-		// The body is more exact than the header.
+		// retry_after in the body is more precise than the header Retry-After.
 		if after, ok := post.Seconds(r.RetryAfter); ok && after > 0 {
 			return &sink.Later{After: after, Err: err}
 		}

@@ -49,7 +49,7 @@ func (m *Progress) set(key string, n, of int) {
 		m.done = map[string]int{}
 	}
 	if _, known := m.done[key]; !known && len(m.done) >= maxMessages {
-		for other := range m.done { // drops any one; at worst, parts of it are repeated
+		for other := range m.done { // drops an arbitrary message; its retry may post parts again
 			delete(m.done, other)
 			break
 		}

@@ -13,9 +13,9 @@ import (
 func UTF16(r rune) int { return max(utf16.RuneLen(r), 1) }
 
 // Split splits a text into parts of at most limit, which must be at least the width of
-// one character. It splits at the last line break in the second half of the limit, or
-// else at the last space there, or else between two characters. It drops the line break
-// or space, and blank parts. The result depends only on the arguments, so that a
+// one character. It splits after at least half of limit: at the last line break, or
+// else at the last space, or else between two characters. It drops the line break or
+// space, and blank parts. The result depends only on the arguments, so that a
 // position identifies a part. There is at least one part, which may be blank.
 func Split(text string, limit int, width func(rune) int) []string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))

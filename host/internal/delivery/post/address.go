@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Base checks the base address of a service and returns it without a trailing slash. An
-// empty address stands for own.
-func Base(address, own string) (string, error) {
+// Base checks the base address of a service and returns it without a trailing slash. It
+// returns fallback if the address is empty.
+func Base(address, fallback string) (string, error) {
 	if address == "" {
-		return own, nil
+		return fallback, nil
 	}
 	u, err := Address(address)
 	if err != nil {
@@ -32,8 +32,8 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// TrimPrefixes returns a recipient without the prefixes that gateways add to its id,
-// such as "telegram:".
+// TrimPrefixes removes the prefixes, such as "telegram:", that may precede the id of a
+// recipient. It ignores case.
 func TrimPrefixes(to string, prefixes ...string) string {
 	for again := true; again; {
 		again = false

@@ -13,9 +13,9 @@ import (
 
 // Classify marks an error as temporary or permanent by the answer's status. 408, 409,
 // 425, 429 and 5xx are temporary, and retried after the time in Retry-After if the
-// answer has one. All other statuses that are not a success are permanent. A service
-// answers 409 to a key whose first request is still in progress. An error with a
-// success status is temporary: the answer did not come from the service.
+// answer has one. 409 means that the first request with this key is still in progress.
+// All other statuses that are not a success are permanent. An error with a success
+// status is temporary: the answer did not come from the service.
 func (a *Answer) Classify(err error) error {
 	switch s := a.Status; {
 	case s == http.StatusRequestTimeout, s == http.StatusConflict, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
@@ -51,7 +51,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return Seconds(seconds)
 }
 
-// maxSeconds is the longest accepted pause, one day.
+// maxSeconds is the longest pause that Seconds returns, one day.
 const maxSeconds = 24 * 60 * 60
 
 // Seconds converts a service's number of seconds to a duration. It reports false for

@@ -23,7 +23,7 @@ import (
 const (
 	connectTimeout = 10 * time.Second
 	timeout        = 60 * time.Second
-	maxBody        = 4 << 20 // of an answer, in bytes; the rest is not read. Some answers contain the message twice.
+	maxBody        = 4 << 20 // of an answer, in bytes; the rest is not read. Some services return the message twice.
 	maxExcerpt     = 300     // of an answer in an error, in characters
 )
 
@@ -108,8 +108,8 @@ func hostOf(r *http.Response) string {
 	return ""
 }
 
-// failure returns the reason why there was no answer. It omits the address, which the
-// client's own error contains, because the address may contain a secret.
+// failure returns the error for a request without an answer. It omits the address,
+// which err contains, because the address may contain a secret.
 func (c *Client) failure(ctx context.Context, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -151,8 +151,8 @@ func (c *Client) mask(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// masked is an error whose text contains no secret. Its cause serves only to test the
-// kind of the error; the text of the cause must not be shown.
+// masked is an error whose text contains no secret. Its cause is only for errors.Is and
+// errors.As: the text of the cause must not be shown.
 type masked struct {
 	text  string
 	cause error

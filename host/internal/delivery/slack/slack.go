@@ -1,9 +1,9 @@
 // Package slack is the sink that posts with a Slack app (chat.postMessage).
 //
 // Slack accepts an id with each message, but does not promise to drop known ids. So a
-// message may be posted twice if the process dies before it is recorded, or if the
-// connection breaks before the answer. A text of more than 40,000 characters is posted
-// in parts. A retry continues after the parts that this process has posted.
+// message may be posted twice if the process dies before it records the message, or if
+// the connection breaks before the answer. A text of more than 40,000 characters is
+// posted in parts. A retry continues after the parts that this process has posted.
 package slack
 
 import (
@@ -24,6 +24,7 @@ import (
 const DefaultBaseURL = "https://slack.com/api"
 
 // maxText is the maximum length of a message in characters; Slack truncates longer ones.
+// Parts are measured in UTF-16 code units, which are at least as many.
 const maxText = 40_000
 
 // Options are the settings of a Sink.
@@ -86,7 +87,7 @@ func width(r rune) int {
 	return part.UTF16(r)
 }
 
-// messageID derives a UUID from a message's key and a part's position.
+// messageID derives a UUID from a message's idempotency key and a part's position.
 func messageID(key string, position int) string {
 	b := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8: custom

@@ -1,9 +1,9 @@
 // Package telegram is the sink that posts with a Telegram bot.
 //
 // Telegram accepts no idempotency key. A message may be posted twice if the process
-// dies before it is recorded, or if the connection breaks before the answer. A text of
-// more than 4096 UTF-16 code units is posted in parts. A retry continues after the parts
-// that this process has posted.
+// dies before it records the message, or if the connection breaks before the answer. A
+// text of more than 4096 UTF-16 code units is posted in parts. A retry continues after
+// the parts that this process has posted.
 package telegram
 
 import (
@@ -97,8 +97,8 @@ func (s *Sink) Post(ctx context.Context, m *sink.Message) error {
 	})
 }
 
-// generalTopic is the topic that every forum has. Telegram rejects its number in a post;
-// a post without a topic goes to it.
+// generalTopic is the topic that every forum has. Telegram rejects a post with this
+// number; a post without a topic goes to the general topic.
 const generalTopic = 1
 
 // chat returns the id of a chat in the type that Telegram requires.

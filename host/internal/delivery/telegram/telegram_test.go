@@ -41,7 +41,7 @@ func TestRequest(t *testing.T) {
 		{"a chat", abi.Target{To: "7"}, `{"chat_id":7,"text":"x <b>"}`},
 		{"a group", abi.Target{To: "-1001234567890"}, `{"chat_id":-1001234567890,"text":"x <b>"}`},
 		{"a name", abi.Target{To: "@news"}, `{"chat_id":"@news","text":"x <b>"}`},
-		{"with the gateway's prefix", abi.Target{To: "Telegram:7"}, `{"chat_id":7,"text":"x <b>"}`},
+		{"a prefixed chat", abi.Target{To: "Telegram:7"}, `{"chat_id":7,"text":"x <b>"}`},
 		{"a topic", abi.Target{To: "-100", ThreadID: "42"}, `{"chat_id":-100,"message_thread_id":42,"text":"x <b>"}`},
 		{"the general topic", abi.Target{To: "-100", ThreadID: "1"}, `{"chat_id":-100,"text":"x <b>"}`},
 	} {
@@ -72,16 +72,16 @@ func TestRefusals(t *testing.T) {
 		text   string
 	}{
 		{"a pause", 429, `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 35","parameters":{"retry_after":35}}`, "later 35s", "429: Too Many Requests"},
-		{"a negative pause", 429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":-3}}`, "passing", "slow"},
+		{"a negative pause", 429, `{"ok":false,"error_code":429,"description":"slow","parameters":{"retry_after":-3}}`, "temporary", "slow"},
 		{"no such chat", 400, `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`, "permanent", "chat not found"},
 		{"blocked", 403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`, "permanent", "blocked by the user"},
 		{"a wrong token", 401, `{"ok":false,"error_code":401,"description":"Unauthorized"}`, "permanent", "Unauthorized"},
 		{"an unknown bot", 404, `{"ok":false,"error_code":404,"description":"Not Found"}`, "permanent", "Not Found"},
 		{"a moved group", 400, `{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded","parameters":{"migrate_to_chat_id":-1009}}`, "permanent", "id -1009: send there"},
-		{"internal error", 500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, "passing", "Internal"},
+		{"internal error", 500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, "temporary", "Internal"},
 		{"code instead of status", 200, `{"ok":false,"error_code":400,"description":"Bad Request"}`, "permanent", "400"},
-		{"no code", 200, `{"ok":false}`, "passing", `{"ok":false}`},
-		{"success with an error status", 500, `{"ok":true}`, "passing", "500"},
+		{"no code", 200, `{"ok":false}`, "temporary", `{"ok":false}`},
+		{"success with an error status", 500, `{"ok":true}`, "temporary", "500"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if text := subject.Expect(t, sinktest.Answer(test.status, test.body), test.kind); !strings.Contains(text, test.text) {

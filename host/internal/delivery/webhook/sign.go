@@ -18,7 +18,7 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// prefix begins secrets that are encoded as the scheme defines.
+// prefix begins secrets that contain the key in base64, as the scheme defines.
 const prefix = "whsec_"
 
 func signingKey(secret string) ([]byte, error) {
@@ -38,7 +38,7 @@ func signingKey(secret string) ([]byte, error) {
 
 // sign adds the scheme's headers: the message's id, the time in seconds since 1970, and
 // "v1," followed by the base64 of HMAC-SHA256 over id, time and body, separated by dots.
-// The time is that of the attempt, so that receivers can refuse old requests.
+// It uses the time of the attempt, so that receivers can refuse old requests.
 func sign(h http.Header, key []byte, id string, at time.Time, body []byte) {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, key)

@@ -32,8 +32,8 @@ import (
 // Options are the settings of a Sink.
 type Options struct {
 	URL string // required
-	// Secret signs the requests; empty: they are not signed. After the prefix
-	// "whsec_" it contains the key in base64, otherwise the text itself is the key.
+	// Secret signs the requests; empty: they are not signed. If it begins with
+	// "whsec_", the rest is the key in base64; otherwise the whole text is the key.
 	Secret    string
 	Transport http.RoundTripper // nil: a new one
 	Now       func() time.Time  // the signature's time; nil: time.Now

@@ -1,4 +1,4 @@
-// Package notify notifies the subscribers of a store of the work that commits have
+// Package notify calls the subscribers of a store with the work that each commit has
 // scheduled, in commit order. No lock is held while a subscriber runs.
 package notify
 
@@ -14,9 +14,9 @@ import (
 type Subscribers struct {
 	mu        sync.Mutex
 	all       []*subscriber
-	news      [][]store.Due // work of commits that are still to be notified
+	queued    [][]store.Due // the work of each commit that subscribers have not received
 	notifying bool
-	quiet     chan struct{} // closed when all are notified; nil when no Wait is blocked
+	drained   chan struct{} // closed when Notify ends; nil when no Wait is blocked
 }
 
 type subscriber struct{ fn func([]store.Due) }
@@ -41,7 +41,7 @@ func (s *Subscribers) Add(scheduled []store.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) > 0 && len(scheduled) > 0 {
-		s.news = append(s.news, scheduled)
+		s.queued = append(s.queued, scheduled)
 	}
 }
 
@@ -54,37 +54,37 @@ func (s *Subscribers) Notify() {
 		return
 	}
 	s.notifying = true
-	defer s.settled()
-	for len(s.news) > 0 {
-		scheduled := s.news[0]
-		s.news = s.news[1:]
+	defer s.finish()
+	for len(s.queued) > 0 {
+		scheduled := s.queued[0]
+		s.queued = s.queued[1:]
 		for _, one := range s.all {
 			s.call(one, scheduled)
 		}
 	}
 }
 
-func (s *Subscribers) settled() {
+func (s *Subscribers) finish() {
 	s.notifying = false
-	if s.quiet != nil {
-		close(s.quiet)
-		s.quiet = nil
+	if s.drained != nil {
+		close(s.drained)
+		s.drained = nil
 	}
 }
 
 // Wait blocks until the subscribers have been notified of all queued work.
 func (s *Subscribers) Wait() {
 	s.mu.Lock()
-	if !s.notifying && len(s.news) == 0 {
+	if !s.notifying && len(s.queued) == 0 {
 		s.mu.Unlock()
 		return
 	}
-	if s.quiet == nil {
-		s.quiet = make(chan struct{})
+	if s.drained == nil {
+		s.drained = make(chan struct{})
 	}
-	quiet := s.quiet
+	drained := s.drained
 	s.mu.Unlock()
-	<-quiet
+	<-drained
 }
 
 // call releases the lock and calls a subscriber, unless its subscription was canceled.

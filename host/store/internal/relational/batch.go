@@ -24,8 +24,8 @@ var _ store.Batch = (*Batch)(nil)
 
 // transcriptEnd is the last position of a session's transcript.
 type transcriptEnd struct {
-	transcript   int64
-	seq, ordinal int64 // ids, as in the table
+	transcript  int64
+	id, ordinal int64 // of the last message, as stored
 }
 
 // Batch wraps the write transaction that has begun on c. The caller must call End

@@ -7,7 +7,7 @@ const (
 	setBookmark = Fixed("INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
 )
 
-// Bookmark returns the bookmark that SetMark stored under this name, or "".
+// Bookmark returns the bookmark that Batch.SetBookmark stored under this name, or "".
 func Bookmark(ctx context.Context, c Conn, name string) (value string, err error) {
 	_, err = c.Row(ctx, getBookmark, []any{name}, &value)
 	return value, err

@@ -18,9 +18,9 @@ func newBudget(limit, empty int) *budget {
 	return &budget{remaining: limit - empty}
 }
 
-// add adds an element if it fits into the limit, or if it is the first. last reports
-// that no element follows. Otherwise "more" would be true, which is one byte shorter
-// than false.
+// add adds an element if it fits into the limit, or if it is the first. last is true if
+// no element follows. If last is false, "more" will be true, and the reply needs one
+// byte less than with false.
 func (b *budget) add(appendJSON func([]byte) []byte, last bool) bool {
 	b.scratch = appendJSON(b.scratch[:0])
 	size := len(b.scratch)

@@ -4,5 +4,5 @@ package relational
 // the next message gets an id that another row has.
 func (t *Tx) RewindEnd(key string) {
 	e := t.b.ends[key]
-	e.seq, e.ordinal = e.seq-1, e.ordinal-1
+	e.id, e.ordinal = e.id-1, e.ordinal-1
 }

@@ -17,7 +17,7 @@ func FuzzFold(f *testing.F) {
 		if !utf8.ValidString(text) || !utf8.ValidString(part) {
 			return // texts of requests and sessions are valid UTF-8
 		}
-		neighbor := strings.NewReplacer("\x1f", "\x1e") // the first is the separator
+		neighbor := strings.NewReplacer("\x1f", "\x1e") // \x1f is the separator
 		want := regexp.MustCompile("(?i)" + regexp.QuoteMeta(neighbor.Replace(part))).MatchString(neighbor.Replace(text))
 		if got := containsFolded(&abi.Session{Label: text}, foldCase(part)); got != want {
 			t.Errorf("%q in %q: %v; want %v", part, text, got, want)

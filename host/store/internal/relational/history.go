@@ -10,8 +10,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// A message's id is transcript id * 2^32 + seq. Ordinals are composed in the same way
-// (migrations/00001_sessions.sql).
+// A message's id is transcript id * 2^32 + seq. Its ordinal is transcript id * 2^32 +
+// the number of messages up to it that are not tool results
+// (sqlite/migrations/00001_sessions.sql).
 const seqBits = 32
 
 func idOf(transcript, seq int64) int64 { return transcript<<seqBits | seq }
@@ -28,9 +29,9 @@ const (
 )
 
 // tail is the statement that reads at most $3 messages from the end of a transcript,
-// with ids in ($1, $2]. Without tool results it selects by ordinals in ($1, $2].
+// with ids in ($1, $2]. If withoutTools is set, ($1, $2] is a range of ordinals.
 type tail struct {
-	withoutTools bool // without tool results
+	withoutTools bool // exclude tool results
 	excluded     int  // number of further excluded roles, which are parameters from $5 on; $4 is the offset
 }
 

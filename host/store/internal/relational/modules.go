@@ -96,7 +96,7 @@ func (s *Snapshot) states(ctx context.Context) ([]store.StateCount, error) {
 	return all, rows.Err()
 }
 
-// stateOf returns the value by which States groups flows.
+// stateOf returns the value by which StateCounts groups flows.
 func stateOf(f *store.Flow) (string, error) {
 	return encode([]any{f.Module, f.Plugin, f.StateVersion})
 }

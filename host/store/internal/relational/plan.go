@@ -114,8 +114,8 @@ func (p *plan) addPartitions(f *filter, from source, partitions []partition, in 
 	}
 }
 
-// addChildren adds the children of the scope's SpawnedBy, except those that are visible
-// because of their agent.
+// addChildren adds the children of the session scope.SpawnedBy, except those that are
+// visible because of their agent.
 func (s *Snapshot) addChildren(ctx context.Context, p *plan, f *filter, partitions []partition) (err error) {
 	from, args, list := byParent, []any{f.scope.SpawnedBy}, partitionsOfParent
 	if f.Label != "" {

@@ -68,7 +68,8 @@ func newMessageRow(m *store.Message) *messageRow {
 	return r
 }
 
-// encodedTruncations returns the list of truncations as JSON, or NULL if there are none.
+// encodedTruncations returns the list of truncations as JSON, or NULL without
+// truncations.
 func (r *messageRow) encodedTruncations() any {
 	if len(r.truncations) == 0 {
 		return nil
@@ -87,23 +88,23 @@ func (b *Batch) endOf(key string) (*transcriptEnd, error) {
 		return nil, err
 	}
 	first := idOf(e.transcript, 0)
-	found, err = b.conn.Row(b.ctx, newestOf, []any{first, idOf(e.transcript, maxSeq)}, &e.seq, &e.ordinal)
+	found, err = b.conn.Row(b.ctx, newestOf, []any{first, idOf(e.transcript, maxSeq)}, &e.id, &e.ordinal)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		e.seq, e.ordinal = first, first
+		e.id, e.ordinal = first, first
 	}
 	b.ends[key] = e
 	return e, nil
 }
 
 func (b *Batch) putMessage(e *transcriptEnd, r *messageRow) (store.Change, error) {
-	if seqOf(e.seq) == maxSeq {
+	if seqOf(e.id) == maxSeq {
 		return store.Unchanged, fmt.Errorf("the transcript is full, it has %d messages", int64(maxSeq))
 	}
 	toolResult := store.IsToolResult(r.Role)
-	id, ordinal := e.seq+1, e.ordinal
+	id, ordinal := e.id+1, e.ordinal
 	if !toolResult {
 		ordinal++
 	}
@@ -115,7 +116,7 @@ func (b *Batch) putMessage(e *transcriptEnd, r *messageRow) (store.Change, error
 	if !inserted {
 		return b.updateMessage(e, r)
 	}
-	e.seq, e.ordinal = id, ordinal
+	e.id, e.ordinal = id, ordinal
 	return store.Inserted, b.putRaw(id, r)
 }
 
@@ -140,7 +141,7 @@ func (b *Batch) updateMessage(e *transcriptEnd, r *messageRow) (store.Change, er
 		if is {
 			shift = -1
 		}
-		if err := b.conn.Exec(b.ctx, shiftOrdinals, shift, id, e.seq); err != nil {
+		if err := b.conn.Exec(b.ctx, shiftOrdinals, shift, id, e.id); err != nil {
 			return store.Unchanged, err
 		}
 		e.ordinal += shift

@@ -124,10 +124,10 @@ func workIndexes() map[Statement]string {
 	return byIndex
 }
 
-// explained is EXPLAIN QUERY PLAN of a statement.
+// explained is the statement EXPLAIN QUERY PLAN for another statement.
 type explained struct {
 	Statement
-	text string // of the statement; set when it is compiled
+	text string // SQL of the explained statement; set when it is compiled
 }
 
 func (e *explained) SQL(d Dialect) string {

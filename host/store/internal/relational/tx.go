@@ -136,7 +136,7 @@ func (t *Tx) WaitingFlows(runID string) ([]string, error) {
 	return *ids, nil
 }
 
-// Waits is Snapshot.Waits within this transaction.
+// Waits is Snapshot.WouldBlock within this transaction.
 func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
 	var id string
 	return t.row("check for a deadlock", blockingRuns, []any{sessionKey, runID}, &id)

@@ -16,8 +16,8 @@ import (
 // defaultWorkLimit is the limit of a list of work when the filter sets none.
 const defaultWorkLimit = 100
 
-// Columns by which a list of work selects rows. Each has an index that ends in created
-// and seq.
+// Columns by which a list of work selects rows. Each except byID has an index that ends
+// in created and seq.
 const (
 	anyRow    = ""
 	byStatus  = "status"
