@@ -112,9 +112,9 @@ type Tx interface {
 	// WaitingFlows returns the ids of the flows that wait for a run. Parked flows do not
 	// wait.
 	WaitingFlows(runID string) ([]string, error)
-	// Waits, ActiveChildren and Busy are View.WouldBlock, View.ActiveChildren and
+	// WouldBlock, ActiveChildren and Busy are View.WouldBlock, View.ActiveChildren and
 	// View.Busy within this transaction.
-	Waits(sessionKey, runID string) (bool, error)
+	WouldBlock(sessionKey, runID string) (bool, error)
 	ActiveChildren(parent string) (int, error)
 	Busy(sessionKey string) (bool, error)
 

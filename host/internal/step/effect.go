@@ -23,7 +23,7 @@ type effect interface {
 type deadlockCheck struct{ session, run string }
 
 func (w *deadlockCheck) apply(tx store.Tx) error {
-	waits, err := tx.Waits(w.session, w.run)
+	waits, err := tx.WouldBlock(w.session, w.run)
 	if err == nil && waits {
 		err = abi.NewError(abi.Conflict, "step: a run of session "+w.session+" is waiting for the caller")
 	}

@@ -74,7 +74,7 @@ func testDeadlockCheck(t *testing.T, s store.Durable) {
 				if got != want {
 					t.Errorf("%s (%s): %s is %v", c.name, c.graph, pair, got)
 				}
-				if got := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.Waits(prefix+session, prefix+run) }); got != want {
+				if got := inUpdate(t, s, func(tx store.Tx) (bool, error) { return tx.WouldBlock(prefix+session, prefix+run) }); got != want {
 					t.Errorf("%s (%s): %s is %v in a transaction", c.name, c.graph, pair, got)
 				}
 			}

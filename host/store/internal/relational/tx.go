@@ -136,8 +136,8 @@ func (t *Tx) WaitingFlows(runID string) ([]string, error) {
 	return *ids, nil
 }
 
-// Waits is Snapshot.WouldBlock within this transaction.
-func (t *Tx) Waits(sessionKey, runID string) (bool, error) {
+// WouldBlock is Snapshot.WouldBlock within this transaction.
+func (t *Tx) WouldBlock(sessionKey, runID string) (bool, error) {
 	var id string
 	return t.row("check for a deadlock", blockingRuns, []any{sessionKey, runID}, &id)
 }
