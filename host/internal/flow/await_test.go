@@ -10,7 +10,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Another host on the same store ends a flow, and sends no notification here.
+// Wait detects by polling that another host has ended the flow, because that host sends
+// no notification here.
 func TestWaitForAnotherHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, &plugin{})

@@ -22,7 +22,7 @@ type Call struct {
 	Digest string // digest of Tool and Args; see Digest
 	Caller abi.Caller
 	// Check, if not nil, runs in the transaction that accepts the call. It returns an
-	// error when the caller is no longer allowed to make the call.
+	// error when the caller may no longer make the call.
 	Check func(store.Tx) error
 }
 
@@ -33,14 +33,15 @@ type Answer struct {
 	Code   abi.Code
 }
 
-// maxTries is how often a step runs when its commits meet conflicts.
+// maxTries is the maximum number of times that a step runs when its commits conflict.
 const maxTries = 5
 
-// answerRetention is how long a repeated call id gets the recorded answer (S4.4).
+// answerRetention is how long a call with a repeated id gets the recorded answer
+// (S4.4).
 const answerRetention = 24 * time.Hour
 
-// errCallExists ends a first step when another call with the same id was committed
-// during it.
+// errCallExists is the error of a first step during which another call with the same id
+// was committed.
 var errCallExists = errors.New("flow: the call exists already")
 
 // Accept begins a flow, or finds the flow of an earlier call with the same id. It
@@ -218,8 +219,8 @@ func answerOf(f *store.Flow) (*Answer, error) {
 	return nil, abi.NewError(abi.Internal, "flow "+f.ID+" ended without an answer")
 }
 
-// settled reports whether waiting for the answer is over: the flow has one, or cannot
-// get one without the operator.
+// settled reports whether waiting for the answer is over: the flow has an answer, or
+// gets none unless the operator intervenes.
 func settled(f *store.Flow) bool {
 	return f.Answered() || f.Ended() || f.Status == store.FlowParked
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// errAdvanced ends an attempt to drop a flow whose row another step has changed.
+// errAdvanced is the error of a drop when the flow's row has changed since it was read.
 var errAdvanced = errors.New("flow: another step was committed first")
 
-// noteDropped is the note of a dropped flow unless its last step sets another one.
+// noteDropped is the note of a dropped flow, unless its last step sets another note.
 const noteDropped = "dropped by the operator; what it had queued goes on"
 
-// Drop ends a flow, after which no step follows. If the flow is waiting, the plugin
-// runs one last step, in which it can answer a caller that has no answer yet. If the
-// flow is parked, or the last step fails, such a caller gets an error. Runs and
-// deliveries that the flow has queued stay. Drop returns abi.NotFound, and
-// abi.Conflict when the flow has ended.
+// Drop ends a flow. If the flow is waiting, the plugin first runs one last step, in
+// which it can answer a caller that has no answer yet. If the flow is parked, or the
+// last step fails, such a caller gets an error. Runs and deliveries that the flow has
+// queued are still executed. Drop returns abi.NotFound for an unknown flow, and
+// abi.Conflict when the flow has already ended.
 func (m *Manager) Drop(ctx context.Context, id string) error {
 	for {
 		f, err := m.Get(ctx, id)
@@ -47,7 +47,8 @@ func (m *Manager) Drop(ctx context.Context, id string) error {
 	}
 }
 
-// end drops the flow, if its row is still at the step that was read.
+// end drops the flow, if its row still has the step and status that were read. last is
+// the result of the last step, or nil.
 func (m *Manager) end(ctx context.Context, f *store.Flow, last *step.Result) error {
 	return m.change(ctx, f.ID, func(tx store.Tx, row *store.Flow) error {
 		if row.Step != f.Step || row.Status != f.Status {

@@ -6,15 +6,16 @@
 // of four states:
 //
 //	waiting  for a run to end, for a time, or for whichever comes first
-//	parked   a step failed twice through the plugin's fault, or the flow reached the
-//	         step limit; it resumes only when Retry is called
+//	parked   resumes only when Retry is called: a step failed twice through the
+//	         plugin's fault, the flow reached the step limit, or the version that
+//	         wrote its state was rolled back
 //	done     no step follows
 //	dropped  ended by the operator
 //
 // Between two steps a flow is only a row. When its wait is over, the next step runs.
-// It is committed only if the row is still at the previous step, so any process may
-// run a step, several times, and may die at any moment. A step whose commit meets a
-// conflict runs again on a fresh snapshot.
+// The step is committed only if the row is still at the previous step. Therefore any
+// process may run the step, several processes may run it, and a process may die at any
+// moment. A step whose commit conflicts runs again on a fresh snapshot.
 //
 // The answer of a call is recorded in its flow. A caller that stops waiting can
 // retrieve it later with the call id (S4.4).
@@ -58,11 +59,11 @@ type Settings struct {
 
 // Versions provides the versions of a plugin.
 type Versions interface {
-	// Use returns the version for a new call. UseFor returns the version that resumes
-	// a flow. The caller must call Release.
+	// Use returns the version for a new call. The caller must call Release.
 	Use() Version
+	// UseFor returns the version that resumes a flow. The caller must call Release.
 	// UseFor returns abi.NotFound or abi.Unsupported when no version can resume the
-	// flow, and another error when the lookup itself failed.
+	// flow, and another error when the lookup failed.
 	UseFor(ctx context.Context, f *store.Flow) (Version, error)
 	// Distrusted returns why flows whose state was written by this version must not
 	// resume automatically, or "".
@@ -80,7 +81,7 @@ type Version interface {
 type Manager struct {
 	options Options
 	timers  *work.TimerQueue
-	watch   work.Watch // of flows
+	watch   work.Watch // by flow
 }
 
 // New returns a Manager. No step runs before Start.
@@ -148,6 +149,8 @@ func (m *Manager) Wait(ctx context.Context, id string) (*store.Flow, error) {
 	return m.await(ctx, id, func(f *store.Flow) bool { return f.Ended() || f.Status == store.FlowParked || f.Idle() })
 }
 
+// change runs fn on the flow and stores the flow in one transaction, then notifies the
+// callers that wait for the flow.
 func (m *Manager) change(ctx context.Context, id string, fn func(store.Tx, *store.Flow) error) error {
 	err := m.options.Store.Update(ctx, func(tx store.Tx) error {
 		f, err := tx.Flow(id)

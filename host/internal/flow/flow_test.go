@@ -46,7 +46,7 @@ func TestRefusedCallIsNotStored(t *testing.T) {
 	if n := len(w.allFlows()) + len(w.allRuns()); n != 0 {
 		t.Fatalf("%d rows were stored", n)
 	}
-	w.receive = nil // the same id can be used again
+	w.receive = nil // now the same id begins a flow
 	done := w.call(t.Context(), "1", `{"other":true}`)
 	w.end(w.allRuns()[0].ID, "")
 	if r := <-done; r.err != nil || r.answer.FlowID == "" {
@@ -110,7 +110,8 @@ func TestConcurrentCallsWithOneID(t *testing.T) {
 	}
 }
 
-// The precondition of an effect is checked again in the transaction.
+// Each effect checks its precondition again in the transaction. After a conflict the
+// step runs again.
 func TestStepIsRetriedAfterConflict(t *testing.T) {
 	p := sending(0)
 	var w *fixture
@@ -160,7 +161,7 @@ func TestConflictRetryLimit(t *testing.T) {
 
 func TestParkedFlow(t *testing.T) {
 	t.Run("wrong output", func(t *testing.T) { testParked(t, `{"result":5}`) })
-	// A conflict that the plugin itself reports would repeat for ever.
+	// A conflict that the plugin itself reports counts as a failure.
 	t.Run("conflict", func(t *testing.T) { testParked(t, `{"error":{"code":"conflict","message":"read after write"}}`) })
 }
 
@@ -195,7 +196,7 @@ func testParked(t *testing.T, output string) {
 func TestDropFlow(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		output string // of the last step; empty: the usual one
+		output string // of the last step; empty: the output of sending
 		steps  int
 		note   string
 		answer bool
@@ -232,8 +233,8 @@ func TestDropFlow(t *testing.T) {
 	}
 }
 
-// A time that is over resumes the flow. If the run has ended too, the event is the
-// run's.
+// A flow resumes when its time is over. If its run has ended too, the event is the
+// run.
 func TestTimeAndRun(t *testing.T) {
 	const until = 1_770_000_000_000 - 1 // in the past
 	w := newFixture(t, sending(until))
@@ -244,7 +245,7 @@ func TestTimeAndRun(t *testing.T) {
 	p := sending(until)
 	call := p.call
 	w.open(&plugin{resume: p.resume, call: func(ask func(string, string) gjson.Result, in gjson.Result) string {
-		// The run ends before the wait is committed.
+		// The flow waits for a run that has already ended.
 		out := call(ask, in)
 		return strings.Replace(out, gjson.Get(out, "wait.run").Str, w.allRuns()[0].ID, 1)
 	}})
@@ -264,14 +265,14 @@ func TestNextManagerResumes(t *testing.T) {
 	if r := <-done; !errors.Is(r.err, work.ErrClosing) {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
-	w.end(w.allRuns()[0].ID, "hi") // while no manager runs
+	w.end(w.allRuns()[0].ID, "hi") // while no manager is open
 	w.open(sending(0))
 	if r := <-w.call(t.Context(), "1", `{}`); r.err != nil || gjson.GetBytes(r.answer.Result, "run.reply").Str != "hi" {
 		t.Fatalf("answered %+v, %v", r.answer, r.err)
 	}
 }
 
-// A step that has been committed elsewhere in the meantime has no effects.
+// A step has no effects if another process has committed that step first.
 func TestStaleStep(t *testing.T) {
 	p := sending(0)
 	var w *fixture
@@ -279,7 +280,7 @@ func TestStaleStep(t *testing.T) {
 		if in.Get("step").Int() != 2 {
 			return `{"note":"the step after the other one"}`
 		}
-		r := ask("agent", begin)
+		r := ask("agent", runRequest)
 		w.update(func(tx store.Tx) error {
 			f, err := tx.Flow(in.Get("flowId").Str)
 			if err != nil {
@@ -310,13 +311,13 @@ func TestRefusedRequests(t *testing.T) {
 		namespace, request string
 		code               abi.Code
 	}{
-		"foreign source":    {"agent", strings.Replace(begin, `"group"`, `"source":"agent:main:other","group"`, 1), abi.Forbidden},
+		"foreign source":    {"agent", strings.Replace(runRequest, `"group"`, `"source":"agent:main:other","group"`, 1), abi.Forbidden},
 		"foreign delivery":  {"deliver", `{"op":"send","sessionKey":"agent:main:x","text":"hi"}`, abi.Forbidden},
-		"blank message":     {"agent", strings.Replace(begin, "hello", " ", 1), abi.InvalidArgs},
-		"no session":        {"agent", strings.Replace(begin, ":x", ":y", 1), abi.NotFound},
-		"another group":     {"agent", strings.Replace(begin, "nested", "main", 1), abi.InvalidArgs},
+		"blank message":     {"agent", strings.Replace(runRequest, "hello", " ", 1), abi.InvalidArgs},
+		"no session":        {"agent", strings.Replace(runRequest, ":x", ":y", 1), abi.NotFound},
+		"another group":     {"agent", strings.Replace(runRequest, "nested", "main", 1), abi.InvalidArgs},
 		"no such write":     {"store", `{"op":"patch"}`, abi.Unsupported},
-		"a child's group":   {"agent", strings.Replace(begin, "nested", "subagent", 1), abi.InvalidArgs},
+		"a child's group":   {"agent", strings.Replace(runRequest, "nested", "subagent", 1), abi.InvalidArgs},
 		"not an agent id":   {"store", `{"op":"create","agentId":"No Agent"}`, abi.InvalidArgs},
 		"not its child":     {"store", `{"op":"archive","sessionKey":"agent:main:x"}`, abi.Forbidden},
 		"not a known child": {"store", `{"op":"delete","sessionKey":"agent:main:subagent:x"}`, abi.Forbidden},
@@ -340,7 +341,7 @@ func TestRefusedRequests(t *testing.T) {
 func TestRunLimit(t *testing.T) {
 	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range 4 {
-			ask("agent", begin)
+			ask("agent", runRequest)
 		}
 		return `{"result":{}}`
 	}}
@@ -356,7 +357,7 @@ func TestEffectLimit(t *testing.T) {
 	var last gjson.Result
 	p := &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range abi.MaxEffects + 1 {
-			last = ask("agent", begin)
+			last = ask("agent", runRequest)
 		}
 		return `{"result":{}}`
 	}}

@@ -47,7 +47,7 @@ func (*plugin) Grants(string) error { return nil }
 // Release implements flow.Version.
 func (*plugin) Release() {}
 
-// singleVersion is the only version of a plugin.
+// singleVersion implements flow.Versions for a plugin that has one version.
 type singleVersion struct{ p *plugin }
 
 var _ flow.Versions = singleVersion{}
@@ -97,12 +97,12 @@ func (t doubleUpdate) Update(ctx context.Context, fn func(store.Tx) error) error
 
 // fixture is a store with two sessions and a manager on it.
 type fixture struct {
-	limits step.Limits // for the next open
+	limits step.Limits // used by the next call of open
 	*testing.T
 	db      *sqlite.DB
 	flows   *flow.Manager
 	rules   step.Rules
-	as      abi.Caller // the caller
+	as      abi.Caller // the caller of each call
 	receive func(*abi.Session) error
 
 	mu  sync.Mutex
@@ -208,7 +208,7 @@ func (w *fixture) allFlows() []*store.Flow {
 	return view(w, func(v store.View) ([]*store.Flow, error) { return v.Flows(context.Background(), &store.Filter{}) })
 }
 
-// end ends a run as its executor does.
+// end ends a run as run.Manager does.
 func (w *fixture) end(id, reply string) {
 	w.Helper()
 	w.update(func(tx store.Tx) error {
@@ -233,7 +233,8 @@ type reply struct {
 	err    error
 }
 
-// call begins a call and returns when the call waits or has ended.
+// call begins a call. It returns when the call waits or has ended; the channel receives
+// the reply.
 func (w *fixture) call(ctx context.Context, id, args string) <-chan reply {
 	w.Helper()
 	waiting, done := make(chan struct{}), make(chan reply, 1)
@@ -256,14 +257,15 @@ func (w *fixture) call(ctx context.Context, id, args string) <-chan reply {
 	return done
 }
 
-// begin is a request for a run in the target session.
-const begin = `{"op":"run","sessionKey":"` + target + `","message":"hello","group":"nested"}`
+// runRequest requests a run in the target session.
+const runRequest = `{"op":"run","sessionKey":"` + target + `","message":"hello","group":"nested"}`
 
-// sending is a plugin that starts a run, waits for it, and answers with the event.
+// sending returns a plugin that starts a run, waits for the run or the time until, and
+// answers with the event.
 func sending(until int64) *plugin {
 	return &plugin{
 		call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
-			r := ask("agent", begin)
+			r := ask("agent", runRequest)
 			if e := r.Get("error"); e.Exists() {
 				return `{"result":{"status":"forbidden"},"code":"` + e.Get("code").Str + `"}`
 			}

@@ -11,8 +11,9 @@ import (
 )
 
 // Park parks the waiting flows whose state was written by the version with this
-// digest, and runs also in the same transaction. It returns the number of flows.
-func (m *Manager) Park(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
+// digest and runs fn in the same transaction. It returns the number of flows with such
+// a state that have not ended, including those that were parked before.
+func (m *Manager) Park(ctx context.Context, digest, reason string, fn func(store.Tx) error) (int, error) {
 	var ids []string
 	err := m.options.Store.Update(ctx, func(tx store.Tx) (err error) {
 		if ids, err = tx.FlowsOf(digest); err != nil {
@@ -29,7 +30,7 @@ func (m *Manager) Park(ctx context.Context, digest, reason string, also func(sto
 				}
 			}
 		}
-		return also(tx)
+		return fn(tx)
 	})
 	if err != nil {
 		return 0, err
@@ -49,8 +50,8 @@ func (m *Manager) park(tx store.Tx, f *store.Flow) error {
 	return tx.PutFlow(f)
 }
 
-// Retry resumes a parked flow. It returns abi.NotFound, and abi.Conflict when the
-// flow is not parked.
+// Retry resumes a parked flow. It returns abi.NotFound for an unknown flow, and
+// abi.Conflict when the flow is not parked.
 func (m *Manager) Retry(ctx context.Context, id string) error {
 	return m.change(ctx, id, func(tx store.Tx, f *store.Flow) error {
 		if f.Status != store.FlowParked {

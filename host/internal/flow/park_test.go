@@ -10,9 +10,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestPark parks waiting flows because of a fault of their module. A parked flow does
-// not resume, and no event is lost. After RetryParked, a flow whose event has
-// happened runs at once, and the other one waits.
+// Park parks the waiting flows of a faulty module. A parked flow does not resume, and
+// no event is lost. After RetryParked, the flow whose run has ended resumes at once,
+// and the other flow waits.
 func TestPark(t *testing.T) {
 	const far = 9_000_000_000_000
 	w := newFixture(t, sending(far))
@@ -30,15 +30,15 @@ func TestPark(t *testing.T) {
 		return n
 	}
 	if n := park("another"); n != 0 || !noted {
-		t.Fatalf("%d flows of another module were parked; also was called: %v", n, noted)
+		t.Fatalf("%d flows of another module were parked; fn was called: %v", n, noted)
 	}
 	failed := errors.New("no")
 	if _, err := w.flows.Park(t.Context(), "test", "", func(store.Tx) error { return failed }); !errors.Is(err, failed) {
-		t.Fatalf("also failed, and Park returned %v", err)
+		t.Fatalf("fn failed, and Park returned %v", err)
 	}
 	for _, f := range w.allFlows() {
 		if f.Status != store.FlowWaiting {
-			t.Fatalf("parked although also failed: %+v", f)
+			t.Fatalf("parked although fn failed: %+v", f)
 		}
 	}
 	if n := park("test"); n != 2 {
@@ -73,7 +73,7 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// A step of a version that was rolled back in the meantime is committed with its flow
+// If the version is rolled back during its step, the step is committed and the flow is
 // parked.
 func TestDistrustedVersionIsParked(t *testing.T) {
 	p := sending(0)

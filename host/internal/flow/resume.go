@@ -10,16 +10,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// maxFailures is how often a step may fail through the plugin's fault before its flow
-// is parked.
+// maxFailures is the number of failures of a step, through the plugin's fault, after
+// which its flow is parked.
 const maxFailures = 2
 
-// maxSteps is the number of steps after which a flow is parked, counted again after
-// each retry. No tool needs that many; without the limit a plugin could run for ever,
-// by starting runs or by waiting for events in the past.
+// maxSteps is the number of steps after which a flow is parked; each Retry allows as
+// many again. No tool needs that many. Without the limit a plugin could run for ever,
+// by starting runs or by waiting for times in the past.
 const maxSteps = 100
 
-// input returns the input of a step for an export and its JSON.
+// input returns the input of the flow's next step: a call of the export with doc.
 func (m *Manager) input(export string, doc []byte, f *store.Flow, s *Settings) *step.Input {
 	return &step.Input{Export: export, JSON: doc, Flow: &step.Flow{
 		ID: f.ID, Step: f.Step + 1, Tool: f.Tool, Caller: &f.Caller, Sessions: f.Sessions, Created: f.Created, Now: m.now(), Rules: s.Rules,
@@ -68,7 +68,7 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 		if err != nil {
 			return nil, nil, err
 		}
-		// If the run has ended and the time is over, the event is the run's.
+		// If the run has ended and the time is over too, the run is the event.
 		if run != nil && run.Ended() {
 			return f, &abi.Event{Type: abi.EventRun, At: run.EndedAt, Run: run.ABI()}, nil
 		}
@@ -79,7 +79,8 @@ func (m *Manager) due(ctx context.Context, id string) (f *store.Flow, event *abi
 	return f, nil, nil
 }
 
-// wake runs the step for an event. Its errors are step.ErrHost or a pluginFault.
+// wake runs the step for an event, without a commit. It returns step.ErrHost or a
+// pluginFault.
 func (m *Manager) wake(ctx context.Context, f *store.Flow, event *abi.Event) (*step.Result, error) {
 	v, err := m.options.Versions.UseFor(ctx, f)
 	switch {
@@ -127,8 +128,8 @@ func (m *Manager) run(ctx context.Context, f *store.Flow, event *abi.Event) erro
 	return fmt.Errorf("%w: %w", step.ErrHost, err)
 }
 
-// checkAnswer returns an error for a last step without a result whose caller has no
-// answer.
+// checkAnswer returns an error if the step is the flow's last, has no result, and the
+// caller has no answer yet.
 func checkAnswer(f *store.Flow, result *step.Result) error {
 	if result.Wait != nil || result.Result != nil || f.Answered() {
 		return nil
@@ -146,8 +147,8 @@ func (m *Manager) rowAt(tx store.Tx, f *store.Flow) (*store.Flow, error) {
 	return row, nil
 }
 
-// pluginFault is an error that the plugin caused: its step failed, or the flow cannot
-// use the step's result.
+// pluginFault is an error that the plugin caused: its step failed, the step's result is
+// unusable, or no version of the plugin can resume the flow.
 type pluginFault struct{ error }
 
 func (b *pluginFault) Unwrap() error { return b.error }

@@ -33,8 +33,8 @@ func TestRules(t *testing.T) {
 		"a long label":        {namespace: "store", request: create + `,"label":"` + strings.Repeat("é", 65) + `"}`, code: abi.InvalidArgs},
 		"a label":             {namespace: "store", request: create + `,"label":"` + strings.Repeat("é", 64) + `"}`},
 		"a long model":        {namespace: "store", request: create + `,"model":"` + strings.Repeat("m", 201) + `"}`, code: abi.InvalidArgs},
-		"the end of a chain":  {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 8}, namespace: "agent", request: begin, code: abi.Forbidden},
-		"the last of a chain": {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 7}, namespace: "agent", request: begin},
+		"the end of a chain":  {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 8}, namespace: "agent", request: runRequest, code: abi.Forbidden},
+		"the last of a chain": {as: abi.Caller{SessionKey: caller, AgentID: "main", Hops: 7}, namespace: "agent", request: runRequest},
 		"a channel that is closed": {as: on, rules: step.Rules{Deliver: func(*abi.Session, abi.Target) error { return denied }}, namespace: "deliver",
 			request: `{"op":"send","sessionKey":"` + caller + `","text":"hi","atCall":true}`, code: abi.Forbidden},
 		"one that is open": {as: on, rules: step.Rules{Deliver: func(_ *abi.Session, t abi.Target) error {
@@ -60,7 +60,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// spawning is a plugin whose step creates the given number of children.
+// spawning returns a plugin whose step creates the given number of children, with a run
+// for each if runs is true. last receives the last reply to a creation.
 func spawning(children int, runs bool, last *gjson.Result) *plugin {
 	return &plugin{call: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
 		for range children {
@@ -73,8 +74,8 @@ func spawning(children int, runs bool, last *gjson.Result) *plugin {
 	}}
 }
 
-// The configured maximum of children applies whether or not the plugin states one,
-// and counts children of the same step.
+// The configured maximum of children applies even if the plugin states no maximum, and
+// counts the children that the same step creates.
 func TestChildrenOfOneStep(t *testing.T) {
 	var last gjson.Result
 	w := newFixture(t, spawning(3, true, &last))
@@ -84,7 +85,8 @@ func TestChildrenOfOneStep(t *testing.T) {
 	}
 }
 
-// A child without a run would never be removed.
+// A step must queue a run for each child that it creates. A child without a run would
+// never be removed.
 func TestChildWithoutRun(t *testing.T) {
 	var last gjson.Result
 	w := newFixture(t, spawning(1, false, &last))
@@ -135,7 +137,7 @@ func TestHopLimitInLaterSteps(t *testing.T) {
 			return `{"wait":{"until":1,"state":{},"stateVersion":1}}`
 		},
 		resume: func(ask func(string, string) gjson.Result, _ gjson.Result) string {
-			got = ask("agent", begin)
+			got = ask("agent", runRequest)
 			return `{"result":{}}`
 		},
 	})

@@ -14,15 +14,15 @@ import (
 
 const pastWait = `{"wait":{"until":1,"state":{},"stateVersion":1}}`
 
-// A flow is parked after 100 steps. Retry allows it as many again, also when it then
-// waits for a run.
+// A flow is parked after 100 steps. Retry allows another 100 steps, and keeps a wait
+// for a run.
 func TestStepLimit(t *testing.T) {
 	w := newFixture(t, &plugin{
 		call: func(func(string, string) gjson.Result, gjson.Result) string { return pastWait },
 		resume: func(ask func(string, string) gjson.Result, in gjson.Result) string {
 			switch in.Get("step").Int() {
 			case 200:
-				return waitFor(ask("agent", begin), 0)
+				return waitFor(ask("agent", runRequest), 0)
 			case 201:
 				return `{"result":` + in.Get("event").Raw + `}`
 			}

@@ -15,8 +15,6 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-func delivered(r *store.Run) { r.Deliver = true }
-
 // waitingFlow stores a flow that waits for a run.
 func (r *fixture) waitingFlow(runID string) {
 	r.t.Helper()
@@ -46,20 +44,20 @@ func (r *fixture) checkKilled(row *store.Run, session string) {
 	}
 }
 
-// An abort between an agent's answer and the commit of the answer takes precedence.
+// An abort that is stored before the agent's answer is committed takes precedence.
 func TestAbortBeforeCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
 		f := r.makeFaulty()
 		tokens := int64(5)
 		r.rn = runnerFunc(func(context.Context, *runner.Turn) (*runner.Outcome, error) {
-			f.fail(func(n int64) bool { return n == 1 }) // the outcome, which is retried later
+			f.fail(func(n int64) bool { return n == 1 }) // the first commit of the outcome fails
 			return &runner.Outcome{Text: "an answer", Model: "m", Usage: &abi.Usage{Total: &tokens}}, nil
 		})
 		r.start()
 		r.session("a")
 		r.waitingFlow("r1")
-		r.queue("r1", "a", delivered)
+		r.queue("r1", "a", deliver)
 		synctest.Wait()
 		if row := r.row("r1"); row.Status != abi.RunRunning {
 			t.Fatalf("the answer is committed: %s", row.Status)
@@ -72,7 +70,7 @@ func TestAbortBeforeCommit(t *testing.T) {
 func TestAbortAfterCommit(t *testing.T) {
 	r := newFixture(t, replies("an answer")).start()
 	r.session("a")
-	r.queue("r1", "a", delivered)
+	r.queue("r1", "a", deliver)
 	was := r.ends("r1", abi.RunDone, "an answer")
 	row, err := r.Abort(t.Context(), "r1", "enough")
 	if row != nil || !errors.Is(err, abi.Conflict) || err.Error() != "run r1 has ended already, as done" {
@@ -86,7 +84,7 @@ func TestAbortAfterCommit(t *testing.T) {
 	}
 }
 
-// Of an answer and an abort, only the first to be committed is ever visible.
+// If an answer and an abort are committed concurrently, only the first one has effects.
 func TestAbortRacesAnswer(t *testing.T) {
 	answer := make(chan struct{})
 	r := newFixture(t, runnerFunc(func(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
@@ -97,7 +95,7 @@ func TestAbortRacesAnswer(t *testing.T) {
 	done := 0
 	for i := range 40 {
 		id := fmt.Sprint("r", i)
-		r.queue(id, "a", delivered)
+		r.queue(id, "a", deliver)
 		var both sync.WaitGroup
 		both.Go(func() { answer <- struct{}{} })
 		both.Go(func() {
@@ -111,7 +109,7 @@ func TestAbortRacesAnswer(t *testing.T) {
 			}
 		})
 		if row := r.wait(id); row.Status == abi.RunKilled && row.StartedAt == 0 {
-			<-answer // it was aborted before it began
+			<-answer // the run was aborted before it began
 		}
 		both.Wait()
 	}
@@ -120,8 +118,8 @@ func TestAbortRacesAnswer(t *testing.T) {
 	}
 }
 
-// A manager that has not been started aborts a run of a dead host, including its
-// processes, and executes nothing else.
+// A manager that has not been started aborts a run of a dead host, ends the run's
+// processes, and executes no other run.
 func TestAbortWithoutStart(t *testing.T) {
 	for _, fails := range []int64{0, 2} { // number of failed updates
 		synctest.Test(t, func(t *testing.T) {
@@ -136,7 +134,7 @@ func TestAbortWithoutStart(t *testing.T) {
 			first.session("a")
 			first.session("b")
 			first.waitingFlow("r1")
-			first.queue("r1", "a", delivered)
+			first.queue("r1", "a", deliver)
 			first.start()
 			<-began
 			first.kill()
@@ -155,7 +153,7 @@ func TestAbortWithoutStart(t *testing.T) {
 			})
 			f := r.makeFaulty()
 			r.takeOver()
-			f.fail(func(n int64) bool { return n > 1 && n <= 1+fails }) // the abort itself is stored
+			f.fail(func(n int64) bool { return n > 1 && n <= 1+fails }) // the first update stores the abort
 			r.checkKilled(r.abort("r1", "enough", abi.RunKilled, "enough"), "a")
 			if len(reaped) != 1 || reaped[0] != "42" {
 				t.Errorf("reaped %q", reaped)

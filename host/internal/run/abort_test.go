@@ -69,11 +69,11 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// The answer of a run that was aborted at the same time is ignored.
+// The answer of a run is ignored if the run was aborted while the runner was active.
 func TestAbortDuringRun(t *testing.T) {
 	r := newFixture(t, nil)
 	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
-		r.update(func(tx store.Tx) error { // by another host, without a hint so far
+		r.update(func(tx store.Tx) error { // as another host does, before its hint arrives
 			row, err := tx.Run(turn.RunID)
 			if err != nil {
 				return err
@@ -133,8 +133,8 @@ func TestAbortBeforeRunnerCall(t *testing.T) {
 	})
 }
 
-// A run whose host died, and which has no slot yet, is aborted without a call of its
-// runner.
+// An interrupted run that waits for a slot on the next host is aborted without a call
+// of its runner.
 func TestAbortInterrupted(t *testing.T) {
 	began := make(chan string, 2)
 	first := newFixture(t, blocking(began))

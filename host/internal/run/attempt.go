@@ -25,7 +25,7 @@ type attempt struct {
 	run     *store.Run
 	session *abi.Session
 	caller  abi.Caller
-	result  *result // the run ends with this result, without its runner
+	result  *result // nil: call the runner; otherwise the run ends with this result
 
 	model string // the model that the runner must use
 
@@ -35,12 +35,12 @@ type attempt struct {
 	// Guarded by Manager.mu.
 	aborted bool
 	waits   int            // number of tool calls that are waiting
-	calls   map[string]int // by tool and digest; nil: no runner is active
+	calls   map[string]int // number of tool calls by tool and argument digest; nil: no runner is active
 	token   *token
 }
 
-// lateAfter is the time after the end of its context when a runner that has not
-// returned is reported.
+// lateAfter is the time that a runner has to return after the end of its context; then
+// a warning is logged. It is also the timeout of an attempt's final writes.
 const lateAfter = 5 * time.Second
 
 // attempt claims the run and executes it. It returns when the runner has returned,
@@ -50,7 +50,7 @@ func (m *Manager) attempt(t *ticket) (ended bool) {
 	m.mu.Lock()
 	m.attempts[t.id] = a // visible to Abort from here on
 	m.mu.Unlock()
-	defer a.leave()
+	defer a.unregister()
 	var err error
 	if a.claim, err = m.o.Worker.Claim(m.ctx, store.KindRun, t.id, a.begin); err != nil {
 		if m.ctx.Err() == nil {
@@ -59,39 +59,39 @@ func (m *Manager) attempt(t *ticket) (ended bool) {
 		return false
 	}
 	if a.claim == nil {
-		return m.hasEnded(t.id)
+		return m.isSettled(t.id)
 	}
 	defer a.claim.Close()
-	if a.run == nil { // the run was only unscheduled
+	if a.run == nil { // begin found the run settled and unscheduled it
 		return true
 	}
 	m.o.Logger.Debug("run: claimed", "run", t.id, "session", t.session, "attempt", a.run.Attempt)
 	return a.perform()
 }
 
-// leave removes the attempt from the manager.
-func (a *attempt) leave() {
+// unregister removes the attempt from the manager.
+func (a *attempt) unregister() {
 	a.m.mu.Lock()
 	defer a.m.mu.Unlock()
 	delete(a.m.attempts, a.ticket.id)
 	a.revoke()
 }
 
-// settled reports whether nothing is left to do for a run: it has ended, and no
-// process of it is recorded. r may be nil.
+// settled reports whether nothing is left to do for a run: it does not exist (r is
+// nil), or it has ended and no process of it is recorded.
 func settled(r *store.Run) bool { return r == nil || r.Ended() && len(r.Process) == 0 }
 
-// hasEnded reports whether a run that could not be claimed is settled.
-func (m *Manager) hasEnded(id string) (ended bool) {
+// isSettled reads a run that could not be claimed and reports whether it is settled.
+func (m *Manager) isSettled(id string) (is bool) {
 	err := m.view(m.ctx, func(v store.View) error {
 		r, err := v.Run(m.ctx, id)
-		ended = err == nil && settled(r)
+		is = err == nil && settled(r)
 		return err
 	})
 	if err != nil && m.ctx.Err() == nil {
 		m.o.Logger.Warn("run: read failed", "run", id, "error", err)
 	}
-	return ended
+	return is
 }
 
 // perform executes the run with its runner, unless the run ends without one.
@@ -116,7 +116,7 @@ func (a *attempt) perform() (ended bool) {
 func (a *attempt) reap(rn runner.Runner) error {
 	r, ok := rn.(runner.Reaper)
 	if !ok {
-		a.m.o.Logger.Warn("run: the agent has another kind of runner now; processes of an earlier attempt are not ended", "run", a.run.ID, "agent", a.run.AgentID, "left", string(a.run.Process))
+		a.m.o.Logger.Warn("run: the agent's runner cannot end the processes of an earlier attempt; they may still be running", "run", a.run.ID, "agent", a.run.AgentID, "left", string(a.run.Process))
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(a.claim.Context(), 30*time.Second)
@@ -130,7 +130,7 @@ func (a *attempt) reap(rn runner.Runner) error {
 		return nil
 	})
 	if err != nil { // harmless: reaping again has no effect
-		a.m.o.Logger.Warn("run: the end of an earlier attempt's processes cannot be stored", "run", a.run.ID, "error", err)
+		a.m.o.Logger.Warn("run: the record of an earlier attempt's processes cannot be deleted", "run", a.run.ID, "error", err)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (a *attempt) execute(rn runner.Runner) (ended bool) {
 		if v := a.resultOf(nil); v != nil {
 			ended = a.end(v, true)
 			a.awaitRunner(answered)
-			return ended && a.release()
+			return ended && a.deleteProcess()
 		}
 		got = a.awaitRunner(answered)
 	}
@@ -194,7 +194,7 @@ func (a *attempt) startContext() (release func()) {
 	}
 }
 
-// call calls the runner. A panic is a failure of the run.
+// call calls the runner. If the runner panics, the run fails.
 func (a *attempt) call(rn runner.Runner, t *runner.Turn, answered chan<- answer) {
 	an := answer{err: errors.New("the runner returned no answer")}
 	defer func() {
@@ -209,7 +209,8 @@ func (a *attempt) call(rn runner.Runner, t *runner.Turn, answered chan<- answer)
 	}
 }
 
-// awaitRunner waits for a runner whose context has ended.
+// awaitRunner returns the answer of a runner whose context has ended. It waits for as
+// long as the runner takes.
 func (a *attempt) awaitRunner(answered <-chan answer) *answer {
 	late := time.AfterFunc(lateAfter, func() {
 		a.m.o.Logger.Warn("run: the runner does not return; its session is blocked until it does", "run", a.run.ID, "session", a.run.SessionKey, "agent", a.run.AgentID)
@@ -219,9 +220,9 @@ func (a *attempt) awaitRunner(answered <-chan answer) *answer {
 	return &an
 }
 
-// resultOf returns the result of the run from the runner's answer (nil: none yet) and
-// the cause of the context's end. It returns nil if this attempt does not end the
-// run.
+// resultOf derives the result of the run from the runner's answer (nil: no answer yet)
+// and the cause with which the context ended. It returns nil if this attempt does not
+// end the run.
 func (a *attempt) resultOf(got *answer) *result {
 	cause := context.Cause(a.ctx)
 	if cause == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// The next host retries a run whose host died, with the one user message.
+// The next host retries a run whose host died. The user message is stored once.
 func TestNextAttempt(t *testing.T) {
 	began := make(chan string, 1)
 	first := newFixture(t, blocking(began))

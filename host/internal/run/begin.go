@@ -15,7 +15,7 @@ import (
 )
 
 // begin runs in the transaction of the claim. It starts the run or its next attempt,
-// or sets the result of a run that is not executed.
+// or sets the result of a run that must not be executed.
 func (a *attempt) begin(tx store.Tx) error {
 	a.run, a.result = nil, nil
 	r, err := tx.Run(a.ticket.id)

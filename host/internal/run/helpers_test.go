@@ -35,8 +35,8 @@ func replies(text string) runnerFunc {
 type fixture struct {
 	*run.Manager
 	t      testing.TB
-	store  store.Durable // as the manager sees it
-	plain  store.Durable
+	store  store.Durable // the manager's store
+	plain  store.Durable // the same store without injected faults
 	config *config.Config
 	rn     runner.Runner
 	worker *work.Worker
@@ -64,7 +64,7 @@ func newFixture(t testing.TB, a runner.Runner) *fixture {
 	return &fixture{t: t, store: s, plain: s, config: config.Default(), rn: a}
 }
 
-// next returns a fixture for the next gateway on the same store.
+// next returns a fixture for the next process on the same store.
 func (r *fixture) next(a runner.Runner) *fixture {
 	return &fixture{t: r.t, store: r.plain, plain: r.plain, config: r.config, rn: a, o: r.o}
 }
@@ -117,8 +117,8 @@ func (r *fixture) close(ctx context.Context) {
 	}
 }
 
-// kill ends the gateway as kill -9 does, except that its runners' contexts end:
-// nothing is written or released.
+// kill ends the manager without writing or releasing anything, as kill -9 does.
+// Unlike kill -9, it ends the contexts of the runners.
 func (r *fixture) kill() {
 	r.t.Helper()
 	r.closed = true
@@ -232,13 +232,14 @@ func (r *fixture) scheduled(kind string) int {
 
 var errFull = errors.New("the disk is full")
 
-// faultyStore is a store whose n-th update fails if fails returns true.
+// faultyStore is a store whose n-th update since the last call of fail fails if
+// fails(n) returns true.
 type faultyStore struct {
 	store.Durable
 	n            atomic.Int64
 	mu           sync.Mutex
 	fails        func(n int64) bool
-	readOnlyRuns atomic.Bool // runs cannot be written
+	readOnlyRuns atomic.Bool // PutRun fails
 }
 
 type faultyTx struct {

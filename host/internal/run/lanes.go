@@ -9,20 +9,21 @@ import (
 
 // state is the state of a ticket.
 //
-//	waiting ─► ready ─► active ◄─► suspended
-//	             ▲                     │
-//	             └─────────────────────┘ (requeue)
+//	waiting ◄─► ready ─► active ◄─► suspended
+//	              ▲                     │
+//	              └─────────────────────┘ (requeue)
 //
+// A ready ticket waits again when an older one of its session is added.
 // A ticket holds its lane from its first activation until it is removed, and a slot
 // of its group while it is active.
 type state int
 
 const (
 	waiting   state = iota // behind other tickets of its session
-	ready                  // first in its lane; waits for a slot
+	ready                  // first in its lane; needs a slot
 	active                 // holds its lane and a slot
 	suspended              // holds its lane only
-	gone
+	gone                   // removed
 )
 
 // ticket is the queue entry of a run.
@@ -36,8 +37,8 @@ type ticket struct {
 
 	state state
 
-	aborted  bool     // only its end is left to be written
-	failures int      // consecutive failures to begin or end it
+	aborted  bool     // the run is aborted: its end must still be stored
+	failures int      // number of attempts that did not end the run
 	unsaved  *unsaved // result of an attempt that could not be stored
 }
 
@@ -49,11 +50,11 @@ func ticketOf(r *store.Run) *ticket {
 }
 
 // lanes schedules runs: one at a time per session, in the order of acceptance, and a
-// bounded number per group, the oldest first. It only keeps the state; the caller
-// executes the runs. It is not safe for concurrent use. A lane or group exists only
-// while it has tickets.
+// bounded number at a time per group, the oldest first. It only keeps the state; the
+// caller executes the runs. It is not safe for concurrent use. A lane or group exists
+// only while it has tickets.
 type lanes struct {
-	bound   func(group string) int // of a group; 0: no bound
+	bound   func(group string) int // number of slots; 0: no bound
 	lanes   map[string]*lane
 	groups  map[string]*group
 	tickets map[string]*ticket
@@ -61,14 +62,14 @@ type lanes struct {
 
 // lane is one session's queue.
 type lane struct {
-	owner *ticket            // the ticket that was activated; nil: the lane is free
+	owner *ticket            // the ticket that holds the lane; nil: the lane is free
 	head  *ticket            // the ready ticket of a free lane
 	rest  work.Heap[*ticket] // waiting tickets, the oldest on top
 }
 
 // group is the set of runs that share slots.
 type group struct {
-	used  int
+	used  int                // slots in use
 	ready work.Heap[*ticket] // the oldest on top
 }
 
@@ -128,7 +129,7 @@ func (l *lanes) next() []*ticket {
 	return going
 }
 
-// nextOf is next for one group.
+// nextOf is like next, for one group only.
 func (l *lanes) nextOf(name string) []*ticket {
 	var going []*ticket
 	g := l.groups[name]
@@ -145,15 +146,15 @@ func (l *lanes) nextOf(name string) []*ticket {
 	return going
 }
 
-// activate gives a ready or suspended ticket a slot, without a check of the bound.
-// next checks it before the call. Two other callers do not, after which a group may
+// activate gives a ready or suspended ticket a slot, even above the bound. nextOf
+// checks the bound before it calls activate. Two other callers do not, so a group may
 // use more slots than its bound until enough of its runs have ended or been
 // suspended:
 //
-//   - resume (see Suspend): the runner of a run that waited in a tool is executing
-//     and cannot be held up.
-//   - abort: ending an aborted run calls no runner, and must not wait for runs that
-//     do.
+//   - Manager.Suspend's resume function: the runner of a run that waited in a tool is
+//     executing and cannot be delayed.
+//   - Manager.endAborted: ending an aborted run calls no runner, and must not wait for
+//     runs that do.
 func (l *lanes) activate(t *ticket) {
 	g := l.group(t)
 	if t.state == ready {

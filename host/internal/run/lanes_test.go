@@ -117,7 +117,7 @@ func TestRequeuedKeepsLane(t *testing.T) {
 	l.requeue(a)
 	expect(t, l) // no slot
 	l.remove(other)
-	expect(t, l, "5") // 5 has begun, so 1 must wait
+	expect(t, l, "5") // 5 holds the lane, so 1 must wait
 	l.remove(a)
 	expect(t, l, "1")
 }

@@ -1,20 +1,21 @@
 // Package run executes queued runs. A run is one user message, answered by the agent
 // of its session.
 //
-// A run is queued, then running, then done, failed, killed or timeout (abi.Run). Runs
-// of one session are executed one at a time, in the order of acceptance. The groups
-// main and subagent have a bounded number of slots. A run that waits in a tool
-// releases its slot and keeps its session's lane.
+// A run is queued, then running, then done, failed, killed or timeout (abi.Run). The
+// runs of one session form a lane: they are executed one at a time, in the order of
+// acceptance. A run also belongs to a group: main, subagent or nested. The groups main
+// and subagent have a bounded number of slots. While a tool call of a run waits, the
+// run releases its slot but keeps its lane.
 //
 // Invariants:
 //   - The claim of the first attempt, the user message and the session's status are
 //     one commit. The outcome, the answer's message, its delivery and the scheduling
 //     of the flows that wait for the run are one commit.
-//   - Every write of an attempt checks its claim. An attempt that has lost its claim
-//     writes nothing, whatever its runner does.
-//   - When its host dies, a run is claimed by another host as the next attempt, up to
-//     runs.maxAttempts (S10.2). Processes that the dead attempt left are ended first,
-//     also those of a run that had ended before its runner returned.
+//   - Until the run has ended, every write of an attempt checks its claim. An attempt
+//     that has lost its claim writes nothing, whatever its runner does.
+//   - When the host of a run dies, another host makes the next attempt, up to
+//     runs.maxAttempts (S10.2). It first ends the processes that the dead attempt left,
+//     even if the run had ended before its runner returned.
 //   - The deadline counts from the start of the first attempt.
 //   - If the store refuses an outcome, the manager keeps it and retries.
 package run
@@ -38,8 +39,8 @@ import (
 type Options struct {
 	Store  store.Durable // required
 	Worker *work.Worker  // required
-	// Runners returns the runner of an agent. The caller of the run reads the text of
-	// an error. Required.
+	// Runners returns the runner of an agent. The text of its error is shown to the
+	// caller of the run. Required.
 	Runners func(agentID string) (runner.Runner, error)
 	// Tools returns the tools that the agent may use in an attempt; c is the caller
 	// of its tool calls. nil or empty: no tools.
@@ -61,16 +62,16 @@ type Manager struct {
 	ctx       context.Context // ends when attempts are interrupted
 	interrupt context.CancelCauseFunc
 	executing sync.WaitGroup
-	watch     work.Watch // of runs
+	watch     work.Watch // by run
 
 	reading sync.Mutex // serialises the search for new runs
-	known   int64      // highest number of a run that has been seen; guarded by reading
+	known   int64      // highest Seq of the runs queued so far; guarded by reading
 
 	mu       sync.Mutex
 	phase    phase
 	lanes    *lanes
 	attempts map[string]*attempt // by run
-	tokens   map[digest]*attempt
+	tokens   map[tokenHash]*attempt
 }
 
 // phase is the phase of a manager. It only increases.
@@ -79,11 +80,11 @@ type phase int
 const (
 	created  phase = iota // no run begins yet
 	open                  // runs begin
-	draining              // only runs that the active ones wait for begin
+	draining              // only nested runs begin, while an active run waits in a tool
 	closed                // no run begins
 )
 
-// Causes of the end of an attempt's context, besides work.ErrLost.
+// Causes with which an attempt's context ends, in addition to work.ErrLost.
 var (
 	errDeadline = errors.New("run: over its time limit")
 	errAborted  = errors.New("run: aborted")
@@ -104,7 +105,7 @@ func New(o *Options) (*Manager, error) {
 	case o.Tools != nil && o.Call == nil:
 		return nil, errors.New("run: Options.Call is missing; Options.Tools needs it")
 	}
-	m := &Manager{o: *o, attempts: map[string]*attempt{}, tokens: map[digest]*attempt{}}
+	m := &Manager{o: *o, attempts: map[string]*attempt{}, tokens: map[tokenHash]*attempt{}}
 	if m.o.Now == nil {
 		m.o.Now = time.Now
 	}
@@ -134,7 +135,8 @@ func (m *Manager) Start(ctx context.Context) error {
 	return nil
 }
 
-// enter sets the phase, unless it is already later.
+// enter sets the phase, unless the manager is in a later one, and starts the runs that
+// may begin.
 func (m *Manager) enter(p phase) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,12 +144,12 @@ func (m *Manager) enter(p phase) {
 	m.dispatch()
 }
 
-// Close waits for the active runs. During that it begins only runs that the active
-// ones wait for in tools. Then it ends the waits of callers. If ctx ends first, Close
-// interrupts the attempts: an interrupted attempt counts, and the next owner of the
-// store continues with the next attempt. Close returns when no runner is executing,
-// with ctx's error if it interrupted an attempt. It may be called again with a
-// shorter deadline.
+// Close waits for the active runs. Meanwhile only nested runs begin, and only while an
+// active run waits in a tool. Then Close ends the waits of callers. If ctx ends first,
+// Close interrupts the attempts. An interrupted attempt counts towards
+// runs.maxAttempts, and the next owner of the store makes the next attempt. Close
+// returns when no runner is executing, with ctx's error if it interrupted an attempt.
+// It may be called again with a shorter deadline.
 func (m *Manager) Close(ctx context.Context) error {
 	m.enter(draining)
 	interrupted := false

@@ -29,9 +29,9 @@ type unsaved struct {
 	result  *result
 }
 
-// end commits the result and releases the claim. If the store refuses, end retries
-// until the result is stored, the claim is lost, or the host stops, and reports
-// whether the result is stored. running means that the runner has not returned.
+// end commits the result and releases the claim. If the store fails, end retries until
+// the result is stored, the claim is lost, or the host stops. It reports whether the
+// result is stored. running means that the runner has not returned.
 func (a *attempt) end(v *result, running bool) (ended bool) {
 	for failures := 1; ; failures++ {
 		err := a.claim.GiveBack(context.Background(), func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, v, running) })
@@ -62,22 +62,21 @@ func (a *attempt) end(v *result, running bool) (ended bool) {
 	}
 }
 
-// release deletes the record of the processes of a run that had ended before its
-// runner returned. If the store refuses, a later attempt reaps.
-func (a *attempt) release() (released bool) {
+// deleteProcess deletes the record of the processes of a run that had ended before its
+// runner returned. If the store fails, a later claim of the run reaps them.
+func (a *attempt) deleteProcess() (deleted bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), lateAfter)
 	defer cancel()
 	err := a.m.o.Store.Update(ctx, func(tx store.Tx) error { return a.m.finish(tx, a.run.ID, nil, false) })
 	if err != nil {
-		a.m.o.Logger.Warn("run: the return of the runner cannot be stored", "run", a.run.ID, "error", err)
+		a.m.o.Logger.Warn("run: the record of the runner's processes cannot be deleted", "run", a.run.ID, "error", err)
 	}
 	return err == nil
 }
 
-// finish writes the result of a run that has not ended yet, and unschedules the run.
-// While the runner is still executing and has recorded a process, the run stays
-// scheduled: if this host dies, the next one that claims it finds the process to
-// reap.
+// finish ends the run with v, unless it has already ended, and unschedules it. If the
+// runner has not returned (running) and has recorded a process, the run stays
+// scheduled: if this host dies, the next host claims the run and reaps the process.
 func (m *Manager) finish(tx store.Tx, id string, v *result, running bool) error {
 	r, err := tx.Run(id)
 	if err != nil || r == nil {
@@ -109,7 +108,7 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *result) error {
 		r.UsedModel = o.Model
 		r.Usage = withCost(m.o.Config(), cmp.Or(o.Model, v.asked), o.Usage)
 	}
-	if r.StartedAt != 0 || r.Group == abi.GroupSubagent { // a child's status is that of its own run, even if that never began
+	if r.StartedAt != 0 || r.Group == abi.GroupSubagent { // a child's first run sets the child's status, even if the run never began
 		if err := record(tx, r); err != nil {
 			return err
 		}
@@ -122,9 +121,9 @@ func (m *Manager) conclude(tx store.Tx, r *store.Run, v *result) error {
 	return work.WakeFlows(tx, r)
 }
 
-// record writes a run's outcome to its session, if that exists. An announce run does
-// not change the session's status, model or counters, which describe the preceding
-// conversation: a child that was killed stays killed (S5.5).
+// record writes a run's outcome to its session, if the session exists. An announce run
+// (store.Run.Announces) does not change the session's status, model or counters, which
+// describe the preceding conversation: a child that was killed stays killed (S5.5).
 func record(tx store.Tx, r *store.Run) error {
 	s, err := tx.Session(r.SessionKey)
 	if err != nil || s == nil {
@@ -176,8 +175,8 @@ func assistantMessage(r *store.Run) *store.Message {
 	return &store.Message{Role: roleAssistant, At: r.EndedAt, JSON: o.Close(), RunID: r.ID}
 }
 
-// delivery returns the delivery of the reply to the session's channel. Its id is the
-// same each time the outcome is committed.
+// delivery returns the delivery of the reply to the session's channel. Its id depends
+// only on the run, so a repeated commit queues the same delivery.
 func (m *Manager) delivery(r *store.Run) *store.Delivery {
 	return &store.Delivery{
 		ID: store.DeriveID(m.o.Store.Secret(), "d_", "delivery of run", r.ID), SessionKey: r.SessionKey, RunID: r.ID, FlowID: r.FlowID, Text: r.Reply,

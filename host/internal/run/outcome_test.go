@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// once returns a runner that may be called only once. The store fails as given from
-// then on.
+// once returns a runner that may be called only once. The call makes the store fail
+// as given.
 func once(t *testing.T, f *faultyStore, fails func(int64) bool) runnerFunc {
 	called := false
 	return func(context.Context, *runner.Turn) (*runner.Outcome, error) {
@@ -38,7 +38,7 @@ func (r *fixture) checkOneAnswer() {
 
 func deliver(q *store.Run) { q.Deliver = true }
 
-// An outcome that the store refuses is stored as soon as possible.
+// If the store fails, the commit of an outcome is retried with Backoff.
 func TestOutcomeRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
@@ -76,7 +76,7 @@ func TestOutcomeKeptAfterLostClaim(t *testing.T) {
 	})
 }
 
-// A claim that the store refuses is retried.
+// If the store fails, a claim is retried.
 func TestClaimRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, replies("an answer"))

@@ -38,9 +38,9 @@ func (m *Manager) load(ctx context.Context) error {
 }
 
 // handleDue handles a scheduled run. It queues the run together with all others that
-// were accepted since the last call: hints may arrive in any order, and the runs of a
-// session must not be reordered. If the run is executing here, handleDue checks
-// whether another host has aborted it.
+// were accepted since the last call, because the store's hints may arrive in any order
+// and the runs of a session must not be reordered. If the run is executing here,
+// handleDue checks whether another host has aborted it.
 func (m *Manager) handleDue(ctx context.Context, id string) error {
 	if a, known := m.find(id); a != nil {
 		return m.view(ctx, func(v store.View) error {
@@ -69,7 +69,7 @@ func (m *Manager) handleDue(ctx context.Context, id string) error {
 		if _, known := m.find(id); known {
 			return nil
 		}
-		r, err := v.Run(ctx, id) // an older run, from another host
+		r, err := v.Run(ctx, id) // an older run that has no ticket
 		m.queue(r)
 		return err
 	})
@@ -106,9 +106,9 @@ func (m *Manager) queue(r *store.Run) {
 	}
 }
 
-// find returns the local attempt at a run, or nil, and whether the run is queued
-// here.
-func (m *Manager) find(id string) (*attempt, bool) {
+// find returns this manager's attempt at a run, or nil, and whether the run has a
+// ticket here.
+func (m *Manager) find(id string) (a *attempt, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.attempts[id], m.lanes.tickets[id] != nil
@@ -139,9 +139,9 @@ func (m *Manager) anyWaiting() bool {
 	return false
 }
 
-// execute makes an attempt at a run that has its lane and a slot. If the run has not
-// ended afterwards, because another host has it, the claim was lost or the store
-// failed, it keeps its lane and is requeued after a delay.
+// execute makes an attempt at a run that has its lane and a slot. The run may not have
+// ended afterwards: another host has claimed it, the claim was lost, or the store
+// failed. Then it keeps its lane and is requeued after a delay.
 func (m *Manager) execute(t *ticket) {
 	ended := m.attempt(t)
 	m.mu.Lock()

@@ -17,8 +17,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Runs of a session are executed one at a time and in the order of acceptance, in
-// whatever order the hints arrive, also when sessions are interleaved.
+// Runs of a session are executed one at a time, in the order of acceptance, whatever
+// the order of the hints is and although runs of other sessions come between them.
 func TestLanes(t *testing.T) {
 	const sessions, each = 20, 20
 	var mu sync.Mutex
@@ -57,9 +57,9 @@ func TestLanes(t *testing.T) {
 			})
 		}
 	}
-	enqueue(0, each/2) // found at the start
+	enqueue(0, each/2) // loaded at the start
 	r.start()
-	enqueue(each/2, each) // found by hints
+	enqueue(each/2, each) // received by hints
 	for s := range sessions {
 		for i := range each {
 			r.ends(id(s, i), abi.RunDone, "done")
@@ -160,7 +160,7 @@ func TestGroupSlots(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	r := newFixture(t, nil)
 	r.config.Runs.MainSlots = 1
-	var order []string // of execution in the slot
+	var order []string // of the runs that use the slot of "outer"
 	r.rn = runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
 		if turn.RunID == "outer" {
 			one, two := r.Suspend("outer"), r.Suspend("outer")
@@ -190,6 +190,6 @@ func TestSuspend(t *testing.T) {
 	if !slices.Equal(order, []string{"inner", "behind"}) {
 		t.Errorf("order: %v", order)
 	}
-	r.Suspend("outer")() // it has ended
+	r.Suspend("outer")() // an ended run
 	r.Suspend("unknown")()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// reaper is a runner that leaves a process.
+// reaper is a runner with a Reap method.
 type reaper struct {
 	runnerFunc
 	reap func(left string) error
@@ -79,7 +79,7 @@ func TestProcessRecordIsDeleted(t *testing.T) {
 	}
 }
 
-// ignoringContext returns a runner that leaves a process and returns when end is
+// ignoringContext returns a runner that records a process and returns when end is
 // closed, not when its context ends.
 func ignoringContext(began chan<- string, end <-chan struct{}) runnerFunc {
 	return func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
@@ -92,8 +92,8 @@ func ignoringContext(began chan<- string, end <-chan struct{}) runnerFunc {
 	}
 }
 
-// The process of a run is recorded until the runner has returned, even if the run
-// ended before. Then the run is unscheduled.
+// If a run ends before its runner returns, its process stays recorded and the run
+// stays scheduled until the runner has returned.
 func TestRunEndsBeforeRunner(t *testing.T) {
 	began, end := make(chan string, 1), make(chan struct{})
 	r := newFixture(t, ignoringContext(began, end)).start()

@@ -24,13 +24,13 @@ type RunnerOptions struct {
 }
 
 // Runners provides the runners of the active configuration: an agent's own runner, or
-// that of agents.defaults. It is safe for concurrent use and needs no Close.
+// the runner of agents.defaults. It is safe for concurrent use and needs no Close.
 //
 // A runner is created for the first run of its agent and reused until the
-// configuration changes. An active run keeps its runner. A runner that cannot be
-// created, for example because an environment variable is not set, fails only the
-// runs of its own agent. A model endpoint without a key is used: local endpoints need
-// none, and others report the missing key.
+// configuration changes. An active run keeps its runner. If a runner cannot be
+// created, for example because an environment variable is not set, only the runs of
+// its agent fail. An openai runner may have no key: local endpoints need no key, and
+// others report that it is missing.
 type Runners struct {
 	options RunnerOptions
 
@@ -39,7 +39,7 @@ type Runners struct {
 	cache  map[string]runner.Runner // by agent id
 }
 
-// NewRunners returns the runners of a configuration. It creates none yet.
+// NewRunners returns the Runners of a configuration. It creates no runner.
 func NewRunners(c *config.Config, o *RunnerOptions) *Runners {
 	r := &Runners{}
 	if o != nil {
@@ -50,7 +50,7 @@ func NewRunners(c *config.Config, o *RunnerOptions) *Runners {
 	return r
 }
 
-// Configure activates another configuration for all runs that begin from now on.
+// Configure activates another configuration for all runs that begin after the call.
 func (r *Runners) Configure(c *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,8 +126,9 @@ func scripted(c *config.Runner) (runner.Runner, error) {
 	return script.New(&script.Options{Replies: replies})
 }
 
-// history returns the limits of the transcript in a prompt, as the runners' options
-// express them: there 0 means the default, and a negative number means none.
+// history returns the limits of the transcript in a prompt, for the runners' options.
+// In the configuration 0 means no history; in the options 0 means the default and a
+// negative number means no history.
 func history(c *config.Runner) (messages, bytes int) {
 	if c.HistoryMessages == 0 || c.HistoryBytes == 0 {
 		return -1, 0

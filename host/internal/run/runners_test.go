@@ -149,8 +149,8 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// A missing key is not an error: local endpoints need none. If the endpoint refuses,
-// the error names the variable.
+// A missing key is not an error, because local endpoints need no key. If the endpoint
+// refuses the request, the error names the environment variable.
 func TestOpenAIWithoutKey(t *testing.T) {
 	t.Setenv("RUNNERS_TEST_UNSET", "")
 	var keys []string

@@ -55,13 +55,13 @@ func (t *tools) Access() (url, secret string) {
 	return url, t.a.access()
 }
 
-// digest is the hash of a token's text, by which the manager finds its attempt.
-type digest [sha256.Size]byte
+// tokenHash is the hash of a token's text. Manager.tokens is indexed by it.
+type tokenHash [sha256.Size]byte
 
 // token authenticates an attempt while its claim is held.
 type token struct {
-	text   string
-	digest digest
+	text string
+	hash tokenHash
 }
 
 // access returns the attempt's token. The first call creates it.
@@ -73,7 +73,7 @@ func (a *attempt) access() string {
 		_, _ = rand.Read(secret[:]) // never fails
 		text := base64.RawURLEncoding.EncodeToString(secret[:])
 		a.token = &token{text, sha256.Sum256([]byte(text))}
-		a.m.tokens[a.token.digest] = a
+		a.m.tokens[a.token.hash] = a
 	}
 	if a.token == nil {
 		return ""
@@ -81,17 +81,17 @@ func (a *attempt) access() string {
 	return a.token.text
 }
 
-// revoke revokes the token and ends the counting of calls. The caller must hold
+// revoke revokes the token and stops the numbering of tool calls. The caller must hold
 // Manager.mu.
 func (a *attempt) revoke() {
 	if a.token != nil {
-		delete(a.m.tokens, a.token.digest)
+		delete(a.m.tokens, a.token.hash)
 	}
 	a.calls, a.token = nil, nil
 }
 
-// Identify returns the caller that a token authenticates: the run whose attempt got
-// the token, while that attempt is active.
+// Identify returns the caller that a token authenticates: the run whose attempt has
+// this token. It returns false when that attempt is no longer active.
 func (m *Manager) Identify(text string) (abi.Caller, bool) {
 	m.mu.Lock()
 	a := m.tokens[sha256.Sum256([]byte(text))]
@@ -112,8 +112,8 @@ type ToolCall struct {
 	Check func(store.Tx) error
 }
 
-// ToolCall returns the next call of the caller's attempt, or nil when that attempt is
-// not executing here.
+// ToolCall numbers a call that the attempt of caller c makes with this tool and this
+// argument digest. It returns nil when that attempt is not executing here.
 func (m *Manager) ToolCall(c *abi.Caller, tool, digest string) *ToolCall {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// withTools gives the fixture's agents one tool, whose answers contain the caller.
+// withTools gives the fixture's agents one tool, which answers with its caller.
 func (r *fixture) withTools() *fixture {
 	r.o.Tools = func(abi.Caller) []abi.Tool { return []abi.Tool{{Name: abi.ToolList}} }
 	r.o.Call = func(_ context.Context, c abi.Caller, tool string, args []byte) (*runner.Answer, error) {
@@ -72,7 +72,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// A token is valid for one attempt; the next one gets another.
+// A token is valid for one attempt. The next attempt gets another token.
 func TestTokenPerAttempt(t *testing.T) {
 	tokens := make(chan string, 2)
 	blocking := runnerFunc(func(ctx context.Context, turn *runner.Turn) (*runner.Outcome, error) {
@@ -174,8 +174,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// The caller of a run's tool calls is a child or sandboxed if the session is. The
-// turn states whether it is sandboxed; the tools depend on both.
+// The caller of a run's tool calls is a child, or sandboxed, if the run's session is.
+// Options.Tools receives both, and the turn states whether the run is sandboxed.
 func TestCallerOfChild(t *testing.T) {
 	for _, c := range []struct {
 		session   string

@@ -32,7 +32,8 @@ func (t *transcript) History(ctx context.Context, messages, size int) (history [
 	return history, err
 }
 
-// newest returns a session's messages, newest first, without those in own.
+// newest returns a session's newest messages, newest first, without those in own: at
+// most the given number of messages and size in bytes.
 func newest(ctx context.Context, v store.View, sessionKey string, messages, size int, own ownMessages) ([]json.RawMessage, error) {
 	var history []json.RawMessage
 	for before := int64(0); ; {
@@ -66,9 +67,9 @@ func newest(ctx context.Context, v store.View, sessionKey string, messages, size
 // ownMessages recognises a run's own messages in a history. Truncated messages are
 // matched by role and time.
 type ownMessages struct {
-	whole     map[string]int
-	truncated map[string]int
-	left      int
+	whole     map[string]int // by JSON text
+	truncated map[string]int // by role and time
+	left      int            // number not found yet
 }
 
 func newOwnMessages(own [][]byte) ownMessages {
@@ -99,7 +100,7 @@ func (m *ownMessages) take(found *abi.Message) bool {
 	return true
 }
 
-// Run returns the messages that the run has appended so far, oldest first.
+// Run returns the run's messages, oldest first, without the user message.
 func (t *transcript) Run(ctx context.Context) (appended []json.RawMessage, err error) {
 	err = t.a.m.view(ctx, func(v store.View) error {
 		own, err := v.RunMessages(ctx, t.a.run.ID)

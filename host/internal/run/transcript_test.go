@@ -34,8 +34,8 @@ func joined(messages []json.RawMessage) string {
 	return strings.Join(texts, ",")
 }
 
-// An attempt reads the session's history without the messages of its own run, and
-// reads the messages of earlier attempts separately.
+// History returns the session's messages without those of the attempt's own run. Run
+// returns the messages that earlier attempts appended.
 func TestTranscript(t *testing.T) {
 	const n = 1200 // more than one page
 	began := make(chan string, 1)

@@ -32,13 +32,14 @@ func (m *Manager) read(ctx context.Context, id string) (r *store.Run, err error)
 	return r, err
 }
 
-// Abort aborts a run, for a reason that the caller of the run reads, and returns the
-// ended run. A queued run ends immediately. For an executing run Abort ends the
-// runner's context and ignores its answer. It returns abi.NotFound, and abi.Conflict
-// when the run has already ended; the run is then unchanged.
+// Abort aborts a run and returns the ended run. why is shown to the caller of the run.
+// A queued run ends immediately. If the run is executing, Abort ends the runner's
+// context, and the runner's answer is ignored. Abort returns abi.NotFound for an
+// unknown run, and abi.Conflict for a run that has already ended, which it does not
+// change.
 //
-// A manager that has not been started can abort too, and executes nothing else: if
-// the run's host has died, it ends the processes that the run's attempt left.
+// A manager that has not been started can abort too. If the run's host has died, Abort
+// ends the processes that the run's attempt left. No other run is executed.
 func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error) {
 	if why == "" {
 		why = "aborted by the operator"
@@ -65,7 +66,7 @@ func (m *Manager) Abort(ctx context.Context, id, why string) (*store.Run, error)
 		if queued = r.Status == abi.RunQueued; queued {
 			return m.finish(tx, id, nil, false)
 		}
-		return tx.Schedule(store.KindRun, id, m.millis()) // its executor gets the hint
+		return tx.Schedule(store.KindRun, id, m.millis()) // the hint notifies the host that executes the run
 	})
 	if err != nil {
 		return nil, err
@@ -88,9 +89,9 @@ func errEnded(r *store.Run) error {
 	return abi.NewError(abi.Conflict, fmt.Sprintf("run %s has ended already, as %s", r.ID, how))
 }
 
-// abort acts on a stored abort: it cancels the local attempt, or ends the run without
-// a slot. A manager that has not been started has no queue, so abort adds the run to
-// it.
+// abort executes an abort that is stored: it cancels this manager's attempt, or ends
+// the run by endAborted. A manager that has not been started has queued no runs, so
+// abort first queues this one.
 func (m *Manager) abort(r *store.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +113,7 @@ func (m *Manager) abort(r *store.Run) {
 	}
 }
 
-// endAborted ends an aborted run that is first in its lane, for which it needs no
+// endAborted ends an aborted run if it is first in its lane, without waiting for a
 // slot. The caller must hold m.mu.
 func (m *Manager) endAborted(t *ticket) {
 	if m.phase > open || t.state != ready && t.state != suspended {

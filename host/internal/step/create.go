@@ -10,8 +10,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// createEffect creates a child session. It also creates the parent session if that is
-// not stored yet, because the child's report is delivered to it.
+// createEffect creates a child session. It also creates the parent session if it is
+// not stored yet, because the child's report is delivered to the parent.
 type createEffect struct {
 	session   abi.Session
 	parent    abi.Session // empty key: the caller is the operator
@@ -48,7 +48,7 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	if located, ok := f.runner.Store.(store.Located); ok {
 		e.session.TranscriptPath = located.TranscriptPath(e.session.SessionID)
 	}
-	active, err := f.work.ActiveChildren(ctx, caller.SessionKey)
+	active, err := f.durable.ActiveChildren(ctx, caller.SessionKey)
 	if err != nil {
 		return nil, err
 	}

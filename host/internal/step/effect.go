@@ -10,16 +10,16 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// effect is a write that a step requested and that was possible in its snapshot.
+// effect is a write that a step requested and that its snapshot allowed.
 type effect interface {
 	// apply executes the write, or returns abi.Conflict when it is no longer
 	// possible.
 	apply(tx store.Tx) error
 }
 
-// deadlockCheck writes nothing. It checks that the calling run can still wait for a
-// session without a deadlock: two crossing sends, each checked before the other is
-// committed, would otherwise wait for each other (S4.4).
+// deadlockCheck writes nothing. It repeats the deadlock check of agent.waits for the
+// calling run and a session. Otherwise two runs that send to each other's sessions,
+// each checked before the other is committed, would wait for each other (S4.4).
 type deadlockCheck struct{ session, run string }
 
 func (w *deadlockCheck) apply(tx store.Tx) error {
@@ -55,8 +55,8 @@ func (f *functions) record(ctx context.Context, r *request) ([]byte, error) {
 	return nil, abi.NewError(abi.Unsupported, r.namespace+": this host does not know the operation "+r.op)
 }
 
-// checkLimits returns an error when the step exceeds a limit. The plugin is then out
-// of control, and none of its requests may be executed.
+// checkLimits returns an error when the next effect would exceed a limit. The error
+// ends the step, so none of its requests is executed.
 func (f *functions) checkLimits(name string) error {
 	limits := f.runner.Limits.Effective()
 	switch name {

@@ -18,19 +18,19 @@ type functions struct {
 	plugin   Plugin
 	flow     *Flow // nil in a read-only tool
 	snapshot store.Snapshot
-	work     store.View // snapshot as a View, if the store is durable
+	durable  store.View // the snapshot, if the store is durable; otherwise nil
 	effects  []effect
-	checks   []effect // preconditions that the plugin was told of; they write nothing
+	checks   []effect // answers to the plugin that must still hold at the commit; they write nothing
 	calls    []HostCall
-	// hostErr is a failure of the host itself. The step fails after it, whatever the
-	// plugin returns.
+	// hostErr is a failure of the host itself. It fails the step, whatever the plugin
+	// returns.
 	hostErr error
 }
 
 var _ engine.HostFunctions = (*functions)(nil)
 
-// Call serves one call of a host function. A refusal is a reply. A failure of the
-// host and a request beyond the step's limits end the step.
+// Call serves one call of a host function. A refused request gets an error as its
+// reply. A failure of the host, or a request beyond the step's limits, ends the step.
 func (f *functions) Call(ctx context.Context, namespace string, doc []byte) ([]byte, error) {
 	reply, err := f.serve(ctx, namespace, doc)
 	if over, ok := errors.AsType[*engine.Error](err); ok {
@@ -119,8 +119,8 @@ func historyReply(b []byte, page *abi.HistoryPage) []byte {
 	return abi.AppendReply(b, page)
 }
 
-// view returns the step's snapshot for a read of the plugin, which must precede all
-// writes.
+// view returns the step's snapshot for a read by the plugin. Such reads must precede
+// all writes.
 func (f *functions) view(ctx context.Context) (store.Snapshot, error) {
 	if len(f.effects) > 0 {
 		return nil, abi.NewError(abi.Conflict, "a step reads before it writes, not after")
@@ -134,10 +134,10 @@ func (f *functions) openSnapshot(ctx context.Context) (_ store.Snapshot, err err
 	if f.snapshot != nil {
 		return f.snapshot, nil
 	}
-	if durable, ok := f.runner.Store.(store.Durable); ok {
-		f.work, err = durable.View(ctx)
+	if s, ok := f.runner.Store.(store.Durable); ok {
+		f.durable, err = s.View(ctx)
 		if err == nil {
-			f.snapshot = f.work
+			f.snapshot = f.durable
 		}
 	} else {
 		f.snapshot, err = f.runner.Store.Snapshot(ctx)
@@ -160,10 +160,10 @@ func (f *functions) status(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.view(ctx); err != nil || f.work == nil {
+	if _, err := f.view(ctx); err != nil || f.durable == nil {
 		return abi.AppendReply(nil, &abi.StatusReply{}), err
 	}
-	run, err := f.work.Run(ctx, id)
+	run, err := f.durable.Run(ctx, id)
 	if err != nil || run == nil {
 		return abi.AppendReply(nil, &abi.StatusReply{}), err
 	}
@@ -180,10 +180,10 @@ func (f *functions) waits(ctx context.Context, r *request) ([]byte, error) {
 	if _, err := f.view(ctx); err != nil {
 		return nil, err
 	}
-	if f.work == nil || f.flow == nil || f.flow.Caller.RunID == "" {
+	if f.durable == nil || f.flow == nil || f.flow.Caller.RunID == "" {
 		return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(false)}), nil
 	}
-	waits, err := f.work.WouldBlock(ctx, key, f.flow.Caller.RunID)
+	waits, err := f.durable.WouldBlock(ctx, key, f.flow.Caller.RunID)
 	if err == nil && !waits {
 		f.checks = append(f.checks, &deadlockCheck{key, f.flow.Caller.RunID})
 	}

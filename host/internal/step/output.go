@@ -31,7 +31,7 @@ func parseResult(output []byte, readOnly bool) (*Result, error) {
 	case readOnly && r.Result == nil:
 		return nil, badOutput("has no result object")
 	case doc.Get("code").Exists() && (r.Result == nil || !r.Code.Known()):
-		return nil, badOutput(fmt.Sprintf("has the code %q without a result, or an unknown one", r.Code))
+		return nil, badOutput(fmt.Sprintf("has the code %q, which is unknown or has no result", r.Code))
 	case len(r.Note) > abi.MaxNote:
 		return nil, badOutput(badNote)
 	case r.Wait != nil && r.Wait.Run == "" && r.Wait.Until == 0:
@@ -77,7 +77,7 @@ func describe(p *jsonobject.Problem) string {
 	return "has a " + p.Name + " that is not an object"
 }
 
-// failure returns the error of an output that reports one.
+// failure returns the error that an output reports.
 func failure(doc gjson.Result) error {
 	members := 0
 	doc.ForEach(func(_, _ gjson.Result) bool {
@@ -104,8 +104,8 @@ func badOutput(what string) error {
 	return abi.NewError(abi.Internal, clip("step: the plugin's output "+what))
 }
 
-// maxErrorText bounds, in bytes, the text of a plugin's error, which goes to the log,
-// into the flow, and to the caller.
+// maxErrorText is the maximum length in bytes of the text of a plugin's error, which is
+// logged, stored in the flow, and returned to the caller.
 const maxErrorText = 4 << 10
 
 func clip(text string) string {

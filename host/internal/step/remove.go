@@ -25,14 +25,14 @@ func (f *functions) remove(ctx context.Context, r *request) ([]byte, error) {
 	if _, err := f.openSnapshot(ctx); err != nil {
 		return nil, err
 	}
-	s, err := f.work.Get(ctx, e.key)
+	s, err := f.durable.Get(ctx, e.key)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains(f.flow.Created, e.key) {
 		return nil, abi.NewError(abi.Forbidden, name+": session "+e.key+" is not a child created by this flow")
 	}
-	busy, err := f.work.Busy(ctx, e.key)
+	busy, err := f.durable.Busy(ctx, e.key)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (f *functions) remove(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendDoneReply(nil), nil
 }
 
-// refuse returns why the session cannot be removed now, or nil. Runs that are queued
-// in it have been accepted and must be executed.
+// refuse returns why the session cannot be removed now, or nil. A session with runs
+// that have not ended is not removed: they were accepted and must be executed.
 func (e *removeEffect) refuse(s *abi.Session, busy bool) error {
 	switch {
 	case s == nil:

@@ -160,7 +160,7 @@ func (r *request) run() (*abi.RunRequest, error) {
 		return nil, r.tooLong("context", q.Context)
 	}
 	if q.Group != abi.GroupNested && q.Group != abi.GroupSubagent {
-		return nil, r.fail("unknown group %q; this host starts runs of tools in %q and %q", q.Group, abi.GroupNested, abi.GroupSubagent)
+		return nil, r.fail("unknown group %q; tools can start runs in the groups %q and %q", q.Group, abi.GroupNested, abi.GroupSubagent)
 	}
 	return q, nil
 }

@@ -28,7 +28,7 @@ func (f *functions) run(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if f.flow.Caller.Hops >= abi.MaxHops {
-		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("agent.run: the caller is the end of a chain of %d flows", abi.MaxHops))
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("agent.run: the chain of flows that led to this call has the maximum length of %d", abi.MaxHops))
 	}
 	// Send policy does not apply to a session that is created with its first run
 	// (S5.2).
@@ -99,7 +99,7 @@ func (e *runEffect) apply(tx store.Tx) error {
 	if refusal := e.refuse(e.run.SessionKey, s); refusal != nil {
 		return &abi.Error{Code: abi.Conflict, Message: "step: " + refusal.Error(), Cause: refusal}
 	}
-	run := e.run // PutRun sets its number, and apply may be called again
+	run := e.run // a copy: PutRun sets Seq, and apply may be called again
 	return work.QueueRun(tx, &run)
 }
 
@@ -112,8 +112,8 @@ func (f *functions) agentOf(s *abi.Session) string {
 	return f.flow.Keys.Agent()
 }
 
-// provenance returns the user message's provenance (S4.5). The plugin determines only
-// which of the flow's sessions is the source; the host fills in the rest.
+// provenance returns the user message's provenance (S4.5). The plugin only chooses
+// which of the flow's sessions is the source; the host sets the other members.
 func (f *functions) provenance(key string, source *abi.Session) []byte {
 	o := jsonappend.Open(nil)
 	o.String("kind", "inter_session")

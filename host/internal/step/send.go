@@ -36,14 +36,14 @@ func (f *functions) send(ctx context.Context, r *request) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.SendReply{DeliveryID: e.delivery.ID}), nil
 }
 
-// atCall sets the delivery's target to the one that the caller's session had at the
-// call. Because the target is known now, delivery policy is checked now, while the
-// plugin can still handle a refusal.
+// atCall sets the delivery's target to the target that the caller's session had at the
+// call. Because the target is known, delivery policy is checked during the step, and
+// the plugin can handle a refusal.
 func (f *functions) atCall(ctx context.Context, e *sendEffect) error {
 	c, d := f.flow.Caller, &e.delivery
 	d.Target = abi.Target{Channel: c.Channel, To: c.To, AccountID: c.AccountID, ThreadID: c.ThreadID}
 	if d.SessionKey != c.SessionKey || !policy.Deliverable(d.Target) {
-		return abi.NewError(abi.InvalidArgs, "deliver.send: atCall is for the caller's session, and that had a channel when it called")
+		return abi.NewError(abi.InvalidArgs, "deliver.send: atCall requires the caller's own session, with a channel at the time of the call")
 	}
 	view, err := f.openSnapshot(ctx)
 	if err != nil {

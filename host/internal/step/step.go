@@ -4,7 +4,7 @@
 //
 // A step reads one snapshot of the store, opened at its first read. Its writes are
 // only checked and recorded. Result.Apply executes them in a transaction of the
-// caller, where each effect checks its preconditions again: if that fails with
+// caller, where each effect checks its preconditions again. If Apply returns
 // abi.Conflict, the caller must run the step again on a fresh snapshot. A failed step
 // has no effects.
 //
@@ -28,7 +28,7 @@ import (
 // Plugin is the plugin version that runs a step.
 type Plugin interface {
 	Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error)
-	Name() string   // with its version
+	Name() string   // name and version
 	Digest() string // of the module
 	// Grants returns nil if the plugin may use an operation of abi.Capabilities.
 	// Otherwise it returns an *abi.Error: the plugin does not request the operation,
@@ -85,7 +85,8 @@ type Rules struct {
 	// (S8.3). nil allows everything.
 	Receive func(*abi.Session) error
 	Deliver func(*abi.Session, abi.Target) error
-	// Agents are the agents allowed for children besides the caller's own; nil: any.
+	// Agents are the agents that children may have, in addition to the caller's own
+	// agent; nil: any agent.
 	Agents []string
 	// MaxChildren is the maximum number of active children of a session (S5.2); 0: no
 	// limit.
@@ -95,7 +96,7 @@ type Rules struct {
 // Result is the output of a step and its recorded effects.
 type Result struct {
 	abi.StepResult
-	Plugin, Digest  string // of the version that ran the step
+	Plugin, Digest  string // Name and Digest of the Plugin that ran the step
 	checks, effects []effect
 }
 

@@ -75,7 +75,7 @@ func (pluginFunc) Digest() string { return "test" }
 // Grants implements step.Plugin.
 func (pluginFunc) Grants(string) error { return nil }
 
-// denying is a plugin that may not use one capability.
+// denying is a plugin without the grant for one capability.
 type denying struct {
 	pluginFunc
 	capability string
@@ -89,8 +89,8 @@ func (w denying) Grants(capability string) error {
 	return nil
 }
 
-// TestCapabilities checks that exactly the operations that the plugin may not use are
-// refused, reads and writes.
+// An operation, whether a read or a write, is refused exactly if the plugin has no
+// grant for it.
 func TestCapabilities(t *testing.T) {
 	for _, c := range abi.Capabilities {
 		namespace, op, _ := strings.Cut(c, ".")

@@ -8,7 +8,8 @@ import (
 )
 
 // Claim is the right of a worker to change a piece of work. It is safe for concurrent
-// use. It ends with Finish, GiveBack or Close, with its worker, or when it is lost.
+// use. A claim ends when Finish or GiveBack succeeds, when Close is called, when its
+// worker is closed, or when it is lost.
 type Claim struct {
 	worker *Worker
 	lease  *lease
@@ -23,7 +24,7 @@ type Claim struct {
 var ErrEnded = errors.New("work: the claim has ended")
 
 // Context returns a context that ends with the claim. Its cause is ErrLost when the
-// claim was lost: the lease was not renewed in time, or another worker has the work.
+// claim was lost.
 func (c *Claim) Context() context.Context { return c.ctx }
 
 // Err returns nil while the claim is held according to the local clock, and otherwise
@@ -37,8 +38,8 @@ func (c *Claim) Err() error {
 }
 
 // Update runs fn in a transaction, if the claim is the newest for its work. Otherwise
-// it does not run fn, changes nothing, returns ErrLost and ends the claim. For a
-// claim that its holder has ended it returns ErrEnded.
+// it does not run fn, changes nothing, returns ErrLost and ends the claim. It returns
+// ErrEnded if the holder has ended the claim.
 func (c *Claim) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -71,14 +72,14 @@ func (c *Claim) Check(tx store.Tx) error {
 }
 
 // Finish runs fn like Update, unschedules the work in the same transaction, and ends
-// the claim. After an error the claim is unchanged.
+// the claim. An error other than ErrLost leaves the claim active.
 func (c *Claim) Finish(ctx context.Context, fn func(store.Tx) error) error {
 	return c.finalUpdate(ctx, fn, func(tx store.Tx) error { return tx.Unschedule(c.kind, c.id) })
 }
 
 // GiveBack runs fn like Update, makes the work claimable by any worker, and ends the
-// claim. fn may schedule the work for another time. After an error the claim is
-// unchanged.
+// claim. fn may schedule the work for another time. An error other than ErrLost leaves
+// the claim active.
 func (c *Claim) GiveBack(ctx context.Context, fn func(store.Tx) error) error {
 	return c.finalUpdate(ctx, fn, func(tx store.Tx) error { return tx.Unclaim(c.kind, c.id, c.lease.name, c.token) })
 }

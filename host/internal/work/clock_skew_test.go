@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/work"
 )
 
-// Stored times come from the injected clock. The local end of a lease does not.
+// Stored times depend on the injected clock. The local end of a lease does not.
 func TestInjectedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -29,7 +29,7 @@ func TestInjectedClock(t *testing.T) {
 		if c.Err() != nil {
 			t.Error("the stored clock ended a lease locally")
 		}
-		if err := c.Update(t.Context(), done("d")); !errors.Is(err, work.ErrLost) || times(t, s, "d") != 0 {
+		if err := c.Update(t.Context(), increment("d")); !errors.Is(err, work.ErrLost) || counter(t, s, "d") != 0 {
 			t.Errorf("Update of the lost claim: %v", err)
 		}
 	})
@@ -51,14 +51,14 @@ func TestClockSetForward(t *testing.T) {
 		}
 		ahead.Store(int64(2 * time.Hour))
 		time.Sleep(2 * work.DefaultLease)
-		if err := c.Finish(t.Context(), done("d")); err != nil || times(t, s, "d") != 1 {
-			t.Errorf("%v, done %d times", err, times(t, s, "d"))
+		if err := c.Finish(t.Context(), increment("d")); err != nil || counter(t, s, "d") != 1 {
+			t.Errorf("%v, done %d times", err, counter(t, s, "d"))
 		}
 	})
 }
 
-// If another worker has claimed one of its pieces because the clock ran ahead, a
-// worker loses all its claims with its next heartbeat.
+// If another worker has claimed one piece of a worker's work because the clock ran
+// ahead, the worker loses all its claims at its next heartbeat.
 func TestClockSetForwardWithTwoWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)

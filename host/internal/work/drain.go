@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Drain waits for running. If ctx ends first, it calls interrupt, keeps waiting, and
-// returns ctx's error. Drain always calls interrupt before it returns, and may call
-// it twice.
+// Drain waits for the goroutines of running. If ctx ends first, Drain calls interrupt,
+// keeps waiting, and returns ctx's error. Drain always calls interrupt before it
+// returns, and may call it twice.
 func Drain(ctx context.Context, running *sync.WaitGroup, interrupt func()) error {
 	defer interrupt()
 	idle := make(chan struct{})

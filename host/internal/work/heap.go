@@ -1,7 +1,7 @@
 package work
 
-// Heap is a container/heap.Interface whose items know their index, so that any of
-// them can be removed or fixed. The first item is before all others.
+// Heap is a container/heap.Interface whose items know their index, so that heap.Remove
+// and heap.Fix work for any item. The first item is before all others.
 type Heap[T heapItem[T]] []T
 
 type heapItem[T any] interface {
@@ -11,7 +11,7 @@ type heapItem[T any] interface {
 
 // Position is embedded in the items of a Heap. An item is in one heap at a time.
 type Position struct {
-	Index int // in the heap; undefined for an item that is in none
+	Index int // in the heap; undefined while the item is in no heap
 }
 
 func (p *Position) position() *Position { return p }

@@ -81,8 +81,8 @@ func schedule(t testing.TB, s store.Durable, id string, after time.Duration) {
 	})
 }
 
-// done increments the row's counter of attempts.
-func done(id string) func(store.Tx) error {
+// increment returns an update that increments the delivery's counter of attempts.
+func increment(id string) func(store.Tx) error {
 	return func(tx store.Tx) error {
 		d, err := tx.Delivery(id)
 		if err != nil {
@@ -93,7 +93,8 @@ func done(id string) func(store.Tx) error {
 	}
 }
 
-func times(t testing.TB, s store.Durable, id string) int {
+// counter returns the delivery's counter of attempts.
+func counter(t testing.TB, s store.Durable, id string) int {
 	t.Helper()
 	v, err := s.View(t.Context())
 	if err != nil {
@@ -124,8 +125,8 @@ type observedStore struct {
 	store.Durable
 	fails     atomic.Bool
 	dropHints atomic.Bool
-	before    atomic.Int64 // delay before an update …
-	after     atomic.Int64 // … and after its commit
+	before    atomic.Int64 // delay before each update
+	after     atomic.Int64 // delay after each commit
 	updates   atomic.Int64
 
 	mu     sync.Mutex

@@ -7,17 +7,15 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Fractions of the lease's duration: the renewal interval, the retry interval after a
-// failed renewal, and the time by which the lease ends earlier here than in the
-// store.
+// Divisors of the lease's duration.
 const (
-	renewals = 3
-	retries  = 12
-	margin   = 5
+	renewals = 3  // gives the renewal interval
+	retries  = 12 // gives the retry interval after a failed renewal
+	margin   = 5  // gives the time by which the lease ends earlier here than in the store
 )
 
-// newClaim returns the claim for a token that was written to the store, or nil when
-// the lease has ended.
+// newClaim returns the claim for a fencing token that was written to the store, or nil
+// when the lease has ended.
 func (w *Worker) newClaim(l *lease, began time.Time, kind, id string, token int64) *Claim {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,7 +30,7 @@ func (w *Worker) newClaim(l *lease, began time.Time, kind, id string, token int6
 	return c
 }
 
-// extend records that the store has renewed the lease at began.
+// extend records that the lease was renewed in the store at the time began.
 func (w *Worker) extend(l *lease, began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +46,8 @@ func (w *Worker) setEnd(l *lease, began time.Time) {
 	}
 }
 
-// setTimers starts or resets the timers of a lease that has claims.
+// setTimers starts or resets the timers of a lease that has claims. The caller must
+// hold Worker.mu.
 func (w *Worker) setTimers(l *lease) {
 	next, end := w.o.Lease/renewals, time.Until(l.until)
 	if l.renew == nil {
@@ -87,7 +86,7 @@ func (w *Worker) heartbeat(l *lease) {
 	}
 }
 
-// lost reports whether the lease has ended, after a look at the clock.
+// lost is like expired; the caller must not hold Worker.mu.
 func (w *Worker) lost(l *lease) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,8 +115,8 @@ func (w *Worker) lose(l *lease, why string) {
 	}
 }
 
-// retire ends the lease and all its claims; the next claim begins a lease with
-// another name. A lease that expired without claims is not logged.
+// retire ends the lease and all its claims, and logs the loss if there are claims. The
+// next claim begins a lease with another name. The caller must hold Worker.mu.
 func (w *Worker) retire(l *lease, why string) {
 	if w.lease == l {
 		w.lease = nil
@@ -140,7 +139,6 @@ func (l *lease) end(cause error) []*Claim {
 	return claims
 }
 
-// stopTimers stops the lease's timers.
 func (l *lease) stopTimers() {
 	if l.renew != nil {
 		l.renew.Stop()

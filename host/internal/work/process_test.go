@@ -63,7 +63,7 @@ func child(path string) error {
 	for _, write := range []func(context.Context, func(store.Tx) error) error{c.Update, c.Finish, c.GiveBack} {
 		err := write(ctx, func(tx store.Tx) error {
 			ran = true
-			return done("d")(tx)
+			return increment("d")(tx)
 		})
 		if !errors.Is(err, work.ErrLost) || ran {
 			return fmt.Errorf("stale write: %v, ran %t", err, ran)
@@ -77,7 +77,7 @@ func child(path string) error {
 	return nil
 }
 
-// While a process is stopped for longer than its lease, another one does its work,
+// If a process is stopped for longer than its lease, another process does its work
 // once. The resumed process changes nothing.
 func TestStoppedProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -132,7 +132,7 @@ func TestStoppedProcess(t *testing.T) {
 			tries++
 			c, err := w.Claim(ctx, store.KindDelivery, id, nil)
 			if err == nil && c != nil {
-				finished <- c.Finish(ctx, done(id))
+				finished <- c.Finish(ctx, increment(id))
 			}
 			return err
 		},
@@ -165,7 +165,7 @@ func TestStoppedProcess(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if n := times(t, s, "d"); n != 1 {
+	if n := counter(t, s, "d"); n != 1 {
 		t.Errorf("the work was done %d times", n)
 	}
 }

@@ -22,8 +22,8 @@ func Backoff(failures int) time.Duration {
 	return min(firstBackoff<<max(failures-1, 0), lastBackoff)
 }
 
-// schedule is the schedule of a timer queue: a heap of the pieces of work that wait for
-// their due time, and the pieces that are being handled. It is not safe for
+// schedule is the schedule of a timer queue: a heap of the pieces of work that wait
+// for their due time, and the pieces that are being handled. It is not safe for
 // concurrent use.
 type schedule struct {
 	entries map[string]*entry
@@ -34,11 +34,11 @@ type schedule struct {
 type entry struct {
 	Position
 	id          string
-	at          int64 // milliseconds; while handled: the time of a later scheduling
+	at          int64 // scheduled time in milliseconds
 	handling    bool
-	rescheduled bool      // scheduled while it was handled
-	failures    int       // consecutive
-	after       time.Time // not handled before this time, whatever at is; zero: no bound
+	rescheduled bool      // scheduled again, for at, while it was being handled
+	failures    int       // consecutive failures of the handler
+	after       time.Time // the end of the backoff; zero: no backoff
 }
 
 func newSchedule() schedule { return schedule{entries: map[string]*entry{}} }
@@ -55,26 +55,26 @@ func (e *entry) due() time.Time {
 func (e *entry) Before(other *entry) bool { return e.due().Before(other.due()) }
 
 // set schedules a piece for the given time.
-func (p *schedule) set(id string, at int64) {
-	e := p.entries[id]
+func (s *schedule) set(id string, at int64) {
+	e := s.entries[id]
 	switch {
 	case e == nil:
 		e = &entry{id: id, at: at}
-		p.entries[id] = e
-		heap.Push(&p.waiting, e)
+		s.entries[id] = e
+		heap.Push(&s.waiting, e)
 	case e.handling:
 		e.at, e.rescheduled = at, true
 	default:
 		e.at = at
-		heap.Fix(&p.waiting, e.Index)
+		heap.Fix(&s.waiting, e.Index)
 	}
 }
 
-// replace sets the schedule to due. The pieces in newer and those being handled keep
-// their state: the handled ones are reloaded next time.
-func (p *schedule) replace(due []store.Due, newer map[string]struct{}) {
+// replace sets the schedule to due. The pieces in newer and the pieces that are being
+// handled keep their entries.
+func (s *schedule) replace(due []store.Due, newer map[string]struct{}) {
 	kept := make(map[string]*entry, len(due))
-	for id, e := range p.entries {
+	for id, e := range s.entries {
 		if _, ok := newer[id]; ok || e.handling {
 			kept[id] = e
 		}
@@ -83,51 +83,51 @@ func (p *schedule) replace(due []store.Due, newer map[string]struct{}) {
 		if _, ok := newer[d.ID]; ok || kept[d.ID] != nil {
 			continue
 		}
-		e := p.entries[d.ID]
+		e := s.entries[d.ID]
 		if e == nil {
 			e = &entry{id: d.ID}
 		}
 		e.at = d.At
 		kept[d.ID] = e
 	}
-	p.entries, p.waiting = kept, make(Heap[*entry], 0, len(kept))
+	s.entries, s.waiting = kept, make(Heap[*entry], 0, len(kept))
 	for _, e := range kept {
 		if !e.handling {
-			e.Index = len(p.waiting)
-			p.waiting = append(p.waiting, e)
+			e.Index = len(s.waiting)
+			s.waiting = append(s.waiting, e)
 		}
 	}
-	heap.Init(&p.waiting)
+	heap.Init(&s.waiting)
 }
 
 // first returns the piece that is due first, or nil.
-func (p *schedule) first() *entry {
-	if len(p.waiting) == 0 {
+func (s *schedule) first() *entry {
+	if len(s.waiting) == 0 {
 		return nil
 	}
-	return p.waiting[0]
+	return s.waiting[0]
 }
 
 // begin marks the entry as being handled.
-func (p *schedule) begin(e *entry) {
-	heap.Remove(&p.waiting, e.Index)
+func (s *schedule) begin(e *entry) {
+	heap.Remove(&s.waiting, e.Index)
 	e.handling, e.rescheduled = true, false
 }
 
 // done ends the handling of an entry. An entry that was scheduled again stays.
-func (p *schedule) done(e *entry) {
+func (s *schedule) done(e *entry) {
 	e.handling, e.failures, e.after = false, 0, time.Time{}
 	if e.rescheduled {
-		heap.Push(&p.waiting, e)
+		heap.Push(&s.waiting, e)
 		return
 	}
-	delete(p.entries, e.id)
+	delete(s.entries, e.id)
 }
 
 // failed schedules an entry again after a failure, with a backoff.
-func (p *schedule) failed(e *entry, now time.Time) {
+func (s *schedule) failed(e *entry, now time.Time) {
 	e.handling = false
 	e.failures++
 	e.after = now.Add(Backoff(e.failures))
-	heap.Push(&p.waiting, e)
+	heap.Push(&s.waiting, e)
 }

@@ -144,7 +144,7 @@ func TestTimerQueueHandlesOneAtATime(t *testing.T) {
 		schedule(t, s, "a", 0)
 		time.Sleep(time.Second)
 		schedule(t, s, "b", 0)
-		for range 3 { // while it is handled
+		for range 3 { // while "a" is being handled
 			schedule(t, s, "a", 0)
 			time.Sleep(time.Second)
 		}
@@ -247,7 +247,7 @@ func TestTimerQueueOptions(t *testing.T) {
 		nil, {}, {Store: s}, {Store: s, Kind: store.KindRun}, {Store: s, Kind: store.KindRun, Handle: handle, Poll: -1},
 	} {
 		if _, err := work.NewTimerQueue(o); err == nil {
-			t.Errorf("NewAgenda(%+v) did not fail", o)
+			t.Errorf("NewTimerQueue(%+v) did not fail", o)
 		}
 	}
 }

@@ -15,11 +15,11 @@ type Watch struct {
 	closed bool
 }
 
-// ErrClosing ends a wait when the component that is waited in is closing. The flow or
-// run itself continues.
+// ErrClosing is the error of a wait whose Watch was closed. The flow or run that the
+// caller waited for continues.
 var ErrClosing = errors.New("work: closing; the next owner of the store continues the work")
 
-// watchedRow is a row that at least one goroutine waits for.
+// watchedRow is a row for which at least one goroutine waits.
 type watchedRow struct {
 	changed chan struct{}
 	waiting int

@@ -1,19 +1,20 @@
 // Package work schedules flows, runs and deliveries, and ensures that at most one
-// worker can change each of them.
+// worker at a time can change a run or a delivery.
 //
-// A piece of work is scheduled in the store (store.Tx.Schedule). A timer queue
-// ([TimerQueue]) learns of it from the store's hint after the commit, or from a poll, and
-// calls a handler when the work is due. A [Worker] claims pieces of work. Each claim
-// raises the fencing token of the piece, and every write through the claim checks
-// that token (Claim.Update), so a stale claim cannot write.
+// A flow, run or delivery that is scheduled in the store (store.Tx.Schedule) is a
+// piece of work. A timer queue ([TimerQueue]) receives the store's hint after the
+// commit, or polls the store, and calls a handler when the work is due. A [Worker]
+// claims pieces of work. Each claim raises the fencing token of the piece, and every
+// write through the claim checks that token (Claim.Update), so a stale claim cannot
+// write.
 //
 // A worker has one lease for all its claims and renews it while it has claims. The
 // worker ends its claims locally before the lease expires in the store: a process
 // that was stopped for longer than its lease has lost all its claims when it resumes.
 // Its next claim uses a lease with another name.
 //
-// Steps of flows need no claim: their only effect is their commit, and the commit
-// names the step that it follows.
+// Steps of flows need no claim: the only effect of a step is its commit, which
+// succeeds only if the flow is still at the preceding step.
 package work
 
 import (
@@ -22,8 +23,9 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// ErrLost is returned to the holder of a claim when another worker has the work.
-var ErrLost = errors.New("work: the claim was lost to another worker")
+// ErrLost is the error of a claim that is lost: its lease has ended, or the work has
+// been claimed again.
+var ErrLost = errors.New("work: the claim is lost: its lease has ended, or the work was claimed again")
 
 // QueueRun stores r as a queued run that is due immediately.
 func QueueRun(tx store.Tx, r *store.Run) error {

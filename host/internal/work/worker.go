@@ -34,9 +34,9 @@ type WorkerOptions struct {
 // process that was suspended detects the expiry immediately.
 //
 // Stored times use another clock. If that clock is set, or advances while the machine
-// sleeps, a lease can be expired in the store only. It is then renewed, unless
-// another worker has claimed some of the work. The next heartbeat, and every write
-// through a claim, detects that.
+// sleeps, a lease can be expired in the store but not locally. The worker then renews
+// it, unless another worker has claimed some of the work. The next heartbeat, and
+// every write through a claim, detects such a claim.
 type Worker struct {
 	o WorkerOptions
 
@@ -46,11 +46,11 @@ type Worker struct {
 	renewal sync.WaitGroup
 }
 
-// lease is the name under which a worker holds claims, until it is lost. Worker.mu
-// guards its fields.
+// lease is a lease under whose name a worker holds claims. Worker.mu guards its
+// fields.
 type lease struct {
 	name   string
-	until  time.Time // local end; zero: not in the store yet
+	until  time.Time // local end; zero: the lease is not stored yet
 	claims map[*Claim]struct{}
 	renew  *time.Timer // renew and expire run only while there are claims
 	expire *time.Timer
@@ -102,7 +102,7 @@ func (w *Worker) Claim(ctx context.Context, kind, id string, fn func(store.Tx) e
 			case err != nil:
 				return err
 			case token == 0:
-				return errTaken // writes nothing, the lease included
+				return errTaken // rolls back the lease's renewal too
 			case fn != nil:
 				return fn(tx)
 			}
@@ -119,9 +119,8 @@ func (w *Worker) Claim(ctx context.Context, kind, id string, fn func(store.Tx) e
 		if c := w.newClaim(l, began, kind, id, token); c != nil {
 			return c, nil
 		}
-		// The lease ended during the write, and nothing renews it any more. Unless
-		// the claim is undone, the piece stays claimed until the lease expires in the
-		// store.
+		// The lease ended during the write and will not be renewed. Unless the claim is
+		// undone, the piece stays claimed until the lease expires in the store.
 		err = w.o.Store.Update(ctx, func(tx store.Tx) error { return tx.Unclaim(kind, id, l.name, token) })
 		return nil, errors.Join(ErrLost, err)
 	}
@@ -176,8 +175,8 @@ var (
 	errOver  = errors.New("work: the lease has ended")
 )
 
-// transact renews the lease and runs fn in one transaction. began is the moment from
-// which the renewed lease counts. It returns errOver when the lease has ended.
+// transact renews the lease and runs fn in one transaction. began is the start of the
+// renewed lease. transact returns errOver when the lease has ended.
 func (w *Worker) transact(ctx context.Context, l *lease, fn func(tx store.Tx, now int64) error) (began time.Time, err error) {
 	err = w.o.Store.Update(ctx, func(tx store.Tx) error {
 		// A lease that has ended locally must not be renewed in the store.

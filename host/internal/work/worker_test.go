@@ -23,22 +23,22 @@ func TestClaimExcludesOthers(t *testing.T) {
 	if c == nil || claim(t, two, "d") != nil {
 		t.Fatal("a claim does not exclude the other worker")
 	}
-	if err := c.Update(t.Context(), done("d")); err != nil {
+	if err := c.Update(t.Context(), increment("d")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Finish(t.Context(), done("d")); err != nil {
+	if err := c.Finish(t.Context(), increment("d")); err != nil {
 		t.Fatal(err)
 	}
 	if c.Context().Err() == nil || c.Err() == nil {
 		t.Error("a finished claim is still active")
 	}
-	if err := c.Update(t.Context(), done("d")); err == nil {
+	if err := c.Update(t.Context(), increment("d")); err == nil {
 		t.Error("a finished claim can still write")
 	}
 	if claim(t, one, "d") != nil || claim(t, two, "d") != nil {
 		t.Error("finished work was claimed")
 	}
-	if n := times(t, s, "d"); n != 2 {
+	if n := counter(t, s, "d"); n != 2 {
 		t.Errorf("%d updates, want 2", n)
 	}
 }
@@ -48,12 +48,12 @@ func TestClaimRunsInOneTransaction(t *testing.T) {
 	w := newWorker(t, s, "one")
 	schedule(t, s, "d", 0)
 	c, err := w.Claim(t.Context(), store.KindDelivery, "d", func(tx store.Tx) error {
-		return errors.Join(done("d")(tx), errFull)
+		return errors.Join(increment("d")(tx), errFull)
 	})
 	if c != nil || !errors.Is(err, errFull) {
 		t.Fatalf("Claim = %v, %v; want the error of fn", c, err)
 	}
-	if times(t, s, "d") != 0 {
+	if counter(t, s, "d") != 0 {
 		t.Error("a failed claim has written")
 	}
 	if claim(t, newWorker(t, s, "two"), "d") == nil {
@@ -65,11 +65,11 @@ func TestGiveBack(t *testing.T) {
 	s := open(t)
 	one, two := newWorker(t, s, "one"), newWorker(t, s, "two")
 	schedule(t, s, "d", 0)
-	if err := claim(t, one, "d").GiveBack(t.Context(), done("d")); err != nil {
+	if err := claim(t, one, "d").GiveBack(t.Context(), increment("d")); err != nil {
 		t.Fatal(err)
 	}
 	c := claim(t, two, "d")
-	if c == nil || times(t, s, "d") != 1 {
+	if c == nil || counter(t, s, "d") != 1 {
 		t.Fatal("the work was not given back")
 	}
 	if err := c.Finish(t.Context(), func(store.Tx) error { return errFull }); !errors.Is(err, errFull) {
@@ -97,14 +97,14 @@ func TestSecondClaimInvalidatesFirst(t *testing.T) {
 	w := newWorker(t, s, "one")
 	schedule(t, s, "d", 0)
 	first, second := claim(t, w, "d"), claim(t, w, "d")
-	if err := first.Update(t.Context(), done("d")); !errors.Is(err, work.ErrLost) {
+	if err := first.Update(t.Context(), increment("d")); !errors.Is(err, work.ErrLost) {
 		t.Errorf("Update of the older claim: %v, want ErrLost", err)
 	}
 	if !errors.Is(context.Cause(first.Context()), work.ErrLost) {
 		t.Error("the older claim does not end")
 	}
-	if err := second.Finish(t.Context(), done("d")); err != nil || times(t, s, "d") != 1 {
-		t.Errorf("Finish of the newer claim: %v, done %d times", err, times(t, s, "d"))
+	if err := second.Finish(t.Context(), increment("d")); err != nil || counter(t, s, "d") != 1 {
+		t.Errorf("Finish of the newer claim: %v, done %d times", err, counter(t, s, "d"))
 	}
 }
 
@@ -121,14 +121,14 @@ func TestTakeOver(t *testing.T) {
 		t.Fatal("the new owner cannot claim the previous owner's work")
 	}
 	for _, write := range []func(context.Context, func(store.Tx) error) error{lost.Update, lost.Finish, lost.GiveBack} {
-		if err := write(t.Context(), done("d")); !errors.Is(err, work.ErrLost) {
+		if err := write(t.Context(), increment("d")); !errors.Is(err, work.ErrLost) {
 			t.Errorf("write of the previous owner: %v, want ErrLost", err)
 		}
 	}
-	if err := c.Finish(t.Context(), done("d")); err != nil {
+	if err := c.Finish(t.Context(), increment("d")); err != nil {
 		t.Fatal(err)
 	}
-	if n := times(t, s, "d"); n != 1 {
+	if n := counter(t, s, "d"); n != 1 {
 		t.Errorf("done %d times", n)
 	}
 	schedule(t, s, "e", 0)
@@ -215,8 +215,8 @@ func TestLeaseNotRenewed(t *testing.T) {
 		if claim(t, one, "e") == nil || s.names() != names+1 {
 			t.Error("the worker does not begin a lease with another name")
 		}
-		if err := other.Finish(t.Context(), done("d")); err != nil || times(t, s, "d") != 1 {
-			t.Errorf("%v, done %d times", err, times(t, s, "d"))
+		if err := other.Finish(t.Context(), increment("d")); err != nil || counter(t, s, "d") != 1 {
+			t.Errorf("%v, done %d times", err, counter(t, s, "d"))
 		}
 	})
 }
