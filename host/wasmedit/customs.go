@@ -2,17 +2,17 @@ package wasmedit
 
 import "slices"
 
-// IDs of the subsections of the custom section "name" that engines read.
+// IDs of subsections of the custom section "name".
 const (
 	namesOfModule    = 0
 	namesOfFunctions = 1
 	namesOfLocals    = 2
 )
 
-// dropCustoms drops the custom sections, except the names, which stack traces of traps
-// show. Debugging information does not match the rewritten code. Engines also read
-// custom sections carelessly: for a few bytes that announce many names, wazero
-// allocates gigabytes.
+// dropCustoms drops all custom sections except one well-formed name section, whose
+// names appear in the stack traces of traps. Debugging information would not match the
+// rewritten code. A malformed name section is dangerous: if its counts are too large,
+// wazero allocates gigabytes.
 func (m *Module) dropCustoms() {
 	names := false
 	m.Customs = nil

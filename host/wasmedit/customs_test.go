@@ -9,9 +9,9 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// TestInstrumentDropsCustoms checks that only well-formed names stay. The engine trusts
-// the counts in a name section and would allocate gigabytes, and other custom sections
-// describe the original code.
+// TestInstrumentDropsCustoms checks that Instrument drops all custom sections except
+// one well-formed name section. The engine trusts the counts in a name section and
+// could allocate gigabytes.
 func TestInstrumentDropsCustoms(t *testing.T) {
 	custom := func(name string, body ...any) []byte { return bin(len(name), name, bin(body...)) }
 	names := custom("name", 0, 4, 3, "mod", 1, 6, 1, hostFuncs, 3, "fun", 2, 6, 1, hostFuncs, 1, 0, 1, "l", 9, 1, 0)
@@ -54,9 +54,9 @@ func TestInstrumentDropsCustoms(t *testing.T) {
 			if _, err := m.Instrument(); err != nil || !slices.Equal(m.Customs, c.left) {
 				t.Errorf("the remaining custom sections are %q, %v; want %q", m.Customs, err, c.left)
 			}
-			replay, err := wasmedit.Parse(m.Encode())
-			if err != nil || !slices.Equal(replay.Customs, c.left) {
-				t.Errorf("the encoded custom sections are %q, %v; want %q", replay.Customs, err, c.left)
+			reparsed, err := wasmedit.Parse(m.Encode())
+			if err != nil || !slices.Equal(reparsed.Customs, c.left) {
+				t.Errorf("the encoded custom sections are %q, %v; want %q", reparsed.Customs, err, c.left)
 			}
 		})
 	}

@@ -22,9 +22,10 @@ func (m *Module) Encode() []byte {
 }
 
 // StartFromExport makes an exported function the module's start function, and drops the
-// export. Every runtime calls the start function at instantiation, but only some call a
-// reactor's _initialize. StartFromExport fails without changes if the export is
-// missing, is not a function () -> (), or if the module already has a start function.
+// export. Every runtime calls the start function at instantiation, but only some
+// runtimes call the _initialize export of a reactor. StartFromExport fails without
+// changes if the export is missing, is not a function () -> (), or if the module
+// already has a start function.
 func (m *Module) StartFromExport(name string) error {
 	e := m.Export(name)
 	switch {

@@ -2,22 +2,22 @@ package wasmedit
 
 import "encoding/binary"
 
-// prefixed appends the opcode.
-func (op opcode) prefixed(out []byte) []byte {
+// appendOpcode appends the opcode, with its prefix byte if it has one.
+func (op opcode) appendOpcode(out []byte) []byte {
 	if op < 0x100 {
 		return append(out, byte(op))
 	}
 	return binary.AppendUvarint(append(out, byte(op>>8)), uint64(op&0xff))
 }
 
-// append appends the opcode and an index.
+// append appends the opcode and an unsigned operand.
 func (op opcode) append(out []byte, index uint64) []byte {
-	return binary.AppendUvarint(op.prefixed(out), index)
+	return binary.AppendUvarint(op.appendOpcode(out), index)
 }
 
-// appendSigned appends the opcode and a signed number.
+// appendSigned appends the opcode and a signed operand.
 func (op opcode) appendSigned(out []byte, v int64) []byte {
-	out = op.prefixed(out)
+	out = op.appendOpcode(out)
 	for {
 		b := byte(v & 0x7f)
 		v >>= 7
@@ -28,6 +28,7 @@ func (op opcode) appendSigned(out []byte, v int64) []byte {
 	}
 }
 
+// append appends the entry of the type section.
 func (f FuncType) append(out []byte) []byte {
 	out = append(out, 0x60)
 	for _, list := range [][]ValueType{f.Params, f.Results} {

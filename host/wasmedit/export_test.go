@@ -3,15 +3,15 @@ package wasmedit
 // Exports that CountInstructions adds: mutable i64 globals.
 const (
 	ExportCount   = "test.count"   // units of the instructions that ran
-	ExportCharges = "test.charges" // calls of functions and iterations of loops
+	ExportCharges = "test.charges" // number of function calls and loop iterations
 )
 
-// DropCustoms drops the custom sections that Harden drops.
+// DropCustoms drops the custom sections that Instrument drops.
 func (m *Module) DropCustoms() { m.dropCustoms() }
 
-// CountInstructions makes the module count each instruction before it runs: a slow and
-// simple meter, with which the tests compare the fuel. It returns the units of the
-// longest function.
+// CountInstructions makes the module count each instruction before it runs. It is a
+// slow and simple alternative to the fuel, for tests to compare. It returns the units
+// of all instructions of the longest function.
 func (m *Module) CountInstructions() (longest int64) {
 	ins := instrumenter{m: m, own: len(m.functions) - m.count(KindFunc), fuel: uint32(len(m.Globals))}
 	ins.bulkCharge = uint32(len(m.functions))
@@ -57,7 +57,8 @@ func (m *Module) CountInstructions() (longest int64) {
 	ins.addGlobal(Global{I64, true}, zeroOf(I64))
 	ins.addExport(ExportCount, KindGlobal, uint32(count))
 	ins.addExport(ExportCharges, KindGlobal, uint32(charges))
-	// (i32) -> (i32): adds an eighth of its parameter to the count.
+	// A function (i32) -> (i32) adds an eighth of its parameter to the count, and
+	// returns the parameter.
 	code := opGlobalGet.append(nil, count)
 	code = opLocalGet.append(code, 0)
 	code = append(code, byte(opI64ExtendI32U), byte(opI64Const), 8, 0x80, byte(opI64Add)) // i64.div_u

@@ -1,14 +1,15 @@
 package wasmedit
 
-// hostCallUnits is the cost of calling an imported function: entering and leaving the
-// sandbox takes as long as that many instructions.
+// hostCallUnits is the cost of a call of an imported function: entering and leaving the
+// host takes about as long as this many instructions.
 const hostCallUnits = 64
 
-// chargeUnits is the cost of the instructions of a charge, so that even the shortest
-// loop costs more than its branch.
+// chargeUnits is the cost of the instructions that one charge adds. Without it, the
+// shortest loops would be too cheap.
 const chargeUnits = 9
 
-// emitCharge subtracts units from the fuel, and calls refill if the result is negative.
+// emitCharge appends code that subtracts the units of a charge from the fuel, and calls
+// refill if the result is negative.
 func (ins *instrumenter) emitCharge(out []byte, c *charge, fuelLocal uint64) []byte {
 	refill := opCall.append(nil, uint64(ins.refill))
 	if c.exclusive {
@@ -25,12 +26,12 @@ func (ins *instrumenter) emitCharge(out []byte, c *charge, fuelLocal uint64) []b
 	return ifNegative(out, refill)
 }
 
-// loadFuel copies the fuel into the local.
+// loadFuel appends code that copies the fuel into the local.
 func (ins *instrumenter) loadFuel(out []byte, fuelLocal uint64) []byte {
 	return opLocalSet.append(opGlobalGet.append(out, uint64(ins.fuel)), fuelLocal)
 }
 
-// ifNegative runs then if the number on the stack is negative.
+// ifNegative appends code that pops an i64, and runs then if the number is negative.
 func ifNegative(out, then []byte) []byte {
 	out = opI64Const.appendSigned(out, 0)
 	out = append(out, byte(opI64LtS), byte(opIf), emptyBlockType)
@@ -40,6 +41,7 @@ func ifNegative(out, then []byte) []byte {
 // emptyBlockType is the type of a block without parameters and results.
 const emptyBlockType = 0x40
 
+// addFuel adds the globals of the fuel and of the reserve.
 func (ins *instrumenter) addFuel() {
 	ins.addGlobal(Global{I64, true}, zeroOf(I64))
 	ins.addExport(ExportFuel, KindGlobal, ins.fuel)
@@ -47,20 +49,21 @@ func (ins *instrumenter) addFuel() {
 	ins.addExport(ExportReserve, KindGlobal, ins.fuel+1)
 }
 
-// Quantum is the fuel quantum: the number of units that a module uses without entering
-// the host. Most code takes far less than a millisecond for it, and the cost of
-// entering the host is negligible.
+// Quantum is the fuel quantum: the number of units that a module can use between two
+// entries into the host. Most code uses a quantum in far less than a millisecond, and
+// in comparison entering the host takes little time.
 const Quantum = 1_000_000
 
-// addRefill adds the function () -> () that moves a quantum, or the rest, from the
-// reserve to the fuel. It traps if the fuel stays negative.
+// addRefill adds the function () -> () that refills the fuel to one quantum from the
+// reserve, or with the rest of the reserve. The function traps if the fuel stays
+// negative.
 func (ins *instrumenter) addRefill() {
 	fuel, reserve := uint64(ins.fuel), uint64(ins.fuel)+1
 	var code []byte
 	if len(ins.m.Memories) > 0 {
 		code = append(opI32Const.appendSigned(code, 0), byte(opMemoryGrow), 0, byte(opDrop))
 	}
-	code = opI64Const.appendSigned(code, Quantum) // tops the fuel up to one quantum
+	code = opI64Const.appendSigned(code, Quantum) // the amount: a quantum less the fuel, at most the reserve
 	code = opGlobalGet.append(code, fuel)
 	code = append(code, byte(opI64Sub))
 	code = opLocalTee.append(code, 0)
@@ -77,17 +80,17 @@ func (ins *instrumenter) addRefill() {
 	ins.addFunction(FuncType{}, []byte{1, 1, byte(I64)}, code)
 }
 
-// bytesPerUnit is the number of bytes that a bulk operation moves per unit, as a power
-// of two. One store instruction moves eight bytes.
-const bytesPerUnit = 3
+// bulkShift is the binary logarithm of the bytes or elements that a bulk operation
+// processes per unit: eight, as many bytes as one store instruction writes.
+const bulkShift = 3
 
-// addBulkCharge adds the function (i32) -> (i32) that charges a bulk operation by its
-// number of bytes or elements, and returns that number.
+// addBulkCharge adds the function (i32) -> (i32) that charges a bulk operation. Its
+// parameter and its result are the number of bytes or elements.
 func (ins *instrumenter) addBulkCharge() {
 	code := opGlobalGet.append(nil, uint64(ins.fuel))
 	code = opLocalGet.append(code, 0)
 	code = append(code, byte(opI64ExtendI32U))
-	code = opI64Const.appendSigned(code, bytesPerUnit)
+	code = opI64Const.appendSigned(code, bulkShift)
 	code = append(code, byte(opI64ShrU), byte(opI64Sub))
 	code = opLocalTee.append(code, 1)
 	code = opGlobalSet.append(code, uint64(ins.fuel))

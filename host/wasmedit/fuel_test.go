@@ -8,13 +8,14 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Copies of the package's constants: changing one changes the fuel cost of every plugin.
+// Copies of the constants of the package, because a change of one would change the fuel
+// cost of every plugin.
 const (
 	chargeUnits   = 9
 	hostCallUnits = 64
 )
 
-// store stores a byte at address 0, which shows how far a function ran.
+// store stores a byte at address 0, which shows that the function ran.
 var store = bin(0x41, 0, 0x41, 1, 0x3a, 0, 0) // i32.const 0, i32.const 1, i32.store8: 3 units
 
 // three pushes three numbers.
@@ -22,10 +23,10 @@ func three(a, b, c int32) []byte {
 	return bin(wasmtest.I32(a), wasmtest.I32(b), wasmtest.I32(c))
 }
 
-// metered is a function f () -> () and its fuel cost. The module has also the function
-// "down" (i32) -> (), which calls itself as many times as its parameter says; a memory
-// of one page; a table of 64 functions; and a passive data segment of 64 bytes and a
-// passive element segment of 64 nulls.
+// metered is a function f () -> () and its fuel cost. Its module also has the function
+// "down" (i32) -> (), whose parameter is the number of its recursive calls; a memory of
+// one page; a table of 64 functions; a table that contains down; a passive data segment
+// of 64 bytes; and a passive element segment of 64 nulls.
 type metered struct {
 	name  string
 	code  []byte
@@ -73,7 +74,7 @@ var meteredFunctions = []metered{
 	{"a switch", bin(0x02, 0x40, 0x02, 0x40, 0x41, 1, 0x0e, 2, 0, 1, 1, 0x0b, store, 0x0b), 2 + 2 + 3 + 1 + 1 + chargeUnits},
 	{"a trap not taken", bin(0x41, 0, 0x04, 0x40, store, store, 0x00, 0x0b), 2 + 1 + chargeUnits},
 	{"a loop of one iteration", bin(0x03, 0x40, store, 0x0b), 1 + 1 + chargeUnits + 3 + 1 + chargeUnits},
-	{"a loop of ten", // local 0 counts to 10: the path back is one shorter than the path to the end
+	{"a loop of ten", // local 0 counts to 10; the path back to the start is one unit shorter than the path to the end
 		bin(0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, 0x41, 10, 0x48, 0x0d, 0, 0x0b), 1 + 1 + chargeUnits + 10*(8+chargeUnits)},
 	{"a loop in a loop", // ten times ten
 		bin(0x03, 0x40, 0x03, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x22, 0, 0x41, 10, 0x70, 0x0d, 0, 0x0b,
@@ -123,7 +124,7 @@ func TestFuel(t *testing.T) {
 	}
 }
 
-// TestFuelQuanta checks that fuel from the reserve is used like fuel given at once.
+// TestFuelQuanta checks that a call uses as much fuel with a reserve as without one.
 func TestFuelQuanta(t *testing.T) {
 	const (
 		rounds = 500_000
@@ -186,7 +187,7 @@ func TestFuelOfIndirectCalls(t *testing.T) {
 		}, hostCallUnits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := metered{code: bin(0x41, 0, 0x41, 0, 0x11, 2, 1)}.module() // down(0) by the second table
+			s := metered{code: bin(0x41, 0, 0x41, 0, 0x11, 2, 1)}.module() // calls down(0) through the second table
 			c.change(s)
 			g, _ := load(t, s)
 			if used, err := g.callWithFuel(plenty, "f"); err != nil || used != 2+c.units+1+chargeUnits+8+chargeUnits {
@@ -249,14 +250,14 @@ func TestNoFuel(t *testing.T) {
 	}
 }
 
-// TestFuelExhaustion checks that endless code runs out of fuel, and exceeds it by at
-// most one charge.
+// TestFuelExhaustion checks that endless code runs out of fuel, and that it exceeds its
+// fuel by at most the units of one iteration or recursion.
 func TestFuelExhaustion(t *testing.T) {
 	nops := bytes.Repeat([]byte{0x01}, 1000)
 	for _, c := range []struct {
 		name string
 		code []byte
-		step int64 // of one round
+		step int64 // units of one iteration or recursion
 	}{
 		{"a loop", bin(0x03, 0x40, 0x0c, 0, 0x0b), 1 + chargeUnits},
 		{"a loop with a branch from an inner block", bin(0x03, 0x40, 0x02, 0x40, 0x0c, 1, 0x0b, 0x0b), 2 + chargeUnits},
@@ -306,11 +307,12 @@ func TestFuelOfCallers(t *testing.T) {
 	}
 }
 
-// TestVectorOpcodeEncoding checks the encoding of numbers after the prefix of vector
-// instructions, of which wazero reads only one byte. If 12 is encoded in two bytes,
-// wazero reads another instruction and an unreachable, and takes the operand of
-// v128.const for code: here the end of the block and an uncharged loop. Harden refuses
-// this encoding (TestInstrumentRefuses); both readings of a shortest form are the same.
+// TestVectorOpcodeEncoding checks the encoding of the opcode numbers of vector
+// instructions, of which wazero reads only one byte. If 12 (v128.const) is encoded in
+// two bytes, wazero reads another instruction and an unreachable, and interprets the
+// operand as code: in this test, the end of the block and an uncharged loop. Instrument
+// refuses this encoding (TestInstrumentRefuses). It accepts the shortest form, which
+// wazero reads correctly.
 func TestVectorOpcodeEncoding(t *testing.T) {
 	hidden := bin(0x0b, 0x03, 0x40, 0x0c, 0, 0x0b, 0x02, 0x40, bytes.Repeat([]byte{0x01}, 8))
 	wasm := body(0x02, 0x40, 0x0c, 0, 0xfd, 0x8c, 0x00, hidden, 0x0b, 0x0b)

@@ -19,14 +19,15 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// knownRefusals are reasons to refuse a module that the engine may accept.
+// knownRefusals are parts of the errors with which Parse and Instrument refuse modules
+// that the engine may accept.
 var knownRefusals = []string{
 	// Names that collide with additions.
 	"the module exports \"parley.",
 	"the export _initialize ",
 	// More locals than other engines accept.
 	"local variables, more than", "local variables in all functions",
-	// Encodings that the engine reads as other instructions.
+	// Encodings that the engine interprets as other instructions.
 	"is not in its shortest form", "unknown instruction 0xfd",
 	// Types of WebAssembly 3.0. The engine reads some of them although they are not
 	// enabled, and accepts any type for an imported table.
@@ -37,8 +38,9 @@ func isKnownRefusal(reason string) bool {
 	return slices.ContainsFunc(knownRefusals, func(d string) bool { return strings.Contains(reason, d) })
 }
 
-// longNumber reports whether a module contains a number of at least four bytes. The
-// engine trusts counts of elements, locals and names, and allocates memory for them.
+// longNumber reports whether a module may contain an encoded number of at least four
+// bytes. The engine trusts counts of elements, locals and names, and allocates memory
+// for them.
 func longNumber(wasm []byte) bool {
 	length := 0
 	for _, b := range wasm {
@@ -62,9 +64,9 @@ func accepts(r wazero.Runtime, wasm []byte) (compiled wazero.CompiledModule, err
 	return r.CompileModule(context.Background(), wasm)
 }
 
-// FuzzInstrumentBytes instruments arbitrary bytes. A module that the engine accepts
-// must be instrumented and accepted again, or refused for a known reason. Memory must
-// stay bounded, and every call of an instrumented module must end.
+// FuzzInstrumentBytes instruments arbitrary bytes. Each module that the engine accepts
+// must be refused for a known reason, or the engine must accept the instrumented
+// module. Memory must stay bounded, and every call of an instrumented module must end.
 func FuzzInstrumentBytes(f *testing.F) {
 	addSeeds(f)
 	r := fuzzRuntime(f)
@@ -84,7 +86,7 @@ func FuzzInstrumentBytes(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.DropCustoms() // the engine rejects modules because of their custom sections
+		m.DropCustoms() // the engine may reject the original module because of its custom sections
 		plain, want := accepts(r, m.Encode())
 		if want == nil {
 			defer func() { _ = plain.Close(context.Background()) }()
@@ -118,8 +120,8 @@ func checkRefusal(t *testing.T, r wazero.Runtime, wasm []byte, refused error) {
 	}
 }
 
-// callExports calls the exports of a module with little fuel. If the fuel did not bound
-// them, the test would not end.
+// callExports calls up to eight exports of a module with little fuel. If the fuel did
+// not bound the calls, the test would not end.
 func callExports(r wazero.Runtime, m *wasmedit.Module, compiled wazero.CompiledModule) {
 	for _, table := range m.Tables {
 		if table.Min > 1000 || !table.HasMax || table.Max > 1000 {

@@ -16,26 +16,28 @@ import (
 
 // outcome is the observable result of a module's calls.
 type outcome struct {
-	started string // error of the start
+	started string // error of the start function or of _initialize
 	calls   []string
 	state   string // memory and globals
 	usage   []usage
 }
 
-// usage is the cost of a call, as fuel or as counted instructions.
+// usage is the cost of a call: fuel, or counted instructions.
 type usage struct {
 	returned       bool
 	fuel           int64 // for an instrumented module
 	count, charges int64 // for a counting module
 }
 
+// failure returns the reason of a trap, without the stack trace.
 func failure(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	_, text, _ = strings.Cut(text, "wasm error: ")
 	return text
 }
 
-// start calls the start function and _initialize, and returns the error.
+// start calls ExportStart if the module is instrumented, else _initialize. It returns
+// the error as text.
 func (g *guest) start() string {
 	name := "_initialize"
 	if g.fuel != nil {
@@ -91,7 +93,7 @@ func (g *guest) state(m *generated) string {
 	var b strings.Builder
 	size := g.Memory().Size()
 	memory, _ := g.Memory().Read(0, size)
-	// Most of it is never used.
+	// Most of the memory is never used.
 	fmt.Fprintf(&b, "%d %x", size, bytes.TrimRight(memory, "\x00"))
 	fmt.Fprintf(&b, " host %x", g.host.ExportedGlobal("counter").Get())
 	for _, name := range m.getters {
@@ -124,7 +126,7 @@ func (w *harness) compile(what string, wasm []byte) wazero.CompiledModule {
 	return c
 }
 
-// run starts an instance and makes the calls.
+// run starts an instance and makes the calls of a generated module.
 func (w *harness) run(compiled wazero.CompiledModule, m *generated) (o outcome) {
 	w.t.Helper()
 	g, err := instantiate(w.runtime, compiled)
@@ -152,9 +154,10 @@ func fuzzRuntime(f *testing.F) wazero.Runtime {
 	return r
 }
 
-// FuzzInstrument instruments generated modules. Their results must not change. Their
-// fuel use must be deterministic and cover the executed instructions, and exactly that
-// much fuel must suffice. After a reset the calls must have the same results again.
+// FuzzInstrument instruments generated modules. Their results must not change. The fuel
+// that a call uses must be deterministic, must cover the executed instructions, and
+// must suffice for the same call. After a reset the calls must have the same results
+// again.
 func FuzzInstrument(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(random(seed, 100+30*int(seed)))
@@ -192,24 +195,24 @@ func FuzzInstrument(f *testing.F) {
 	})
 }
 
-// fuel compares the fuel use of each call with the instructions that it executed.
-func (w *harness) fuel(m *generated, used, did []usage, longest int64) {
+// fuel compares the fuel that each call used with the counted instructions.
+func (w *harness) fuel(m *generated, used, counted []usage, longest int64) {
 	for n, u := range used {
-		did := did[n]
-		atLeast := did.count + chargeUnits*did.charges
+		c := counted[n]
+		atLeast := c.count + chargeUnits*c.charges
 		switch {
 		case m.straight && u.returned && u.fuel != atLeast:
 			w.t.Errorf("call %d used %d, want %d", n, u.fuel, atLeast)
 		case u.returned && u.fuel < atLeast:
-			w.t.Errorf("call %d used %d, and did %d", n, u.fuel, atLeast)
+			w.t.Errorf("call %d used %d, want at least %d", n, u.fuel, atLeast)
 		case u.fuel < atLeast-longest: // only the path to a trap is not charged
-			w.t.Errorf("call %d used %d, and did %d until it failed; the longest function has %d", n, u.fuel, atLeast, longest)
+			w.t.Errorf("call %d used %d and executed %d units until it failed; the longest function has %d", n, u.fuel, atLeast, longest)
 		}
 	}
 }
 
-// replay makes the calls again: with exactly the fuel that they need, with less, and in
-// a reset instance.
+// replay makes the first call again, with exactly the fuel that it needs and with one
+// unit less. Then it makes all calls again in the reset instance.
 func (w *harness) replay(compiled wazero.CompiledModule, found wasmedit.Instrumented, m *generated, first outcome) {
 	g, err := instantiate(w.runtime, compiled)
 	if err != nil {

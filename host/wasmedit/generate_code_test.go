@@ -8,23 +8,23 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// coder generates the code of one function. Its methods append to out, and have the
-// documented effect on the stack.
+// coder generates the code of one function. Its methods append code to out; their
+// comments describe what that code does.
 type coder struct {
 	*generator
 	number int
 	t      wasmedit.FuncType
 	locals []wasmedit.ValueType // parameters first
 	free   int                  // locals from this index on are loop counters and temporaries
-	labels []label              // the function's first
-	calls  int                  // number of calls of functions of the module
+	labels []label              // labels of the enclosing blocks, the function first
+	calls  int                  // number of generated calls of functions
 	out    []byte
 }
 
-// label is a branch target with values of these types.
+// label is a branch target. A branch to it pops values of these types.
 type label struct {
 	types  []wasmedit.ValueType
-	closed bool // a counted loop, which other branches must not continue
+	closed bool // the label of a counted loop, to which other branches must not go
 }
 
 // maxDepth bounds the nesting of expressions and statements.
@@ -50,7 +50,8 @@ func (c *coder) emit(parts ...any) { c.out = append(c.out, bin(parts...)...) }
 // use emits an instruction with a local as its operand.
 func (c *coder) use(op, local int) { c.emit(op, wasmtest.Index(local)) }
 
-// takeBudget returns from the function if the budget is zero, and decrements it.
+// takeBudget returns from the function if the budget is zero, and else decrements the
+// budget.
 func (c *coder) takeBudget() {
 	c.emit(0x23, budget, 0x45, 0x04, 0x40)
 	for _, t := range c.t.Results {
@@ -185,8 +186,8 @@ func (c *coder) operation(t wasmedit.ValueType, depth int) {
 	c.canonical(t)
 }
 
-// canonical replaces any NaN by one NaN. The bits of a NaN depend on the order of the
-// processor's operands, which the engine chooses by its register allocation.
+// canonical replaces any NaN by one NaN. The bits of a NaN can depend on the engine's
+// register allocation, which the instrumentation changes.
 func (c *coder) canonical(t wasmedit.ValueType) {
 	switch t {
 	case f32, f64:
@@ -205,7 +206,7 @@ func (c *coder) canonical(t wasmedit.ValueType) {
 	}
 }
 
-// fresh returns a new local.
+// fresh adds a local and returns its index.
 func (c *coder) fresh(t wasmedit.ValueType) int {
 	c.locals = append(c.locals, t)
 	return len(c.locals) - 1
@@ -233,7 +234,7 @@ func (c *coder) load(t wasmedit.ValueType, depth int) {
 	c.access(a)
 }
 
-// access emits the instruction with its operands.
+// access emits a load or store with its operands.
 func (c *coder) access(a access) {
 	c.emit(a.code, 0, wasmtest.Index(c.pick(256)))
 	if a.lanes > 0 {
@@ -241,7 +242,7 @@ func (c *coder) access(a access) {
 	}
 }
 
-// table pushes a value that is read from a table or is a size.
+// table pushes an element of a table, or the size of a table or of the memory.
 func (c *coder) table(t wasmedit.ValueType, depth int) {
 	switch {
 	case t == funcref || t == externref:
@@ -273,7 +274,8 @@ func (c *coder) index(n, depth int) {
 	}
 }
 
-// callFor calls a function and keeps only its first result.
+// callFor calls a function whose first result has this type, and drops the other
+// results.
 func (c *coder) callFor(t wasmedit.ValueType, depth int) {
 	n, ok := c.choose(len(c.funcs), func(n int) bool {
 		results := c.types[c.funcs[n]].Results
@@ -289,13 +291,14 @@ func (c *coder) callFor(t wasmedit.ValueType, depth int) {
 	}
 }
 
-// callable reports whether the function may be called. Straight modules have no budget,
-// so they call only a few of the preceding functions.
+// callable reports whether the code may call a function. The functions of a straight
+// module do not decrement the budget, so they may only call preceding functions, and
+// only a few times.
 func (c *coder) callable(n int) bool {
 	return !c.straight || n < hostFuncs || n < c.number && c.calls < 3
 }
 
-// call pushes the results of a function.
+// call calls a function, directly or through the table, and pushes its results.
 func (c *coder) call(n, depth int) {
 	c.calls++
 	c.values(c.types[c.funcs[n]].Params, depth)

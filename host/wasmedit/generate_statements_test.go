@@ -7,7 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// statements do not change the stack.
+// statements generates up to five statements. A statement is code that does not change
+// the stack.
 func (c *coder) statements(depth int) {
 	for range c.pick(6) {
 		c.statement(depth)
@@ -106,7 +107,8 @@ func (c *coder) inside(params, results []wasmedit.ValueType, depth int) {
 	c.emit(0x0b)
 }
 
-// conditional pushes values of these types.
+// conditional emits an if that pushes values of these types; in a straight module, a
+// block.
 func (c *coder) conditional(types []wasmedit.ValueType, code []byte, depth int) {
 	if c.straight {
 		c.block(wasmedit.FuncType{Results: types}, code, depth)
@@ -126,7 +128,8 @@ func (c *coder) conditional(types []wasmedit.ValueType, code []byte, depth int) 
 	c.emit(0x0b)
 }
 
-// loop can be continued from anywhere inside it until the budget is used up.
+// loop emits a loop. Any branch inside can go to its start, until the budget is used
+// up.
 func (c *coder) loop(depth int) {
 	n := c.pick(len(c.types))
 	t := c.types[n]
@@ -140,7 +143,8 @@ func (c *coder) loop(depth int) {
 	c.drop(t.Results)
 }
 
-// countedLoop repeats a few times, from its end.
+// countedLoop emits a loop of one to five iterations. Only the branch at its end goes
+// to its start.
 func (c *coder) countedLoop(depth int) {
 	n := c.fresh(i32)
 	c.emit(0x41, 1+c.pick(5))
@@ -155,7 +159,8 @@ func (c *coder) countedLoop(depth int) {
 	c.emit(0x0d, 0, 0x0b)
 }
 
-// target chooses a label. Its number counts from the innermost.
+// target chooses a label. It returns the number of the label, 0 for the innermost, and
+// the types.
 func (c *coder) target(fits func(label) bool) (number int, types []wasmedit.ValueType) {
 	at, _ := c.choose(len(c.labels), func(n int) bool { return !c.labels[n].closed && fits(c.labels[n]) })
 	return len(c.labels) - 1 - at, c.labels[at].types
@@ -193,7 +198,7 @@ func (c *coder) branchIf(depth int) {
 	c.drop(types)
 }
 
-// bulk emits a bulk operation on the memory.
+// bulk emits a bulk operation on the memory, or data.drop.
 func (c *coder) bulk(depth int) {
 	switch c.pick(4) {
 	case 0:
@@ -218,7 +223,7 @@ func (c *coder) bulk(depth int) {
 	}
 }
 
-// tableStatement modifies a table.
+// tableStatement emits code that modifies a table or drops an element segment.
 func (c *coder) tableStatement(depth int) {
 	number := c.pick(2)
 	t := list(funcref, externref)[number]

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// choices are decided by bytes. After the last byte every choice is the first option,
-// which always leads to an end.
+// choices decides by the bytes of data. After the last byte, every decision is the
+// first option, with which the generation ends.
 type choices struct{ data []byte }
 
 // pick returns a number below n.
@@ -31,7 +31,7 @@ func (c *choices) bytes(n int) []byte {
 	return b
 }
 
-// random returns n bytes of choices, the same ones for the same seed.
+// random returns n pseudo-random bytes, which depend only on the seed.
 func random(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -43,9 +43,9 @@ func random(seed uint64, n int) []byte {
 
 var valueTypes = list(i32, i64, f32, f64, v128, funcref, externref)
 
-// budget is the index of the global that bounds a generated module. Each call of a
-// function and each iteration of most loops decrements it, and at zero the function
-// returns. Other loops count down.
+// budget is the index of the global that bounds the calls of a generated module. Each
+// function call, and each iteration of a loop that is not counted, decrements the
+// global; if it is zero, the function returns.
 const budget = hostGlobals
 
 const (
@@ -59,13 +59,13 @@ type generator struct {
 	s        *wasmtest.Sections
 	straight bool // no instruction is skipped or repeated
 	types    []wasmedit.FuncType
-	funcs    []int // type index of each function, the host's first
+	funcs    []int // type index of each function, imported ones first
 	globals  []wasmedit.Global
 	table    [elements]int // initial elements of the table of functions
 	left     int           // approximate number of instructions left to generate
 }
 
-// generated is a module, with its properties that the tests need.
+// generated is a module, with the properties that the tests need.
 type generated struct {
 	wasm     []byte
 	straight bool
@@ -167,8 +167,8 @@ func (g *generator) addSegments() {
 	g.s.Data = [][]byte{bin(0, 0x41, 0, 0x0b, 32, g.bytes(32)), bin(1, 32, g.bytes(32))}
 }
 
-// addGetters adds a function for each mutable global that returns its value, because
-// the engine's API returns only the first 64 bits.
+// addGetters adds a function for each of the module's own mutable globals. The function
+// returns the value, because the engine's API returns only 64 bits of a global.
 func (g *generator) addGetters() (names []string) {
 	for n, global := range g.globals {
 		if !global.Mutable || n < hostGlobals {

@@ -24,7 +24,7 @@ const (
 
 func list(types ...wasmedit.ValueType) []wasmedit.ValueType { return types }
 
-// bin concatenates bytes, numbers below 256 and strings of bytes.
+// bin concatenates bytes, numbers below 256, strings and byte slices.
 func bin(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -46,13 +46,14 @@ func bin(parts ...any) []byte {
 	return b
 }
 
-// Functions and globals that the host offers to modules of these tests.
+// Indices of the functions that the module host exports.
 const (
 	hostNop    = iota // () -> ()
 	hostDouble        // (i32) -> (i32): twice the number
 	hostFuncs
 )
 
+// Indices of the globals that the module host exports.
 const (
 	hostCounter = iota // mutable i64
 	hostLimit          // i32
@@ -86,8 +87,8 @@ func host() []byte {
 	return s.Encode()
 }
 
-// withHost returns a module that imports everything of host. The first two types are
-// those of its functions.
+// withHost returns a module that imports the functions and globals of host. The first
+// two types are the types of these functions.
 func withHost() *wasmtest.Sections {
 	return &wasmtest.Sections{
 		Types: [][]byte{
@@ -113,7 +114,8 @@ func add(s *wasmtest.Sections, name string, t wasmedit.FuncType, locals []wasmed
 	}
 }
 
-// guest is an instance of a module, instrumented or not, with its own host instance.
+// guest is an instance of a module, instrumented or not, and the instance of host that
+// it imports.
 type guest struct {
 	api.Module
 	host          api.Module
@@ -127,7 +129,8 @@ func newRuntime(t testing.TB) wazero.Runtime {
 	return r
 }
 
-// instantiate starts an instance. The caller must close it before the next one.
+// instantiate creates an instance. The caller must close it before it creates another
+// one in the same runtime.
 func instantiate(r wazero.Runtime, compiled wazero.CompiledModule) (*guest, error) {
 	ctx := context.Background()
 	h, err := r.InstantiateWithConfig(ctx, host(), wazero.NewModuleConfig().WithName("host"))
@@ -184,7 +187,8 @@ func load(t *testing.T, s *wasmtest.Sections) (*guest, wasmedit.Instrumented) {
 	return g, found
 }
 
-// unreachable reports whether a call ended with the trap of exhausted fuel.
+// unreachable reports whether a call ended with the trap unreachable, as it does when
+// the fuel is exhausted.
 func unreachable(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "wasm error: unreachable")
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// opcode is an instruction's opcode. If the opcode has a prefix byte, the prefix is the
-// high byte.
+// opcode is the opcode of an instruction. The high byte is the prefix byte, or 0 if the
+// opcode has none.
 type opcode uint16
 
 // Opcodes that this package emits or handles specially.
@@ -90,6 +90,7 @@ var (
 	shapesSIMD = fill([256]shape{}, plain, 0x0e, 0xff)
 )
 
+// fill returns s with the shapes from from to to replaced.
 func fill(s [256]shape, with shape, from, to int) [256]shape {
 	for op := from; op <= to; op++ {
 		s[op] = with
@@ -134,7 +135,7 @@ func init() {
 		0xcf, 0xd0, 0xd2, 0xd3, 0xd4, 0xe2, 0xee)
 }
 
-// instruction is one instruction, with the offsets of its bytes.
+// instruction is one instruction. Its bytes begin at from and end before to.
 type instruction struct {
 	op       opcode
 	from, to int
@@ -142,15 +143,15 @@ type instruction struct {
 	labels   []uint32 // for br_table, the other labels
 }
 
-// instruction reads one instruction. It checks the operands that this package relies
-// on: indices of types, functions and globals must exist in the original module, so
-// that no instruction can refer to an addition.
+// instruction reads one instruction. It fails if an operand is the index of a type,
+// function or global that the original module does not have, because Instrument may add
+// an entry with that index.
 func (m *Module) instruction(r *reader) instruction {
 	i := instruction{from: r.pos}
 	first := r.byte()
 	i.op = opcode(first)
 	s := shapes[first]
-	if table := prefixed(first); table != nil {
+	if table := prefixShapes(first); table != nil {
 		sub := r.u32()
 		s = unknown
 		if sub < uint32(len(table)) {
@@ -160,8 +161,9 @@ func (m *Module) instruction(r *reader) instruction {
 		if s == unknown {
 			r.fail(i.from, "unknown instruction 0x%02x %d", first, sub)
 		}
-		// wazero reads only one byte of the number after this prefix, and takes a second
-		// byte for the next instruction. In the shortest form the second byte is 1, a nop.
+		// wazero reads only one byte of the number after this prefix, and interprets a
+		// second byte as the next instruction. In the shortest form a second byte is
+		// always 1, a nop.
 		if first == prefixSIMD && r.err == nil && r.pos-i.from-1 != len(binary.AppendUvarint(nil, uint64(sub))) {
 			r.fail(i.from, "instruction 0x%02x %d is not in its shortest form", first, sub)
 		}
@@ -184,7 +186,9 @@ const (
 	prefixSIMD = 0xfd
 )
 
-func prefixed(first byte) *[256]shape {
+// prefixShapes returns the shapes of the opcodes with a prefix byte, or nil if the byte
+// is not a prefix.
+func prefixShapes(first byte) *[256]shape {
 	switch first {
 	case prefixBulk:
 		return &shapesBulk
@@ -194,8 +198,8 @@ func prefixed(first byte) *[256]shape {
 	return nil
 }
 
-// operands reads the operands. It returns the index if that is the only operand, else
-// 0.
+// operands reads the operands of an instruction. If the only operand is an index,
+// operands returns it.
 func (m *Module) operands(r *reader, s shape) uint32 {
 	switch s {
 	case unknown, plain:
@@ -285,15 +289,15 @@ func (r *reader) zero() {
 
 func (r *reader) memArg() {
 	at := r.pos
-	// The engine checks alignments. From 2^32 on, the encoding would have another meaning
-	// (multiple memories).
+	// The engine checks alignments. Values from 32 on have another meaning in the
+	// proposal for multiple memories.
 	if align := r.u32(); align >= 32 {
 		r.fail(at, "alignment 2^%d", align)
 	}
 	r.u32()
 }
 
-// constant reads a constant expression, including its end.
+// constant reads a constant expression, including its end instruction.
 func (m *Module) constant(r *reader) {
 	for {
 		at := r.pos

@@ -2,8 +2,8 @@ package wasmedit_test
 
 import "github.com/parley-wasm/parley/host/wasmedit"
 
-// operation is an instruction that pops values and pushes one. Its only operand may be
-// a lane.
+// operation is an instruction that pops values and pushes one. It has no immediate
+// operand, or a lane.
 type operation struct {
 	code   []byte
 	params []wasmedit.ValueType

@@ -5,55 +5,57 @@ import (
 	"slices"
 )
 
-// Exports that Harden adds.
+// Exports that Instrument adds.
 const (
 	ExportFuel    = "parley.fuel"    // mutable i64 global: units left in the current quantum; negative: exhausted
 	ExportReserve = "parley.reserve" // mutable i64 global: units left beyond the current quantum
-	ExportStart   = "parley.start"   // () -> (): the module's start function and _initialize
+	ExportStart   = "parley.start"   // () -> (): calls the module's start function and _initialize
 	ExportSave    = "parley.save"    // () -> (): saves the value of every mutable global
 	ExportRestore = "parley.restore" // () -> (): restores the saved value of every mutable global
 )
 
-// initialize is the export that hosts of a reactor call first.
+// initialize is the name of the export of a reactor that its host must call first.
 const initialize = "_initialize"
 
 // Instrumented describes an instrumented module.
 type Instrumented struct {
-	// Start reports that the host must call ExportStart first.
+	// Start reports whether the module has ExportStart. The host must call it before
+	// any other export.
 	Start bool
-	// Globals reports that the module has mutable globals, and therefore the exports
+	// Globals reports whether the module has mutable globals of its own, and therefore
 	// ExportSave and ExportRestore.
 	Globals bool
-	// Volatile reports that the module can change its tables or drop segments. This
-	// state cannot be reset, so an instance must not be reused.
+	// Volatile reports whether the module can change its tables or drop segments. The
+	// host cannot reset this state, so it must not reuse an instance.
 	Volatile bool
 }
 
 // Instrument instruments the module, so that a host can bound its running time and reset an
 // instance. The results of the module's computations stay the same.
 //
-//   - Fuel: A unit is an instruction. A call of an imported function costs 64 units. So
-//     does every indirect call if a table may contain an imported function: if an element
-//     segment, global or export refers to one, or if a table is imported or exported. A
-//     function is charged when it is called, and a loop at the start of each iteration,
-//     for the longest path to the next charge and for the charge itself. Bulk operations
-//     on memories and tables cost one more unit per eight bytes or elements. When
-//     ExportFuel becomes negative, the module moves a quantum (Slice) from ExportReserve
-//     to it, and traps if that is not enough. Both are zero until the host sets them.
-//     Compiled code cannot be preempted, not even by the host's garbage collector. So
-//     between two quanta the module enters the host by growing its memory, if it has
-//     one, by zero pages.
-//   - Reset: ExportSave and ExportRestore save and restore mutable globals of every type.
-//     The host must restore the memory itself.
-//   - Start: The module has no start function any more, because it would run before the
-//     host can set the fuel. The host calls ExportStart instead, which also calls an
-//     exported _initialize after the module's own start function.
-//   - Custom sections are dropped, except well-formed names.
+//   - Fuel: An instruction costs one unit. A call of an imported function costs 64
+//     units. So does every indirect call if a table may contain an imported function:
+//     if an element segment, global or export refers to one, or if a table is imported
+//     or exported. The module subtracts fuel (a charge) at the start of each function
+//     and of each iteration of a loop. A charge covers the longest path to the next
+//     charge, and the instructions of the charge itself. Bulk operations on memories
+//     and tables cost one more unit per eight bytes or elements. When ExportFuel
+//     becomes negative, the module refills it to one quantum (Quantum) from
+//     ExportReserve, and traps if it stays negative. Both globals are zero until the
+//     host sets them. Compiled code cannot be preempted, not even by the host's garbage
+//     collector. So at each refill the module enters the host by growing its memory, if
+//     it has one, by zero pages.
+//   - Reset: ExportSave and ExportRestore save and restore the module's own mutable
+//     globals. The host must restore the memory itself.
+//   - Start: The module no longer has a start function, because that function would run
+//     before the host can set the fuel. The host must call ExportStart instead, which
+//     calls the original start function and then an exported _initialize.
+//   - Custom sections: Instrument drops them, except one well-formed name section.
 //
-// Instrument reads every instruction and index, so that none can refer to an addition. It
-// fails with an *Error on anything outside of WebAssembly 2.0, and on a module that
-// already has one of these exports. After an error the module is unchanged. After
-// success it can be encoded, but must not be instrumented again.
+// Instrument checks the operands of every instruction, so that no instruction refers to
+// an added function, global or type. It fails with an *Error on instructions outside of
+// WebAssembly 2.0, on a module beyond the bounds of bounds.go, and on a module that
+// already has one of these exports. After an error the module is unchanged.
 func (m *Module) Instrument() (Instrumented, error) {
 	for _, name := range []string{ExportFuel, ExportReserve, ExportStart, ExportSave, ExportRestore} {
 		if m.Export(name) != nil {
@@ -85,13 +87,13 @@ type instrumenter struct {
 	totalLocals uint64
 	totalLoops  int
 
-	fuel       uint32 // index of the global
+	fuel       uint32 // index of the global ExportFuel; ExportReserve is the next global
 	bulkCharge uint32 // index of the function that charges a bulk operation
 	refill     uint32 // index of the function that moves a quantum from the reserve
 	result     Instrumented
 
-	bodies  [][]byte // function bodies, the rewritten ones first
-	globals []byte   // entries of the global section
+	bodies  [][]byte // function bodies: the rewritten ones, then the added ones
+	globals []byte   // added entries of the global section
 }
 
 // rewriteCode adds charges to every function.
@@ -126,14 +128,15 @@ func (ins *instrumenter) rewriteCode() error {
 	return nil
 }
 
-// function reads a function's locals and code, and returns both with the charges added.
+// function reads the locals and the code of a function, and returns the body with the
+// charges added.
 func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	locals := r.pos
 	groups, count := ins.locals(r)
 	code := r.pos
-	// An additional local caches the fuel: from the subtraction to the comparison, and
-	// across iterations of loops with exclusive charges. Reading the global back right
-	// after writing it would take longer than a short iteration.
+	// An additional local caches the fuel between the subtraction and the comparison,
+	// and across the iterations of loops with exclusive charges. To read the global
+	// right after writing it would take longer than a short iteration.
 	fuelLocal := uint64(len(t.Params)) + count
 	charges := ins.walk(r, fuelLocal)
 	if r.err != nil {
@@ -146,7 +149,8 @@ func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	from := code
 	for _, c := range charges {
 		if c.exclusive && !charges[c.outer].exclusive {
-			// The units of the loop instruction, which emits no code, cover this load.
+			// The unit of the loop instruction, for which engines emit no code, covers
+			// this load.
 			out = append(out, r.data[from:c.from]...)
 			from = c.from
 			out = ins.loadFuel(out, fuelLocal)
@@ -162,7 +166,8 @@ func (ins *instrumenter) function(r *reader, t FuncType) []byte {
 	return append(out, r.data[from:]...)
 }
 
-// locals reads the declarations of a function's locals.
+// locals reads the declarations of the locals of a function. It returns the number of
+// groups of equal types, and the number of locals.
 func (ins *instrumenter) locals(r *reader) (groups int, count uint64) {
 	at := r.pos
 	groups = each(r, 2, func() {
@@ -178,7 +183,8 @@ func (ins *instrumenter) locals(r *reader) (groups int, count uint64) {
 	return groups, count
 }
 
-// walk reads the code of a function and returns its charges.
+// walk reads the code of a function and returns its charges. locals is the number of
+// its parameters and locals.
 func (ins *instrumenter) walk(r *reader, locals uint64) []charge {
 	p := newPath(r.pos)
 	var branches, loops int
@@ -210,8 +216,9 @@ func (ins *instrumenter) walk(r *reader, locals uint64) []charge {
 	return p.charges
 }
 
-// addRestore adds a saved copy of each mutable global, and the functions that save and
-// restore the globals.
+// addRestore adds a global for the saved value of each of the module's own mutable
+// globals, and the functions that save and restore the values. It returns false if the
+// module has none of its own.
 func (ins *instrumenter) addRestore() (found bool) {
 	imported := ins.m.count(KindGlobal)
 	var save, restore []byte
@@ -244,12 +251,13 @@ func zeroOf(t ValueType) []byte {
 	case F64:
 		return append([]byte{byte(opF64Const)}, make([]byte, 8)...)
 	case V128:
-		return append(opV128Const.prefixed(nil), make([]byte, 16)...)
+		return append(opV128Const.appendOpcode(nil), make([]byte, 16)...)
 	}
 	return []byte{byte(opRefNull), byte(t)}
 }
 
-// addStart exports a function that calls the start function and _initialize.
+// addStart replaces the start function and _initialize by an exported function that
+// calls both. It returns false if the module has neither.
 func (ins *instrumenter) addStart() (found bool) {
 	var first []uint32
 	if ins.m.Start != nil {
@@ -289,7 +297,8 @@ func (ins *instrumenter) addExport(name string, kind Kind, index uint32) {
 	ins.m.Exports = append(ins.m.Exports, e)
 }
 
-// addFunction adds a function and returns its index; code is without its end.
+// addFunction adds a function and returns its index; code is without its end
+// instruction.
 func (ins *instrumenter) addFunction(t FuncType, locals, code []byte) uint32 {
 	ins.m.functions = append(ins.m.functions, uint32(len(ins.m.Types)))
 	ins.m.Types = append(ins.m.Types, t)

@@ -31,8 +31,8 @@ func instrument(wasm []byte) ([]byte, error) {
 	return m.Encode(), nil
 }
 
-// script is a file of the official WebAssembly test suite, in the form of the engine's
-// own tests.
+// script is a file of the official WebAssembly test suite, in the JSON format in which
+// wazero includes it.
 type script struct {
 	Commands []command `json:"commands"`
 }
@@ -59,7 +59,8 @@ type value struct {
 }
 
 // TestInstrumentOfficialSuite runs the official suite with original and instrumented
-// modules, and compares validity and results.
+// modules. It checks that the engine accepts the same modules, and that calls have the
+// same results.
 func TestInstrumentOfficialSuite(t *testing.T) {
 	root := suite(t)
 	for _, version := range []string{"v1", "v2"} {
@@ -77,7 +78,7 @@ func TestInstrumentOfficialSuite(t *testing.T) {
 	}
 }
 
-// suite returns the folder of the official suite in the engine's source.
+// suite returns the folder of the official suite in the source of wazero.
 func suite(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
@@ -87,7 +88,8 @@ func suite(t testing.TB) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "internal", "integration_test", "spectest")
 }
 
-// testRuntime runs either the original modules or the instrumented ones.
+// testRuntime runs the modules of a script, either the original or the instrumented
+// ones.
 type testRuntime struct {
 	runtime wazero.Runtime
 	named   map[string]api.Module

@@ -1,41 +1,42 @@
 package wasmedit
 
-// charge is a position in a function at which it subtracts fuel.
+// charge is a subtraction of fuel that is inserted into a function.
 type charge struct {
 	at    int // the offset at which the charge is inserted
 	units int64
-	bulk  bool // a charge by the size of a bulk operation, instead of units
+	bulk  bool // the size of a bulk operation determines the charge, instead of units
 
-	// Of a loop:
+	// Only for the charge of a loop:
 	from      int  // offset of the loop instruction
 	outer     int  // index of the charge of the enclosing loop, or of the function
-	exclusive bool // the loop contains no calls or bulk operations, so its charges can use the local
+	exclusive bool // the loop contains no calls or bulk operations, so the local always holds the current fuel
 }
 
 // path computes the units of each charge in a function: the length of the longest path
 // from the charge to the next one.
 //
-// Code is structured: a branch goes to the end of an enclosing block or to the start of
-// an enclosing loop. So one pass is enough: it knows the length of the longest path to
-// each instruction. A loop has its own charge, so that it adds nothing to the path
-// around it.
+// One pass is enough, because a branch can only go forward to the end of an enclosing
+// block, or back to the start of an enclosing loop: at each instruction, the length of
+// the longest path to it is known. A loop has its own charge, so its body does not add
+// to the length of the path around it.
 //
-// The path to a call or a loop is always charged, because that call or loop may never
-// end: in a recursion each of many callers has taken the path. After the last call or
-// loop, a path that ends in a trap is not charged, because it is taken once.
+// A path to a call or a loop is always charged, even if a trap follows: the call or
+// loop may never end, and in a recursion many callers have taken the path. A path from
+// the last call or loop to a trap is not charged, because the trap ends the execution:
+// the path is taken at most once.
 type path struct {
 	charges []charge
-	frames  []frame // enclosing blocks of the instruction, the function first
+	frames  []frame // blocks that enclose the instruction, the function first
 	loops   []int   // indices of the frames of loops
-	length  int64   // of the longest path from the charge to here, or unreachable
+	length  int64   // length of the longest path from the charge to the current instruction, or unreachable
 }
 
 const unreachable = -1
 
-// frame is a block. The function is a frame too, and is charged at its start like an
-// iteration of a loop.
+// frame is a block, loop or if, or the function. The function has the opcode opLoop,
+// because it is charged at its start like a loop.
 type frame struct {
-	op     opcode // opIf becomes opBlock at its else
+	op     opcode // an if becomes opBlock at its else
 	loop   int    // index into path.loops of the innermost loop, which may be the frame itself
 	charge int    // for a loop: index of its charge
 	before int64  // length of the path to the start of the block
@@ -50,14 +51,14 @@ func newPath(at int) *path {
 	}
 }
 
-// bulk adds a charge for a bulk operation at an offset.
+// bulk adds a charge for the bulk operation at an offset.
 func (p *path) bulk(at int) {
 	p.markShared()
 	p.charges = append(p.charges, charge{at: at, bulk: true})
 }
 
-// markShared marks the charges of the enclosing loops as not exclusive. If a loop is
-// already marked, so are the loops around it.
+// markShared marks the charges of the enclosing loops as not exclusive. It stops at a
+// loop that is already marked, because the loops around that loop are marked too.
 func (p *path) markShared() {
 	for n := len(p.loops) - 1; n > 0; n-- {
 		loop := &p.charges[p.frames[p.loops[n]].charge]
@@ -121,7 +122,7 @@ func (p *path) pop() {
 	f := p.frames[len(p.frames)-1]
 	switch f.op {
 	case opLoop:
-		p.length = max(p.length, f.end) // only branches to the function's frame set end
+		p.length = max(p.length, f.end) // for loops, only the function's frame has an end
 		p.chargeInnermost()
 		p.loops = p.loops[:len(p.loops)-1]
 		if p.length != unreachable {
@@ -135,7 +136,7 @@ func (p *path) pop() {
 	p.frames = p.frames[:len(p.frames)-1]
 }
 
-// branch processes a branch to a label, which counts frames from the innermost.
+// branch processes a branch to a label; label 0 is the innermost frame.
 func (p *path) branch(r *reader, at int, label uint32) {
 	if uint64(label) >= uint64(len(p.frames)) {
 		r.fail(at, "label %d, but there are %d blocks", label, len(p.frames))
@@ -144,8 +145,8 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	to := &p.frames[len(p.frames)-1-int(label)]
 	length := p.length
 	if left := to.loop + 1; left < len(p.loops) {
-		// The branch leaves loops, which have their own charges. The path continues with
-		// its length at the start of the outermost of them.
+		// The branch leaves loops, which have their own charges. The length of the path
+		// after the branch is its length at the start of the outermost of these loops.
 		p.chargeInnermost()
 		if length != unreachable {
 			length = p.frames[p.loops[left]].before
@@ -159,7 +160,8 @@ func (p *path) branch(r *reader, at int, label uint32) {
 	}
 }
 
-// chargeInnermost charges the innermost loop for the path to here.
+// chargeInnermost adds the path to the current instruction to the charge of the
+// innermost loop, or of the function.
 func (p *path) chargeInnermost() {
 	to := &p.charges[p.frames[p.loops[len(p.loops)-1]].charge]
 	to.units = max(to.units, p.length)

@@ -11,20 +11,22 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// decider generates code without loops and traps. Each decision depends on other bits
-// of the function's parameter, so that some parameter selects each path.
+// decider generates code without loops and traps. Each decision depends on its own bits
+// of the function's parameter, so that for each path there is a parameter that selects
+// it.
 type decider struct {
 	choices
 	out    []byte
-	bits   int
-	labels int
+	bits   int // bits of the parameter that decisions use
+	labels int // number of enclosing blocks
 }
 
 const maxBits = 9
 
 func (d *decider) emit(parts ...any) { d.out = append(d.out, bin(parts...)...) }
 
-// decide pushes a number of this many bits. It returns false if too few bits are left.
+// decide emits code that pushes the next bits of the parameter. It emits nothing and
+// returns false if too few bits are left.
 func (d *decider) decide(bits int) bool {
 	if d.bits+bits > maxBits {
 		return false
@@ -128,9 +130,9 @@ func TestLongestPath(t *testing.T) {
 	}
 }
 
-// TestManyLabels has a function with a br_table of many labels in many loops, and one
-// with many calls in many loops. Only the innermost loop of the first function is
-// charged two instructions and keeps the fuel in the local.
+// TestManyLabels instruments a function with a br_table of many labels in many loops,
+// and a function with many calls in many loops. Only the innermost loop of the first
+// function is charged two instructions and keeps the fuel in the local.
 func TestManyLabels(t *testing.T) {
 	const many = 900
 	s := withHost()

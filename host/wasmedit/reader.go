@@ -2,8 +2,8 @@ package wasmedit
 
 import "unicode/utf8"
 
-// reader reads a module's bytes. It keeps the first error in err. After an error every
-// read returns zero and done returns true, so that loops end.
+// reader reads a module's bytes. It keeps the first error in err. After an error, every
+// read returns a zero value and done returns true.
 type reader struct {
 	data []byte
 	pos  int
@@ -13,6 +13,7 @@ type reader struct {
 
 func (r *reader) done() bool { return r.err != nil || r.pos >= len(r.data) }
 
+// fail sets the error unless there already is one.
 func (r *reader) fail(at int, format string, args ...any) {
 	if r.err == nil {
 		r.err = errorAt(r.base+at, format, args...)
@@ -91,7 +92,8 @@ func (r *reader) sint(bits int) int64 {
 
 func (r *reader) u32() uint32 { return uint32(r.uint(32)) }
 
-// count reads the length of a vector whose elements take at least each bytes.
+// count reads the length of a vector. Each element takes at least each bytes; count
+// fails if fewer bytes are left.
 func (r *reader) count(each int) int {
 	start := r.pos
 	n := int64(r.u32())

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// refusal is a module that Parse accepts and Harden refuses.
+// refusal is a module that Parse accepts and Instrument refuses.
 type refusal struct {
 	name string
 	wasm []byte
@@ -31,13 +31,14 @@ func exporting(name string, kind wasmedit.Kind, t wasmedit.FuncType) []byte {
 	return s.Encode()
 }
 
-// body returns a module with one own function () -> () that has no locals and this
-// code.
+// body returns a module with one function () -> () of its own, without locals and with
+// this code.
 func body(code ...any) []byte {
 	return whole(bin(0, bin(code...)))
 }
 
-// whole returns a module with one own function () -> () with these bytes.
+// whole returns a module with one function () -> () of its own. The bytes are its
+// locals and code.
 func whole(function []byte) []byte {
 	s := withHost()
 	s.Types = s.Types[:2]
@@ -95,7 +96,7 @@ func refusals() []refusal {
 	refuse("bytes beyond the end", body(0xfd, 0x0c, 0x0b), "16 bytes are announced and 1 follow")
 	refuse("missing labels", body(0x0e, 9, 0x0b), "9 elements are announced")
 
-	// Indices of functions, globals and types that Harden adds.
+	// Indices of functions, globals and types that Instrument adds.
 	refuse("call of an added function", body(0x10, hostFuncs+1, 0x0b), "function index 3, but there are 3")
 	refuse("reference to an added function", body(0xd2, hostFuncs+1, 0x1a, 0x0b), "function index 3, but there are 3")
 	refuse("fuel is read", body(0x23, hostGlobals, 0x1a, 0x0b), "global index 2, but there are 2")
@@ -157,7 +158,8 @@ func TestInstrumentRefuses(t *testing.T) {
 	}
 }
 
-// TestParseRefuses checks what Parse validates for Harden in other sections.
+// TestParseRefuses checks that Parse refuses invalid contents of sections on which
+// Instrument relies.
 func TestParseRefuses(t *testing.T) {
 	const head = "\x00asm\x01\x00\x00\x00"
 	function := head + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00"
@@ -193,7 +195,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestSectionBounds checks that oversized sections are refused before they are read.
+// TestSectionBounds checks that Parse refuses sections with too many entries before it
+// reads them.
 func TestSectionBounds(t *testing.T) {
 	const head = "\x00asm\x01\x00\x00\x00"
 	for _, c := range []struct{ name, wasm, want string }{
@@ -212,7 +215,8 @@ func TestSectionBounds(t *testing.T) {
 	}
 }
 
-// TestFunctionBounds checks the bounds on functions that would take minutes to compile.
+// TestFunctionBounds checks the bounds on functions, without which a module could take
+// minutes to compile.
 func TestFunctionBounds(t *testing.T) {
 	loop := bin(0x03, 0x40, 0x0b)
 	repeated := func(part []byte) func(n int) []byte { return func(n int) []byte { return bytes.Repeat(part, n) } }
@@ -220,7 +224,7 @@ func TestFunctionBounds(t *testing.T) {
 		name string
 		most int
 		code func(n int) []byte
-		more int // loops, in other functions
+		more int // number of loops in other functions
 		want string
 	}{
 		{"loops", 1000, repeated(loop), 0, "1001 loops in a function; at most 1000 are accepted"},

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// own is the index of the module's first own global.
+// own is the index of the first global that is not imported.
 const own = hostGlobals
 
 func TestInstrumentResult(t *testing.T) {
@@ -73,8 +73,8 @@ func TestInstrumentResult(t *testing.T) {
 	}
 }
 
-// globalsModule returns a module with a mutable global of each type. Its function set
-// changes all of them, by its parameters, and get returns them.
+// globalsModule returns a module with a mutable global of each type. Its function "set"
+// sets all of them from its parameters, and "get" returns them.
 func globalsModule() *wasmtest.Sections {
 	s := withHost()
 	types := list(i32, i64, f32, f64, v128, funcref, externref)
@@ -82,7 +82,7 @@ func globalsModule() *wasmtest.Sections {
 		wasmtest.I32(-1), wasmtest.I64(-2), bin(0x43, 1, 2, 3, 4), bin(0x44, 1, 2, 3, 4, 5, 6, 7, 8),
 		bin(0xfd, 0x0c, "0123456789abcdef"), bin(0xd2, down), bin(0xd0, externref),
 	}
-	to := [][]byte{ // converts the parameter
+	to := [][]byte{ // code that converts the parameter to each type
 		nil, bin(0xac), bin(0xb2), bin(0xb7), bin(0xfd, 0x11),
 		bin(0x25, 0),       // the element of the table
 		bin(0x1a, 0x20, 1), // the other parameter
@@ -179,8 +179,8 @@ func TestRestoreLeavesImports(t *testing.T) {
 	}
 }
 
-// TestStart checks that the start function and _initialize run only when the host calls
-// ExportStart, in this order, and that they are charged.
+// TestStart checks that the start function and _initialize run in this order and only
+// when the host calls ExportStart, and that both use fuel.
 func TestStart(t *testing.T) {
 	digit := func(d int) []byte { return bin(0x23, own, 0x41, 10, 0x6c, 0x41, d, 0x6a, 0x24, own) }
 	for _, c := range []struct {
@@ -224,8 +224,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestInstrumentTwice checks that an instrumented module is refused, because of its
-// exports.
+// TestInstrumentTwice checks that Instrument refuses an instrumented module.
 func TestInstrumentTwice(t *testing.T) {
 	once, err := instrument(globalsModule().Encode())
 	if err != nil {

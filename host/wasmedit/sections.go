@@ -1,8 +1,7 @@
 package wasmedit
 
-// parseSection reads the parts of a section that this package uses; the rest stays
-// opaque. It returns the number of the section's elements, and stores errors in the
-// reader.
+// parseSection reads the parts of a section that this package uses. It returns the
+// number of entries of the section. The reader keeps the error.
 func (m *Module) parseSection(r *reader, id byte) int {
 	r.checkEntries(id)
 	n := 0
@@ -42,7 +41,8 @@ func (m *Module) parseSection(r *reader, id byte) int {
 	return n
 }
 
-// each reads a vector whose elements take at least size bytes.
+// each reads a vector whose elements take at least size bytes, and returns its length.
+// It calls read for each element.
 func each(r *reader, size int, read func()) int {
 	n := r.count(size)
 	for range n {
@@ -157,12 +157,13 @@ func (r *reader) global() Global {
 
 func (m *Module) readGlobal(r *reader) {
 	g := r.global()
-	m.constant(r) // may refer to preceding globals
+	m.constant(r) // the expression may refer only to preceding globals
 	m.Globals = append(m.Globals, g)
 }
 
-// readElement reads an element segment. The bits of its flags are: passive or
-// declarative; explicit table, element kind or type; elements as expressions.
+// readElement reads an element segment. The flags are, from bit 0: the segment is
+// passive or declarative; the table, element kind or type is explicit; the elements are
+// expressions.
 func (m *Module) readElement(r *reader) {
 	at := r.pos
 	flags := r.u32()
@@ -191,15 +192,17 @@ func (m *Module) readElement(r *reader) {
 	}
 }
 
-// noteReference records a function that code can put into a table: ref.func may only
-// refer to functions that are exported, or named by a global or element segment.
+// noteReference sets indirectImports if the function is imported. Its callers pass each
+// function that an export, a global or an element segment names, because code can put
+// only these functions into a table (ref.func).
 func (m *Module) noteReference(function uint32) {
 	if function < m.imported {
 		m.indirectImports = true
 	}
 }
 
-// readData reads a data segment: active, passive, or active with a memory index.
+// readData reads a data segment. Its flags are 0 (active), 1 (passive) or 2 (active,
+// with a memory index).
 func (m *Module) readData(r *reader) {
 	at := r.pos
 	flags := r.u32()

@@ -45,7 +45,7 @@ type FuncType struct {
 	Params, Results []ValueType
 }
 
-// Equal reports whether both have the same parameters and results.
+// Equal reports whether f and g have the same parameters and results.
 func (f FuncType) Equal(g FuncType) bool {
 	return slices.Equal(f.Params, g.Params) && slices.Equal(f.Results, g.Results)
 }

@@ -4,10 +4,11 @@
 //
 // A Module keeps the original bytes of every section in addition to the parsed
 // contents. A rewrite replaces the sections that it changes; Encode writes the others
-// byte for byte. Parse accepts arbitrary bytes: malformed input is reported as an
-// *Error with its offset, never as a panic, and Parse checks every count in the module
-// against the remaining bytes before it uses the count. A module that is too large to
-// be read or compiled in reasonable time is an *Error too, by the bounds in bounds.go.
+// byte for byte. Parse accepts arbitrary bytes: for malformed input it returns an
+// *Error with the offset and does not panic. Parse checks every count in the module
+// against the remaining bytes before it uses the count. Parse and Instrument also
+// return an *Error for a module beyond the bounds of bounds.go, because reading or
+// compiling it could take too much time or memory.
 //
 // Parse checks the structure of a module (sections, indices, names, sizes). It does not
 // validate code; the engine that compiles the module does.
@@ -19,7 +20,7 @@ import "fmt"
 type Error struct {
 	Offset int // bytes from the start of the module
 	Reason string
-	Large  bool // the module exceeds a bound, and may be well-formed
+	Large  bool // the module exceeds a bound; it may be well-formed
 }
 
 func (e *Error) Error() string {
@@ -30,8 +31,8 @@ func errorAt(at int, format string, args ...any) *Error {
 	return &Error{Offset: at, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Module is a parsed module. Its exported fields describe it, and Encode does not read
-// them; methods change both.
+// Module is a parsed module. The exported fields describe the module. Encode does not
+// read them, so only methods can change the module.
 type Module struct {
 	Types    []FuncType
 	Imports  []Import

@@ -18,7 +18,7 @@ import (
 )
 
 // TestOtherCompiler compiles the plugin's sources with Go's own compiler and replays
-// the recordings, so that they do not depend on TinyGo's behavior.
+// the recordings. It checks that the recordings do not depend on TinyGo.
 func TestOtherCompiler(t *testing.T) {
 	t.Parallel()
 	module := compileWithGo(t)

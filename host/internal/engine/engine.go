@@ -1,20 +1,21 @@
 // Package engine runs plugins: WebAssembly modules that export describe, call and
-// resume (abi/README.md). The sandbox consists of wazero and the Extism environment of
-// extismenv; no other package uses either.
+// resume (abi/README.md). The sandbox consists of wazero and of the Extism environment
+// in extismenv. No package outside of this folder runs modules.
 //
-// Load checks everything about a module: its binary format, its imports, the signatures
-// of its exports, that its start function succeeds, and that its description names this
-// ABI version. A loaded Plugin keeps one instance warm.
+// Load checks a module: its size and binary format, its imports, the signatures of its
+// exports, that its start function succeeds, and that its description names this ABI
+// version. Load leaves one instance in the pool, so that the first call usually finds
+// it.
 //
-// Load instruments a module before compiling it (wasmedit.Module.Harden). The
+// Load instruments a module before compiling it (wasmedit.Module.Instrument). The
 // instrumented module counts fuel, and the host can reset an instance to its state
-// after the start function. Each call has an instance in that state to itself, within
-// the Limits. A failed call costs its instance and nothing else: the next call gets
-// another instance.
+// after the start function. Each call has exclusive use of an instance in that state,
+// and the Limits bound the call. After a failed call the engine discards only that
+// instance; the next call gets another one.
 //
 // RunningCalls bounds how many calls run at once, however many clients there are. A
-// waiting call has no instance, and its step timeout has not started. So a host
-// function must not run a plugin: it would wait while its own call holds a slot.
+// waiting call has no instance, and its step timeout has not started. A host function
+// must not run a plugin: it could wait forever for a slot while its own call holds one.
 package engine
 
 import (
@@ -50,8 +51,9 @@ func New(ctx context.Context, o *Options) (*Engine, error) {
 	}
 	e := &Engine{options: options, plugins: map[*Plugin]struct{}{}, running: make(chan struct{}, options.Limits.RunningCalls)}
 	config := wazero.NewRuntimeConfig().
-		// The instances' own memory type enforces the limit. The runtime needs one more
-		// page, because a memory grows by a page when it is shrunk (instance.memory).
+		// The instances' own memory type enforces the limit. The runtime's limit is one
+		// page higher, because the only way to shrink a memory is to grow it by a page
+		// (instance.memory.restore).
 		WithMemoryLimitPages(uint32(options.Limits.MemoryMiB*pagesPerMiB + 1))
 	if options.CacheDir != "" {
 		if e.cache, err = openCache(options.CacheDir); err != nil {
@@ -116,7 +118,7 @@ func (e *Engine) enter(ctx context.Context) error {
 
 func (e *Engine) leave() { <-e.running }
 
-// add registers a plugin, which Engine.Close closes.
+// add registers a plugin, so that Engine.Close closes it.
 func (e *Engine) add(p *Plugin) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -48,7 +48,7 @@ func load(t testing.TB, e *engine.Engine, m *wasmtest.Module) *engine.Plugin {
 }
 
 // echo is the body of a call that passes its input to the store function and returns
-// the reply, eight bytes at a time, as plugins do. The input must have 8 bytes.
+// the reply. The input must have 8 bytes.
 var echo = wasmtest.Code(
 	wasmtest.I64(8), wasmtest.Call(wasmtest.Alloc), wasmtest.Set(0),
 	wasmtest.Get(0), wasmtest.I64(0), wasmtest.Call(wasmtest.InputLoadU64), wasmtest.Call(wasmtest.StoreU64Env),
@@ -159,7 +159,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestStateIsPerCall checks that a call cannot see the variables and blocks of an
+// TestStateIsPerCall checks that a call cannot read the variables and blocks of an
 // earlier call in the same instance.
 func TestStateIsPerCall(t *testing.T) {
 	t.Parallel()
@@ -206,7 +206,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestHostError checks that the error of a host function ends the call.
+// TestHostError checks that a call fails with the error of its host function.
 func TestHostError(t *testing.T) {
 	t.Parallel()
 	p := load(t, newEngine(t, nil), wasmtest.Plugin(echo))
@@ -216,7 +216,7 @@ func TestHostError(t *testing.T) {
 		kind engine.Kind
 	}{
 		{storeErr, engine.HostCall}, {&engine.Error{Kind: engine.BytesIn, Message: "of its own"}, engine.BytesIn},
-		{context.DeadlineExceeded, engine.HostCall}, {context.Canceled, engine.HostCall}, // not from the caller's context
+		{context.DeadlineExceeded, engine.HostCall}, {context.Canceled, engine.HostCall}, // returned by the host function; the caller's context has not ended
 	} {
 		_, err := p.Run(t.Context(), abi.ExportCall, []byte("8 bytes."), failingHost{c.err})
 		if !errors.Is(err, c.kind) || !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "engine: call: ") {

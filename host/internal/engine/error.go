@@ -15,7 +15,8 @@ import (
 // engine.Time) matches a wrapped *Error of that kind.
 type Kind string
 
-// Kinds of errors. With a kind of the first group, the module cannot be used at all.
+// Kinds of errors. An error with a kind of the first group means that the module is not
+// a usable plugin.
 const (
 	NotAModule     Kind = "not a module"
 	BadImport      Kind = "bad import"      // the module imports something that plugins do not get
@@ -31,7 +32,7 @@ const (
 	Closed   Kind = "closed"    // the plugin or the engine is closed
 )
 
-// Kinds of errors of a step that exceeds a limit (see Limits).
+// Kinds of errors of a step or a module that exceeds a limit (see Limits).
 const (
 	Fuel      Kind = "limit: fuel"
 	Time      Kind = "limit: time"
@@ -49,7 +50,7 @@ const (
 
 func (k Kind) Error() string { return string(k) }
 
-// code returns the kind's code for the caller of a tool.
+// code returns the abi.Code that the caller of a tool receives.
 func (k Kind) code() abi.Code {
 	switch k {
 	case NotAModule, BadImport, MissingExport, BadSignature, BadDescription:
@@ -63,7 +64,7 @@ func (k Kind) code() abi.Code {
 	return abi.Internal
 }
 
-// Setting returns the configuration's name of the limit, or "" if it is not
+// Setting returns the key of the limit in the configuration, or "" if the limit is not
 // configurable.
 func (k Kind) Setting() string {
 	if name := settings[k]; name != "" {
@@ -77,11 +78,11 @@ var settings = map[Kind]string{
 	Runs: "runs", Deliveries: "deliveries",
 }
 
-// IsLimit reports whether a step exceeded a limit.
+// IsLimit reports whether the kind stands for an exceeded limit.
 func (k Kind) IsLimit() bool { return strings.HasPrefix(string(k), "limit: ") }
 
-// Error is an error of this package about a plugin. With errors.Is and errors.As it
-// matches its Kind, the Kind's abi.Code (Limit, Unsupported, InvalidArgs, else
+// Error is an error of this package about a plugin. With errors.Is and errors.As, an
+// Error matches its Kind, the Kind's abi.Code (Limit, Unsupported, InvalidArgs, else
 // Internal) and its cause.
 type Error struct {
 	Op      string // load, start, describe, call, resume
@@ -108,8 +109,8 @@ func errorf(op string, k Kind, format string, args ...any) *Error {
 	return &Error{Op: op, Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
-// canceled returns the error of a call whose caller stopped waiting, with the error of
-// the caller's context as the reason.
+// canceled returns the error of a call that ended because the caller's context ended.
+// reason is the error of that context.
 func canceled(op string, reason, cause error) *Error {
 	message := "stopped because the caller canceled it"
 	if errors.Is(reason, context.DeadlineExceeded) {
@@ -147,8 +148,8 @@ func (e *Engine) classify(op string, err error, memory int) *Error {
 	case errors.As(err, &fault):
 		out.Kind, out.Message = faultKinds[fault.Kind], fault.Reason
 	case uint64(memory)*2 > uint64(l.MemoryMiB)<<20:
-		// A guest without memory crashes without a reason. Allocators double the memory, so
-		// that more than half of the limit in use is the best indication.
+		// A guest that runs out of memory traps like any other. Allocators double the
+		// memory, so memory use above half of the limit is the best indication.
 		out.Kind, out.Message = Memory, fmt.Sprintf("trap: %s, with %d KiB of memory in use, of at most %d MiB", firstLine(err), memory>>10, l.MemoryMiB)
 	default:
 		out.Message = "trap: " + firstLine(err)
@@ -170,7 +171,7 @@ var faultKinds = map[extismenv.FaultKind]Kind{
 	extismenv.LogLines:  LogLines,
 }
 
-// firstLine returns the runtime's error without its stack trace.
+// firstLine returns the text of a runtime error without the stack trace.
 func firstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.ReplaceAll(text, "wasm error: ", "")

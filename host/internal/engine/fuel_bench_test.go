@@ -52,8 +52,8 @@ func workloads(b *testing.B) []workload {
 	return all
 }
 
-// BenchmarkFuel compares three ways to bound the computation of a call: none, fuel, and
-// the runtime's own cancellation. Their runs are interleaved, so that disturbances
+// BenchmarkFuel compares calls without a bound on their computation, with fuel, and
+// with the runtime's own cancellation. Their runs are interleaved, so that disturbances
 // affect all of them.
 func BenchmarkFuel(b *testing.B) {
 	names := [...]string{"none", "fuel", "cancellation"}
@@ -65,7 +65,8 @@ func BenchmarkFuel(b *testing.B) {
 				calls[i] = prepare(b, w, name)
 			}
 			for b.Loop() {
-				// The order is random, because a run after a cancellation run pays for its garbage.
+				// The order is random, because a run may have to collect the garbage of
+				// a preceding cancellation run.
 				for _, i := range rand.Perm(len(calls)) {
 					begin := time.Now()
 					calls[i]()
@@ -85,10 +86,11 @@ func BenchmarkFuel(b *testing.B) {
 	}
 }
 
-// prepare instantiates the module and returns a function that calls it once.
-func prepare(b *testing.B, w workload, transport string) (call func()) {
+// prepare instantiates the module, bounded by none, fuel or cancellation, and returns a
+// function that calls its export once.
+func prepare(b *testing.B, w workload, bound string) (call func()) {
 	b.Helper()
-	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(transport == "cancellation"))
+	rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithCloseOnContextDone(bound == "cancellation"))
 	b.Cleanup(func() { _ = rt.Close(context.Background()) })
 	if err := extismenv.Instantiate(b.Context(), rt); err != nil {
 		b.Fatal(err)
@@ -97,7 +99,7 @@ func prepare(b *testing.B, w workload, transport string) (call func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if transport == "fuel" {
+	if bound == "fuel" {
 		if _, err := m.Instrument(); err != nil {
 			b.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func prepare(b *testing.B, w workload, transport string) (call func()) {
 		b.Fatal(err)
 	}
 	refuel := func() {}
-	if transport == "fuel" {
+	if bound == "fuel" {
 		fuel := module.ExportedGlobal(wasmedit.ExportFuel).(api.MutableGlobal)
 		reserve := module.ExportedGlobal(wasmedit.ExportReserve).(api.MutableGlobal)
 		refuel = func() { fuel.Set(wasmedit.Quantum); reserve.Set(1 << 50) }

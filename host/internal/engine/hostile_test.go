@@ -29,8 +29,9 @@ func eachTransport(t *testing.T, test func(t *testing.T, kernelCalls bool)) {
 }
 
 // TestHostile attacks an engine with each hostile plugin, with direct memory and with
-// kernel calls. It checks that the attack ends as cases.json specifies, and that the
-// same plugin and another one still answer before and after it.
+// kernel calls. It checks that the attack ends as cases.json specifies. It also checks
+// that the attacked plugin answers before the attack and between attacks, and that
+// another plugin answers after it.
 func TestHostile(t *testing.T) {
 	eachTransport(t, func(t *testing.T, kernelCalls bool) {
 		e := newEngine(t, &engine.Options{Limits: hostileLimits, KernelCallsOnly: kernelCalls, Logger: slog.New(slog.DiscardHandler)})
@@ -79,7 +80,7 @@ func TestHostile(t *testing.T) {
 						out, err := p.Run(t.Context(), export, []byte(`"8 bytes, and then the sign to attack: ^"`), h)
 						if want.At == hostiletest.Call && want.Error != string(engine.Runs) && want.Error != string(engine.Deliveries) {
 							checkError(t, err, export, want)
-						} else if err != nil && !errors.Is(err, engine.HostCalls) { // limits that the host's functions enforce
+						} else if err != nil && !errors.Is(err, engine.HostCalls) { // the test's host functions do not enforce limits
 							t.Errorf("got %.100q, %v", out, err)
 						}
 					}
@@ -109,7 +110,7 @@ func TestIdleInstanceReleasesStack(t *testing.T) {
 	}
 	heapInUse := func() int64 {
 		runtime.GC()
-		runtime.GC() // the second run frees what a sync.Pool has dropped
+		runtime.GC() // the second run frees the objects that sync.Pools have dropped
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)

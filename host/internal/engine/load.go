@@ -27,7 +27,7 @@ const (
 )
 
 // Load checks a module, instruments and compiles it, starts an instance and reads its
-// description. Every error is an *Error. Load does not retain wasm.
+// description. Every error matches an *Error with errors.As. Load does not retain wasm.
 func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	m, err := e.check(wasm)
 	if err != nil {
@@ -44,7 +44,7 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	config := e.config(compiled, instrumented)
 	config.Direct = !e.options.KernelCallsOnly && m.Export(abi.ExportInput) != nil
 	p := &Plugin{engine: e, pool: instance.NewPool(config), derives: m.Export(abi.ExportDerive) != nil}
-	// Close has no running calls to wait for, so it needs no cancellation.
+	// The plugin has no running calls, so Close does not block.
 	closing := context.WithoutCancel(ctx)
 	if err := e.add(p); err != nil {
 		return nil, errors.Join(err, p.Close(closing))
@@ -58,11 +58,13 @@ func (e *Engine) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 	return p, nil
 }
 
-// compileInTime compiles a module, bounded by ctx and by Limits.Compilation.
+// compileInTime compiles a module. It fails when ctx ends or Limits.Compilation has
+// passed.
 func (e *Engine) compileInTime(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	timed, cancel := context.WithTimeout(ctx, e.options.Limits.Compilation)
 	defer cancel()
-	// Only wazero's concurrent compiler checks the context, between two functions.
+	// Only wazero's concurrent compiler checks the context. It does so after each
+	// function.
 	compiled, err := e.compile(experimental.WithCompilationWorkers(timed, 2), wasm)
 	switch {
 	case err == nil:
@@ -132,7 +134,7 @@ func checkImport(i wasmedit.Import) error {
 	return nil
 }
 
-// signatures of the exports that the host calls.
+// signatures holds the required signatures of the exports that the host calls.
 var signatures = func() map[string]wasmedit.FuncType {
 	i32 := []wasmedit.ValueType{wasmedit.I32}
 	entry := wasmedit.FuncType{Results: i32}
@@ -143,7 +145,8 @@ var signatures = func() map[string]wasmedit.FuncType {
 }()
 
 func (e *Engine) checkSizes(m *wasmedit.Module) error {
-	// The host interrupts a module through memory.grow (wasmedit.Module.Harden).
+	// An instrumented module enters the host by memory.grow
+	// (wasmedit.Module.Instrument).
 	if len(m.Memories) != 1 {
 		return errorf("load", NotAModule, "the module has %d memories; a plugin has one", len(m.Memories))
 	}
@@ -173,8 +176,8 @@ func checkTypes(m *wasmedit.Module) error {
 	return nil
 }
 
-// describe reads and checks the plugin's description. Its instance stays in the pool as
-// the warm one.
+// describe reads and checks the plugin's description. The instance that runs describe
+// stays in the pool.
 func (p *Plugin) describe(ctx context.Context) error {
 	doc, err := p.Run(ctx, abi.ExportDescribe, nil, nil)
 	if err != nil {
@@ -183,7 +186,7 @@ func (p *Plugin) describe(ctx context.Context) error {
 	if err := jsonstrict.Check(doc); err != nil {
 		return &Error{"describe", BadDescription, "the plugin's description is not strict JSON: " + err.Error(), err}
 	}
-	var members map[string]json.RawMessage // exact names, unlike a struct's
+	var members map[string]json.RawMessage // a struct would ignore the case of names
 	if err := json.Unmarshal(doc, &members); err != nil {
 		return &Error{"describe", BadDescription, "the plugin's description is not a JSON object", err}
 	}

@@ -107,10 +107,12 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestEntryLimits checks the bounds on the numbers of entries of a module.
+// TestEntryLimits checks the bounds on the number of entries in a module's sections,
+// and on the size of function types.
 func TestEntryLimits(t *testing.T) {
 	t.Parallel()
-	// sized returns a plugin that grow has extended by n entries beyond its bound.
+	// sized returns a plugin to which grow has added entries up to its bound, and n
+	// more.
 	sized := func(n int, grow func(m *wasmtest.Module, n int)) []byte {
 		m := wasmtest.Plugin(wasmtest.I32(0))
 		grow(m, n)
@@ -123,7 +125,7 @@ func TestEntryLimits(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		grow func(m *wasmtest.Module, more int) // adds entries up to the bound, and this many more
+		grow func(m *wasmtest.Module, more int) // adds entries up to the bound, and more entries beyond it
 		want string
 	}{
 		{"globals", func(m *wasmtest.Module, more int) {
@@ -159,14 +161,15 @@ func TestLoadCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	wasm := wasmtest.Plugin(echo).Encode()
-	for range 20 { // with this context, Close would fail at random
+	for range 20 { // Close would fail at random if it got this context
 		if _, err := e.Load(ctx, wasm); !errors.Is(err, engine.Canceled) || strings.Contains(err.Error(), "close plugin") {
 			t.Fatalf("got %v, want only Canceled", err)
 		}
 	}
 }
 
-// TestCompilationTimeout checks that compilation stops between two functions.
+// TestCompilationTimeout checks that a timeout or the caller's deadline stops the
+// compilation.
 func TestCompilationTimeout(t *testing.T) {
 	t.Parallel()
 	m := wasmtest.Plugin(wasmtest.I32(0))
@@ -188,7 +191,7 @@ func TestCompilationTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), c.caller)
 		_, err := e.Load(ctx, wasm)
 		cancel()
-		// A module that had started would fail with another operation.
+		// Op is not "load" if the module was compiled and started.
 		if e, ok := errors.AsType[*engine.Error](err); !ok || e.Op != "load" || e.Kind != c.want || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %v", c.name, err)
 		}

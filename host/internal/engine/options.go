@@ -14,37 +14,38 @@ import (
 // Options configure an Engine. The zero value of every field is its default; New copies
 // the struct.
 type Options struct {
-	// CacheDir is the folder of compiled modules, with which loading a module again
-	// takes milliseconds. Its files are executed: only the user who runs the program
-	// may have write access. New creates it if it is missing. Empty: no cache.
+	// CacheDir is the folder for compiled modules. Loading a module from it takes
+	// milliseconds. The program executes its files, so only the user who runs the
+	// program may have write access. New creates the folder if it is missing. Empty: no
+	// cache.
 	CacheDir string
 	// Limits bound the resources of a plugin.
 	Limits Limits
 	// KernelCallsOnly moves all bytes through Extism kernel calls, as other hosts do,
 	// even if the plugin supports direct memory.
 	KernelCallsOnly bool
-	// Logger receives log lines of plugins and panics of host functions; nil:
-	// slog.Default().
+	// Logger receives the log lines of plugins, panics of host functions, and warnings
+	// about the cache; nil: slog.Default().
 	Logger *slog.Logger
 
-	// wasi instantiates WASI for modules to import; only tests of modules from other
-	// compilers set it.
+	// wasi makes WASI importable. Only tests set it, for modules from other compilers.
 	wasi func(context.Context, wazero.Runtime) error
 }
 
-// Limits bound a plugin. A zero field means the default named here. The limits of a
-// step also apply to the start function and to describe.
+// Limits bound a plugin. The default of each field is at the end of its comment; zero
+// means the default. The limits of a step also apply to the start function and to
+// describe.
 type Limits struct {
-	Fuel          int           // units of a step, about one per instruction (wasmedit.Module.Harden); 4 billion
-	StepTimeout   time.Duration // of a step, host functions included; 5 s
+	Fuel          int           // units of a step, about one per instruction (wasmedit.Module.Instrument); 4 billion
+	StepTimeout   time.Duration // time of a step, host functions included; 5 s
 	MemoryMiB     int           // memory of one instance; 64, at most 4095
 	HostCalls     int           // calls of host functions in a step; 1,000
-	InMiB         int           // input and replies of host functions in a step; 32
-	OutMiB        int           // output and requests to host functions in a step; 8
-	LogLines      int           // in a step; 256
-	ModuleBytes   int           // size of a module; 32 MiB
-	Compilation   time.Duration // of a module, all its functions together; 1 min
-	RunningCalls  int           // concurrent steps of all plugins, further ones wait; twice the number of CPUs
+	InMiB         int           // bytes of the input and the replies of host functions in a step; 32
+	OutMiB        int           // bytes of the output and the requests to host functions in a step; 8
+	LogLines      int           // lines that a step logs; 256
+	ModuleBytes   int           // size of a module file; 32 MiB
+	Compilation   time.Duration // time to compile a module; 1 min
+	RunningCalls  int           // concurrent steps of all plugins, further steps wait; twice the number of CPUs
 	IdleInstances int           // pooled instances of a plugin; twice the number of CPUs
 	GrowthMiB     int           // memory that an idle instance may hold beyond its initial size; 16
 }

@@ -8,31 +8,32 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/instance"
 )
 
-// HostFunctions serves the host functions of one call; namespace is abi.ImportStore,
-// abi.ImportAgent or abi.ImportDeliver. One goroutine at a time calls it. The request
-// is valid only during the call, and the reply is copied. An error ends the plugin's
-// call with that error, a panic with HostCall.
+// HostFunctions serves the host functions of one call of a plugin. namespace is
+// abi.ImportStore, abi.ImportAgent or abi.ImportDeliver. The engine makes one Call at a
+// time. The request is valid only during the call, and the reply is copied. If Call
+// returns an error, the plugin's call fails with that error. If Call panics, the
+// plugin's call fails with the kind HostCall.
 type HostFunctions interface {
 	Call(ctx context.Context, namespace string, request []byte) (reply []byte, err error)
 }
 
 // Plugin is a loaded module. It is safe for concurrent use. The caller of Load must
-// close it, or the engine.
+// close the Plugin or the Engine.
 type Plugin struct {
 	engine      *Engine
 	pool        *instance.Pool
 	description []byte
-	derives     bool // it has the optional export derive
+	derives     bool // the module has the optional export derive
 }
 
-// Describe returns the output of describe, which Load has read once. The caller must
-// not modify it.
+// Describe returns the output of the export describe, which Load has called once. The
+// caller must not modify it.
 func (p *Plugin) Describe() []byte { return p.description }
 
 // Run calls an export with an input and returns its output, which belongs to the
-// caller. Run first waits for a free slot (Limits.RunningCalls). When ctx ends, the
-// call ends at the latest at its next host function. h may be nil if the call needs no
-// host functions. Every error is an *Error.
+// caller. Run first waits for a free slot (Limits.RunningCalls). The call ends when the
+// deadline of ctx passes; after a cancellation of ctx, it ends at its next host
+// function. h may be nil if the call needs no host functions. Every error is an *Error.
 func (p *Plugin) Run(ctx context.Context, export string, input []byte, h HostFunctions) ([]byte, error) {
 	switch {
 	case export == abi.ExportCall || export == abi.ExportResume || export == abi.ExportDescribe:

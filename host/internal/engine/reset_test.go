@@ -13,7 +13,7 @@ import (
 )
 
 // TestInstanceReset checks that each call finds the memory, its size and the globals in
-// their state after the start function, whatever an earlier call has changed.
+// their state after the start function, even if an earlier call has changed them.
 func TestInstanceReset(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte("secret of a caller "), 100)

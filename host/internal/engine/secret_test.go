@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/hostiletest"
 )
 
-// leaks is the report of testdata/hostile/secret.wat: how often it found the secret, by
-// location.
+// leaks is the report of the plugin testdata/hostile/secret.wat: how often the plugin
+// found the secret, by location.
 type leaks struct {
 	Memory, Globals, Offsets, Blocks, Variable, ErrorText, Reply, Pages uint64
 }

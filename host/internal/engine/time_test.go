@@ -27,8 +27,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestTime checks which error a timeout causes. It depends on what was running (the
-// guest or a host function) and on whose deadline passed (the step's or the caller's).
+// TestTime checks the error of a timeout, which depends on the running code (guest or
+// host function) and on the deadline that passed (the step's or the caller's).
 func TestTime(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	forever := wasmtest.Code(wasmtest.Forever, wasmtest.Unreachable)
@@ -82,8 +82,8 @@ func (f hostFuncErr) Call(ctx context.Context, _ string, _ []byte) ([]byte, erro
 }
 
 // TestTimeOverAtReturn checks that a host function which returns exactly at the
-// deadline counts as timed out, whichever timer fires first. In the synctest bubble
-// only the sleep advances the clock.
+// deadline counts as timed out, whichever timer fires first. In a synctest bubble, only
+// sleeping advances the clock.
 func TestTimeOverAtReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Second

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// ParseDescription reads the output of describe, which the engine has checked to be
-// strict JSON with our ABI version. It ignores unknown members, and fails on a plugin
-// that the registry would reject.
+// ParseDescription reads the output of describe, which the engine has checked: it is
+// strict JSON and names the host's ABI version. ParseDescription ignores unknown
+// members. The registry rejects a plugin if ParseDescription fails.
 func ParseDescription(doc []byte) (*abi.Description, error) {
 	d := &abi.Description{}
 	if p := d.ReadJSON(gjson.ParseBytes(doc), jsonobject.Open); p != nil {
@@ -52,7 +52,8 @@ func checkTools(tools []abi.Tool) error {
 		if slices.ContainsFunc(tools[:i], func(other abi.Tool) bool { return other.Name == tool.Name }) {
 			return badDescription(fmt.Sprintf("it has two tools called %.60q", tool.Name))
 		}
-		// MCP requires this of both schemas. Without it a gateway could not offer the tool.
+		// MCP requires this type in both schemas; a gateway cannot offer a tool without
+		// it.
 		for _, schema := range []struct {
 			name string
 			json []byte

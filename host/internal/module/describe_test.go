@@ -10,7 +10,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// description returns an output of describe with replacements.
+// description returns a valid output of describe, with the old and new strings in
+// change replaced.
 func description(change ...string) []byte {
 	return []byte(strings.NewReplacer(change...).Replace(`{"abi":1,"name":"p","version":"1","stateVersion":2,"resumes":[1,2],"capabilities":["agent.run"],"tools":[` + describedTool + `]}`))
 }
@@ -78,8 +79,8 @@ func TestInvalidDescription(t *testing.T) {
 	}
 }
 
-// TestUnknownCapability checks that a plugin which requires an unknown operation is
-// rejected when it is loaded, not at its first call.
+// TestUnknownCapability checks that a description which requires an unknown operation
+// is rejected.
 func TestUnknownCapability(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{`["store.list","net.fetch"]`, `["store"]`} {

@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// build returns a plugin that writes states of version state, reads states since
-// oldest, and answers each call with its own version.
+// build returns a plugin that writes states of the version state, resumes states from
+// the version oldest on, and answers each call with its own version.
 func build(version string, state, oldest int) []byte { return buildWith(version, state, oldest, nil) }
 
 func buildWith(version string, state, oldest int, call []byte) []byte {
@@ -29,7 +29,7 @@ func buildWith(version string, state, oldest int, call []byte) []byte {
 	return m.Encode()
 }
 
-// fixture is a store, and registries that are opened on it one after another.
+// fixture is a store and the registry that is open on it.
 type fixture struct {
 	*testing.T
 	db       *sqlite.DB
@@ -37,8 +37,8 @@ type fixture struct {
 	policy   module.Policy
 	verify   func(context.Context, *module.Version) (*module.Verified, error)
 	builtIn  []byte
-	parked   []string // digests
-	notified []string // versions, with * when rolled back
+	parked   []string // digests of the modules whose flows were parked
+	notified []string // versions of which Changed was notified, with * after a rollback
 	*module.Registry
 }
 
@@ -70,7 +70,8 @@ func (w *fixture) closeRegistry() {
 	}
 }
 
-// open opens a registry, like a program that starts.
+// open closes the registry and opens another one with this module, as a restart of the
+// program does.
 func (w *fixture) open(wasm []byte, origin string) {
 	w.Helper()
 	w.closeRegistry()
@@ -89,9 +90,9 @@ func (w *fixture) open(wasm []byte, origin string) {
 			}
 			w.notified = append(w.notified, now.About.Version+suffix)
 		},
-		Park: func(ctx context.Context, digest, reason string, also func(store.Tx) error) (int, error) {
+		Park: func(ctx context.Context, digest, reason string, inTx func(store.Tx) error) (int, error) {
 			w.parked = append(w.parked, digest)
-			return 1, w.db.Update(ctx, also)
+			return 1, w.db.Update(ctx, inTx)
 		},
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}, &module.File{Wasm: wasm, Origin: origin})
@@ -110,8 +111,8 @@ func (w *fixture) swap(wasm []byte) *module.Change {
 	return c
 }
 
-// flow stores a flow with a state that a module wrote: a waiting flow, or one that has
-// ended.
+// flow stores a flow whose state this module wrote. The flow is waiting, or has ended
+// if ended is not zero.
 func (w *fixture) flow(id string, wasm []byte, version string, state int, ended int64) *store.Flow {
 	w.Helper()
 	f := &store.Flow{ID: id, Module: module.Digest(wasm), Plugin: "p " + version, StateVersion: state, Status: store.FlowWaiting, AcceptedAt: 1, EndedAt: ended}
@@ -131,7 +132,7 @@ func (w *fixture) checkVersion(v *module.Version, want string) {
 	}
 }
 
-// resumer returns the version that resumes a flow.
+// resumer returns the version that resumes a flow, or the text of the error.
 func (w *fixture) resumer(f *store.Flow) string {
 	w.Helper()
 	v, err := w.UseFor(w.Context(), f)

@@ -10,28 +10,31 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Open returns a registry with the version that was active when the store was last
-// used, and with the versions that flows still need. c becomes active instead if
+// Open returns a registry. The active version is the one that was active when the store
+// was last used; the versions that flows still need are loaded too. file becomes active
+// instead if
 //
-//   - the store has no active version;
-//   - c.Origin is not store.OriginBuiltIn, because then the operator asked for it; or
-//   - c and the active version are both built in, and the store does not have c: then
-//     the program was updated.
+//   - the store has no active version, or that version cannot be loaded;
+//   - file.Origin is not store.OriginBuiltIn, because then the operator asked for the
+//     file; or
+//   - file and the active version are both built in, and the store does not have file:
+//     then the program was updated.
 //
-// It does not become active if the latest activation in the store is its rollback.
-func Open(ctx context.Context, o *Options, c *File) (*Registry, error) {
+// The last two rules do not apply if the latest activation in the store is the rollback
+// of file.
+func Open(ctx context.Context, o *Options, file *File) (*Registry, error) {
 	r := newRegistry(o)
 	last, err := r.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	given := &source{*c, c.Origin == store.OriginBuiltIn}
+	given := &source{*file, file.Origin == store.OriginBuiltIn}
 	digest := Digest(given.Wasm)
 	if last == nil || last.Digest == digest {
 		return r, r.startWith(ctx, given, last == nil, "")
 	}
 	if err := r.activateStored(ctx, last.Digest); err != nil {
-		// Report the failure, but start a working gateway.
+		// A gateway must start even if the stored version is unusable.
 		r.options.Logger.Error("module: cannot load the last active version; activating the given one",
 			"digest", last.Digest, "origin", last.Origin, "error", err)
 		return r, r.startWith(ctx, given, true, fmt.Sprintf("%.12s could not be loaded: %v", last.Digest, err))
@@ -53,18 +56,20 @@ func Open(ctx context.Context, o *Options, c *File) (*Registry, error) {
 	return r, nil
 }
 
-// activationHistory describes the versions that the store knows.
+// activationHistory describes the latest activation and the stored modules.
 type activationHistory struct {
 	*store.Activation          // the latest activation
-	builtIn           bool     // the active version came with the program
-	rolledBack        string   // the digest that was active before, if the latest activation is a rollback
+	builtIn           bool     // the active version was the built-in module of the program
+	rolledBack        string   // digest of the version that was rolled back, if the latest activation is a rollback
 	known             []string // digests of the stored modules
 }
 
-// historyLimit is how many activations are searched for the origin of a version.
+// historyLimit is the number of activations among which history looks for the origin of
+// the active version.
 const historyLimit = 100
 
-// history reads the activations and modules from the store; nil without activations.
+// history reads the activations and modules from the store. It returns nil if there are
+// no activations.
 func (r *Registry) history(ctx context.Context) (*activationHistory, error) {
 	if r.options.Store == nil {
 		return nil, nil
@@ -92,8 +97,9 @@ func (r *Registry) history(ctx context.Context) (*activationHistory, error) {
 	return p, err
 }
 
-// startWith makes the given module the first active version. record adds the activation
-// to the history, with a reason if it was automatic.
+// startWith makes the given module the first active version. If record is set,
+// startWith verifies the module and adds the activation to the history, with the reason
+// for which the stored version was not activated.
 func (r *Registry) startWith(ctx context.Context, given *source, record bool, reason string) error {
 	given, signer, err := r.admit(ctx, given)
 	if err != nil {
@@ -158,7 +164,7 @@ func (r *Registry) loadStored(ctx context.Context, digest string) (*Version, err
 	return r.load(ctx, digest, m.Wasm, m.Signer)
 }
 
-// loadPinned loads the versions for flows that the active version cannot resume.
+// loadPinned loads versions for the flows that the active version cannot resume.
 func (r *Registry) loadPinned(ctx context.Context) error {
 	states, err := r.states(ctx)
 	if err != nil {
@@ -179,8 +185,8 @@ func (r *Registry) loadPinned(ctx context.Context) error {
 	return nil
 }
 
-// loadReader loads a version that can read a state: the version that wrote it, or else
-// the newest one that can.
+// loadReader loads and retains a version that can resume a state: the version that
+// wrote the state, or else the newest stored one.
 func (r *Registry) loadReader(ctx context.Context, s store.StateCount) error {
 	all, err := query(ctx, r.options.Store, store.View.Modules)
 	if err != nil {
@@ -232,8 +238,8 @@ func (r *Registry) row(v *Version, wasm []byte) *store.Module {
 	}
 }
 
-// keepModules is how many of the latest activations keep their modules in the store,
-// for swapping back to them.
+// keepModules is the number of latest activations whose modules stay in the store, so
+// that the operator can swap back to them.
 const keepModules = 10
 
 // deleteUnneeded deletes modules from the store that no flow, loaded version or recent

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// TestPinnedVersions checks that flows whose state the new version cannot read stay
-// with the old version, across restarts, until they have ended.
+// TestPinnedVersions checks that the old version resumes the flows whose state the new
+// version cannot read, also after a restart, until these flows have ended.
 func TestPinnedVersions(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -34,7 +34,7 @@ func TestPinnedVersions(t *testing.T) {
 	w.swap(build("3", 3, 1)) // reads all states
 	check("with a version that reads all states", "3", "3 3")
 	w.swap(two)
-	check("with the old version again", "2 3", "3 2") // a loaded version that can resume a flow does
+	check("with the old version again", "2 3", "3 2") // version 3 is loaded and can resume the older flow, so version 1 is not loaded
 	w.flow("older", one, "1", 1, 7)
 	if err := w.Tidy(t.Context()); err != nil {
 		t.Fatal(err)
@@ -81,9 +81,9 @@ func TestOpenSelectsVersion(t *testing.T) {
 	}
 }
 
-// TestSwapToBuiltIn checks that the built-in module can be swapped to although it has
-// never been active, that it needs no signature, and that the next program's built-in
-// module replaces it.
+// TestSwapToBuiltIn checks that Swap activates the built-in module although it has
+// never been active and is not signed, and that the built-in module of the next program
+// replaces it.
 func TestSwapToBuiltIn(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

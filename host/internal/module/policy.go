@@ -18,11 +18,11 @@ type Policy struct {
 	// RequireSignature rejects modules without a signature by one of the keys.
 	RequireSignature bool
 	Keys             []Key
-	// A new version that fails in TrialFailures of its first TrialSteps steps is rolled
-	// back. TrialFailures 0: never.
+	// TrialFailures is the number of failures among the first TrialSteps steps of a new
+	// version that causes a rollback; 0: no rollbacks.
 	TrialFailures, TrialSteps int
-	// MaxPinned bounds the versions that stay loaded for flows which the active version
-	// cannot resume.
+	// MaxPinned bounds the number of versions that stay loaded for flows which the
+	// active version cannot resume.
 	MaxPinned int
 }
 
@@ -32,14 +32,15 @@ type Key struct {
 	Public ed25519.PublicKey
 }
 
-// signer returns the stored form of a key: its name and a hash of the key, so that
+// signer returns the stored form of a key: its name and a hash. Because of the hash,
 // another key with the same name does not match.
 func (k Key) signer() string {
 	sum := sha256.Sum256(k.Public)
 	return fmt.Sprintf("%s %x", k.Name, sum[:8])
 }
 
-// ParseSignature reads the content of a signature file: 64 bytes, or their base64.
+// ParseSignature returns the signature in a signature file: the content is its 64
+// bytes, or their base64.
 func ParseSignature(content []byte) ([]byte, error) {
 	if len(content) == ed25519.SignatureSize {
 		return content, nil
@@ -51,7 +52,8 @@ func ParseSignature(content []byte) ([]byte, error) {
 	return signature, nil
 }
 
-// admitStored reports whether a module that was admitted before is still allowed.
+// admitStored returns an error if the policy does not allow a module that was admitted
+// before.
 func (p *Policy) admitStored(m *store.Module) error {
 	if !p.RequireSignature || m.Signer == store.OriginBuiltIn || slices.ContainsFunc(p.Keys, func(k Key) bool { return k.signer() == m.Signer }) {
 		return nil
@@ -59,8 +61,8 @@ func (p *Policy) admitStored(m *store.Module) error {
 	return abi.NewError(abi.Forbidden, fmt.Sprintf("module: %.12s is not signed by a key in plugins.keys, and plugins.requireSignature is set", m.Digest))
 }
 
-// NotAdmitted returns the loaded versions that the current policy would reject; it may
-// be stricter than the policy that admitted them.
+// NotAdmitted returns the loaded versions that the current policy would reject, because
+// it is stricter than the policy that admitted them.
 func (r *Registry) NotAdmitted() []*Version {
 	p := r.options.Policy()
 	return slices.DeleteFunc(r.Loaded(), func(v *Version) bool {
@@ -68,8 +70,8 @@ func (r *Registry) NotAdmitted() []*Version {
 	})
 }
 
-// admit returns the key that signed the module. It rejects an invalid signature even if
-// none is required, because the caller meant it to be checked.
+// admit returns the stored form of the key that signed the module, or "" if the module
+// is not signed. It rejects an invalid signature even if no signature is required.
 func (p *Policy) admit(wasm, signature []byte) (signer string, err error) {
 	if len(signature) == 0 {
 		if p.RequireSignature {

@@ -45,8 +45,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestSwapRefused checks that the previous version stays active, whatever is wrong with
-// the new module.
+// TestSwapRefused checks that Swap rejects bad modules, and that the previous version
+// stays active.
 func TestSwapRefused(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -92,6 +92,7 @@ func TestSwapRefused(t *testing.T) {
 	}
 }
 
+// starting returns a plugin with this start function.
 func starting(body []byte) []byte {
 	m := wasmtest.Plugin(wasmtest.I32(0))
 	m.Start = wasmtest.OwnFuncs + len(m.Funcs)

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// failSteps runs steps of the active version, each of which must fail.
+// failSteps runs steps of the active version. Each step must fail.
 func (w *fixture) failSteps(times int) {
 	w.Helper()
 	v := w.Use()
@@ -26,10 +26,11 @@ func (w *fixture) failSteps(times int) {
 	}
 }
 
+// trapping returns a plugin that traps in every call.
 func trapping(version string) []byte { return buildWith(version, 1, 1, wasmtest.Unreachable) }
 
-// TestRollbackDuringSwap checks that a version which fails while another one is
-// verified is never activated again, not even by a rollback of the other version.
+// TestRollbackDuringSwap lets a version fail its trial while a swap verifies another
+// version. It checks that no rollback activates the failed version again.
 func TestRollbackDuringSwap(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -38,7 +39,7 @@ func TestRollbackDuringSwap(t *testing.T) {
 	w.swap(two)
 	w.verify = func(context.Context, *module.Version) (*module.Verified, error) {
 		w.failSteps(2)
-		w.Wait() // the verification of a swap does not delay a rollback
+		w.Wait() // a rollback does not wait for the verification of a swap
 		if got := w.Active().About.Version; got != "1" {
 			t.Errorf("after the rollback %s is active", got)
 		}
@@ -95,8 +96,9 @@ func TestTrialResumesAfterRollback(t *testing.T) {
 	}
 }
 
-// TestOpenAfterRollback checks that a restart does not activate a version that was
-// rolled back, and that a newer program activates its built-in module.
+// TestOpenAfterRollback checks that a restart does not activate a file that was rolled
+// back, until another version has been active, and that a newer program activates its
+// built-in module.
 func TestOpenAfterRollback(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// TestSwapVerifies swaps to a module that fails the vectors, and to one that passes
-// them.
+// TestSwapVerifies checks that Swap rejects a module that fails the vectors, and
+// accepts one that passes them.
 func TestSwapVerifies(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -58,8 +58,8 @@ func TestSwapVerifies(t *testing.T) {
 	}
 }
 
-// TestFirstVersionIsVerified opens registries on an empty store with a module that the
-// operator asked for.
+// TestFirstVersionIsVerified checks that Open verifies a module that the operator asked
+// for, even on an empty store.
 func TestFirstVersionIsVerified(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -77,12 +77,12 @@ func TestFirstVersionIsVerified(t *testing.T) {
 		}
 		return err
 	}
-	for range 2 { // the first attempt stores nothing
+	for range 2 { // the first attempt must not store anything
 		if err := open("file"); !errors.Is(err, errVerify) {
 			t.Errorf("got %v", err)
 		}
 	}
-	for _, origin := range []string{store.OriginBuiltIn, "file"} { // it is the active version afterwards
+	for _, origin := range []string{store.OriginBuiltIn, "file"} { // after the first round, the module is the active version
 		if err := open(origin); err != nil {
 			t.Errorf("%s: %v", origin, err)
 		}

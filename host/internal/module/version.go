@@ -23,14 +23,14 @@ type Version struct {
 	// Guarded by Registry.mu.
 	signer   string
 	uses     int
-	retained bool // in Registry.loaded; otherwise the last Release closes it
+	retained bool // the version is in Registry.loaded; if not, the last Release closes it
 }
 
 // Digest returns the SHA-256 of the module, in hexadecimal.
 func (v *Version) Digest() string { return v.digest }
 
-// Signer returns the key that signed the module, store.OriginBuiltIn, or "" if the
-// module is not signed.
+// Signer returns the stored form of the key that signed the module, store.OriginBuiltIn
+// for the built-in module, or "" if the module is not signed.
 func (v *Version) Signer() string {
 	v.registry.mu.Lock()
 	defer v.registry.mu.Unlock()
@@ -63,20 +63,22 @@ func (v *Version) Grants(capability string) error {
 	return nil
 }
 
-// reads reports whether the version can resume a state.
+// reads reports whether the version can resume a state. plugin is the name and version
+// of the plugin that wrote the state.
 func (v *Version) reads(plugin string, stateVersion int) bool {
 	name := plugin[:max(strings.LastIndexByte(plugin, ' '), 0)]
 	return name == v.About.Name && v.About.Resumes[0] <= stateVersion && stateVersion <= v.About.Resumes[1]
 }
 
-// Run calls an export, and counts the step if the version is on trial.
+// Run calls an export of the module, and counts the step if the version is on trial.
 func (v *Version) Run(ctx context.Context, export string, input []byte, h engine.HostFunctions) ([]byte, error) {
 	output, err := v.plugin.Run(ctx, export, input, h)
 	v.registry.countStep(v, err)
 	return output, err
 }
 
-// Release ends one use. It closes the version if it is no longer needed.
+// Release ends a use of the version. The last Release closes a version that is not
+// retained.
 func (v *Version) Release() {
 	r := v.registry
 	r.mu.Lock()
@@ -88,14 +90,16 @@ func (v *Version) Release() {
 	}
 }
 
-// pluginFault reports whether a step failed by the plugin's own fault.
+// pluginFault reports whether the plugin, not the host or the caller, caused the
+// failure of a step.
 func pluginFault(err error) bool {
 	e, ok := errors.AsType[*engine.Error](err)
 	return ok && (e.Kind == engine.Trap || e.Kind == engine.Failed || e.Kind.IsLimit())
 }
 
-// versionFor returns the version that must resume a state: the active one if it can,
-// else the one that wrote the state, else any that can, or nil.
+// versionFor returns the version that must resume a state: the active version if it
+// can, else the version that wrote the state, else any loaded version that can, else
+// nil. The caller must hold mu.
 func (r *Registry) versionFor(s store.StateCount) *Version {
 	if r.active.reads(s.Plugin, s.StateVersion) {
 		return r.active

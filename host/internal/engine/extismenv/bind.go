@@ -14,14 +14,15 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// callContext carries the Env of a running call to the host functions, which all
-// instances of a runtime share.
+// callContext carries the Env of a running call to the functions of this package, which
+// all instances of a runtime share.
 type callContext struct {
 	context.Context
 	env *Env
 }
 
-// function is one import. Arguments and result share the stack.
+// function is one function that plugins may import. When call starts, the stack holds
+// the arguments; call replaces them by the result.
 type function struct {
 	name            string
 	params, results []wasmedit.ValueType
@@ -75,9 +76,9 @@ var environment = []function{
 	}},
 	{"output_set", []wasmedit.ValueType{wasmedit.I64, wasmedit.I64}, none, func(c *callContext, s []uint64) { c.env.setOutput(s[0], s[1]) }},
 	{"error_set", i64, none, func(c *callContext, s []uint64) { c.env.setError(s[0]) }},
-	{"error_get", none, i64, func(c *callContext, s []uint64) { s[0] = c.env.failed }},
+	{"error_get", none, i64, func(c *callContext, s []uint64) { s[0] = c.env.errorOffset }},
 	{"config_get", i64, i64, func(c *callContext, s []uint64) {
-		_, f := c.env.mem.text("config_get", s[0])
+		_, f := c.env.mem.contents("config_get", s[0])
 		check(f)
 		s[0] = 0
 	}},
@@ -114,8 +115,8 @@ func Signature(module, name string) (wasmedit.FuncType, bool) {
 	return wasmedit.FuncType{}, false
 }
 
-// Instantiate makes both modules importable in a runtime. They are stateless: the Env
-// comes with the context of each call, which Env.Begin returns.
+// Instantiate makes both modules importable in a runtime. The modules are stateless: a
+// plugin must be called with the context that Env.Begin returns, which carries the Env.
 func Instantiate(ctx context.Context, rt wazero.Runtime) error {
 	for name, functions := range modules {
 		b := rt.NewHostModuleBuilder(name)
@@ -167,8 +168,8 @@ func logger(op string, level slog.Level) func(*callContext, []uint64) {
 	return func(c *callContext, s []uint64) { c.env.log(c.Context, op, level, s[0]) }
 }
 
-// logLevel returns the lowest enabled level in Extism's numbers: trace 0 to error 4,
-// and MaxInt32 if logging is disabled.
+// logLevel returns the lowest enabled level as Extism's number, from 0 (trace) to 4
+// (error), or MaxInt32 if logging is disabled.
 func logLevel(ctx context.Context, l *slog.Logger) int32 {
 	for n, level := range []slog.Level{slog.LevelDebug - 4, slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if l.Enabled(ctx, level) {

@@ -1,21 +1,21 @@
 // Package extismenv implements the Extism environment in Go: the imports
 // "extism:host/env", and the three namespaces of host functions in "extism:host/user".
 //
-// By kernel calls, plugin and host exchange bytes without sharing memory: the plugin
+// With kernel calls, plugin and host exchange bytes without sharing memory: the plugin
 // allocates blocks in the environment, reads and writes them eight bytes at a time, and
-// passes their offsets. Input, output, error texts and the documents of host functions
-// are such blocks. With direct memory, input, output and the documents stay in the
-// plugin's own memory (abi/README.md, "Direct memory"). An Env holds the state of one
-// instance and serves one call at a time. Blocks, variables, input and output end with
-// the call; no call sees the state of another.
+// passes their offsets. Input, output, error texts and the requests and replies of host
+// functions are such blocks. With direct memory, input, output, requests and replies
+// stay in the plugin's own memory (abi/README.md, "Direct memory"). An Env holds the
+// state of one instance and serves one call at a time. Env.End discards blocks,
+// variables, input and output, so no call can read the state of another.
 //
-// The plugin's offsets and lengths are untrusted. A value that names no allocated bytes
-// traps with a Fault that names the function and the value, and Options bound the
-// memory that a call can make the host allocate.
+// The plugin's offsets and lengths are untrusted. If a value does not refer to
+// allocated bytes, the call traps with a Fault that names the function and the value.
+// Options bound the memory that a call can make the host allocate.
 //
 // Differences from Extism: variables do not outlive the call, http_request always
-// traps, config_get always returns nothing (a step's input contains its settings), and
-// an access outside of a block is an error instead of undefined behavior.
+// traps, config_get always returns nothing (the input of a step contains its settings),
+// and an access outside of a block is an error instead of undefined behavior.
 package extismenv
 
 import (
@@ -47,32 +47,33 @@ const (
 	maxError   = 4 << 10
 )
 
-// ownMemory is what a call may allocate in the environment in addition to input, output
-// and host documents: names, log lines, error texts.
+// ownMemory is the number of bytes that a call may allocate in the environment in
+// addition to MaxIn and MaxOut: for names, log lines and error texts.
 const ownMemory = 1 << 20
 
-// varOverhead is the assumed memory of a variable besides its name and value.
+// varOverhead is the assumed memory of a variable in addition to its name and value, in
+// bytes.
 const varOverhead = 128
 
 // Env is the environment of one instance. It is not safe for concurrent use.
 type Env struct {
-	options Options
-	mem     memory
-	ctx     callContext
-	host    hostCalls
-	input   block
-	output  []byte
-	failure string // text of error_set
-	failed  uint64 // its offset; 0: no error text
-	vars    map[string][]byte
-	varSize int
-	in, out int // bytes
-	lines   int
-	guest   guest
+	options     Options
+	mem         memory
+	ctx         callContext
+	host        hostCalls
+	input       block
+	output      []byte
+	failure     string // text of error_set
+	errorOffset uint64 // of the block with that text; 0: no error text is set
+	vars        map[string][]byte
+	varSize     int // bytes, including varOverhead
+	in, out     int // bytes that countIn and countOut have counted
+	lines       int // logged lines
+	guest       guest
 }
 
-// New returns an Env without a call. guestMemory returns the plugin's current memory;
-// it may be nil if there are no calls with direct memory.
+// New returns an Env; Begin starts its first call. guestMemory returns the plugin's
+// memory, and may be nil if no call uses direct memory.
 func New(o Options, guestMemory func() []byte) *Env {
 	e := &Env{options: o, mem: memory{limit: o.MaxIn + o.MaxOut + ownMemory}, guest: guest{memory: guestMemory}}
 	e.ctx.env = e
@@ -84,7 +85,7 @@ type Call struct {
 	Input    []byte
 	Host     HostFunctions // nil: host functions trap
 	Deadline time.Time     // the deadline of the host functions' context
-	Direct   bool          // direct memory: input, output and documents are in the plugin's own memory
+	Direct   bool          // use direct memory: input, output, requests and replies are in the plugin's own memory
 }
 
 // Begin prepares a call and returns the context for calling the plugin. It fails with a
@@ -107,13 +108,13 @@ func (e *Env) Begin(ctx context.Context, c Call) (context.Context, error) {
 	return &e.ctx, nil
 }
 
-// Output returns the call's last output, which belongs to the caller; nil if it set
-// none.
+// Output returns the output that the call set last, or nil. The slice belongs to the
+// caller.
 func (e *Env) Output() []byte { return e.output }
 
-// Failure returns the error text of the call; empty if it set none.
+// Failure returns the error text that the call set, or "".
 func (e *Env) Failure() string {
-	if e.failed != 0 && e.failure == "" {
+	if e.errorOffset != 0 && e.failure == "" {
 		return "(an empty text)"
 	}
 	return e.failure
@@ -125,13 +126,13 @@ func (e *Env) End() {
 	e.host, e.ctx.Context = hostCalls{}, nil
 	e.mem.reset()
 	e.input, e.output = block{}, nil
-	e.failure, e.failed = "", 0
+	e.failure, e.errorOffset = "", 0
 	e.vars = nil // releases the map's memory too
 	e.varSize, e.in, e.out, e.lines = 0, 0, 0, 0
 	e.guest.pending, e.guest.direct = nil, false
 }
 
-// countIn counts bytes that go to the plugin, countOut bytes that come from it.
+// countIn counts bytes that the plugin receives. It fails if they exceed MaxIn.
 func (e *Env) countIn(n int) *Fault {
 	if n > e.options.MaxIn-e.in {
 		return faultf(In, "input and replies of host functions have more than %d bytes", e.options.MaxIn)
@@ -140,6 +141,7 @@ func (e *Env) countIn(n int) *Fault {
 	return nil
 }
 
+// countOut counts bytes that the plugin sends. It fails if they exceed MaxOut.
 func (e *Env) countOut(n uint64) *Fault {
 	if n > uint64(e.options.MaxOut-e.out) {
 		return faultf(Out, "output and requests to host functions have more than %d bytes", e.options.MaxOut)
@@ -162,23 +164,23 @@ func (e *Env) setOutput(p, n uint64) {
 		b, f = e.mem.span("output_set", p, n)
 	}
 	check(f)
-	// The plugin may free the block at once, so copy it. The caller takes over the slice,
-	// so this is the only copy.
+	// Copy the bytes, because the plugin may free or overwrite them at once. The caller
+	// of Output gets this copy.
 	e.output = append(e.output[:0], b...)
 }
 
 func (e *Env) setError(p uint64) {
 	if p == 0 {
-		e.failure, e.failed = "", 0
+		e.failure, e.errorOffset = "", 0
 		return
 	}
-	b, f := e.mem.text("error_set", p)
+	b, f := e.mem.contents("error_set", p)
 	check(f)
-	e.failure, e.failed = clip(b, maxError), p
+	e.failure, e.errorOffset = clip(b, maxError), p
 }
 
 func (e *Env) varGet(p uint64) uint64 {
-	name, f := e.mem.text("var_get", p)
+	name, f := e.mem.contents("var_get", p)
 	check(f)
 	off, f := e.mem.put(e.vars[string(name)])
 	check(f)
@@ -186,7 +188,7 @@ func (e *Env) varGet(p uint64) uint64 {
 }
 
 func (e *Env) varSet(p, v uint64) {
-	name, f := e.mem.text("var_set", p)
+	name, f := e.mem.contents("var_set", p)
 	check(f)
 	if old, ok := e.vars[string(name)]; ok {
 		e.varSize -= varOverhead + len(name) + len(old)
@@ -195,7 +197,7 @@ func (e *Env) varSet(p, v uint64) {
 	if v == 0 {
 		return
 	}
-	value, f := e.mem.text("var_set", v)
+	value, f := e.mem.contents("var_set", v)
 	check(f)
 	size := e.varSize + varOverhead + len(name) + len(value)
 	if size > e.mem.limit {
@@ -209,7 +211,7 @@ func (e *Env) varSet(p, v uint64) {
 }
 
 func (e *Env) log(ctx context.Context, op string, level slog.Level, p uint64) {
-	b, f := e.mem.text(op, p)
+	b, f := e.mem.contents(op, p)
 	check(f)
 	if e.lines++; e.lines > e.options.MaxLogLines {
 		check(faultf(LogLines, "%s: more than %d lines to log", op, e.options.MaxLogLines))

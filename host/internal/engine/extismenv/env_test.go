@@ -160,7 +160,7 @@ func TestInputTooLarge(t *testing.T) {
 }
 
 // TestManyVariables checks that each variable counts toward the limit with its
-// overhead, and that replaced values do not count.
+// overhead, and that a replaced value no longer counts.
 func TestManyVariables(t *testing.T) {
 	e := newEnv(&bytes.Buffer{})
 	if err := begin(e, nil, nil); err != nil {
@@ -183,8 +183,8 @@ func TestManyVariables(t *testing.T) {
 	t.Error("the number of variables is unbounded")
 }
 
-// FuzzEnv calls arbitrary functions with arbitrary arguments. A call may only succeed
-// or fault, memory must stay bounded, and no state may reach the next call.
+// FuzzEnv calls arbitrary functions with arbitrary arguments. Each call must succeed or
+// return a fault, memory must stay bounded, and the next call must not see any state.
 func FuzzEnv(f *testing.F) {
 	all := append(environment, user...)
 	f.Add([]byte{0, 1, 0, 64, 6, 64, 1, 1, 64, 0})
@@ -193,7 +193,7 @@ func FuzzEnv(f *testing.F) {
 		if err := begin(e, []byte("input"), echo{}); err != nil {
 			t.Fatal(err)
 		}
-		number := func(b byte) uint64 { // small, near blocks, or huge
+		number := func(b byte) uint64 { // a small number, an offset in or near a block, or a huge number
 			if b > 250 {
 				return ^uint64(0) - uint64(255-b)
 			}

@@ -2,7 +2,7 @@ package extismenv
 
 import "fmt"
 
-// FaultKind classifies why the environment ended a call.
+// FaultKind is the reason for which the environment ended a call.
 type FaultKind int
 
 // Kinds of faults.

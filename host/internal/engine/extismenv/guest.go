@@ -29,9 +29,9 @@ func (e *Env) WriteInput(input []byte, p uint32) error {
 	return nil
 }
 
-// callDirect serves one host function with direct memory. Either arg holds the
-// request's length and pointer and the result is the reply's length, or arg holds the
-// pointer to which the reply is copied.
+// callDirect serves one host function with direct memory. If arg has the flag
+// abi.DirectReply, callDirect copies the pending reply to the pointer in arg. Otherwise
+// arg holds the request's length and pointer, and the result is the reply's length.
 func (e *Env) callDirect(namespace string, arg uint64) uint64 {
 	p, n := arg&(1<<32-1), arg>>32
 	if arg&abi.DirectReply != 0 {
@@ -45,6 +45,7 @@ func (e *Env) callDirect(namespace string, arg uint64) uint64 {
 	return uint64(len(e.guest.pending))
 }
 
+// fetch copies the pending reply to p and returns its length.
 func (e *Env) fetch(namespace string, p uint64) uint64 {
 	b, f := e.guest.span(namespace, p, uint64(len(e.guest.pending)))
 	check(f)

@@ -16,8 +16,8 @@ type hostCalls struct {
 	cancel    context.CancelFunc
 }
 
-// context returns the context of the host functions. It is created at the first call,
-// because many steps make none.
+// context returns the context of the host functions. The first call creates it, because
+// many steps call no host function.
 func (h *hostCalls) context(parent context.Context) context.Context {
 	if h.ctx == nil {
 		h.ctx, h.cancel = context.WithDeadline(parent, h.deadline)
@@ -31,12 +31,13 @@ func (h *hostCalls) end() {
 	}
 }
 
-// call serves one host function.
+// call serves one host function. p is the offset of the request, and the result is the
+// offset of the reply; with direct memory, see callDirect.
 func (e *Env) call(namespace string, p uint64) uint64 {
 	if e.guest.direct {
 		return e.callDirect(namespace, p)
 	}
-	request, f := e.mem.text(namespace, p)
+	request, f := e.mem.contents(namespace, p)
 	check(f)
 	check(e.countOut(uint64(len(request))))
 	reply := e.callHost(namespace, request)
@@ -58,7 +59,8 @@ func (e *Env) callHost(namespace string, request []byte) []byte {
 	}
 	ctx := h.context(e.ctx.Context)
 	reply, err := e.callRecovered(ctx, namespace, request)
-	// Discard a late reply. The context's timer may fire after the deadline.
+	// Discard a reply that arrives after the deadline. Check the clock too, because the
+	// context's timer may fire late.
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -74,7 +76,7 @@ func (e *Env) callHost(namespace string, request []byte) []byte {
 func (e *Env) callRecovered(ctx context.Context, namespace string, request []byte) (reply []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			e.options.Logger.Error("engine: host function panicked", "family", namespace, "panic", r, "stack", string(debug.Stack()))
+			e.options.Logger.Error("engine: host function panicked", "namespace", namespace, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the host function panicked: %v", r)
 		}
 	}()

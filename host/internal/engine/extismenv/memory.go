@@ -4,11 +4,11 @@ import "sort"
 
 // memory holds the blocks that a plugin allocates in the environment, one after another
 // in one buffer. An offset must be inside a block that the plugin has not freed. A call
-// needs few blocks, so space is reclaimed only at the end of the buffer, and all of it
-// at reset.
+// needs few blocks, so release reclaims space only at the end of the buffer. reset
+// reclaims all of it.
 type memory struct {
 	buf    []byte
-	blocks []block // by offset
+	blocks []block // in the order of their offsets
 	last   int     // index of the block used last, for fast repeated access
 	limit  int     // bytes, including the overhead of blocks
 }
@@ -21,11 +21,11 @@ type block struct {
 }
 
 const (
-	// base is the first offset. Zero must stay invalid; a larger base also rejects small
-	// numbers that are not offsets.
+	// base is the offset of the first block. Offset 0 must be invalid; with a larger
+	// base, small numbers that are not offsets are invalid too.
 	base     = 64
 	overhead = 16
-	// maxReused and maxReusedBlocks are the largest capacities that survive a reset.
+	// maxReused and maxReusedBlocks are the largest capacities that reset keeps.
 	maxReused       = 4 << 20
 	maxReusedBlocks = 4 << 10
 )
@@ -47,8 +47,8 @@ func (m *memory) end() uint64 {
 	return b.off + (b.size+7)&^7 + overhead
 }
 
-// alloc creates a block. The caller must overwrite or clear its bytes, which may be
-// those of an earlier call.
+// alloc creates a block. The caller must overwrite or clear its bytes: they may contain
+// data of an earlier call.
 func (m *memory) alloc(n uint64) (off uint64, bytes []byte, err *Fault) {
 	off = m.end()
 	if room := uint64(m.limit) - min(off, uint64(m.limit)); n > room || n+8+overhead > room {
@@ -66,7 +66,8 @@ func (m *memory) alloc(n uint64) (off uint64, bytes []byte, err *Fault) {
 	return off, m.buf[off : off+n : off+n], nil
 }
 
-// put creates a block with the contents b; offset 0 stands for empty contents.
+// put creates a block with a copy of b. If b is empty, put creates no block and returns
+// 0.
 func (m *memory) put(b []byte) (off uint64, err *Fault) {
 	if len(b) == 0 {
 		return 0, nil
@@ -76,7 +77,7 @@ func (m *memory) put(b []byte) (off uint64, err *Fault) {
 	return off, err
 }
 
-// find returns the live block that contains p, or nil.
+// find returns the block that contains p, or nil. It ignores freed blocks.
 func (m *memory) find(p uint64) *block {
 	if m.last < len(m.blocks) {
 		if b := &m.blocks[m.last]; p-b.off < b.size && !b.free {
@@ -95,7 +96,7 @@ func (m *memory) find(p uint64) *block {
 	return b
 }
 
-// at returns the live block that begins at p, or nil.
+// at returns the block that begins at p, or nil. It ignores freed blocks.
 func (m *memory) at(p uint64) *block {
 	if b := m.find(p); b != nil && b.off == p {
 		return b
@@ -115,8 +116,8 @@ func (m *memory) span(op string, p, n uint64) ([]byte, *Fault) {
 	return m.buf[p : p+n : p+n], nil
 }
 
-// text returns the whole block that begins at p.
-func (m *memory) text(op string, p uint64) ([]byte, *Fault) {
+// contents returns the bytes of the block that begins at p.
+func (m *memory) contents(op string, p uint64) ([]byte, *Fault) {
 	b := m.at(p)
 	if b == nil {
 		return nil, accessf("%s: no allocated block begins at offset %d", op, p)

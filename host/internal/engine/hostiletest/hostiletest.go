@@ -27,16 +27,15 @@ const (
 type Outcome struct {
 	At    string // the stage; one of the constants
 	Error string // the engine's kind of error; for a step, the code
-	Says  string // a part of the error's text
+	Says  string // a substring of the error text
 }
 
-// Case is one module.
+// Case is a hostile module and the expected outcome of its attack.
 type Case struct {
 	Name string
 	Wasm []byte
 	Outcome
-	// KernelCalls is the outcome with kernel calls, if it differs; Outcome then applies
-	// to direct memory only.
+	// KernelCalls is the outcome with kernel calls; nil: the same as Outcome.
 	KernelCalls *Outcome `json:"environment"`
 	// Any reports whether every nonempty input triggers the attack.
 	Any bool

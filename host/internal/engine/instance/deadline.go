@@ -8,8 +8,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// deadlineTimer stops a guest at its deadline by emptying its fuel reserve, which is
-// all that a computing guest checks.
+// deadlineTimer stops a guest at its deadline by emptying its fuel reserve. A guest
+// that computes checks nothing else.
 type deadlineTimer struct {
 	reserve api.MutableGlobal
 
@@ -23,10 +23,12 @@ const (
 	// A guest that subtracts from its reserve at the same moment may overwrite the
 	// timer's value. So the timer fires repeatedly until the call ends.
 	firePeriod = time.Millisecond
-	// exhausted stays negative whatever the guest adds or subtracts.
+	// exhausted is so small that the reserve stays negative whatever the guest adds or
+	// subtracts.
 	exhausted = math.MinInt64 / 2
 )
 
+// set starts the timer for a call.
 func (t *deadlineTimer) set(deadline time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +41,7 @@ func (t *deadlineTimer) set(deadline time.Time) {
 	}
 }
 
-// stop reports whether the timer has fired since set.
+// stop stops the timer and reports whether it has fired since set.
 func (t *deadlineTimer) stop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +53,7 @@ func (t *deadlineTimer) stop() bool {
 func (t *deadlineTimer) fire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A late timer may belong to the previous call.
+	// A timer that fires late may belong to the previous call.
 	if t.deadline.IsZero() || time.Now().Before(t.deadline) {
 		return
 	}

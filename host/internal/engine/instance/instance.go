@@ -1,10 +1,10 @@
 // Package instance runs calls in instances of one instrumented module
-// (wasmedit.Module.Harden), and pools instances between calls.
+// (wasmedit.Module.Instrument), and pools instances between calls.
 //
-// A Pool hands out an Instance to one goroutine at a time and takes it back. After
-// every call the pool resets memory and globals, so that each call finds the instance
-// byte for byte in its state after the start function. The pool discards (closes) an
-// instance after any failure, and if it cannot be reset; Pool.Stats counts the reasons.
+// Pool.Get returns an Instance for exclusive use, and Pool.Put takes it back. Put
+// resets memory and globals, so that each call finds the instance byte for byte in its
+// state after the start function. Put closes (discards) an instance after any failure,
+// and if it cannot be reset; Pool.Stats counts the reasons.
 package instance
 
 import (
@@ -29,9 +29,9 @@ type Config struct {
 	Instrumented wasmedit.Instrumented
 	Direct       bool // use direct memory; the module must have abi.ExportInput
 	Env          extismenv.Options
-	Fuel         int64         // units of a call, and of the start function
-	Timeout      time.Duration // of a call, host functions included, and of the start function
-	MaxMemory    uint64        // bytes; the runtime's own limit must be a page more
+	Fuel         int64         // units that a call, or the start function, may use
+	Timeout      time.Duration // of a call (host functions included), or of the start function
+	MaxMemory    uint64        // bytes; the runtime's own limit must be at least one page higher
 	MaxGrowth    int           // bytes that an idle instance may hold beyond its snapshot
 	MaxIdle      int           // idle instances in the pool
 }
@@ -70,7 +70,8 @@ func (f *Failed) Error() string {
 	return fmt.Sprintf("the plugin failed with result %d: %s", f.Result, f.Text)
 }
 
-// Instance is one instance of the module, with its environment.
+// Instance is one instance of the module, with its environment. It is not safe for
+// concurrent use.
 type Instance struct {
 	config    *Config
 	module    api.Module
@@ -85,7 +86,7 @@ type Instance struct {
 	failed    bool
 }
 
-// open instantiates the module and runs its start function, under ctx.
+// open instantiates the module and runs its start function. ctx bounds both.
 func open(ctx context.Context, c *Config) (*Instance, error) {
 	i := &Instance{
 		config: c, functions: make(map[string]api.Function, 4), memory: memory{limit: c.MaxMemory},
@@ -132,12 +133,12 @@ func (i *Instance) Fuel() int64 {
 	return i.config.Fuel - int64(i.fuel.Get()) - int64(i.timer.reserve.Get())
 }
 
-// Call calls an export () -> (i32) with an input and returns the output that it set,
-// which belongs to the caller. Errors are a *Failed, an *extismenv.Fault, an error
-// variable of this package, a *Canceled, or a trap.
+// Call calls an export () -> (i32) with an input and returns its output, which belongs
+// to the caller. An error is or wraps a *Failed, an *extismenv.Fault, a *Canceled, an
+// error variable of this package, or a trap of the runtime.
 func (i *Instance) Call(ctx context.Context, export string, input []byte, host extismenv.HostFunctions) ([]byte, error) {
-	// Only a successful call clears this flag. After any other outcome, a panic included,
-	// the pool discards the instance.
+	// Only a successful call clears this flag. After an error or a panic it stays set,
+	// so that the pool discards the instance.
 	i.failed = true
 	defer i.env.End()
 	if err := i.run(ctx, export, input, host); err != nil {
@@ -199,8 +200,9 @@ func (i *Instance) invoke(ctx context.Context, export string) error {
 	return f.CallWithStack(ctx, i.stack[:])
 }
 
-// callError returns the reason why a call failed with err. An error of a host function
-// takes precedence over a timeout: the host function took the time, not the guest.
+// callError returns the error for the caller of a call that failed with err. An error
+// of a host function takes precedence over a timeout: the host function took the time,
+// not the guest.
 func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	var fault *extismenv.Fault
 	host := errors.As(err, &fault) && fault.Kind == extismenv.Host
@@ -222,7 +224,7 @@ func (i *Instance) callError(ctx context.Context, err error, fired bool) error {
 	return err
 }
 
-// callerErr returns why the caller no longer waits, or nil if it still does.
+// callerErr returns the error of the caller's context, or nil if it has not ended.
 func callerErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -234,12 +236,12 @@ func callerErr(ctx context.Context) error {
 	return nil
 }
 
-// stackUnits is the fuel with which a call can fill about 1 MiB of stack: an
+// stackUnits is the fuel with which a call can fill about 1 MiB of stack, because an
 // instruction pushes at most one value.
 const stackUnits = 1 << 16
 
-// releaseStacks releases the stacks of a call that may have been deep. Each
-// api.Function has its own stack, which grows to tens of MiB and never shrinks.
+// releaseStacks releases the stacks of the last call if it may have been deeply nested.
+// Each api.Function has its own stack, which can grow to tens of MiB and never shrinks.
 func (i *Instance) releaseStacks() {
 	if i.Fuel() > stackUnits {
 		clear(i.functions)

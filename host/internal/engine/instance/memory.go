@@ -8,9 +8,9 @@ import (
 // memory is the linear memory of one instance. Unlike the runtime's own memory it can
 // shrink, so that an instance that grew can be reset.
 type memory struct {
-	buf    []byte // its length is the memory's size; the bytes up to its capacity are zero
+	buf    []byte // its length is the memory's size; the bytes between length and capacity are zero
 	limit  uint64 // bytes
-	shrink bool   // the next Reallocate ignores the requested size and returns buf
+	shrink bool   // restore has shrunk buf: the next Reallocate ignores the requested size
 }
 
 var (
@@ -18,7 +18,8 @@ var (
 	_ experimental.LinearMemory    = (*memory)(nil)
 )
 
-// Allocate is called once, because a module has one memory.
+// Allocate implements experimental.MemoryAllocator. The runtime calls it once, because
+// a module has one memory.
 func (m *memory) Allocate(_, _ uint64) experimental.LinearMemory { return m }
 
 // Reallocate returns the memory with a new size, or nil if the size exceeds the limit.
@@ -41,9 +42,9 @@ func (m *memory) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *memory) Free() { m.buf = nil }
 
-// snapshot is the contents of a memory without leading and trailing zeros. Modules with
-// the stack below the data start with many zeros, and clearing costs half as much as
-// copying.
+// snapshot is the contents of a memory without leading and trailing zeros. Many
+// compilers place the stack below the data, so a memory starts with many zeros, and
+// clearing bytes takes half as long as copying them.
 type snapshot struct {
 	data []byte
 	at   int
@@ -62,7 +63,7 @@ func (m *memory) snapshot() snapshot {
 }
 
 // restore resets the contents and the size to a snapshot. It returns false if the
-// memory has reached the module's declared maximum: then it cannot be shrunk.
+// memory must shrink but has reached the module's declared maximum.
 func (m *memory) restore(saved snapshot, guest api.Memory) bool {
 	clear(m.buf[:saved.at])
 	copy(m.buf[saved.at:], saved.data)
@@ -71,7 +72,8 @@ func (m *memory) restore(saved snapshot, guest api.Memory) bool {
 		return true
 	}
 	m.buf = m.buf[:saved.size]
-	// The runtime caches the size and rereads it only when the memory grows.
+	// The runtime caches the size and rereads it only when the memory grows, so let it
+	// grow: Reallocate then returns the shrunk buf.
 	m.shrink = true
 	_, ok := guest.Grow(1)
 	return ok

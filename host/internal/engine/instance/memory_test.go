@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRestore overwrites every byte of memories with data at different offsets.
+// TestRestore takes snapshots of memories with data at different offsets, overwrites
+// every byte, and restores them.
 func TestRestore(t *testing.T) {
 	const size = 1 << 10
 	for _, c := range []struct {

@@ -9,12 +9,12 @@ import (
 // ErrClosed is the error of Get after Close.
 var ErrClosed = errors.New("the plugin is closed")
 
-// Pool hands out instances and creates them on demand. At most Config.MaxIdle instances
-// are idle. It is safe for concurrent use.
+// Pool creates instances on demand and reuses them. At most Config.MaxIdle instances
+// are idle. A Pool is safe for concurrent use.
 type Pool struct {
 	config  Config
 	mu      sync.Mutex
-	idle    []*Instance // a stack: the instance used last has warm caches
+	idle    []*Instance // a stack, because the instance used last is most likely in the CPU caches
 	busy    int
 	stats   Stats
 	closed  bool
@@ -27,10 +27,10 @@ type Pool struct {
 type Stats struct {
 	Opened   uint64 // created
 	Reset    uint64 // resets after a successful call
-	Failed   uint64 // discarded after a failed call
-	Grown    uint64 // discarded because of their memory size
+	Failed   uint64 // discarded after a failed call or reset
+	Grown    uint64 // discarded because their memory is too large, or cannot shrink
 	Volatile uint64 // discarded because the module may change state that cannot be reset
-	Surplus  uint64 // discarded because MaxIdle are idle, or the pool is closed
+	Surplus  uint64 // discarded because MaxIdle instances are idle, or the pool is closed
 }
 
 // outcome is the result of resetting an instance after a call.
@@ -43,8 +43,8 @@ const (
 	volatile
 )
 
-func (s *Stats) count(e outcome) {
-	switch e {
+func (s *Stats) count(o outcome) {
+	switch o {
 	case reusable:
 		s.Reset++
 	case failed:
@@ -61,7 +61,7 @@ func NewPool(c Config) *Pool {
 	return &Pool{config: c, drained: make(chan struct{})}
 }
 
-// Get returns an idle instance, or a new one, whose start function runs under ctx. The
+// Get returns an idle instance or creates one; ctx bounds its start function. The
 // caller must pass the instance to Put.
 func (p *Pool) Get(ctx context.Context) (*Instance, error) {
 	p.mu.Lock()
@@ -89,16 +89,16 @@ func (p *Pool) Get(ctx context.Context) (*Instance, error) {
 	return i, nil
 }
 
-// Put resets an instance and makes it idle, or discards it if it cannot be reset or
-// MaxIdle instances are idle.
+// Put resets an instance and makes it idle. It discards the instance if it cannot be
+// reset, MaxIdle instances are idle, or the pool is closed.
 func (p *Pool) Put(i *Instance) {
-	e := i.reset()
+	result := i.reset()
 	p.mu.Lock()
-	p.stats.count(e)
-	pooled := e == reusable && !p.closed && len(p.idle) < p.config.MaxIdle
+	p.stats.count(result)
+	pooled := result == reusable && !p.closed && len(p.idle) < p.config.MaxIdle
 	if pooled {
 		p.idle = append(p.idle, i)
-	} else if e == reusable {
+	} else if result == reusable {
 		p.stats.Surplus++
 	}
 	p.release()
@@ -115,7 +115,7 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// release ends one use. The caller must hold p.mu.
+// release ends the use of one instance. The caller must hold p.mu.
 func (p *Pool) release() {
 	p.busy--
 	if p.closed && p.busy == 0 {
@@ -130,8 +130,8 @@ func (p *Pool) Idle() int {
 	return len(p.idle)
 }
 
-// Close refuses further calls, waits for the running ones and releases everything. If
-// ctx ends first, Close returns its error, and a further Close releases the rest.
+// Close makes Get fail, waits until all instances are returned, and releases
+// everything. If ctx ends first, Close returns ctx's error and can be called again.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	idle := p.idle

@@ -18,9 +18,9 @@ type restorer struct {
 	restore func()
 }
 
-// BenchmarkRestore compares the copying of memory.restore with two copy-on-write
-// mappings of the snapshot. It also measures the writes, because with a mapping a step
-// pays for the restoring and for the page faults of its writes.
+// BenchmarkRestore compares memory.restore, which copies, with two copy-on-write
+// mappings of the snapshot. It also measures the writes, because with a mapping they
+// cause page faults.
 func BenchmarkRestore(b *testing.B) {
 	page := os.Getpagesize()
 	for _, snapshot := range []struct {
@@ -69,11 +69,12 @@ func BenchmarkRestore(b *testing.B) {
 func copySnapshot(content []byte) restorer {
 	m := &memory{limit: uint64(len(content))}
 	copy(m.Reallocate(uint64(len(content))), content)
-	i := m.snapshot()
-	return restorer{"copying", m.buf, func() { m.restore(i, nil) }}
+	saved := m.snapshot()
+	return restorer{"copying", m.buf, func() { m.restore(saved, nil) }}
 }
 
-// dropPages maps the snapshot privately and restores it by dropping the written pages.
+// dropPages maps the snapshot with MAP_PRIVATE and restores it by dropping the written
+// pages.
 func dropPages(b *testing.B, content []byte) restorer {
 	buf, err := unix.Mmap(snapshotFile(b, content), 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {
@@ -87,8 +88,8 @@ func dropPages(b *testing.B, content []byte) restorer {
 	}}
 }
 
-// remap maps the snapshot privately and restores it by mapping it again at the same
-// address.
+// remap maps the snapshot with MAP_PRIVATE and restores it by mapping it again at the
+// same address.
 func remap(b *testing.B, content []byte) restorer {
 	file := snapshotFile(b, content)
 	buf, err := unix.Mmap(file, 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)

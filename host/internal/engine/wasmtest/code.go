@@ -5,7 +5,7 @@ import "bytes"
 // Code concatenates instructions.
 func Code(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// Instructions without operands, and loops.
+// Instructions with fixed operands, and an endless loop.
 var (
 	Unreachable = []byte{0x00}
 	Drop        = []byte{0x1a}
@@ -19,33 +19,34 @@ var (
 	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b}
 )
 
-// I64 pushes a constant.
+// I64 returns code that pushes an i64 constant.
 func I64(v int64) []byte { return sleb([]byte{0x42}, v) }
 
-// I32 pushes a constant.
+// I32 returns code that pushes an i32 constant.
 func I32(v int32) []byte { return sleb([]byte{0x41}, int64(v)) }
 
-// Call calls a function.
+// Call returns code that calls function n.
 func Call(n int) []byte { return uleb([]byte{0x10}, uint64(n)) }
 
-// Get pushes a local.
+// Get returns code that pushes local n.
 func Get(n int) []byte { return uleb([]byte{0x20}, uint64(n)) }
 
-// Set pops into a local.
+// Set returns code that pops a value into local n.
 func Set(n int) []byte { return uleb([]byte{0x21}, uint64(n)) }
 
-// GetGlobal pushes a global.
+// GetGlobal returns code that pushes global n.
 func GetGlobal(n int) []byte { return uleb([]byte{0x23}, uint64(n)) }
 
-// SetGlobal pops into a global.
+// SetGlobal returns code that pops a value into global n.
 func SetGlobal(n int) []byte { return uleb([]byte{0x24}, uint64(n)) }
 
-// Loop repeats a body forever.
+// Loop returns code that repeats a body forever.
 func Loop(body ...[]byte) []byte {
 	return Code([]byte{0x03, 0x40}, Code(body...), []byte{0x0c, 0, 0x0b})
 }
 
-// Repeat runs a body n times, n > 0. It counts down in an i64 local.
+// Repeat returns code that runs a body n times, n > 0. The code counts down in an i64
+// local.
 func Repeat(local int, n int64, body ...[]byte) []byte {
 	return Code(
 		I64(n), Set(local),

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Function indices of the imports of every module that Plugin returns.
+// Function indices of the imports of a module that Plugin returns.
 const (
 	Alloc = iota
 	StoreU64Env
@@ -32,8 +32,9 @@ var one, two = []wasmedit.ValueType{wasmedit.I64}, []wasmedit.ValueType{wasmedit
 // Description is the output of describe of the plugins that Plugin returns.
 const Description = `{"abi":1,"name":"test","version":"0","stateVersion":1,"resumes":[1,1],"tools":[]}`
 
-// Plugin returns a valid plugin with this body of call, which has two i64 locals and
-// leaves an i32. Tests modify the parts that they need invalid.
+// Plugin returns a valid plugin whose export call has the given body, with two i64
+// locals. The body must leave an i32 on the stack. Tests modify the result to make it
+// invalid.
 func Plugin(call []byte) *Module {
 	return &Module{
 		Imports: []wasmedit.Import{
@@ -52,7 +53,8 @@ func Plugin(call []byte) *Module {
 	}
 }
 
-// Block allocates a block with this text and stores its offset in local 0.
+// Block returns code that allocates a block with this text, padded to a multiple of
+// eight bytes, and stores its offset in local 0.
 func Block(text string) []byte {
 	padded := append([]byte(text), make([]byte, (8-len(text)%8)%8)...)
 	code := Code(I64(int64(len(padded))), Call(Alloc), Set(0))
@@ -63,12 +65,13 @@ func Block(text string) []byte {
 	return code
 }
 
-// SetOutput sets a text as the output. It uses local 0.
+// SetOutput returns code that sets a text as the output. The code uses local 0.
 func SetOutput(text string) []byte {
 	return Code(Block(text), Get(0), I64(int64(len(text))), Call(OutputSet))
 }
 
-// Report sets the i64 values that parts push as the output. It uses local 0.
+// Report returns code whose output is the i64 values that the parts push. The code uses
+// local 0.
 func Report(parts ...[]byte) []byte {
 	code := Code(I64(int64(8*len(parts))), Call(Alloc), Set(0))
 	for n, p := range parts {

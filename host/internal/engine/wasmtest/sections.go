@@ -6,8 +6,8 @@ import (
 	"github.com/parley-wasm/parley/host/wasmedit"
 )
 
-// Sections is a module as the entries of its sections, in the binary format. It can
-// represent any module, including invalid ones.
+// Sections holds the encoded entries of each section of a module. It can represent any
+// module, including invalid ones.
 type Sections struct {
 	Types, Imports, Funcs, Tables, Memories, Globals, Exports [][]byte
 
@@ -66,7 +66,8 @@ func ImportEntry(module, as string, kind wasmedit.Kind, description ...byte) []b
 	return append(append(name(name(nil, module), as), byte(kind)), description...)
 }
 
-// GlobalEntry returns an entry of the global section; value is without its end.
+// GlobalEntry returns an entry of the global section; value is the initial value
+// without its end instruction.
 func GlobalEntry(g wasmedit.Global, value []byte) []byte {
 	mutable := byte(0)
 	if g.Mutable {
@@ -75,7 +76,7 @@ func GlobalEntry(g wasmedit.Global, value []byte) []byte {
 	return append(append([]byte{byte(g.Type), mutable}, value...), 0x0b)
 }
 
-// CodeEntry returns an entry of the code section; code is without its end.
+// CodeEntry returns an entry of the code section; code is without its end instruction.
 func CodeEntry(locals []wasmedit.ValueType, code []byte) []byte {
 	body := uleb(nil, uint64(len(locals)))
 	for _, t := range locals {

@@ -11,10 +11,10 @@ import (
 type Module struct {
 	Imports []wasmedit.Import // functions
 	Funcs   []Func
-	Types   []wasmedit.FuncType // after those of Imports and Funcs
-	Empty   int                 // number of empty functions after Funcs; they have the first type of Types
+	Types   []wasmedit.FuncType // additional types, after the types of Imports and Funcs
+	Empty   int                 // number of empty functions after Funcs; their type is the first one of Types
 	Memory  []uint32            // minimum and maximum pages, or only the minimum; nil: no memory
-	Table   []uint32            // likewise, of funcref
+	Table   []uint32            // minimum and maximum size of a table of funcref, or only the minimum; nil: no table
 	Globals []Global
 	Start   int    // index of the start function; 0: none
 	Data    string // at address 0 of the memory
@@ -26,7 +26,7 @@ type Global struct {
 	Mutable bool
 }
 
-// zero returns the constant expression of the initial value.
+// zero returns a constant expression for zero, without its end instruction.
 func (g Global) zero() []byte {
 	switch g.Type {
 	case wasmedit.I32:
@@ -39,7 +39,7 @@ func (g Global) zero() []byte {
 	panic("wasmtest: no zero for " + g.Type.String())
 }
 
-// Func is a function of the module. Body is without its final end.
+// Func is a function of the module. Body is without its end instruction.
 type Func struct {
 	Export string // "": not exported
 	Type   wasmedit.FuncType

@@ -12,14 +12,15 @@ import (
 )
 
 // Bounds of a module's work in one vector. Vectors need far less (at most 42 steps and
-// 1.3 MB). The bounds stop a module that never ends, because the reference host's
-// clock is simulated.
+// 1.3 MB). The bounds stop a module that waits again and again, because the reference
+// host's clock is simulated.
 const (
 	maxCalls = 1000
 	maxBytes = 16 << 20 // output and requests together
 )
 
-// try runs a vector and returns its problems.
+// try runs a vector and returns its problems. If another vector must have the same
+// answers, try runs that vector too and compares the answers.
 func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
 	answers, problems := runVector(ctx, v, run)
 	if other := s.byID[v.SameAs]; other != nil && len(problems) == 0 {
@@ -34,7 +35,7 @@ func (s *set) try(ctx context.Context, v *vector.Vector, run Run) []string {
 // runVector runs a vector in a new reference host.
 func runVector(ctx context.Context, v *vector.Vector, run Run) (answers []vector.Answer, problems []string) {
 	// The reference host is written for readability and may panic on an unexpected
-	// answer. An untrusted module must not crash the program that way.
+	// answer. An untrusted module must not be able to crash the program.
 	defer func() {
 		if p := recover(); p != nil {
 			answers, problems = nil, []string{fmt.Sprintf("the reference host panicked on the module's answer: %v", p)}
@@ -46,18 +47,18 @@ func runVector(ctx context.Context, v *vector.Vector, run Run) (answers []vector
 		return nil, []string{err.Error()}
 	}
 	answers, problems = vector.Play(v, h, nil)
-	if g.failed != nil { // a vector that expects a refusal could otherwise accept this failure
+	if g.failed != nil { // otherwise a vector that expects a refusal could accept this failure
 		problems = []string{g.failed.Error()}
 	}
 	return answers, problems
 }
 
-// guest runs the module in a reference host.
+// guest runs the module in one reference host and enforces the bounds.
 type guest struct {
 	ctx          context.Context
 	run          Run
 	calls, bytes int
-	exceeded     error // a bound was exceeded
+	exceeded     error // set when maxBytes is exceeded
 	failed       error // the first failure; later calls return it
 }
 
@@ -95,7 +96,8 @@ func (g *guest) count(doc []byte) {
 	}
 }
 
-// hostFunctions adapts the host functions of the reference host for one step.
+// hostFunctions adapts the host functions of the reference host to
+// engine.HostFunctions, for one step.
 type hostFunctions struct {
 	guest *guest
 	host  refhost.HostFunctions

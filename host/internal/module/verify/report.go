@@ -9,10 +9,10 @@ import (
 
 // Report is the result of verifying a module.
 type Report struct {
-	Vectors  int        `json:"vectors"`  // of the level
-	Passed   int        `json:"passed"`   // of these
-	Skipped  int        `json:"skipped"`  // because they need tools that the module does not describe
-	NotRun   int        `json:"-"`        // because MaxFailures was reached
+	Vectors  int        `json:"vectors"`  // number of vectors of the level
+	Passed   int        `json:"passed"`   // number of vectors that the module passed
+	Skipped  int        `json:"skipped"`  // number of vectors that need tools which the module does not describe
+	NotRun   int        `json:"-"`        // number of vectors that were not run because MaxFailures was reached
 	Failures []*Failure `json:"failures"` // in the order of the vectors
 }
 
@@ -20,7 +20,7 @@ type Report struct {
 type Failure struct {
 	ID       string   `json:"id"`
 	About    string   `json:"about"`
-	Problems []string `json:"problems"` // one line each, with the step and the position in its answer
+	Problems []string `json:"problems"` // each with the step and the position in its answer
 }
 
 // Names returns the names of tools.
@@ -37,8 +37,8 @@ const (
 	maxText  = 240 // characters of a problem in an error text
 )
 
-// Err returns an error of one line with the failed vectors, their problems, and what to
-// do; nil if all vectors passed. It matches abi.InvalidArgs.
+// Err returns nil if no vector failed. Otherwise it returns an error of one line with
+// the failed vectors, their problems and a remedy. It matches abi.InvalidArgs.
 func (r *Report) Err() error {
 	if len(r.Failures) == 0 {
 		return nil

@@ -1,9 +1,8 @@
 // Package verify tests a module with the conformance vectors before it becomes active.
 //
 // The vectors run in the reference host (abi/conformance/refhost), in memory and with a
-// simulated clock; the module is the guest. No store, agent or network is involved. A
-// module that describes only some of the session tools is tested with the vectors that
-// need no other tools.
+// simulated clock. No store, agent or network is involved. A module that describes only
+// some of the session tools is tested with the vectors that need no other tools.
 package verify
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine"
 )
 
-// Run calls an export of the module. Several goroutines call it at once.
+// Run calls an export of the module. It must be safe for concurrent use.
 type Run func(ctx context.Context, export string, input []byte, h engine.HostFunctions) (output []byte, err error)
 
 // Options configure a verification.
@@ -25,9 +24,11 @@ type Options struct {
 	Level Level
 	// Tools are the names of the tools that the module describes.
 	Tools []string
-	// MaxFailures stops the verification after this many failed vectors; 0: never.
+	// MaxFailures is the number of failed vectors after which the verification stops;
+	// 0: never.
 	MaxFailures int
-	// Progress is called after each vector, by one goroutine at a time; may be nil.
+	// Progress is called after each vector, by one goroutine at a time; nil: not
+	// called.
 	Progress func(done, total int)
 }
 
@@ -42,12 +43,12 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Vectors: len(set.vectors), Failures: []*Failure{}}
-	var playable []*vector.Vector
+	var runnable []*vector.Vector
 	for _, v := range set.vectors {
 		if missing(v, o.Tools) {
 			r.Skipped++
 		} else {
-			playable = append(playable, v)
+			runnable = append(runnable, v)
 		}
 	}
 	var (
@@ -55,13 +56,13 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 		mu       sync.Mutex
 		next     int
 		done     int
-		failures = make([]*Failure, len(playable))
+		failures = make([]*Failure, len(runnable))
 		failed   int
 	)
 	take := func() (i int, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if next == len(playable) || ctx.Err() != nil || o.MaxFailures > 0 && failed >= o.MaxFailures {
+		if next == len(runnable) || ctx.Err() != nil || o.MaxFailures > 0 && failed >= o.MaxFailures {
 			return 0, false
 		}
 		next++
@@ -74,24 +75,24 @@ func Module(ctx context.Context, run Run, o *Options) (*Report, error) {
 			r.Passed++
 		} else {
 			failed++
-			failures[i] = &Failure{ID: playable[i].ID, About: playable[i].About, Problems: problems}
+			failures[i] = &Failure{ID: runnable[i].ID, About: runnable[i].About, Problems: problems}
 		}
 		if o.Progress != nil {
-			o.Progress(done, len(playable))
+			o.Progress(done, len(runnable))
 		}
 	}
 	for range workers() {
 		group.Go(func() {
 			for i, more := take(); more; i, more = take() {
-				finish(i, set.try(ctx, playable[i], run))
+				finish(i, set.try(ctx, runnable[i], run))
 			}
 		})
 	}
 	group.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("verify: after %d of %d vectors: %w", done, len(playable), err)
+		return nil, fmt.Errorf("verify: after %d of %d vectors: %w", done, len(runnable), err)
 	}
-	r.NotRun = len(playable) - done
+	r.NotRun = len(runnable) - done
 	r.Failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f == nil })
 	return r, nil
 }

@@ -21,7 +21,7 @@ import (
 
 var tools = []string{abi.ToolList, abi.ToolHistory, abi.ToolAgents, abi.ToolSend, abi.ToolSpawn}
 
-// sandbox is the engine of most tests. It runs one step at a time.
+// sandbox is the engine of most tests. It runs one call at a time.
 var sandbox *engine.Engine
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -58,7 +58,7 @@ func load(t *testing.T, wasm []byte) *engine.Plugin {
 }
 
 // TestKernelCalls runs all vectors with Extism kernel calls, which hosts in other
-// languages use. All other tests use direct memory.
+// languages use. The other tests use direct memory.
 func TestKernelCalls(t *testing.T) {
 	e, err := engine.New(t.Context(), &engine.Options{KernelCallsOnly: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestChangedPlugin runs a plugin with one changed word in its answers.
+// TestChangedPlugin checks that a plugin with one changed word in its answers fails.
 func TestChangedPlugin(t *testing.T) {
 	for _, tt := range []struct{ from, to, fails string }{
 		{`"count":`, `"kount":`, "S2.2/empty"},
@@ -137,7 +137,7 @@ func TestMaxFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A vector that the other goroutine runs may still fail.
+	// A vector that the other goroutine is running may still fail.
 	if n := len(r.Failures); n < 3 || n > 4 || r.NotRun == 0 || r.Passed+n+r.NotRun != r.Vectors {
 		t.Errorf("got %+v", r)
 	}
@@ -168,8 +168,8 @@ func TestSomeTools(t *testing.T) {
 	}
 }
 
-// answering returns a module that describes the session tools and calls answer for
-// every other export.
+// answering returns a Run whose describe lists the session tools and whose other
+// exports call answer.
 func answering(answer func(ctx context.Context, h engine.HostFunctions) ([]byte, error)) verify.Run {
 	return func(ctx context.Context, export string, _ []byte, h engine.HostFunctions) ([]byte, error) {
 		if export == abi.ExportDescribe {
@@ -180,7 +180,8 @@ func answering(answer func(ctx context.Context, h engine.HostFunctions) ([]byte,
 	}
 }
 
-// TestHostileModules runs modules that never end, or that break the reference host.
+// TestHostileModules checks that modules fail which never end, or which could crash the
+// reference host.
 func TestHostileModules(t *testing.T) {
 	returns := func(output string) func(context.Context, engine.HostFunctions) ([]byte, error) {
 		return func(context.Context, engine.HostFunctions) ([]byte, error) { return []byte(output), nil }
@@ -247,7 +248,8 @@ func TestCrashIsNotARefusal(t *testing.T) {
 	}
 }
 
-// TestCancel cancels the verification during a step.
+// TestCancel checks that the verification ends when its context is canceled during a
+// step.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var calls atomic.Int32
@@ -292,8 +294,8 @@ func TestUnknownLevel(t *testing.T) {
 	}
 }
 
-// TestSameAnswers checks that answers which must be identical are compared byte by
-// byte.
+// TestSameAnswers checks that the answers of vectors with SameAs must be identical byte
+// by byte.
 func TestSameAnswers(t *testing.T) {
 	p := load(t, wasm.Parley)
 	var calls atomic.Int32
