@@ -41,13 +41,13 @@ type bubble struct {
 	before map[string]bool // runs that are no vector's
 
 	mu       sync.Mutex
-	cast     *vector.Cast
+	cast     *vector.Agents
 	ids      int
 	records  []*step.Record
 	problems []string
 }
 
-var _ vector.World = (*bubble)(nil)
+var _ vector.Fixture = (*bubble)(nil)
 
 // warmUp is how long the gateway is up when a vector begins. So what it does
 // every few seconds never falls on an instant at which something happens in a
@@ -56,12 +56,12 @@ const warmUp = 337 * time.Millisecond
 
 // playInBubble plays a vector that writes, and returns the conversation between
 // host and plugin.
-func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
+func playInBubble(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.Fixture, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{
 			t: t, ctx: t.Context(), vector: v, config: c,
-			start: time.Now().Add(warmUp), cast: vector.NewCast(v), before: map[string]bool{},
+			start: time.Now().Add(warmUp), cast: vector.NewAgents(v), before: map[string]bool{},
 		}
 		b.open(file)
 		play(b, nil)

@@ -36,7 +36,7 @@ func TestVectors(t *testing.T) {
 	w := newWorlds(t)
 	// Vectors that write have a host each, and run at the same time when all others have run.
 	t.Cleanup(func() { recorded.finish(t, all) })
-	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error)) {
 		c, err := config.Parse(v.ID, v.Config)
 		check := func(records []*step.Record) {
 			mu.Lock()

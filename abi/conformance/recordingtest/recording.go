@@ -30,9 +30,9 @@ type Exchange struct {
 
 // HostCall is one host-function call within an exchange, in order.
 type HostCall struct {
-	Family  string          `json:"family"` // store, agent or deliver
-	Request json.RawMessage `json:"request"`
-	Reply   json.RawMessage `json:"reply"`
+	Namespace string          `json:"family"` // store, agent or deliver
+	Request   json.RawMessage `json:"request"`
+	Reply     json.RawMessage `json:"reply"`
 }
 
 // Size is the length of the recording's JSON documents together.

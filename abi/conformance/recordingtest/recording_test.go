@@ -19,8 +19,8 @@ func TestRecordingRoundTrip(t *testing.T) {
 	saved := &recordingtest.Recording{ID: "S2.1/limit-default", Exchanges: []recordingtest.Exchange{{
 		Export: "call", Input: json.RawMessage(`{"now":1}`), Output: json.RawMessage(`{"result":{}}`),
 		Calls: []recordingtest.HostCall{
-			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
-			{Family: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
+			{Namespace: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
+			{Namespace: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
 		},
 	}, {Export: "call", Input: json.RawMessage(`{}`), Calls: []recordingtest.HostCall{}, Output: json.RawMessage(`{}`)}}}
 	if err := recordingtest.Save(dir, []*recordingtest.Recording{saved}); err != nil {
@@ -140,8 +140,8 @@ func TestCommittedFiles(t *testing.T) {
 
 func TestReplayComparesEverything(t *testing.T) {
 	x := recordingtest.Exchange{Export: "call", Output: json.RawMessage(`{"a":1}`), Calls: []recordingtest.HostCall{
-		{Family: "store", Request: json.RawMessage(`{"op":"get","n":1}`), Reply: json.RawMessage(`{"ok":1}`)}}}
-	type call struct{ family, request string }
+		{Namespace: "store", Request: json.RawMessage(`{"op":"get","n":1}`), Reply: json.RawMessage(`{"ok":1}`)}}}
+	type call struct{ namespace, request string }
 	tests := []struct {
 		name   string
 		calls  []call
@@ -150,7 +150,7 @@ func TestReplayComparesEverything(t *testing.T) {
 	}{
 		{"the same", []call{{"store", `{"n":1.0,"op":"get"}`}}, `{"a":1e0}`, 0},
 		{"another request", []call{{"store", `{"op":"get","n":2}`}}, `{"a":1}`, 1},
-		{"another family", []call{{"agent", `{"op":"get","n":1}`}}, `{"a":1}`, 1},
+		{"another namespace", []call{{"agent", `{"op":"get","n":1}`}}, `{"a":1}`, 1},
 		{"another output", []call{{"store", `{"op":"get","n":1}`}}, `{"a":2}`, 1},
 		{"no call", nil, `{"a":1}`, 1},
 		{"one call more", []call{{"store", `{"op":"get","n":1}`}, {"store", `{}`}}, `{"a":1}`, 1},
@@ -160,7 +160,7 @@ func TestReplayComparesEverything(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := x.Replay()
 			for _, c := range tt.calls {
-				r.Call(c.family, []byte(c.request))
+				r.Call(c.namespace, []byte(c.request))
 			}
 			if problems := r.Finish([]byte(tt.output)); len(problems) != tt.wrong {
 				t.Errorf("got %q, want %d", problems, tt.wrong)

@@ -21,15 +21,15 @@ type Replay struct {
 func (x *Exchange) Replay() *Replay { return &Replay{exchange: x} }
 
 // Call answers one host-function call.
-func (r *Replay) Call(family string, request []byte) []byte {
+func (r *Replay) Call(namespace string, request []byte) []byte {
 	if r.next >= len(r.exchange.Calls) {
-		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, family, request))
+		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, namespace, request))
 		return []byte(`{"error":{"code":"internal","message":"not recorded"}}`)
 	}
 	c := r.exchange.Calls[r.next]
 	r.next++
-	if family != c.Family {
-		r.problems = append(r.problems, fmt.Sprintf("call %d: got family %s, want %s", r.next, family, c.Family))
+	if namespace != c.Namespace {
+		r.problems = append(r.problems, fmt.Sprintf("call %d: got namespace %s, want %s", r.next, namespace, c.Namespace))
 	}
 	r.compare(fmt.Sprintf("call %d", r.next), request, c.Request)
 	return c.Reply

@@ -97,7 +97,7 @@ func (r *Recording) format() string {
 	for i, x := range r.Exchanges {
 		fmt.Fprintf(&b, "%s\n      {\n        \"export\": %s,\n        \"input\": %s,\n        \"calls\": [", comma(i), jsonvalue.Compact(x.Export), x.Input)
 		for j, c := range x.Calls {
-			fmt.Fprintf(&b, "%s\n          {\n            \"family\": %s,\n            \"request\": %s,\n            \"reply\": %s\n          }", comma(j), jsonvalue.Compact(c.Family), c.Request, c.Reply)
+			fmt.Fprintf(&b, "%s\n          {\n            \"family\": %s,\n            \"request\": %s,\n            \"reply\": %s\n          }", comma(j), jsonvalue.Compact(c.Namespace), c.Request, c.Reply)
 		}
 		if len(x.Calls) > 0 {
 			b.WriteString("\n        ")

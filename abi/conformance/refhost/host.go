@@ -42,13 +42,13 @@ type Host struct {
 	flows      []*hostFlow
 	runs       []*hostRun
 	deliveries []*vector.DeliveryOutcome
-	cast       *vector.Cast
+	cast       *vector.Agents
 	life       int // how often the gateway has come up again
 	made       int // ids
 	problems   []string
 }
 
-var _ vector.World = (*Host)(nil)
+var _ vector.Fixture = (*Host)(nil)
 
 // tool is what a host must know of one.
 type tool struct {
@@ -60,7 +60,7 @@ type tool struct {
 // not describe itself; a configuration is checked only as far as the host reads
 // it.
 func New(v *vector.Vector, p Plugin) (*Host, error) {
-	h := &Host{clock: clock{now: v.Now}, plugin: p, cast: vector.NewCast(v)}
+	h := &Host{clock: clock{now: v.Now}, plugin: p, cast: vector.NewAgents(v)}
 	if err := h.describe(); err != nil {
 		return nil, err
 	}
