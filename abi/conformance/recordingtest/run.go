@@ -6,12 +6,12 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/vector"
 )
 
-// Phase makes a vector's world, calls play with it, and takes it down. Instead of
-// a world it may pass an error that says that the configuration is refused; other
-// failures end the test.
+// Phase creates the fixture of a vector, calls play with it, and closes it. If the
+// vector's configuration is refused, Phase passes that error to play instead; any other
+// failure must end the test.
 type Phase func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error))
 
-// Run runs each vector as a subtest of its id.
+// Run runs each vector as a subtest that is named after the vector's id.
 func Run(t *testing.T, vectors []*vector.Vector, phase Phase) {
 	byID := map[string]*vector.Vector{}
 	for _, v := range vectors {
@@ -31,9 +31,9 @@ func Run(t *testing.T, vectors []*vector.Vector, phase Phase) {
 
 func perform(t *testing.T, v *vector.Vector, phase Phase) (answers []vector.Answer, problems []string) {
 	played := false
-	phase(t, v, func(w vector.Fixture, refused error) {
+	phase(t, v, func(f vector.Fixture, refused error) {
 		played = true
-		answers, problems = vector.Play(v, w, refused)
+		answers, problems = vector.Play(v, f, refused)
 	})
 	if !played {
 		problems = append(problems, "the vector was not played")
