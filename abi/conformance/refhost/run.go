@@ -69,7 +69,7 @@ func (h *Host) startNext(sessionKey string) {
 		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
 			return
 		case h.session(r.SessionKey) == nil || h.session(r.SessionKey).ArchivedAt != 0:
-			h.end(r, abi.RunFailed, "", "the session was deleted or archived before the run started")
+			h.end(r, abi.RunFailed, "", "session "+r.SessionKey+" was deleted or archived before its turn")
 			return
 		default:
 			h.start(r)
