@@ -171,7 +171,7 @@ class Host:
             flow.answer.set_result({k: out[k] for k in ("result", "code") if k in out})
 
     def _would_block(self, session_key: str, caller: str | None) -> bool:
-        """Deadlock check: whether a run of the session waits for the calling run, also indirectly."""
+        """Deadlock check: whether a run of the session waits for the caller, also indirectly."""
         if caller is None:
             return False
         awaited = self._awaited()
