@@ -1,13 +1,13 @@
-# What the conform.sh of the examples have in common. They source it from their own folder.
+# Common functions of the examples' conform.sh, which source it from their own folder.
 
 language=$(basename "$PWD")
-# What package managers fetch is kept here, outside of the checkout.
+# The cache of the package managers, outside of the checkout.
 cache=${PARLEY_CONFORM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/parley/conform}/$language
 mkdir -p "$cache"
 
-# stage NAME PATTERN COMMAND… runs a command (in a function errexit is off), and prints how
-# long it took and the last line of its output that matches. It fails when the command
-# does, or no line matches, and prints all.
+# stage NAME PATTERN COMMAND… runs a command (errexit is off in functions), and prints the
+# duration and the last matching line of its output. If the command fails or no line
+# matches, it prints the whole output and fails.
 stage() {
   local name=$1 pattern=$2 start=$EPOCHREALTIME status=ok
   shift 2
@@ -22,5 +22,5 @@ stage() {
 
 seconds() { LC_ALL=C awk -v from="${1/,/.}" -v to="${EPOCHREALTIME/,/.}" 'BEGIN { print to - from }'; }
 
-# demo COMMAND… compares what a demo prints with what it prints in every language.
+# demo COMMAND… compares the output of a demo with demo.txt, which is the same in every language.
 demo() { "$@" | diff ../demo.txt - && echo "as in demo.txt"; }

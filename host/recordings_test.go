@@ -63,7 +63,7 @@ func (r *recordings) check(t *testing.T, id string, records []*step.Record) {
 		}
 		x := recordingtest.Exchange{Export: record.Export, Input: record.Input, Calls: []recordingtest.HostCall{}, Output: record.Output}
 		for _, c := range record.Calls {
-			x.Calls = append(x.Calls, recordingtest.HostCall{Family: c.Namespace, Request: c.Request, Reply: c.Reply})
+			x.Calls = append(x.Calls, recordingtest.HostCall{Namespace: c.Namespace, Request: c.Request, Reply: c.Reply})
 		}
 		found.Exchanges = append(found.Exchanges, x)
 	}

@@ -31,7 +31,7 @@ import (
 
 // writeFixture runs a vector that writes: a complete host in a synctest bubble with its
 // own database, the vector's agents, and sinks that accept everything. Only the test's
-// goroutine may call its vector.World methods; the host's goroutines use the rest.
+// goroutine may call its vector.Fixture methods; the host's goroutines use the rest.
 type writeFixture struct {
 	t      *testing.T
 	ctx    context.Context
@@ -43,25 +43,25 @@ type writeFixture struct {
 	before map[string]bool // runs that precede the vector
 
 	mu       sync.Mutex
-	agents   *vector.Cast
+	agents   *vector.Agents
 	ids      int
 	records  []*step.Record
 	problems []string
 }
 
-var _ vector.World = (*writeFixture)(nil)
+var _ vector.Fixture = (*writeFixture)(nil)
 
 // warmUp is the time between the host's start and the vector's. With it, the host's
 // periodic work never coincides with an event of a vector.
 const warmUp = 337 * time.Millisecond
 
 // playWriting plays a vector that writes and returns the recording of its steps.
-func playWriting(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.World, error)) (records []*step.Record) {
+func playWriting(t *testing.T, v *vector.Vector, c *config.Config, play func(vector.Fixture, error)) (records []*step.Record) {
 	file := filepath.Join(t.TempDir(), "vector.db")
 	synctest.Test(t, func(t *testing.T) {
 		b := &writeFixture{
 			t: t, ctx: t.Context(), vector: v, config: c,
-			start: time.Now().Add(warmUp), agents: vector.NewCast(v), before: map[string]bool{},
+			start: time.Now().Add(warmUp), agents: vector.NewAgents(v), before: map[string]bool{},
 		}
 		b.open(file)
 		play(b, nil)

@@ -38,7 +38,7 @@ func TestVectors(t *testing.T) {
 	w := newReadFixture(t)
 	// Each vector that writes has its own host; they run in parallel after all others.
 	t.Cleanup(func() { recorded.finish(t, all) })
-	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error)) {
 		c, err := config.Parse(v.ID, v.Config)
 		check := func(records []*step.Record) {
 			mu.Lock()

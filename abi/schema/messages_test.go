@@ -68,8 +68,8 @@ func (m *messages) exchange(x *recordingtest.Exchange) error {
 			Op string `json:"op"`
 		}
 		problems = append(problems, json.Unmarshal(c.Request, &request))
-		name := c.Family + "." + request.Op
-		problems = append(problems, m.check(c.Family+".request", c.Request), m.check(name+".request", c.Request), m.check(name+".reply", c.Reply))
+		name := c.Namespace + "." + request.Op
+		problems = append(problems, m.check(c.Namespace+".request", c.Request), m.check(name+".request", c.Request), m.check(name+".reply", c.Reply))
 	}
 	return errors.Join(problems...)
 }

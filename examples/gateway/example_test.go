@@ -66,7 +66,7 @@ func Example() {
 	// host: there is no tool "sessions_read"
 }
 
-// stock is an agent that answers from a list.
+// stock is an agent that gives its answers in order.
 type stock struct {
 	mu      sync.Mutex
 	answers []string
@@ -80,7 +80,7 @@ func (s *stock) Run(context.Context, *runner.Turn) (*runner.Outcome, error) {
 	return &runner.Outcome{Text: text}, nil
 }
 
-// desk is an agent that asks the stock for whatever it is asked.
+// desk is an agent that passes each message to the agent stock.
 type desk struct{}
 
 func (desk) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {

@@ -1,5 +1,5 @@
-// Package gateway embeds Parley in a small HTTP service, which has a store and agents
-// of its own: example_test.go runs it.
+// Package gateway embeds Parley in a small HTTP service with its own store and agents.
+// See example_test.go for its use.
 package gateway
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Service is the handler of POST /rooms/{key}, which says the body in a room and
-// returns the answer, and of POST /tools/{name}, which calls a tool as the operator.
-// It asks nobody who they are: put that in front of it.
+// Service returns a handler for POST /rooms/{key}, which sends the body to a session and
+// returns the answer, and for POST /tools/{name}, which calls a tool as the operator. It
+// does not authenticate requests.
 func Service(h *host.Host) http.Handler {
 	operator := abi.Caller{Operator: true}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /rooms/{key}", answered(func(r *http.Request, body []byte) (string, error) {
-		said, err := h.Send(r.Context(), &host.Message{SessionKey: r.PathValue("key"), Text: string(body)})
+	mux.HandleFunc("POST /rooms/{key}", respond(func(r *http.Request, body []byte) (string, error) {
+		sent, err := h.Send(r.Context(), &host.Message{SessionKey: r.PathValue("key"), Text: string(body)})
 		if err != nil {
 			return "", err
 		}
-		run, err := h.WaitRun(r.Context(), operator, said.RunID, time.Minute)
+		run, err := h.WaitRun(r.Context(), operator, sent.RunID, time.Minute)
 		if err != nil {
 			return "", err
 		}
@@ -37,7 +37,7 @@ func Service(h *host.Host) http.Handler {
 		}
 		return run.Reply, nil
 	}))
-	mux.HandleFunc("POST /tools/{name}", answered(func(r *http.Request, body []byte) (string, error) {
+	mux.HandleFunc("POST /tools/{name}", respond(func(r *http.Request, body []byte) (string, error) {
 		answer, err := h.Call(r.Context(), &host.Call{Tool: r.PathValue("name"), Args: body, Caller: operator})
 		if err != nil {
 			return "", err
@@ -47,7 +47,7 @@ func Service(h *host.Host) http.Handler {
 	return mux
 }
 
-func answered(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
+func respond(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, abi.MaxText))
 		var text string
@@ -60,12 +60,12 @@ func answered(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		default:
-			_, _ = io.WriteString(w, text) // a client that is gone
+			_, _ = io.WriteString(w, text) // fails if the client has disconnected
 		}
 	}
 }
 
-// Rooms is a store that says what it has committed to those who watch.
+// Rooms is a store that calls Watch for each message after its commit.
 type Rooms struct {
 	store.Durable
 	Watch func(room, text string)

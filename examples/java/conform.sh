@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds this host in target/, and shows that it conforms.
+# Builds this host in target/, and checks that it conforms.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../conform.sh

@@ -1,5 +1,5 @@
-// Calls sessions_list again and again on one instance: node --expose-gc calls.js [N]
-// Fails when the memory of the process grows.
+// Calls sessions_list N times on one instance: node --expose-gc calls.js [N]
+// Fails if the memory of the process grows.
 import { Plugin, version } from "./plugin.js";
 
 const total = Number(process.argv[2] ?? 100_000);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs both SDKs in node_modules, and shows that this host conforms with each.
+# Installs both SDKs in node_modules, and checks that this host conforms with each.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../conform.sh

@@ -1,8 +1,8 @@
-// Compares JSON values whose numbers are texts (lossless-json), exactly: a double would
-// take 9007199254740993 for 9007199254740992.
+// Compares JSON values with the exact numbers of lossless-json: as doubles,
+// 9007199254740993 and 9007199254740992 would be equal.
 import { isLosslessNumber } from "lossless-json";
 
-/** Returns a line with the place (a JSON Pointer) and both values for each difference. */
+/** Returns a line for each difference, with its JSON Pointer and both values. */
 export function difference(got, want, at = "") {
   if (isLosslessNumber(got) && isLosslessNumber(want)) return canonical(got.value) === canonical(want.value) ? [] : [line(got, want, at)];
   if (kind(got) !== kind(want)) return [line(got, want, at)];
@@ -17,7 +17,7 @@ const kind = (v) => (v === null ? "null" : isLosslessNumber(v) ? "number" : Arra
 const line = (got, want, at) => `${at}: ${show(got)}, want ${show(want)}`;
 const show = (v) => (isLosslessNumber(v) ? v.value : v === undefined ? "nothing" : JSON.stringify(v));
 
-/** Writes a number as its digits without zeros at either end, and the power of ten of the last one: 1, 1.0 and 1e0 are "1e0". */
+/** Returns a number's digits without leading and trailing zeros, and the exponent of the last digit: 1, 1.0 and 1e0 are "1e0". */
 function canonical(number) {
   const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number);
   const digits = (whole + fraction).replace(/^0+/, "");

@@ -1,4 +1,4 @@
-// Shows how failures look, and that the plugin is usable after each.
+// Shows each kind of failure, and that the plugin is usable afterwards.
 import { ParleyError, Plugin } from "./plugin.js";
 import { unreachable } from "./unreachable.js";
 
@@ -18,7 +18,7 @@ async function show(what, plugin, input, functions, check = plugin) {
     console.log(`${what}: ${e.name}${e instanceof ParleyError ? ` ${e.code}` : ""}: ${e.message}`);
   }
   const { result } = await check.ask("call", call("sessions_list", {}), empty);
-  if (result.count !== 0) throw new Error("it does not answer");
+  if (result.count !== 0) throw new Error("the plugin does not answer");
   console.log("  and the plugin still answers");
 }
 

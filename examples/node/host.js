@@ -1,34 +1,33 @@
-// A host of Parley. What a gateway keeps in its database are the store, the runs and the
-// flows: everything that a step has recorded, and the flow as the step leaves it, is
-// written together.
+// A host of Parley. A gateway keeps the store, the runs and the flows in its database: it
+// writes the effects of a step and the flow's new state in one transaction.
 import { ParleyError, Plugin } from "./plugin.js";
 import { Runs } from "./runs.js";
 import { Store } from "./store.js";
-import { time } from "./time.js";
+import { sleepUntil } from "./time.js";
 
 export class Host {
   tools; // as the plugin describes them
-  parked = []; // flows and deliveries that an error has stopped
+  parked = []; // flows and deliveries that failed
 
   #plugin;
   #config;
   #deliver;
   #store = new Store();
   #runs;
-  #underWay = new Set(); // promises of flows and deliveries
+  #pending = new Set(); // promises of flows and deliveries
   #calls = 0;
   #turn = Promise.resolve();
 
   /**
    * agents answer runs: {agentId: async ({sessionKey, message, context}, signal) => text};
-   * the signal says that the run is over.
+   * the signal is aborted when the run has ended.
    * deliver posts a text: async ({allowed, target, reason}, text, id); equal ids are one delivery.
    */
   static async start({ config, sessions, agents, deliver, plugin }) {
     const host = new Host();
     host.#plugin = plugin ?? (await Plugin.load());
     const { abi, tools } = await host.#plugin.ask("describe");
-    if (abi !== 1) throw new Error(`the module speaks ABI version ${abi}, this host version 1`);
+    if (abi !== 1) throw new Error(`the module implements ABI version ${abi}; this host supports version 1`);
     host.tools = tools;
     host.#config = config;
     host.#deliver = deliver;
@@ -37,46 +36,46 @@ export class Host {
     return host;
   }
 
-  /** Stores a session, or stores it anew: what follows from it is asked for again. */
+  /** Stores a new or changed session, and derives its context. */
   add(session, messages) {
-    return this.#alone(() => this.#add(session, messages));
+    return this.#exclusive(() => this.#add(session, messages));
   }
 
-  /** Calls a tool as a session, or as a run in it: {result, code?}. The flow goes on behind the answer. */
+  /** Calls a tool as a session, or as a run in it: {result, code?}. The flow continues after the answer. */
   async call(tool, args, sessionKey, run) {
     const row = this.#store.row(sessionKey);
-    if (!row) throw new Error(`there is no session ${sessionKey}`);
-    const caller = { ...row.facts.caller, ...(run && { runId: run.id, hops: run.hops }) };
+    if (!row) throw new Error(`session ${sessionKey} does not exist`);
+    const caller = { ...row.context.caller, ...(run && { runId: run.id, hops: run.hops }) };
     const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
     const out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
     return new Promise((answer, fail) => {
-      const rest = this.#goOn(flow, tool, out, answer).catch((error) => {
-        this.#runs.waits(flow, undefined);
-        fail(error); // which nobody hears who has been answered
+      const done = this.#advance(flow, tool, out, answer).catch((error) => {
+        this.#runs.setAwaited(flow, undefined);
+        fail(error); // no effect if the call has been answered
         throw error;
       });
-      this.#begin(flow.flowId, rest);
+      this.#track(flow.flowId, done);
     });
   }
 
-  /** Waits until nothing is under way. A flow may wait for an hour, until it archives a child. */
+  /** Waits until all flows and deliveries have ended. A flow may wait for an hour to archive a child. */
   async idle() {
-    const awake = setInterval(() => {}, 60_000); // a flow that waits for a time alone keeps no program alive
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    const awake = setInterval(() => {}, 60_000); // the timer of a waiting flow does not keep the process alive
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
     clearInterval(awake);
   }
 
-  #begin(id, work) {
-    const done = work.catch((error) => this.parked.push({ id, error })).finally(() => this.#underWay.delete(done));
-    this.#underWay.add(done);
+  #track(id, work) {
+    const done = work.catch((error) => this.parked.push({ id, error })).finally(() => this.#pending.delete(done));
+    this.#pending.add(done);
   }
 
-  /** The loop: a flow from its first step's output to a step that waits for nothing more. */
-  async #goOn(flow, tool, out, answer) {
+  /** Executes the further steps of a flow, until one of them returns no wait. */
+  async #advance(flow, tool, out, answer) {
     for (let step = 2, answered = false; ; step++) {
       if (out.result) answer({ result: out.result, code: out.code });
       answered ||= !!out.result;
-      this.#runs.waits(flow, answered ? undefined : out.wait?.run);
+      this.#runs.setAwaited(flow, answered ? undefined : out.wait?.run);
       if (!out.wait) return;
       const { run, until, state, stateVersion } = out.wait;
       const event = await this.#event(this.#runs.get(run), until);
@@ -84,18 +83,18 @@ export class Host {
     }
   }
 
-  /** What comes first: the end of the run, which wins a tie, or the time. */
+  /** Waits for the end of the run or for the time. If both are due, the run wins. */
   async #event(run, until) {
     const timer = new AbortController();
-    await Promise.race([run?.ended, until && time(until, timer.signal, !!run)].filter(Boolean));
+    await Promise.race([run?.ended, until && sleepUntil(until, timer.signal, !!run)].filter(Boolean));
     timer.abort();
     const at = Date.now();
-    return run?.endedAt ? { type: "run", at, run: run.facts() } : { type: "time", at };
+    return run?.endedAt ? { type: "run", at, run: run.forPlugin() } : { type: "time", at };
   }
 
-  /** One step, and then what it has recorded, before anything that it relied on can change. */
+  /** Executes one step and commits its effects, before the state that it has read can change. */
   #step(name, input, tool) {
-    return this.#alone(async () => {
+    return this.#exclusive(async () => {
       const effects = [];
       const out = await this.#plugin.ask(name, { ...input, now: Date.now() }, this.#functions(input, tool, effects));
       for (const effect of effects) await effect();
@@ -103,8 +102,8 @@ export class Host {
     });
   }
 
-  /** The plugin takes one call at a time. */
-  #alone(work) {
+  /** Serializes work: the plugin takes one call at a time. */
+  #exclusive(work) {
     const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
     return turn;
@@ -114,7 +113,7 @@ export class Host {
   #functions({ flowId, step, caller }, tool, effects) {
     const store = this.#store;
     const runs = this.#runs;
-    const children = new Set(); // that this step creates
+    const children = new Set(); // keys of the sessions that this step creates
     const id = () => `${flowId}-${step}-${effects.length + 1}`;
     const record = (reply, effect) => {
       effects.push(effect);
@@ -133,7 +132,7 @@ export class Host {
         list: (q) => store.list(q),
         history: (q) => store.history(q),
         create: ({ agentId, label, model, thinkingLevel, maxActive }) => {
-          if (runs.active(caller.sessionKey) + children.size >= maxActive) refuse("forbidden", "there are as many children at work as may be");
+          if (runs.active(caller.sessionKey) + children.size >= maxActive) refuse("forbidden", `${caller.sessionKey} has reached its limit of ${maxActive} active children`);
           const child = {
             key: `agent:${agentId}:subagent:${id()}`, agentId, sessionId: id(), updatedAt: Date.now(),
             spawnedBy: caller.sessionKey, sandboxed: caller.sandboxed, label, modelOverride: model, thinkingLevel,
@@ -145,15 +144,15 @@ export class Host {
         delete: ({ sessionKey }) => record(idle(sessionKey), () => store.delete(sessionKey)),
       },
       agent: {
-        status: ({ runId }) => ({ run: runs.get(runId)?.facts() ?? null }),
-        waits: ({ sessionKey }) => ({ waits: runs.leads(sessionKey, caller.runId) }),
+        status: ({ runId }) => ({ run: runs.get(runId)?.forPlugin() ?? null }),
+        waits: ({ sessionKey }) => ({ waits: runs.wouldBlock(sessionKey, caller.runId) }),
         run: ({ sessionKey, source = caller.sessionKey, group, ...task }) => {
           if (!children.has(sessionKey)) {
-            const { session, facts } = stored(sessionKey);
+            const { session, context } = stored(sessionKey);
             if (session.archivedAt) refuse("not_found", `session ${sessionKey} is archived`);
-            if (!facts.receive.allowed) refuse("forbidden", facts.receive.reason);
+            if (!context.receive.allowed) refuse("forbidden", context.receive.reason);
           }
-          const provenance = { kind: "inter_session", sourceSessionKey: source, sourceChannel: store.row(source)?.facts.channel, sourceTool: tool };
+          const provenance = { kind: "inter_session", sourceSessionKey: source, sourceChannel: store.row(source)?.context.channel, sourceTool: tool };
           const run = { ...task, id: id(), sessionKey, provenance, hops: caller.hops + 1, parent: group === "subagent" ? caller.sessionKey : undefined };
           return record({ runId: run.id }, () => runs.queue(run));
         },
@@ -164,24 +163,24 @@ export class Host {
           const { channel, to, accountId, threadId } = caller;
           const deliveryId = id();
           return record({ deliveryId }, () =>
-            this.#begin(deliveryId, this.#post(sessionKey, atCall ? { channel, to, accountId, threadId } : undefined, text, deliveryId)));
+            this.#track(deliveryId, this.#post(sessionKey, atCall ? { channel, to, accountId, threadId } : undefined, text, deliveryId)));
         },
       },
     };
   }
 
   async #add(session, messages) {
-    this.#store.put(session, await this.#facts(session), messages);
+    this.#store.put(session, await this.#derive(session), messages);
   }
 
-  async #facts(session, target) {
-    return (await this.#plugin.ask("derive", question(session, target, this.#config))).result;
+  async #derive(session, target) {
+    return (await this.#plugin.ask("derive", deriveRequest(session, target, this.#config))).result;
   }
 
-  /** Asks where a text goes, and whether it may, when it is posted: that may have changed since. */
+  /** Determines the destination and the send policy when a text is posted: both may have changed since the step. */
   async #post(sessionKey, target, text, id) {
     const session = this.#store.row(sessionKey)?.session ?? { key: sessionKey };
-    const { deliver } = await this.#alone(() => this.#facts(session, target));
+    const { deliver } = await this.#exclusive(() => this.#derive(session, target));
     await this.#deliver(deliver, text, id);
   }
 }
@@ -198,8 +197,8 @@ const members = [
   "abortedLastRun", "sendPolicy", "spawnedBy", "sandboxed", "status", "archivedAt", "transcriptPath",
 ];
 
-/** The input of derive. A stored session may have members that came later: a plugin refuses those here. */
-export function question(session, target, config) {
+/** The input of derive, which refuses unknown members of a session: those of later versions are omitted. */
+export function deriveRequest(session, target, config) {
   const known = Object.fromEntries(members.filter((name) => name in session).map((name) => [name, session[name]]));
   return { abi: 1, session: known, target, config };
 }

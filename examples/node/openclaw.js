@@ -1,17 +1,17 @@
 // Registers Parley's tools with a gateway that has OpenClaw's plugin API.
 
 /**
- * host is a Host over the gateway's own sessions. runOf returns the host's run that an
- * agent's call is made in, by the context of the tool: without it chains of agents are
- * not counted, and two of them may wait for each other until their time is over.
+ * host is a Host over the gateway's own sessions. runOf returns the host's run of an
+ * agent's call, given the tool's context. Without it the host cannot count the hops of a
+ * chain of agents, and two agents may wait for each other until their timeouts.
  *
- * The names are prefixed, because the gateway passes over a plugin's tool that has the
- * name of one of its own; deny those in tools.deny, so that agents see each tool once.
+ * The names have a prefix, because the gateway ignores a plugin's tool with the name of
+ * a built-in one. Deny the built-in ones in tools.deny, so that agents see each tool once.
  */
 export function register(api, host, runOf = () => undefined) {
   for (const { name, description, inputSchema } of host.tools) {
-    // The factory is called for each session, and knows whose call it will be: the
-    // arguments never say that.
+    // The gateway calls the factory per session: the caller comes from the context,
+    // never from the arguments.
     const forSession = (context) => ({
       name: `parley_${name}`,
       label: name,

@@ -1,9 +1,9 @@
-// Parley's module in Node: its exports and its host functions as functions over JSON.
+// Parley's module in Node.js: its exports and host functions, as functions over JSON.
 import { readFile } from "node:fs/promises";
 
 const file = new URL("../../plugin/wasm/parley.wasm", import.meta.url);
 
-// The SDK; EXTISM_SDK=extism-2 takes the release candidate of its next version.
+// The SDK. EXTISM_SDK=extism-2 selects the release candidate of its next version.
 const sdk = process.env.EXTISM_SDK ?? "@extism/extism";
 const { default: createPlugin } = await import(sdk);
 
@@ -13,7 +13,7 @@ export async function version() {
   return `@extism/extism ${version}, Node.js ${process.versions.node}`;
 }
 
-/** A step that failed, or a request that is refused: the code is compared, the message is for people. */
+/** A failed step or a refused request. Programs compare the code; the message is for people. */
 export class ParleyError extends Error {
   name = "ParleyError";
 
@@ -24,8 +24,8 @@ export class ParleyError extends Error {
 }
 
 /**
- * One instance of the module. It takes one call at a time, and its host functions cannot
- * call it: what they ask the plugin, they ask another instance.
+ * One instance of the module. It takes one call at a time. Its host functions must not
+ * call it; they may call another instance.
  */
 export class Plugin {
   #module;
@@ -41,26 +41,26 @@ export class Plugin {
   }
 
   async #start() {
-    const family = (name) => (memory, request) => {
+    const namespace = (name) => (memory, request) => {
       if (this.#failure) return 0n;
       try {
         return memory.store(this.#serve(name, memory.read(request).text()));
       } catch (error) {
-        // Thrown through the guest, it would leave the guest's stack as it is. Offset 0
-        // is no reply, and ends the step.
+        // An exception that unwinds the guest would not restore the guest's stack.
+        // Offset 0 means no reply, and ends the step.
         this.#failure = { error };
         return 0n;
       }
     };
     this.#instance = await createPlugin(
       { wasm: [{ module: this.#module }] },
-      { functions: { "extism:host/user": { store: family("store"), agent: family("agent"), deliver: family("deliver") } } },
+      { functions: { "extism:host/user": { store: namespace("store"), agent: namespace("agent"), deliver: namespace("deliver") } } },
     );
   }
 
   /**
    * Calls an export with a text and returns the text of its output. serve answers the
-   * requests to the host functions: (family, request) => reply.
+   * host calls: (namespace, request) => reply.
    */
   async call(name, input, serve) {
     this.#serve = serve;
@@ -68,9 +68,9 @@ export class Plugin {
     let output;
     try {
       output = (await this.#instance.call(name, input)).text();
-      await this.#instance.reset(); // the SDK keeps the memory of every call until then
+      await this.#instance.reset(); // frees the memory that the SDK keeps of each call
     } catch (e) {
-      await this.#instance.close(); // nobody knows what state a trap has left it in
+      await this.#instance.close(); // after a trap its state is undefined
       await this.#start();
       throw this.#failure ? this.#failure.error : e;
     }
@@ -79,11 +79,11 @@ export class Plugin {
   }
 
   /**
-   * The same with JSON values, and the host functions as {family: {op: (request) => reply}}.
-   * A host function refuses with a ParleyError; an output that is an error becomes one.
+   * Like call, with JSON values and host functions {namespace: {op: (request) => reply}}.
+   * A host function refuses a request with a ParleyError. An error output is thrown as one.
    */
   async ask(name, input, functions) {
-    const output = await this.call(name, input && JSON.stringify(input), (family, request) => JSON.stringify(reply(functions[family], JSON.parse(request))));
+    const output = await this.call(name, input && JSON.stringify(input), (namespace, request) => JSON.stringify(reply(functions[namespace], JSON.parse(request))));
     const { error, ...answer } = JSON.parse(output);
     if (error) throw new ParleyError(error);
     return answer;
@@ -96,7 +96,7 @@ export class Plugin {
 
 function reply(functions, { op, ...request }) {
   try {
-    if (!functions[op]) throw new ParleyError({ code: "unsupported", message: `this host has no ${op}` });
+    if (!functions[op]) throw new ParleyError({ code: "unsupported", message: `this host has no operation ${op}` });
     return { ok: functions[op](request) };
   } catch (e) {
     if (e instanceof ParleyError) return { error: { code: e.code, message: e.message } };

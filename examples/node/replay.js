@@ -1,7 +1,7 @@
 // Replays recordings: node replay.js [DIR]
 //
-// The plugin is given each recorded input, must ask what was recorded, is given the
-// recorded replies, and must answer what was recorded: testdata/recordings/README.md.
+// For each recorded input, the plugin must make the recorded host calls, gets the
+// recorded replies, and must return the recorded output: testdata/recordings/README.md.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,10 +12,10 @@ import { Plugin, version } from "./plugin.js";
 
 const recordings = fileURLToPath(new URL("../../testdata/recordings", import.meta.url));
 
-// Texts as the recorder wrote them: how a message is spelt shows in what the plugin counts.
+// Writes texts in the recorder's spelling, because the plugin counts the bytes of messages.
 const write = (value) => stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 
-/** Replays one recording, with the numbers of lossless-json, and returns what differs, a line each. */
+/** Replays a recording parsed by lossless-json, and returns a line for each difference. */
 export async function replay(plugin, { exchanges }) {
   const problems = [];
   for (const [i, { export: name, input, calls, output }] of exchanges.entries()) {
@@ -23,10 +23,10 @@ export async function replay(plugin, { exchanges }) {
     const compare = (path, got, want) => problems.push(...difference(parse(got), want, at + path));
     let made = 0;
     try {
-      const got = await plugin.call(name, write(input), (family, request) => {
+      const got = await plugin.call(name, write(input), (namespace, request) => {
         const want = calls[made];
-        if (!want) throw new Error(`${at}/calls/${made}: ${family} ${request} was not recorded`);
-        if (family !== want.family) problems.push(`${at}/calls/${made}/family: ${family}, want ${want.family}`);
+        if (!want) throw new Error(`${at}/calls/${made}: ${namespace} ${request} was not recorded`);
+        if (namespace !== want.family) problems.push(`${at}/calls/${made}/family: ${namespace}, want ${want.family}`);
         compare(`/calls/${made++}/request`, request, want.request);
         return write(want.reply);
       });

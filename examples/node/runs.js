@@ -1,11 +1,11 @@
-// Runs of agents. Those of one session come one after the other.
-import { time } from "./time.js";
+// Runs of agents. The runs of one session are serial.
+import { sleepUntil } from "./time.js";
 
 export class Runs {
   #store;
   #agents;
   #runs = new Map();
-  #last = new Map(); // session key → the run that is behind all others
+  #last = new Map(); // session key → the last run of its queue
 
   constructor(store, agents) {
     this.#store = store;
@@ -23,7 +23,7 @@ export class Runs {
     run.ended = Promise.resolve(run.ahead?.ended).then(() => this.#execute(run));
   }
 
-  /** How many children of a session are at work. */
+  /** Returns the number of active children of a session. */
   active(parent) {
     return [...this.#runs.values()].filter((run) => run.parent === parent && !run.endedAt).length;
   }
@@ -32,16 +32,16 @@ export class Runs {
     return this.#last.has(sessionKey) && !this.#last.get(sessionKey).endedAt;
   }
 
-  /** Notes which run a call of a run waits for, as long as it is not answered. */
-  waits({ flowId, caller }, awaited) {
+  /** Records the run that an unanswered call of a run waits for, or that it waits no longer. */
+  setAwaited({ flowId, caller }, awaited) {
     const run = this.#runs.get(caller.runId);
     if (awaited) run?.awaited.set(flowId, this.#runs.get(awaited));
     else run?.awaited.delete(flowId);
   }
 
-  /** Whether a run of the session waits for this one, itself or through others. */
-  leads(sessionKey, id) {
-    if (!id) return false; // no run asks
+  /** The deadlock check: whether a run of the session waits for this run, directly or through others. */
+  wouldBlock(sessionKey, id) {
+    if (!id) return false; // the caller is not a run
     const waits = (run) => !!run && !run.endedAt && (run.id === id || waits(run.ahead) || [...run.awaited.values()].some(waits));
     return waits(this.#last.get(sessionKey));
   }
@@ -52,13 +52,13 @@ export class Runs {
     run.status = "running";
     try {
       const { session } = this.#store.row(run.sessionKey) ?? {};
-      if (!session || session.archivedAt) throw new Error("the session is gone, or archived");
+      if (!session || session.archivedAt) throw new Error("the session was deleted or archived");
       const agent = this.#agents[session.agentId];
-      if (!agent) throw new Error(`there is no agent ${session.agentId}`);
-      this.#store.say(run.sessionKey, "user", run.message, { provenance: run.provenance });
+      if (!agent) throw new Error(`agent ${session.agentId} does not exist`);
+      this.#store.append(run.sessionKey, "user", run.message, { provenance: run.provenance });
       run.reply = ((await Promise.race([agent(run, over.signal), late(run, over.signal)])) ?? "").trim();
       run.status = "done";
-      if (run.reply) this.#store.say(run.sessionKey, "assistant", run.reply);
+      if (run.reply) this.#store.append(run.sessionKey, "assistant", run.reply);
     } catch (e) {
       run.status = e instanceof TimeoutError ? "timeout" : "failed";
       run.error = String(e?.message ?? e);
@@ -73,22 +73,22 @@ export class Runs {
 
 class TimeoutError extends Error {}
 
-/** Rejects when a run has taken too long, if it may take only so long. */
+/** Rejects when a run with a time limit has exceeded it. */
 async function late({ startedAt, timeoutSeconds }, signal) {
-  await (timeoutSeconds ? time(startedAt + timeoutSeconds * 1000, signal) : new Promise(() => {}));
+  await (timeoutSeconds ? sleepUntil(startedAt + timeoutSeconds * 1000, signal) : new Promise(() => {}));
   throw new TimeoutError(`the run took longer than ${timeoutSeconds} s`);
 }
 
 class Run {
   status = "queued";
-  awaited = new Map(); // flow → the run that this one's call waits for
+  awaited = new Map(); // flow → the run that its unanswered call waits for
 
   constructor(task, ahead) {
     Object.assign(this, task, { ahead });
   }
 
-  /** What the plugin is told. */
-  facts() {
+  /** Returns the members that the plugin receives. */
+  forPlugin() {
     const { id, status, reply, error, startedAt, endedAt } = this;
     return { id, status, reply, error, startedAt, endedAt };
   }

@@ -1,11 +1,11 @@
-// Sessions in memory, and what host functions read of them: section 4 of abi/README.md.
+// Sessions in memory, and the reading host functions: section 4 of abi/README.md.
 
 export class Store {
-  #rows = new Map(); // key → {session, facts, messages}
+  #rows = new Map(); // key → {session, context, messages}
 
-  /** facts is what derive says of the session. They change only with the session and the settings, so they stand beside it. */
-  put(session, facts, messages = []) {
-    this.#rows.set(session.key, { session, facts, messages });
+  /** context is derive's answer for the session. It changes only with the session and the settings, so it is stored with the session. */
+  put(session, context, messages = []) {
+    this.#rows.set(session.key, { session, context, messages });
   }
 
   row(key) {
@@ -16,7 +16,7 @@ export class Store {
     this.#rows.delete(key);
   }
 
-  say(key, role, text, more) {
+  append(key, role, text, more) {
     const row = this.#rows.get(key);
     if (!row) return; // deleted meanwhile
     row.messages.push({ role, content: [{ type: "text", text }], timestamp: Date.now(), ...more });
@@ -32,9 +32,9 @@ export class Store {
   }
 
   list({ scope, after, kinds, agentId, label, search = "", activeSince = 0, includeArchived, limit, messages }) {
-    const rows = this.#visible(scope).filter(({ session: s, facts }) =>
+    const rows = this.#visible(scope).filter(({ session: s, context }) =>
       (includeArchived || !s.archivedAt) && s.updatedAt >= activeSince
-      && (!kinds?.length || kinds.includes(facts.kind)) && (!agentId || agentId === s.agentId) && (!label || label === s.label)
+      && (!kinds?.length || kinds.includes(context.kind)) && (!agentId || agentId === s.agentId) && (!label || label === s.label)
       && [s.key, s.label, s.displayName, s.subject].some((name) => name?.toLowerCase().includes(search.toLowerCase()))
       && (!after || order({ session: after }, { session: s }) < 0));
     return {
@@ -52,7 +52,7 @@ export class Store {
   }
 
   #visible(scope) {
-    return [...this.#rows.values()].filter((row) => !row.facts.hidden && sees(scope, row.session)).sort(order);
+    return [...this.#rows.values()].filter((row) => !row.context.hidden && sees(scope, row.session)).sort(order);
   }
 }
 
@@ -63,7 +63,7 @@ function sees(scope, { key, agentId, spawnedBy }) {
     || scope.agents?.some((pattern) => like(pattern).test(agentId));
 }
 
-// In a pattern * is any run of characters, and everything else is itself.
+// In a pattern * matches any number of characters; every other character is literal.
 const like = (pattern) => new RegExp(`^${pattern.split("*").map((part) => part.replace(/[^\w-]/g, "\\$&")).join(".*")}$`);
 
 function newest(row, excludeRoles) {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const longest = 2 ** 31 - 1; // a longer time would be over at once
+const longest = 2 ** 31 - 1; // a longer timeout would fire at once
 
 /**
- * Resolves when a time, in milliseconds, has come, or when nobody needs to know. Without ref
- * it does not keep a program alive that has nothing else to do.
+ * Resolves at a time, in milliseconds since the epoch, or when the signal is aborted.
+ * Without ref the timer does not keep the process alive.
  */
-export async function time(at, signal, ref = true) {
+export async function sleepUntil(at, signal, ref = true) {
   try {
     while (Date.now() < at) await sleep(Math.min(at - Date.now(), longest), null, { signal, ref });
   } catch (e) {

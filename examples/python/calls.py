@@ -1,4 +1,4 @@
-"""Calls sessions_list again and again on one instance, and fails when memory grows."""
+"""Calls sessions_list N times on one instance, and fails if the memory grows."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from plugin import Plugin, versions
 
 
 def resident_mib():
-    """The resident set of this process, which only Linux has in a file."""
+    """Return the resident set of this process, from /proc on Linux and else from ps."""
     status = Path("/proc/self/status")
     if status.exists():
         kib = status.read_text().split("VmRSS:")[1].split()[0]

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs the SDK in the cache folder, and shows that this host conforms.
+# Installs the SDK in the cache folder, and checks that this host conforms.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../conform.sh
 export PYTHONDONTWRITEBYTECODE=1
 
-# Again only for another Python or other pins.
+# Installs again only if the version of Python or the pins have changed.
 install() {
   python3 -VV | cat - requirements.txt requirements-test.txt >"$cache/wanted"
   cmp -s "$cache/wanted" "$cache/installed" && echo "installed already" && return

@@ -1,4 +1,4 @@
-"""Makes the calls of ../world.json in a host, and prints what happened."""
+"""Makes the calls of ../world.json in a host, and prints results, runs and deliveries."""
 
 import asyncio
 import json
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from host import Host
 
-WORLD = Path(__file__).resolve().parents[1] / "world.json"
+FIXTURE = Path(__file__).resolve().parents[1] / "world.json"
 
 
-def brief(tool, result):
-    """What of a tool's result is worth a line."""
+def summarize(tool, result):
+    """Summarize a tool's result in one line."""
     match tool:
         case "sessions_list":
             return ", ".join(f"{s['key']} ({s['kind']})" for s in result["sessions"])
@@ -31,40 +31,40 @@ def first(text, end=r"[.\n]"):
     return re.split(end, text, maxsplit=1)[0]
 
 
-def scripted(replies, happened):
-    """An agent that says what is written down, one text after the other."""
+def scripted(replies, events):
+    """Return an agent that gives the listed replies in order."""
     replies = iter(replies)
 
     async def agent(run):
         reply = next(replies)
         await asyncio.sleep(reply.get("seconds", 0))
         said = first(reply["text"], r"\n")
-        happened.append(f"run in {run.session_key}: {first(run.message)} -> {said}")
+        events.append(f"run in {run.session_key}: {first(run.message)} -> {said}")
         return reply["text"]
 
     return agent
 
 
 async def main():
-    world = json.loads(WORLD.read_text(encoding="utf-8"))
-    happened = []
+    fixture = json.loads(FIXTURE.read_text(encoding="utf-8"))
+    events = []
 
-    async def deliver(place, text, id):
-        if place["allowed"]:
-            where = f"{place['target']['channel']} {place['target']['to']}"
-            happened.append(f"delivered to {where}: " + text.replace("\n", " | "))
+    async def deliver(destination, text, id):
+        if destination["allowed"]:
+            where = f"{destination['target']['channel']} {destination['target']['to']}"
+            events.append(f"delivered to {where}: " + text.replace("\n", " | "))
         else:
-            happened.append(f"not delivered: {place['reason']}")
+            events.append(f"not delivered: {destination['reason']}")
 
-    agents = {id: scripted(replies, happened) for id, replies in world["replies"].items()}
-    host = Host(world["config"], world["sessions"], agents, deliver)
-    for call in world["calls"]:
+    agents = {id: scripted(replies, events) for id, replies in fixture["replies"].items()}
+    host = Host(fixture["config"], fixture["sessions"], agents, deliver)
+    for call in fixture["calls"]:
         answer = await host.call(call["tool"], call["args"], "agent:main:main")
-        print(f"{call['tool']}: {brief(call['tool'], answer['result'])}")
+        print(f"{call['tool']}: {summarize(call['tool'], answer['result'])}")
         await host.idle()
-        for line in happened:
+        for line in events:
             print(f"  {line}")
-        happened.clear()
+        events.clear()
 
 
 if __name__ == "__main__":

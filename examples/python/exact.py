@@ -8,7 +8,7 @@ ABSENT = object()
 
 
 class Difference(Exception):
-    """Two JSON values are not equal. `pointer`, a JSON Pointer, is the first place where."""
+    """Two JSON values differ. `pointer` is the JSON Pointer of the first difference."""
 
     def __init__(self, pointer, expected, actual):
         super().__init__(f"{pointer}: expected {_text(expected)}, got {_text(actual)}")
@@ -28,7 +28,7 @@ loads = DECODER.decode
 
 
 def dumps(value):
-    """The inverse of loads. json.dumps knows no Decimal, and a float would round it."""
+    """The inverse of loads. json.dumps does not support Decimal, and a float would round it."""
     match value:
         case dict():
             return "{" + ",".join(f"{dumps(k)}:{dumps(v)}" for k, v in value.items()) + "}"
@@ -51,6 +51,6 @@ def compare(expected, actual, pointer=""):
             for i, (e, a) in enumerate(zip_longest(expected, actual, fillvalue=ABSENT)):
                 compare(e, a, f"{pointer}/{i}")
         case _:
-            # To Python True is 1; to JSON it is not.
+            # In Python True == 1, in JSON not.
             if isinstance(expected, bool) != isinstance(actual, bool) or expected != actual:
                 raise Difference(pointer, expected, actual)

@@ -1,4 +1,4 @@
-"""What can fail in a step, as exceptions, and that the plugin still answers after each."""
+"""Shows how a step can fail, as exceptions, and that the plugin answers after each failure."""
 
 import extism
 
@@ -18,7 +18,7 @@ def store_down(**_):
 
 
 def trap():
-    """The hostile module traps when its input has a ^ in it."""
+    """The hostile module traps if its input contains a ^."""
     hostile = Plugin(HOSTILE)
     before = hostile.instance.id
     try:
@@ -26,7 +26,7 @@ def trap():
     except extism.Error as error:
         print(f"extism.Error: {str(error).splitlines()[0]}")
     if hostile.instance.id == before:
-        raise RuntimeError("the instance that has trapped is still in use")
+        raise RuntimeError("the instance is still in use after its trap")
     answer = hostile.ask("call", sample.call(), sample.FUNCTIONS)
     print(f"a new instance of that module answers {exact.dumps(answer)}")
 
@@ -46,7 +46,7 @@ def unknown_tool(plugin):
 
 
 def bad_argument(plugin):
-    """The tool's failure is a result, which an agent reads: no exception."""
+    """A tool's failure is a result for the agent, not an exception."""
     answer = plugin.ask("call", sample.call(limit="many"), sample.FUNCTIONS)
     print(f"code {answer['code']}, result: {exact.dumps(answer['result'])}")
 
@@ -54,7 +54,7 @@ def bad_argument(plugin):
 def still_answers(plugin):
     answer = plugin.ask("call", sample.call(), sample.FUNCTIONS)
     if answer["result"]["count"] != 1:
-        raise RuntimeError(f"not the answer that was expected: {answer}")
+        raise RuntimeError(f"unexpected answer: {answer}")
     print("and the plugin still answers")
 
 

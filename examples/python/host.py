@@ -1,7 +1,7 @@
 """A host of Parley.
 
-What a gateway keeps in its database are the store, the runs and the flows: everything that a step
-has recorded, and the flow as the step leaves it, is written together.
+A gateway keeps the store, the runs and the flows in its database: it writes the effects of a step
+and the flow's new state in one transaction.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from store import Row, Store, now, present
 
 log = logging.getLogger(__name__)
 
-# Posts a text: (place, text, id). The place is {allowed, target} or {allowed, reason}; equal ids
-# are one delivery.
+# Posts a text: (destination, text, id). The destination is {allowed, target} or {allowed, reason};
+# equal ids are one delivery.
 Deliver = Callable[[dict, str, str], Awaitable[None]]
 
 
@@ -34,16 +34,16 @@ MEMBERS = frozenset(
 )
 
 
-def question(session, target, config):
-    """The input of derive. A stored session may have members that came later: a plugin refuses
-    those here."""
+def derive_request(session, target, config):
+    """Return the input of derive, which refuses unknown members of a session: those of later
+    versions are omitted."""
     known = {name: value for name, value in session.items() if name in MEMBERS}
     return present(abi=1, session=known, target=target, config=config)
 
 
 @dataclass(eq=False)
 class Flow:
-    """A call of a tool, from its first step to the one that waits for nothing more."""
+    """A call of a tool, from its first step to its last."""
 
     id: str
     tool: str
@@ -53,11 +53,11 @@ class Flow:
     step: int = 1
     wait: dict | None = None
     note: str | None = None
-    error: Exception | None = None  # it is parked: this step has failed
+    error: Exception | None = None  # of the failed step, if the flow is parked
 
 
 class Host:
-    """Belongs to one event loop. What awaits nothing is by itself; that is all its locking."""
+    """A host for one event loop. Code without await is atomic; there are no locks."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class Host:
         deliver: Deliver,
         plugin: Plugin | None = None,
     ):
-        self.flows: dict[str, Flow] = {}  # those that wait or are parked
+        self.flows: dict[str, Flow] = {}  # waiting or parked flows, by id
         self.store = Store()
         self.runs = Runs(self.store, agents)
         self._config = config
         self._deliver = deliver
         self._plugin = plugin or Plugin()
-        self._under_way: set[asyncio.Task] = set()  # flows and deliveries
+        self._pending: set[asyncio.Task] = set()  # flows and deliveries
         self._calls = 0
         description = self._plugin.describe()
         self._check(description)
@@ -82,16 +82,16 @@ class Host:
             self.add(**row)
 
     def add(self, session: dict, messages: list[dict] | None = None):
-        """Put a session, also one that has changed: without messages it keeps those it has."""
+        """Store a new or changed session. Without messages it keeps its transcript."""
         if messages is None:
             row = self.store.rows.get(session["key"])
             messages = row.messages if row else []
-        self.store.rows[session["key"]] = Row(session, self._facts(session), messages)
+        self.store.rows[session["key"]] = Row(session, self._derive(session), messages)
 
     async def call(self, tool: str, args, session_key: str, run: Run | None = None) -> dict:
-        """Call a tool as a session, or as a run in it: {result, code?}. The flow goes on behind."""
+        """Call a tool as a session, or as a run in it: {result, code?}. The flow continues."""
         self._calls += 1
-        caller = self.store.rows[session_key].facts["caller"]
+        caller = self.store.rows[session_key].context["caller"]
         if run:
             caller = {**caller, "runId": run.id, "hops": run.hops}
         answer = asyncio.get_running_loop().create_future()
@@ -99,30 +99,30 @@ class Host:
         self._step(flow, "call", callId=flow.id, tool=tool, args=args)
         if flow.wait:
             self.flows[flow.id] = flow
-            self._begin(self._go_on(flow))
+            self._start_task(self._advance(flow))
         return await answer
 
     async def idle(self):
-        """Wait until nothing is under way."""
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        """Wait until all flows and deliveries have ended."""
+        while self._pending:
+            await asyncio.wait(self._pending)
 
     def parked(self) -> list[Flow]:
         return [flow for flow in self.flows.values() if flow.error]
 
-    def _begin(self, work):
+    def _start_task(self, work):
         task = asyncio.create_task(work)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
 
     def _check(self, description):
         if description["abi"] != 1:
-            raise ValueError(f"the plugin speaks version {description['abi']} of the ABI, not 1")
+            raise ValueError(f"the plugin has version {description['abi']} of the ABI, not 1")
         missing = set(description["capabilities"]) - _Step(self, None).functions.keys()
         if missing:
-            raise ValueError(f"the plugin wants {', '.join(sorted(missing))}")
+            raise ValueError(f"the plugin requires {', '.join(sorted(missing))}")
 
-    async def _go_on(self, flow):
+    async def _advance(self, flow):
         try:
             while flow.wait:
                 event = await self._event(**flow.wait)
@@ -137,7 +137,7 @@ class Host:
                 flow.answer.set_exception(error)
 
     async def _event(self, run=None, until=None, **_):
-        """What comes first: the end of the run, which wins a tie, or the time."""
+        """Wait for the end of the run or for the time. If both are due, the run wins."""
         seconds = None if until is None else max(0, until / 1000 - time.time())
         if run is None:
             await asyncio.sleep(seconds)
@@ -145,13 +145,13 @@ class Host:
             run = self.runs.get(run)
             await asyncio.wait([run.task], timeout=seconds)
             if run.ended_at:
-                return {"type": "run", "at": now(), "run": run.facts()}
+                return {"type": "run", "at": now(), "run": run.for_plugin()}
             if run.task.done():
                 raise RuntimeError(f"the task of run {run.id} was cancelled")
         return {"type": "time", "at": now()}
 
     def _step(self, flow, export, **more):
-        """Make one step and commit what it has recorded, before anything else can change."""
+        """Execute one step and commit its effects, before the state it has read can change."""
         step = _Step(self, flow)
         message = {
             "abi": 1,
@@ -167,17 +167,17 @@ class Host:
             effect()
         flow.wait = out.get("wait")
         flow.note = out.get("note", flow.note)
-        if "result" in out and not flow.answer.done():  # by a caller who is gone
+        if "result" in out and not flow.answer.done():  # false if the caller was cancelled
             flow.answer.set_result({k: out[k] for k in ("result", "code") if k in out})
 
-    def _waits(self, session_key: str, caller: str | None) -> bool:
-        """Whether a run of the session waits for the run that calls, itself or through others."""
+    def _would_block(self, session_key: str, caller: str | None) -> bool:
+        """Deadlock check: whether a run of the session waits for the caller, also indirectly."""
         if caller is None:
             return False
         awaited = self._awaited()
         seen = set()
         found = [self.runs.last(session_key)]
-        while found:  # queues are longer than Python's recursion is deep
+        while found:  # a queue can exceed Python's recursion limit
             run = found.pop()
             if run is None or run.ended_at or run.id in seen:
                 continue
@@ -188,21 +188,22 @@ class Host:
         return False
 
     def _awaited(self):
-        """What runs wait for, by their ids: a call that is not answered yet waits for that."""
+        """Return the runs that unanswered calls wait for, by the id of the calling run."""
         awaited = defaultdict(list)
         for flow in self.flows.values():
             if not flow.answer.done():
                 awaited[flow.caller.get("runId")].append(self.runs.get(flow.wait.get("run")))
         return awaited
 
-    def _facts(self, session, target=None):
-        return self._plugin.ask("derive", question(session, target, self._config), {})["result"]
+    def _derive(self, session, target=None):
+        request = derive_request(session, target, self._config)
+        return self._plugin.ask("derive", request, {})["result"]
 
     async def _post(self, session_key, target, text, id):
-        """Where a text goes, and whether it may, is asked when it is posted: it may change."""
+        """Post a text. Destination and policy are determined now: they may have changed."""
         row = self.store.rows.get(session_key)
         session = row.session if row else {"key": session_key}
-        await self._deliver(self._facts(session, target)["deliver"], text, id)
+        await self._deliver(self._derive(session, target)["deliver"], text, id)
 
 
 class _Step:
@@ -211,7 +212,7 @@ class _Step:
     def __init__(self, host, flow):
         self._host = host
         self._flow = flow
-        self._children = set()  # that this step creates
+        self._children = set()  # keys of the sessions that this step creates
         self.effects = []
         self.functions = {
             "store.get": host.store.get,
@@ -229,9 +230,9 @@ class _Step:
 
     def _create(self, *, agent_id, label=None, model=None, thinking_level=None, max_active=None):
         caller = self._flow.caller
-        at_work = self._host.runs.active(caller["sessionKey"]) + len(self._children)
-        if max_active and at_work >= max_active:
-            raise ParleyError("forbidden", "there are as many children at work as may be")
+        active = self._host.runs.active(caller["sessionKey"]) + len(self._children)
+        if max_active and active >= max_active:
+            raise ParleyError("forbidden", "the limit of active children is reached")
         id = self._id()
         child = present(
             key=f"agent:{agent_id}:subagent:{id}",
@@ -260,10 +261,10 @@ class _Step:
 
     def _status(self, *, run_id):
         run = self._host.runs.get(run_id)
-        return {"run": run and run.facts()}
+        return {"run": run and run.for_plugin()}
 
     def _waits(self, *, session_key):
-        return {"waits": self._host._waits(session_key, self._flow.caller.get("runId"))}
+        return {"waits": self._host._would_block(session_key, self._flow.caller.get("runId"))}
 
     def _run(self, *, session_key, group, source=None, **task):
         caller = self._flow.caller
@@ -271,14 +272,14 @@ class _Step:
             row = self._row(session_key)
             if row.session.get("archivedAt"):
                 raise ParleyError("not_found", f"session {session_key} is archived")
-            if not row.facts["receive"]["allowed"]:
-                raise ParleyError("forbidden", row.facts["receive"]["reason"])
+            if not row.context["receive"]["allowed"]:
+                raise ParleyError("forbidden", row.context["receive"]["reason"])
         source = source or caller["sessionKey"]
-        source_row = self._host.store.rows.get(source)  # may be deleted meanwhile
+        source_row = self._host.store.rows.get(source)  # None if it has been deleted
         provenance = present(
             kind="inter_session",
             sourceSessionKey=source,
-            sourceChannel=source_row and source_row.facts["channel"],
+            sourceChannel=source_row and source_row.context["channel"],
             sourceTool=self._flow.tool,
         )
         parent = caller["sessionKey"] if group == "subagent" else None
@@ -290,15 +291,17 @@ class _Step:
     def _send(self, *, session_key, text, at_call=False, **_):
         self._row(session_key)
         caller = self._flow.caller
-        place = {k: caller[k] for k in ("channel", "to", "accountId", "threadId") if k in caller}
+        target = None
+        if at_call:
+            names = ("channel", "to", "accountId", "threadId")
+            target = {name: caller[name] for name in names if name in caller}
         id = self._id()
-        target = place if at_call else None
         post = partial(self._host._post, session_key, target, text, id)
-        self.effects.append(lambda: self._host._begin(post()))
+        self.effects.append(lambda: self._host._start_task(post()))
         return {"deliveryId": id}
 
     def _id(self):
-        """The same when the step is made again."""
+        """Return the next id. A repeated step creates the same ids."""
         return f"{self._flow.id}-{self._flow.step}-{len(self.effects) + 1}"
 
     def _row(self, session_key):

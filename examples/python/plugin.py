@@ -1,4 +1,4 @@
-"""Parley's module in the Extism SDK: one instance, which is called a step at a time."""
+"""Parley's module in the Extism SDK: one instance, which executes one step at a time."""
 
 import functools
 import json
@@ -10,12 +10,12 @@ from importlib import metadata
 from pathlib import Path
 
 import extism
-from extism.extism import CompiledPlugin  # which the package itself does not export
+from extism.extism import CompiledPlugin  # not exported by the package itself
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = ROOT / "plugin/wasm/parley.wasm"
 
-# Answers a host call: (family, request) -> reply, the latter two JSON texts.
+# Answers a host call: (namespace, request) -> reply. Request and reply are JSON texts.
 Handler = Callable[[str, str], str]
 
 
@@ -26,12 +26,12 @@ def versions():
     )
 
 
-# The same by its name, such as store.get: takes a request's members, returns that of the reply.
+# Answers one operation, such as store.get: takes the members of a request, and returns the reply.
 Function = Callable[..., dict]
 
 
 class ParleyError(Exception):
-    """A step that failed, of which nothing counts, or a request that a host function refuses."""
+    """A failed step, which has no effects, or a request that a host function refuses."""
 
     def __init__(self, code, message):
         super().__init__(f"{code}: {message}")
@@ -42,8 +42,8 @@ class ParleyError(Exception):
 class Plugin:
     """A module with one instance of it.
 
-    It takes one step at a time: a second one, of another thread or of the handler, is a
-    RuntimeError. After an extism.Error, such as a trap, it goes on with a new instance.
+    It executes one step at a time: a concurrent call, from another thread or from the handler,
+    raises a RuntimeError. After an extism.Error, such as a trap, it uses a new instance.
     """
 
     def __init__(self, module: Path = MODULE):
@@ -57,8 +57,8 @@ class Plugin:
     def ask(self, export: str, message: dict, functions: dict[str, Function]) -> dict:
         """Call an export with JSON values. Members of requests are arguments in snake_case."""
 
-        def handler(family, request):
-            return _dumps(_reply(functions, family, json.loads(request)))
+        def handler(namespace, request):
+            return _dumps(_reply(functions, namespace, json.loads(request)))
 
         output = json.loads(self.call(export, _dumps(message), handler))
         if "error" in output:
@@ -66,8 +66,8 @@ class Plugin:
         return output
 
     def call(self, export: str, text: str, handler: Handler) -> str:
-        # Without this the SDK would wait for itself for ever when a handler calls, and could
-        # hand one thread the output of another.
+        # Without this lock the SDK would deadlock when a handler calls, and could return the
+        # output of one thread to another.
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("the plugin is in the middle of a step")
         try:
@@ -79,7 +79,7 @@ class Plugin:
         try:
             output = self.instance.call(export, text, host_context=answers)
         except extism.Error:
-            # The SDK would go on with the memory that the trap has left.
+            # The SDK would keep using the memory of the instance after a trap.
             self.instance = extism.Plugin(self._compiled)
             if answers.failure is None:
                 raise
@@ -88,11 +88,11 @@ class Plugin:
         return output.decode()
 
 
-def _reply(functions, family, request):
-    name = f"{family}.{request.pop('op')}"
+def _reply(functions, namespace, request):
+    name = f"{namespace}.{request.pop('op')}"
     try:
         if name not in functions:
-            raise ParleyError("unsupported", f"this host has no {name}")
+            raise ParleyError("unsupported", f"this host has no operation {name}")
         return {"ok": functions[name](**{_snake(k): v for k, v in request.items()})}
     except ParleyError as refusal:
         return {"error": {"code": refusal.code, "message": refusal.message}}
@@ -102,7 +102,7 @@ def _snake(name):
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
-# Without blanks and escapes: it is the bytes that have a limit.
+# Without blanks and escapes, because the limits count bytes.
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -113,36 +113,36 @@ class _Answers:
         self._handler = handler
         self.failure = None
 
-    def answer(self, family, current, request, reply):
+    def answer(self, namespace, current, request, reply):
         if self.failure is not None:
             return
         try:
-            text = self._handler(family, current.input_string(request))
+            text = self._handler(namespace, current.input_string(request))
             current.return_string(reply, text)
         except BaseException as failure:
-            # From here the SDK would only print it. It is kept until the step has returned;
-            # the plugin, which gets no reply, soon ends it.
+            # The SDK would only print the exception. It is stored until the step has returned;
+            # without a reply the plugin ends the step.
             self.failure = failure
 
 
-def _host_function(family):
+def _host_function(name):
     @extism.host_fn(
-        name=family,
+        name=name,
         namespace="extism:host/user",
         signature=([extism.ValType.I64], [extism.ValType.I64]),
     )
     def call(current, inputs, outputs, *_):
-        current.host_context().answer(family, current, inputs[0], outputs[0])
+        current.host_context().answer(name, current, inputs[0], outputs[0])
 
     return call
 
 
-# The SDK never forgets a host function. So there are these three for all instances, and what
-# differs from step to step comes with the call, as its host context.
-_HOST_FUNCTIONS = [_host_function(family) for family in ("store", "agent", "deliver")]
+# The SDK never releases a host function. So all instances share these three, and the data of a
+# step is passed with the call, as its host context.
+_HOST_FUNCTIONS = [_host_function(name) for name in ("store", "agent", "deliver")]
 
 
 @functools.cache
 def _compile(module):
-    """Takes up to a second; an instance of what it returns, less than a millisecond."""
+    """Compile a module, in up to a second. An instance of the result takes under a millisecond."""
     return CompiledPlugin(module.read_bytes(), functions=_HOST_FUNCTIONS)

@@ -1,4 +1,4 @@
-"""A recorded conversation of a host with the plugin, and its replay."""
+"""A recorded ABI conversation between host and plugin, and its replay."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from source import elements, members
 
 @dataclass
 class Call:
-    """A host call. The reply is text, so that the plugin gets it as it was recorded."""
+    """A host call. The reply is text, so that the plugin gets the recorded bytes."""
 
     family: str
     request: object
@@ -17,9 +17,9 @@ class Call:
 
 @dataclass
 class Exchange:
-    """A step: its input is text, as in Call, and `place` is its JSON Pointer in the recording."""
+    """A step. The input is text, as in Call; `pointer` is its JSON Pointer in the recording."""
 
-    place: str
+    pointer: str
     export: str
     input: str
     calls: list[Call]
@@ -33,7 +33,7 @@ class Recording:
 
 
 def loads(text):
-    """The recordings of a file."""
+    """Parse the recordings of a file."""
     return [_recording(t) for t in elements(text)]
 
 
@@ -60,7 +60,7 @@ def _call(text):
 
 
 def replay(plugin, recording):
-    """Raise an exact.Difference at the first place where the plugin departs from the recording."""
+    """Raise an exact.Difference at the first deviation of the plugin from the recording."""
     for exchange in recording.exchanges:
         _replay(plugin, exchange)
 
@@ -68,19 +68,19 @@ def replay(plugin, recording):
 def _replay(plugin, exchange):
     made = 0
 
-    def answer(family, request):
+    def answer(namespace, request):
         nonlocal made
-        place = f"{exchange.place}/calls/{made}"
+        pointer = f"{exchange.pointer}/calls/{made}"
         if made == len(exchange.calls):
-            raise exact.Difference(place, exact.ABSENT, exact.loads(request))
+            raise exact.Difference(pointer, exact.ABSENT, exact.loads(request))
         call = exchange.calls[made]
-        exact.compare(call.family, family, f"{place}/family")
-        exact.compare(call.request, exact.loads(request), f"{place}/request")
+        exact.compare(call.family, namespace, f"{pointer}/family")
+        exact.compare(call.request, exact.loads(request), f"{pointer}/request")
         made += 1
         return call.reply
 
     output = plugin.call(exchange.export, exchange.input, answer)
     if made < len(exchange.calls):
         missed = exchange.calls[made].request
-        raise exact.Difference(f"{exchange.place}/calls/{made}", missed, exact.ABSENT)
-    exact.compare(exchange.output, exact.loads(output), f"{exchange.place}/output")
+        raise exact.Difference(f"{exchange.pointer}/calls/{made}", missed, exact.ABSENT)
+    exact.compare(exchange.output, exact.loads(output), f"{exchange.pointer}/output")

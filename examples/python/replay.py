@@ -14,7 +14,7 @@ RECORDINGS = ROOT / "testdata/recordings"
 
 
 def replay_all(plugin, folder):
-    """Print the failures, and return how many recordings passed and how many failed."""
+    """Print the failures, and return the numbers of passed and failed recordings."""
     passed = failed = 0
     for file in sorted(folder.rglob("*.json")):
         if file.name == "index.json":

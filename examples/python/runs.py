@@ -1,4 +1,4 @@
-"""Runs of agents. Those of one session come one after the other."""
+"""Runs of agents. The runs of one session are serial."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,17 +17,17 @@ class Run:
     no_tools: bool = False
     timeout_seconds: float | None = None
     hops: int = 0
-    parent: str | None = None  # the session of which this is a child's first run
+    parent: str | None = None  # the spawning session, for the first run of a child
     status: str = "queued"
     reply: str | None = None
     error: str | None = None
     started_at: int | None = None
     ended_at: int | None = None
-    ahead: "Run | None" = None  # until it has its turn
+    ahead: "Run | None" = None  # None once the run has started
     task: asyncio.Task | None = None
 
-    def facts(self):
-        """What the plugin is told."""
+    def for_plugin(self):
+        """Return the members that the plugin receives."""
         return present(
             id=self.id,
             status=self.status,
@@ -47,7 +47,7 @@ class Runs:
         self._store = store
         self._agents = agents
         self._runs: dict[str, Run] = {}
-        self._last: dict[str, Run] = {}  # by session, the run that is behind all others
+        self._last: dict[str, Run] = {}  # the last run of each session's queue
 
     def get(self, id: str) -> Run | None:
         return self._runs.get(id)
@@ -61,7 +61,7 @@ class Runs:
         run.task = asyncio.create_task(self._execute(run))
 
     def active(self, parent: str) -> int:
-        """How many children of a session are at work."""
+        """Return the number of active children of a session."""
         return sum(run.parent == parent and not run.ended_at for run in self._runs.values())
 
     def busy(self, session_key: str) -> bool:
@@ -77,27 +77,27 @@ class Runs:
         row = self._store.rows.get(run.session_key)
         if row is None or row.session.get("archivedAt"):
             run.status = "failed"
-            run.error = "the session is gone, or archived"
+            run.error = "the session was deleted or archived"
         else:
             await self._answer(run, row.session["agentId"])
         run.ended_at = now()
 
     async def _answer(self, run, agent_id):
-        self._store.say(run.session_key, "user", run.message, provenance=run.provenance)
+        self._store.append(run.session_key, "user", run.message, provenance=run.provenance)
         limit = asyncio.timeout(run.timeout_seconds or None)
         try:
             async with limit:
-                # In a task of its own an agent can cancel nothing but itself.
+                # In its own task an agent can cancel only itself.
                 reply = await asyncio.ensure_future(self._agents[agent_id](run))
             run.reply = reply.strip() or None
             run.status = "done"
         except (Exception, asyncio.CancelledError) as failure:
             if asyncio.current_task().cancelling():
-                raise  # it is the host that was cancelled, and not the agent
+                raise  # the host was cancelled, not the agent
             run.status = "timeout" if limit.expired() else "failed"
             run.error = str(failure) or None
         if run.reply:
-            self._store.say(run.session_key, "assistant", run.reply)
+            self._store.append(run.session_key, "assistant", run.reply)
         row = self._store.rows.get(run.session_key)
         if row and not run.no_tools:
             row.session["status"] = run.status

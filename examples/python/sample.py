@@ -1,4 +1,4 @@
-"""A call of sessions_list, and a store with one session in it."""
+"""A call of sessions_list, and a store with one session."""
 
 import exact
 
@@ -18,8 +18,8 @@ _REPLY = exact.dumps({"ok": _LIST})
 FUNCTIONS = {"store.list": lambda **_: _LIST}
 
 
-def store(family, request):
-    """The same as text."""
+def store(namespace, request):
+    """Answer a host call with the same list, as text."""
     return _REPLY
 
 

@@ -1,7 +1,7 @@
 """The source text of parts of a JSON document.
 
-The plugin counts the bytes of what is stored. A value that is written anew can have another number
-of them: 1e-07 or 1E-7, é or \\u00e9.
+The plugin counts the bytes of stored messages. A value that is serialized again can have another
+length: 1e-07 or 1E-7, é or \\u00e9.
 """
 
 import re
@@ -12,7 +12,7 @@ _BETWEEN = re.compile(r"[ \t\r\n,:]*")
 
 
 def members(text):
-    """The source texts of an object's members, by name. The text must be valid JSON."""
+    """Return the source texts of an object's members, by name. The text must be valid JSON."""
     found = {}
     at = _next(text, text.index("{") + 1)
     while text[at] != "}":
@@ -25,7 +25,7 @@ def members(text):
 
 
 def elements(text):
-    """The source texts of an array's elements. The text must be valid JSON."""
+    """Return the source texts of an array's elements. The text must be valid JSON."""
     found = []
     at = _next(text, text.index("[") + 1)
     while text[at] != "]":

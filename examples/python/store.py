@@ -1,4 +1,4 @@
-"""Sessions in memory, and what host functions read of them: section 4 of abi/README.md."""
+"""Sessions in memory, and the reading host functions: section 4 of abi/README.md."""
 
 import math
 import re
@@ -11,16 +11,16 @@ def now() -> int:
 
 
 def present(**members) -> dict:
-    """The members that are there."""
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 @dataclass
 class Row:
-    """Facts are what derive says of the session: they change only with it and the settings."""
+    """`context` is derive's answer. It changes only with the session and the settings."""
 
     session: dict
-    facts: dict
+    context: dict
     messages: list[dict] = field(default_factory=list)
 
 
@@ -28,10 +28,10 @@ class Store:
     def __init__(self):
         self.rows: dict[str, Row] = {}
 
-    def say(self, key: str, role: str, text: str, **more):
+    def append(self, key: str, role: str, text: str, **more):
         row = self.rows.get(key)
         if row is None:
-            return  # deleted meanwhile
+            return  # it has been deleted
         content = [{"type": "text", "text": text}]
         row.messages.append({"role": role, "content": content, "timestamp": now(), **more})
         row.session["updatedAt"] = now()
@@ -64,7 +64,7 @@ class Store:
             return (
                 (include_archived or not session.get("archivedAt"))
                 and session["updatedAt"] >= active_since
-                and (not kinds or row.facts["kind"] in kinds)
+                and (not kinds or row.context["kind"] in kinds)
                 and (not agent_id or session["agentId"] == agent_id)
                 and (not label or session.get("label") == label)
                 and any(_fold(search) in _fold(session.get(name, "")) for name in _NAMES)
@@ -86,8 +86,9 @@ class Store:
         return {"messages": found[:limit], "more": len(found) > limit}
 
     def _visible(self, scope):
-        """What a scope lets see, in the order of lists, without what no list shows."""
-        rows = [r for r in self.rows.values() if not r.facts["hidden"] and _sees(scope, r.session)]
+        """Return the rows within a scope, without hidden sessions, in list order."""
+        shown = (row for row in self.rows.values() if not row.context["hidden"])
+        rows = [row for row in shown if _sees(scope, row.session)]
         return sorted(rows, key=lambda row: _order(row.session))
 
 
@@ -114,7 +115,7 @@ def _like(pattern, agent_id):
 
 
 def _fold(text):
-    """Fold case character by character, as the ABI has it: ß is not ss."""
+    """Fold case character by character, as the ABI requires: ß does not match ss."""
     return "".join(next(f for f in (c.casefold(), c.lower(), c) if len(f) == 1) for c in text)
 
 
@@ -124,5 +125,5 @@ def _newest(row, exclude_roles):
 
 
 def _newest_read(row, n):
-    """The newest messages of a row in a list, oldest first; None when none were asked for."""
+    """Return the newest messages of a row in a list, oldest first, or None if n is 0."""
     return _newest(row, ("toolResult", "tool"))[:n][::-1] if n else None

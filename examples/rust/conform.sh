@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds this example in the cache, and shows that this host conforms.
+# Builds this example in the cache, and checks that this host conforms.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../conform.sh

@@ -18,7 +18,7 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) {
+	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error)) {
 		h, err := refhost.New(v, run)
 		if err != nil {
 			t.Fatal(err)

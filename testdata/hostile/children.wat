@@ -1,4 +1,4 @@
-  ;; Creates children without end, and gives none of them a run.
+  ;; Creates child sessions without end, and starts no run in them.
   (data (i32.const 2048) "{\"op\":\"create\",\"agentId\":\"main\"}")
   (func $attack (local $n i32)
     (loop $again

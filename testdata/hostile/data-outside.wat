@@ -1,3 +1,3 @@
-  ;; Has data that begin in its memory and reach past it.
+  ;; Has a data segment that starts inside its memory and ends beyond it.
   (data (i32.const 0x5fff8) "more than eight bytes")
   (func $attack)

@@ -1,4 +1,4 @@
-;; Describes itself with 1 GiB.
+;; Returns a description of 1 GiB.
 (module
   (import "extism:host/env" "output_set" (func $output_set (param i64 i64)))
   (memory 1)

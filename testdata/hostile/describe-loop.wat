@@ -1,4 +1,4 @@
-;; Computes for ever when it is asked to describe itself.
+;; Runs an endless loop in describe.
 (module
   (memory 1)
   (func (export "describe") (result i32) (loop $again (br $again)) (i32.const 0))

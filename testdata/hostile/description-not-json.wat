@@ -1,3 +1,3 @@
-  ;; Its description ends too early.
+  ;; Its description is truncated JSON.
   (data (i32.const 40) "\00")
   (func $attack)

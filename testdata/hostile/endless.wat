@@ -1,2 +1,2 @@
-  ;; A flow that waits for a time long past, for ever.
+  ;; A flow that waits for a past time in every step, without end.
   (func $attack (call $say (i32.const 1024)))

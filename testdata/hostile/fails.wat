@@ -1,4 +1,4 @@
-  ;; Asks for a run, answers properly, and says by its result that the call failed.
+  ;; Starts a run and sets a valid output, but returns a failure code.
   (data (i32.const 2048) "{\"op\":\"run\",\"sessionKey\":\"agent:main:b\",\"message\":\"go\",\"group\":\"nested\"}")
   (func $attack
     (drop (call $agent (call $request (i32.const 2048))))

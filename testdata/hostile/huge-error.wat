@@ -1,4 +1,5 @@
-  ;; Fails with a text of 160 KB, which would go to the caller, the log and the store.
+  ;; Fails with an error text of 160 KB, which would reach the caller, the log and the
+  ;; store.
   (data (i32.const 2048) "{\"error\":{\"code\":\"invalid_args\",\"message\":\"")
   (data (i32.const 2176) "\"}}")
   (func $attack

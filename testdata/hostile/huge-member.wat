@@ -1,4 +1,4 @@
-  ;; Returns a member that there is not, with a name of 160 KB.
+  ;; Returns an unknown member whose name has 160 KB.
   (data (i32.const 2048) "{\"")
   (data (i32.const 2176) "\":1}")
   (func $attack

@@ -1,4 +1,4 @@
-;; Wants the memory of another module.
+;; Imports the memory of another module.
 (module
   (import "extism:host/env" "memory" (memory 1))
   (func (export "describe") (result i32) (i32.const 0))

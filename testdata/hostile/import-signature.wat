@@ -1,4 +1,4 @@
-;; Wants a host function with another signature.
+;; Imports a host function with another signature.
 (module
   (import "extism:host/user" "store" (func (param i32 i32) (result i32)))
   (memory 1)

@@ -1,4 +1,4 @@
-;; Wants a function of a module that nobody has.
+;; Imports a function of an unknown module.
 (module
   (import "env" "system" (func (param i32) (result i32)))
   (memory 1)

@@ -1,4 +1,4 @@
-;; Wants WASI.
+;; Imports WASI.
 (module
   (import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))
   (memory 1)

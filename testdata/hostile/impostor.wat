@@ -1,3 +1,3 @@
-  ;; Says that it is Parley and can go on with any of its flows, and crashes in them.
+  ;; Claims to be Parley and able to resume any of its flows, and traps in them.
   (data (i32.const 16) "{\"abi\":1,\"name\":\"parley\",\"version\":\"666\",\"stateVersion\":1,\"resumes\":[1,9007199254740991],\"tools\":[{\"name\":\"sessions_send\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},\"readOnly\":false,\"needs\":[]}]}\00")
   (func $attack (unreachable))

@@ -1,5 +1,5 @@
-  ;; Changes globals of every type, two of them exported, and all of its room in the
-  ;; memory. It crashes if it finds any of that at its beginning.
+  ;; Changes globals of every type, two of them exported, and all of its part of the
+  ;; memory. Traps if it finds any such change at its start.
   (global $a (export "a") (mut i32) (i32.const 1))
   (global $b (export "b") (mut i64) (i64.const 2))
   (global $c (mut f32) (f32.const 3))

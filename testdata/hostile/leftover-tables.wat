@@ -1,5 +1,5 @@
-  ;; Leaves functions in its tables, lets them grow, and drops segments. It crashes if
-  ;; it finds any of that at its beginning.
+  ;; Stores functions in its tables, grows them, and drops segments. Traps if it finds
+  ;; any such change at its start.
   (table $t 16 64 funcref)
   (table $outside 4 8 externref)
   (elem $segment func $attack $attack)
@@ -10,7 +10,7 @@
     (loop $next
       (if (i32.eqz (ref.is_null (table.get $t (local.get $n)))) (then (unreachable)))
       (br_if $next (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 16))))
-    ;; These crash when the segments have been dropped.
+    ;; These instructions trap once the segments have been dropped.
     (table.init $t $segment (i32.const 0) (i32.const 0) (i32.const 2))
     (memory.init $text (i32.const 0x30000) (i32.const 0) (i32.const 7))
     (table.set $t (i32.const 3) (ref.func $attack))

@@ -1,4 +1,4 @@
-  ;; Logs for ever.
+  ;; Writes log lines without end.
   (data (i32.const 2048) "spam spam spam")
   (func $attack (local $line i64)
     (local.set $line (call $block (i32.const 2048)))

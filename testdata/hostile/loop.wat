@@ -1,2 +1,2 @@
-  ;; Computes for ever.
+  ;; Runs an endless loop.
   (func $attack (loop $again (br $again)))

@@ -1,5 +1,5 @@
-  ;; Has a function of 1,500 loops in 4 KB, and more where that comes from: compiling a
-  ;; function takes time with the square of its loops.
+  ;; Has a function with 1,500 loops in 4 KB: compile time grows with the square of the
+  ;; number of loops in a function.
   (func $attack
     (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop)
     (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop) (loop)

@@ -1,4 +1,4 @@
-;; Wants nearly 4 GiB of memory to begin with.
+;; Declares an initial memory of nearly 4 GiB.
 (module
   (memory 65000)
   (func (export "describe") (result i32) (i32.const 0))

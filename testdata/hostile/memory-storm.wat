@@ -1,4 +1,4 @@
-  ;; Fills and copies all of its memory, again and again: one instruction, much work.
+  ;; Fills and copies its whole memory again and again: few instructions, much work.
   (func $attack (local $half i32)
     (local.set $half (i32.mul (memory.size) (i32.const 0x8000)))
     (loop $again

@@ -1,4 +1,4 @@
-;; Has no resume.
+;; Does not export resume.
 (module
   (memory 1)
   (func (export "describe") (result i32) (i32.const 0))

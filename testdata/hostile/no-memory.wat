@@ -1,4 +1,4 @@
-;; Has no memory, which every plugin has: the host could not interrupt it.
+;; Has no memory, so that the host could not interrupt it.
 (module
   (func (export "describe") (result i32) (i32.const 0))
   (func (export "call") (result i32) (i32.const 0))

@@ -1,9 +1,9 @@
-  ;; What the plugins here have in common: a module is this text and one of the other
-  ;; files, which defines $attack (README.md).
+  ;; The common part of the hostile plugins. A module consists of this text and one of
+  ;; the other files, which defines $attack (README.md).
   ;;
-  ;; Input that has a ~ is answered with a wait for a time long past, whose state is
-  ;; ^; input that has a ^ is attacked; any other input is answered properly. So the
-  ;; arguments of a call decide in which step of a flow the attack comes.
+  ;; Input with a ~ gets a wait for a past time with the state "^"; input with a ^ starts
+  ;; the attack; any other input gets a valid result. The arguments of a call therefore
+  ;; select the step of the flow that attacks.
 
   (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
   (import "extism:host/env" "free" (func $free (param i64)))
@@ -23,17 +23,17 @@
   (import "extism:host/user" "agent" (func $agent (param i64) (result i64)))
   (import "extism:host/user" "deliver" (func $deliver (param i64) (result i64)))
 
-  ;; Texts end with a zero byte. Those of the other file begin at 2048, its own
-  ;; room at 0x30000.
+  ;; Texts end with a zero byte. Texts of the other file start at 2048, its scratch
+  ;; memory at 0x30000.
   (memory (export "memory") 6)
   (data (i32.const 16) "{\"abi\":1,\"name\":\"hostile\",\"version\":\"1\",\"stateVersion\":1,\"resumes\":[1,1],\"capabilities\":[\"store.get\",\"store.create\",\"agent.run\",\"deliver.send\"],\"tools\":[{\"name\":\"hostile\",\"description\":\"\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},\"readOnly\":false,\"needs\":[]}]}")
   (data (i32.const 1024) "{\"wait\":{\"until\":1,\"state\":\"^\",\"stateVersion\":1}}")
   (data (i32.const 1536) "{\"result\":{\"status\":\"ok\"}}")
 
-  (global $at (mut i32) (i32.const 0x10000)) ;; of the input
+  (global $at (mut i32) (i32.const 0x10000)) ;; address of the input
   (global $size (mut i32) (i32.const 0))
-  (global $direct (mut i32) (i32.const 0)) ;; the bytes of this call move the direct way
-  (global $status (mut i32) (i32.const 0)) ;; what the call returns
+  (global $direct (mut i32) (i32.const 0)) ;; 1: this call uses direct memory, 0: kernel calls
+  (global $status (mut i32) (i32.const 0)) ;; return value of the call
 
   (func (export "parley_input") (param $size i32) (result i32)
     (global.set $direct (i32.const 1))
@@ -51,7 +51,7 @@
     (call $say (i32.const 1536))
     (i32.const 0))
 
-  ;; $take puts the input where the direct way has put it already.
+  ;; $take copies the input to $at, unless the host has written it there directly.
   (func $take (local $i i32)
     (if (global.get $direct) (then (return)))
     (global.set $size (i32.wrap_i64 (call $input_length)))
@@ -61,7 +61,7 @@
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br $next))))
 
-  ;; $has reports whether a byte is in the input, $count how often.
+  ;; $has reports whether the input contains a byte; $count returns how often.
   (func $has (param $byte i32) (result i32) (i32.ne (call $count (local.get $byte)) (i32.const 0)))
   (func $count (param $byte i32) (result i32) (local $i i32) (local $n i32)
     (block $end (loop $next
@@ -72,19 +72,19 @@
       (br $next)))
     (local.get $n))
 
-  ;; $say sets a text as the output.
+  ;; $say sets the output to a text.
   (func $say (param $text i32)
     (if (global.get $direct)
       (then (call $output_set (i64.extend_i32_u (local.get $text)) (i64.extend_i32_u (call $bytes (local.get $text)))))
       (else (call $output_set (call $block (local.get $text)) (i64.extend_i32_u (call $bytes (local.get $text)))))))
 
-  ;; $request makes the argument of a host function out of a text.
+  ;; $request returns the argument of a host function for a text.
   (func $request (param $text i32) (result i64)
     (if (result i64) (global.get $direct)
       (then (i64.or (i64.shl (i64.extend_i32_u (call $bytes (local.get $text))) (i64.const 32)) (i64.extend_i32_u (local.get $text))))
       (else (call $block (local.get $text)))))
 
-  ;; $bytes is the length of a text.
+  ;; $bytes returns the length of a text.
   (func $bytes (param $text i32) (result i32) (local $end i32)
     (local.set $end (local.get $text))
     (block $found (loop $next
@@ -93,7 +93,7 @@
       (br $next)))
     (i32.sub (local.get $end) (local.get $text)))
 
-  ;; $block copies a text to a block of the environment.
+  ;; $block copies a text to a new block of the environment.
   (func $block (param $text i32) (result i64) (local $block i64) (local $to i64) (local $end i64)
     (local.set $end (i64.extend_i32_u (call $bytes (local.get $text))))
     (local.set $to (local.tee $block (call $alloc (local.get $end))))

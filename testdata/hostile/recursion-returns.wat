@@ -1,5 +1,5 @@
-  ;; Calls itself 150,000 deep and comes back: the stack that it took must not stay
-  ;; with the instance.
+  ;; Recurses 150,000 levels deep and returns. The instance must not keep the stack that
+  ;; the host allocated for it.
   (func $attack
     (call $deep (i32.const 150000) (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4))
     (call $say (i32.const 1536)))

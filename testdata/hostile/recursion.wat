@@ -1,4 +1,4 @@
-  ;; Calls itself for ever.
+  ;; Calls itself without end.
   (func $attack
     (call $attack)
     (global.set $status (i32.const 1)))

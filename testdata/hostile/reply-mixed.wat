@@ -1,5 +1,5 @@
-  ;; Fetches a reply of one host function from another, and asks two before it fetches
-  ;; one.
+  ;; Fetches the reply of one host function from another, and makes two requests before
+  ;; it fetches a reply.
   (data (i32.const 2048) "{\"op\":\"get\",\"sessionKey\":\"agent:main:a\"}")
   (func $attack (local $n i64)
     (drop (call $store (call $request (i32.const 2048))))

@@ -1,4 +1,4 @@
-  ;; Fetches a reply when there is none, and one that it has fetched already.
+  ;; Fetches a reply before any request, and fetches one reply twice.
   (data (i32.const 2048) "{\"op\":\"get\",\"sessionKey\":\"agent:main:a\"}")
   (func $attack
     (if (i64.ne (call $deliver (i64.const 0x80000000_00030000)) (i64.const 0)) (then (unreachable)))

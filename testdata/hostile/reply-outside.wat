@@ -1,4 +1,4 @@
-  ;; Fetches a host function's reply to a place outside of the memory.
+  ;; Fetches a host function's reply to an address outside of the memory.
   (data (i32.const 2048) "{\"op\":\"get\",\"sessionKey\":\"agent:main:a\"}")
   (func $attack
     (drop (call $store (call $request (i32.const 2048))))

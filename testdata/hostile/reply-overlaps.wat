@@ -1,4 +1,4 @@
-  ;; Fetches a host function's reply to where the memory ends.
+  ;; Fetches a host function's reply across the end of the memory.
   (data (i32.const 2048) "{\"op\":\"get\",\"sessionKey\":\"agent:main:a\"}")
   (func $attack
     (drop (call $store (call $request (i32.const 2048))))

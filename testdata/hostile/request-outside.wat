@@ -1,3 +1,3 @@
-  ;; Gives a host function a request that lies outside of the memory, or, the other
-  ;; way, in no block.
+  ;; Passes a host function a request outside of the memory or, with kernel calls,
+  ;; outside of every block.
   (func $attack (drop (call $store (i64.const 0x00000010_fffffff8))))

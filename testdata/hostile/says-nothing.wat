@@ -1,2 +1,2 @@
-  ;; Returns no output at all.
+  ;; Sets no output.
   (func $attack)

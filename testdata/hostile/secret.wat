@@ -1,13 +1,13 @@
-  ;; Keeps a secret from one call and looks for it in the next. The input begins with
-  ;; eight bytes, the secret with all its bits turned, so that the input itself never
-  ;; gives it away. It writes the secret wherever it can; the letters in the input say
-  ;; what else:
+  ;; Writes a secret in one call and searches for it in the next. The input starts with
+  ;; the eight bytes of the secret, with all bits inverted, so that the input does not
+  ;; contain the secret. Each call writes the secret wherever it can; letters in the
+  ;; input select variants:
   ;;
-  ;;   G  the memory grows by 18 pages first
-  ;;   T  it crashes then, L computes for ever, E gives an error text, F fails
-  ;;   H  instead, it looks for the secret everywhere, and answers with eight counts of
-  ;;      what it found, in the order in which $hunt stores them
-  ;;   B  it does both, to show that it finds what is there
+  ;;   G  first grows the memory by 18 pages
+  ;;   T  traps afterwards, L loops without end, E sets an error text, F fails
+  ;;   H  searches instead of writing, and answers with eight counts, in the order in
+  ;;      which $hunt stores them
+  ;;   B  writes and then searches, to show that the search finds the secret
   (global $i32 (mut i32) (i32.const 0))
   (global $i64 (mut i64) (i64.const 0))
   (global $f32 (mut f32) (f32.const 0))
@@ -42,8 +42,8 @@
       (drop (call $filled (local.get $secret) (i64.const 64)))
       (br_if $next (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 20))))
     (call $var_set (call $block (i32.const 2048)) (call $filled (local.get $secret) (i64.const 64)))
-    (drop (call $store (call $request (i32.const 2080)))) ;; the reply has the secret; it stays where it is
-    (i64.store (i32.const 0) (local.get $secret)) ;; around the texts, which are still needed
+    (drop (call $store (call $request (i32.const 2080)))) ;; the reply contains the secret and is not fetched
+    (i64.store (i32.const 0) (local.get $secret)) ;; without overwriting the texts
     (i64.store (i32.const 0x700) (local.get $secret))
     (local.set $p (i32.const 0xc00))
     (local.set $end (i32.mul (memory.size) (i32.const 0x10000)))
@@ -51,7 +51,7 @@
       (i64.store (local.get $p) (local.get $secret))
       (br_if $next (i32.lt_u (local.tee $p (i32.add (local.get $p) (i32.const 8))) (local.get $end)))))
 
-  ;; $filled makes a block that is full of the secret.
+  ;; $filled returns a new block filled with the secret.
   (func $filled (param $secret i64) (param $size i64) (result i64) (local $block i64) (local $n i64)
     (local.set $block (call $alloc (local.get $size)))
     (loop $next
@@ -62,7 +62,7 @@
   (func $hunt (param $secret i64)
     (i64.store (i32.const 2304) (call $in_memory (local.get $secret)))
     (i64.store (i32.const 2312) (call $in_globals))
-    (i64.store (i32.const 2320) (call $in_offsets)) ;; before there are blocks of its own
+    (i64.store (i32.const 2320) (call $in_offsets)) ;; before this call allocates blocks
     (i64.store (i32.const 2328) (call $in_blocks (local.get $secret)))
     (i64.store (i32.const 2336) (call $var_get (call $block (i32.const 2048))))
     (i64.store (i32.const 2344) (call $error_get))
@@ -71,7 +71,7 @@
     (i64.store (i32.const 2360) (i64.extend_i32_u (memory.size)))
     (call $report (i32.const 2304)))
 
-  ;; $in_memory looks at every place in the memory.
+  ;; $in_memory counts the secrets at any address of the memory.
   (func $in_memory (param $secret i64) (result i64) (local $p i32) (local $end i32) (local $found i64)
     (local.set $end (i32.sub (i32.mul (memory.size) (i32.const 0x10000)) (i32.const 8)))
     (loop $next
@@ -80,7 +80,7 @@
       (br_if $next (i32.le_u (local.tee $p (i32.add (local.get $p) (i32.const 1))) (local.get $end))))
     (local.get $found))
 
-  ;; $in_globals counts those that are not as they begin.
+  ;; $in_globals counts the globals that differ from their initial values.
   (func $in_globals (result i64)
     (i64.extend_i32_u (i32.add
       (i32.add
@@ -89,8 +89,8 @@
           (i64.ne (i64.reinterpret_f64 (global.get $f64)) (i64.const 0))))
       (i32.add (v128.any_true (global.get $v128)) (i32.eqz (ref.is_null (global.get $func)))))))
 
-  ;; $in_offsets counts the blocks of the environment that it has not allocated. The
-  ;; input is one, unless it came the direct way.
+  ;; $in_offsets counts the blocks of the environment that this call has not allocated,
+  ;; without the input, which is a block unless it was written directly.
   (func $in_offsets (result i64) (local $p i64) (local $found i64)
     (loop $next
       (if (i64.ne (call $length (local.get $p)) (i64.const 0))
@@ -98,7 +98,7 @@
       (br_if $next (i64.lt_u (local.tee $p (i64.add (local.get $p) (i64.const 1))) (i64.const 20000))))
     (i64.sub (local.get $found) (i64.extend_i32_u (i32.eqz (global.get $direct)))))
 
-  ;; $in_blocks looks at new blocks of the environment, before anything is in them.
+  ;; $in_blocks counts the words that are not zero in a new block of the environment.
   (func $in_blocks (param $secret i64) (result i64) (local $block i64) (local $n i64) (local $found i64)
     (local.set $block (call $alloc (i64.const 20000)))
     (loop $next
@@ -107,7 +107,7 @@
       (br_if $next (i64.lt_u (local.tee $n (i64.add (local.get $n) (i64.const 8))) (i64.const 20000))))
     (local.get $found))
 
-  ;; $report answers with eight numbers.
+  ;; $report sets the output to eight numbers.
   (func $report (param $p i32) (local $block i64) (local $n i64)
     (if (global.get $direct) (then (call $output_set (i64.extend_i32_u (local.get $p)) (i64.const 64)) (return)))
     (local.set $block (call $alloc (i64.const 64)))

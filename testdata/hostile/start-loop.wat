@@ -1,4 +1,4 @@
-  ;; Its start function computes for ever.
+  ;; Its start function runs an endless loop.
   (start $begin)
   (func $begin (loop $again (br $again)))
   (func $attack)

@@ -1,4 +1,4 @@
-;; Its _initialize wants a parameter.
+;; Its _initialize has a parameter.
 (module
   (memory 1)
   (func (export "_initialize") (param i32))

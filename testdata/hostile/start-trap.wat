@@ -1,4 +1,4 @@
-  ;; Crashes in its start function.
+  ;; Traps in its start function.
   (start $begin)
   (func $begin (unreachable))
   (func $attack)

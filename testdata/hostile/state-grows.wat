@@ -1,4 +1,4 @@
-  ;; A flow whose state is longer by 8 KiB with each step.
+  ;; A flow whose state grows by 8 KiB with each step.
   (data (i32.const 2048) "{\"wait\":{\"until\":1,\"stateVersion\":1,\"state\":\"^")
   (data (i32.const 2176) "\"}}")
   (func $attack (local $n i32)

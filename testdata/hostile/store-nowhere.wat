@@ -1,2 +1,2 @@
-  ;; Writes to an offset in the environment that lies in no block.
+  ;; Writes to an offset in the environment that is not in a block.
   (func $attack (call $store_u64 (i64.const -4) (i64.const 0)))

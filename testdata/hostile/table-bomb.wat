@@ -1,4 +1,4 @@
-  ;; Lets a table grow to its end, and fills it again and again.
+  ;; Grows a table to its limit, and fills it again and again.
   (table $t 1 1048576 funcref)
   (func $attack
     (loop $more (br_if $more (i32.ne (table.grow $t (ref.null func) (i32.const 1000)) (i32.const -1))))

@@ -1,3 +1,3 @@
-  ;; Has a table that may grow for ever.
+  ;; Declares a table without a maximum.
   (table 1 funcref)
   (func $attack)

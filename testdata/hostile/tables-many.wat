@@ -1,4 +1,4 @@
-  ;; Has tables enough for 8 GiB, each no larger than it may be.
+  ;; Has tables of 8 GiB in total, each within the limit for one table.
   (table 1048576 1048576 funcref)
   (table 1048576 1048576 funcref)
   (table 1048576 1048576 funcref)

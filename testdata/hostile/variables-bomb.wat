@@ -1,4 +1,5 @@
-  ;; Sets ever new variables with short names: what the host keeps of each is more.
+  ;; Sets ever new variables with short names: the host's record of each variable is
+  ;; larger than the variable.
   (func $attack (local $name i64) (local $n i64)
     (local.set $name (call $alloc (i64.const 8)))
     (loop $more

@@ -1,4 +1,4 @@
-  ;; Reads after it has written, and fails with what it is told.
+  ;; Reads after it has written, and fails with the error that it receives.
   (data (i32.const 2048) "{\"op\":\"run\",\"sessionKey\":\"agent:main:b\",\"message\":\"go\",\"group\":\"nested\"}")
   (data (i32.const 2176) "{\"op\":\"get\",\"sessionKey\":\"agent:main:a\"}")
   (func $attack (local $reply i64)

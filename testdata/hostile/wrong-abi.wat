@@ -1,3 +1,3 @@
-  ;; Speaks another version of the ABI.
+  ;; Implements another version of the ABI.
   (data (i32.const 16) "{\"abi\":2")
   (func $attack)

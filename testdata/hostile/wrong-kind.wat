@@ -1,4 +1,4 @@
-;; Its resume is a memory.
+;; Exports a memory as resume.
 (module
   (memory (export "resume") 1)
   (func (export "describe") (result i32) (i32.const 0))

@@ -1,4 +1,4 @@
-;; Its call takes a parameter and returns 64 bits.
+;; Its call has a parameter and returns 64 bits.
 (module
   (memory 1)
   (func (export "describe") (result i32) (i32.const 0))

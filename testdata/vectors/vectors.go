@@ -1,5 +1,5 @@
-// Package vectors carries the conformance vectors into programs, which verify
-// modules with them. README.md says what is in which file.
+// Package vectors embeds the conformance vectors in programs that verify modules with
+// them. README.md describes the files.
 package vectors
 
 import "embed"

@@ -11,11 +11,12 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// IndexFile is the name of the file that says which vectors have a
-// recording, and why the others have none.
+// IndexFile is the name of the file that lists the vectors with a recording, and the
+// others with the reason why they have none.
 const IndexFile = "index.json"
 
-// SaveIndex writes the index: every vector's id, with "" or a reason.
+// SaveIndex writes the index. reasons has every vector's id, with "" for a vector with
+// a recording.
 func SaveIndex(dir string, reasons map[string]string) error {
 	var with, without []string
 	for id, reason := range reasons {
@@ -31,7 +32,8 @@ func SaveIndex(dir string, reasons map[string]string) error {
 	return os.WriteFile(filepath.Join(dir, IndexFile), []byte(text), 0o666)
 }
 
-// LoadIndex reads the index: every vector's id, with "" or a reason.
+// LoadIndex reads the index. It returns every vector's id, with "" for a vector with a
+// recording and else the reason why there is none.
 func LoadIndex(dir string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, IndexFile))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Load reads the recordings of a file, or of all files below a folder. No two of
-// them may have the same id.
+// Load reads the recordings of a file, or of all files below a folder. Their ids must
+// be unique.
 func Load(path string) ([]*Recording, error) {
 	var all []*Recording
 	files := map[string]string{} // by id
@@ -21,7 +21,7 @@ func Load(path string) ([]*Recording, error) {
 		recordings, err := loadFile(path)
 		for _, r := range recordings {
 			if other, ok := files[r.ID]; ok {
-				return fmt.Errorf("%s: %s is in %s already", path, r.ID, other)
+				return fmt.Errorf("%s: %s is also in %s", path, r.ID, other)
 			}
 			files[r.ID] = path
 		}
@@ -34,7 +34,7 @@ func Load(path string) ([]*Recording, error) {
 	return all, nil
 }
 
-// Find reads the recording with this id from a file, or from the files below a folder.
+// Find reads one recording by id from a file, or from the files below a folder.
 func Find(path, id string) (*Recording, error) {
 	all, err := Load(path)
 	if err != nil {

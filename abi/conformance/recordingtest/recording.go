@@ -11,10 +11,11 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// Recording is the conversation between host and plugin in one vector. A host
-// in any language replays it with the same module: it gives the input to the
-// export, checks that each host call asks what was recorded, gives the recorded
-// reply, and compares the output; all as JSON, numbers by value.
+// Recording is the ABI conversation between host and plugin in one vector. A host in
+// any language replays it with the same module: it calls the export with the recorded
+// input, compares each host call's request with the recorded one, answers with the
+// recorded reply, and compares the output. Documents are compared as JSON, numbers by
+// value.
 type Recording struct {
 	ID        string     `json:"id"` // the vector's
 	Exchanges []Exchange `json:"exchanges"`
@@ -24,18 +25,18 @@ type Recording struct {
 type Exchange struct {
 	Export string          `json:"export"`
 	Input  json.RawMessage `json:"input"`
-	Calls  []HostCall      `json:"calls"`
+	Calls  []HostCall      `json:"calls"` // in order
 	Output json.RawMessage `json:"output"`
 }
 
-// HostCall is one host-function call within an exchange, in order.
+// HostCall is one host call of an exchange.
 type HostCall struct {
-	Family  string          `json:"family"` // store, agent or deliver
-	Request json.RawMessage `json:"request"`
-	Reply   json.RawMessage `json:"reply"`
+	Namespace string          `json:"family"` // store, agent or deliver
+	Request   json.RawMessage `json:"request"`
+	Reply     json.RawMessage `json:"reply"`
 }
 
-// Size is the length of the recording's JSON documents together.
+// Size returns the total length of the recording's JSON documents.
 func (r *Recording) Size() (n int) {
 	for _, x := range r.Exchanges {
 		n += len(x.Input) + len(x.Output)
@@ -46,11 +47,11 @@ func (r *Recording) Size() (n int) {
 	return n
 }
 
-// Derives reports whether a recording is one of derive, which are written by
-// hand: no vector is about that export.
+// Derives reports whether the recording with this id calls the export derive. Those
+// recordings are written by hand, because no vector calls derive.
 func Derives(id string) bool { return strings.HasPrefix(id, abi.ExportDerive+"/") }
 
-// Diff compares two recordings and returns a line for each difference.
+// Diff compares two recordings and returns one line per difference.
 func (r *Recording) Diff(want *Recording) []string {
 	g, err1 := r.parsed()
 	w, err2 := want.parsed()

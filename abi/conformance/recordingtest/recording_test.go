@@ -19,8 +19,8 @@ func TestRecordingRoundTrip(t *testing.T) {
 	saved := &recordingtest.Recording{ID: "S2.1/limit-default", Exchanges: []recordingtest.Exchange{{
 		Export: "call", Input: json.RawMessage(`{"now":1}`), Output: json.RawMessage(`{"result":{}}`),
 		Calls: []recordingtest.HostCall{
-			{Family: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
-			{Family: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
+			{Namespace: "store", Request: json.RawMessage(`{"op":"get"}`), Reply: json.RawMessage(`{"ok":{"n":1.0,"k":"\n` + "AI" + `za\\` + "s" + `k-0123456789abcdef"}}`)},
+			{Namespace: "store", Request: json.RawMessage(`{"op":"list"}`), Reply: json.RawMessage(`{"ok":{}}`)},
 		},
 	}, {Export: "call", Input: json.RawMessage(`{}`), Calls: []recordingtest.HostCall{}, Output: json.RawMessage(`{}`)}}}
 	if err := recordingtest.Save(dir, []*recordingtest.Recording{saved}); err != nil {
@@ -30,7 +30,7 @@ func TestRecordingRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "S2.1.json")); err != nil || strings.Contains(string(text), "AI"+"za") {
-		t.Errorf("%s, %v: what looks like a credential stands in the file", text, err)
+		t.Errorf("%s, %v: the file contains a text that looks like a credential", text, err)
 	}
 	all, err := recordingtest.Load(dir)
 	if err != nil || len(all) != 1 {
@@ -49,8 +49,8 @@ func TestRecordingRoundTrip(t *testing.T) {
 	}
 }
 
-// Sections have a file each, and large ones four, which do not depend on what is in
-// the recordings.
+// TestFiles checks that each section has one file, or four if it is large, and that the
+// split depends on the ids alone.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	long := json.RawMessage(`"` + strings.Repeat("x", 100<<10) + `"`)
@@ -73,17 +73,17 @@ func TestFiles(t *testing.T) {
 	}
 	found, err := recordingtest.Find(dir, "S1.2/mill")
 	if err != nil || len(found.Diff(all[6])) != 0 {
-		t.Errorf("S1.2/mill is another one, or %v", err)
+		t.Errorf("S1.2/mill: the recording differs, or %v", err)
 	}
 	if _, err := recordingtest.Find(dir, "S1.2/mil"); err == nil {
-		t.Error("what does not exist was found")
+		t.Error("Find returned a recording that does not exist")
 	}
 	if err := recordingtest.Save(dir, all[:2]); err != nil {
 		t.Fatal(err)
 	}
 	want = map[string][]string{"S1.1.json": {"S1.1/b"}, "S1.2.json": {"S1.2/zero"}}
 	if got := idsByFile(t, dir); !maps.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("after fewer: got %v, want %v", got, want)
+		t.Errorf("after saving fewer: got %v, want %v", got, want)
 	}
 	if err := os.Link(filepath.Join(dir, "S1.1.json"), filepath.Join(dir, "again.json")); err != nil {
 		t.Fatal(err)
@@ -112,8 +112,8 @@ func idsByFile(t *testing.T, dir string) map[string][]string {
 	return ids
 }
 
-// The committed files, those that are written by hand too, are as Save writes them:
-// to record them anew changes what has changed.
+// TestCommittedFiles checks that the committed files, also those written by hand, have
+// the form that Save writes, so that recording again changes only what differs.
 func TestCommittedFiles(t *testing.T) {
 	committed, dir := "../../../testdata/recordings", t.TempDir()
 	all, err := recordingtest.Load(committed)
@@ -124,7 +124,7 @@ func TestCommittedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := idsByFile(t, dir), idsByFile(t, committed); !maps.EqualFunc(got, want, slices.Equal) {
-		t.Fatalf("other files: got %v, want %v", got, want)
+		t.Fatalf("files: got %v, want %v", got, want)
 	}
 	for file := range idsByFile(t, dir) {
 		got, err1 := os.ReadFile(filepath.Join(dir, file))
@@ -133,15 +133,15 @@ func TestCommittedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is written in another way", file)
+			t.Errorf("%s does not have the form that Save writes", file)
 		}
 	}
 }
 
-func TestReplayComparesEverything(t *testing.T) {
+func TestReplay(t *testing.T) {
 	x := recordingtest.Exchange{Export: "call", Output: json.RawMessage(`{"a":1}`), Calls: []recordingtest.HostCall{
-		{Family: "store", Request: json.RawMessage(`{"op":"get","n":1}`), Reply: json.RawMessage(`{"ok":1}`)}}}
-	type call struct{ family, request string }
+		{Namespace: "store", Request: json.RawMessage(`{"op":"get","n":1}`), Reply: json.RawMessage(`{"ok":1}`)}}}
+	type call struct{ namespace, request string }
 	tests := []struct {
 		name   string
 		calls  []call
@@ -150,7 +150,7 @@ func TestReplayComparesEverything(t *testing.T) {
 	}{
 		{"the same", []call{{"store", `{"n":1.0,"op":"get"}`}}, `{"a":1e0}`, 0},
 		{"another request", []call{{"store", `{"op":"get","n":2}`}}, `{"a":1}`, 1},
-		{"another family", []call{{"agent", `{"op":"get","n":1}`}}, `{"a":1}`, 1},
+		{"another namespace", []call{{"agent", `{"op":"get","n":1}`}}, `{"a":1}`, 1},
 		{"another output", []call{{"store", `{"op":"get","n":1}`}}, `{"a":2}`, 1},
 		{"no call", nil, `{"a":1}`, 1},
 		{"one call more", []call{{"store", `{"op":"get","n":1}`}, {"store", `{}`}}, `{"a":1}`, 1},
@@ -160,7 +160,7 @@ func TestReplayComparesEverything(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := x.Replay()
 			for _, c := range tt.calls {
-				r.Call(c.family, []byte(c.request))
+				r.Call(c.namespace, []byte(c.request))
 			}
 			if problems := r.Finish([]byte(tt.output)); len(problems) != tt.wrong {
 				t.Errorf("got %q, want %d", problems, tt.wrong)

@@ -1,5 +1,5 @@
-// Package recordingtest has what tests need of conformance: vectors as subtests,
-// and recordings of the ABI conversation with their replay.
+// Package recordingtest runs conformance vectors as subtests, and saves, loads and
+// replays recordings of the ABI conversation between host and plugin.
 //
-//	recordingtest.Run(t, vectors, func(t *testing.T, v *vector.Vector, play func(vector.World, error)) { … })
+//	recordingtest.Run(t, vectors, func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error)) { … })
 package recordingtest

@@ -9,33 +9,33 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// Replay plays the host's part of one exchange: Call answers the host functions
-// from the record, and Finish says what differed.
+// Replay is the host's side of one exchange: Call answers host calls from the
+// recording, and Finish returns the differences.
 type Replay struct {
 	exchange *Exchange
 	next     int
 	problems []string
 }
 
-// Replay starts to play the exchange.
+// Replay starts a replay of the exchange.
 func (x *Exchange) Replay() *Replay { return &Replay{exchange: x} }
 
-// Call answers one host-function call.
-func (r *Replay) Call(family string, request []byte) []byte {
+// Call answers one host call.
+func (r *Replay) Call(namespace string, request []byte) []byte {
 	if r.next >= len(r.exchange.Calls) {
-		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, family, request))
+		r.problems = append(r.problems, fmt.Sprintf("call %d was not recorded: %s %s", r.next+1, namespace, request))
 		return []byte(`{"error":{"code":"internal","message":"not recorded"}}`)
 	}
 	c := r.exchange.Calls[r.next]
 	r.next++
-	if family != c.Family {
-		r.problems = append(r.problems, fmt.Sprintf("call %d: got family %s, want %s", r.next, family, c.Family))
+	if namespace != c.Namespace {
+		r.problems = append(r.problems, fmt.Sprintf("call %d: got namespace %s, want %s", r.next, namespace, c.Namespace))
 	}
 	r.compare(fmt.Sprintf("call %d", r.next), request, c.Request)
 	return c.Reply
 }
 
-// Finish compares the output and returns everything that differed.
+// Finish compares the output and returns all differences of the exchange.
 func (r *Replay) Finish(output []byte) []string {
 	if r.next < len(r.exchange.Calls) {
 		r.problems = append(r.problems, fmt.Sprintf("%d host calls, want %d", r.next, len(r.exchange.Calls)))
@@ -44,8 +44,9 @@ func (r *Replay) Finish(output []byte) []string {
 	return r.problems
 }
 
-// ReplayAll replays the recordings of a file or below a folder; run calls an export and lets
-// r answer its host calls. It fails when there are none, and logs how many passed.
+// ReplayAll replays the recordings of a file or below a folder. run must call the
+// export x.Export, and answer its host calls with r.Call. The test fails if there are no
+// recordings; it logs the number that passed.
 func ReplayAll(t *testing.T, path string, run func(x *Exchange, r *Replay) (output []byte, err error)) {
 	t.Helper()
 	all, err := Load(path)

@@ -6,22 +6,22 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/vector"
 )
 
-// Stage makes a vector's world, calls play with it, and takes it down. Instead of
-// a world it may pass an error that says that the configuration is refused; other
-// failures end the test.
-type Stage func(t *testing.T, v *vector.Vector, play func(vector.World, error))
+// Phase creates the fixture of a vector, calls play with it, and closes it. If the
+// vector's configuration is refused, Phase passes that error to play instead; any other
+// failure must end the test.
+type Phase func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error))
 
-// Run runs each vector as a subtest of its id.
-func Run(t *testing.T, vectors []*vector.Vector, stage Stage) {
+// Run runs each vector as a subtest that is named after the vector's id.
+func Run(t *testing.T, vectors []*vector.Vector, phase Phase) {
 	byID := map[string]*vector.Vector{}
 	for _, v := range vectors {
 		byID[v.ID] = v
 	}
 	for _, v := range vectors {
 		t.Run(v.ID, func(t *testing.T) {
-			answers, problems := perform(t, v, stage)
+			answers, problems := perform(t, v, phase)
 			if v.SameAs != "" {
-				others, _ := perform(t, byID[v.SameAs], stage)
+				others, _ := perform(t, byID[v.SameAs], phase)
 				problems = append(problems, vector.Same(answers, others, v.SameAs)...)
 			}
 			report(t, v, problems)
@@ -29,11 +29,11 @@ func Run(t *testing.T, vectors []*vector.Vector, stage Stage) {
 	}
 }
 
-func perform(t *testing.T, v *vector.Vector, stage Stage) (answers []vector.Answer, problems []string) {
+func perform(t *testing.T, v *vector.Vector, phase Phase) (answers []vector.Answer, problems []string) {
 	played := false
-	stage(t, v, func(w vector.World, refused error) {
+	phase(t, v, func(f vector.Fixture, refused error) {
 		played = true
-		answers, problems = vector.Play(v, w, refused)
+		answers, problems = vector.Play(v, f, refused)
 	})
 	if !played {
 		problems = append(problems, "the vector was not played")

@@ -12,11 +12,12 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// maxSection is the size in bytes above which a section is four files.
+// maxSection is the size in bytes above which a section is split into four files.
 const maxSection = 300 << 10
 
-// Save writes these recordings, in the order of their ids, and removes the files of
-// others. Each section has the file SECTION.json, or four when it is large.
+// Save writes these recordings in the order of their ids, and removes all other
+// recording files of the folder. Each section is the file SECTION.json, or four files
+// if it is large.
 func Save(dir string, all []*Recording) error {
 	all = slices.SortedFunc(slices.Values(all), func(a, b *Recording) int { return cmp.Compare(a.ID, b.ID) })
 	files, size := map[string][]string{}, map[string]int{}
@@ -45,14 +46,14 @@ func Save(dir string, all []*Recording) error {
 	return nil
 }
 
-// section is the part of an id before its slash.
+// section returns the part of an id before its slash.
 func section(id string) string {
 	s, _, _ := strings.Cut(id, "/")
 	return s
 }
 
-// letters tells which file of a large section has the recording. It depends on
-// the id alone, so that a recording that grows moves no other.
+// letters returns the file of a large section for an id. It depends on the id alone,
+// so that a recording that grows does not move another one.
 func letters(id string) string {
 	switch name := strings.TrimPrefix(id, section(id)+"/"); {
 	case name < "f":
@@ -66,7 +67,7 @@ func letters(id string) string {
 	}
 }
 
-// removeOthers removes the files that are not among these.
+// removeOthers removes the recording files of the folder that are not in files.
 func removeOthers(dir string, files map[string][]string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -84,20 +85,20 @@ func removeOthers(dir string, files map[string][]string) error {
 	return nil
 }
 
-// lookalike finds what the vectors put together to look like a credential. In the
-// file its first character is escaped, the same JSON, so that no scanner takes it
-// for a real one.
+// lookalike matches texts that imitate credentials; vectors assemble them from parts.
+// In a file their first character is escaped, which is equal JSON, so that secret
+// scanners do not report them.
 var lookalike = regexp.MustCompile(`sk-[A-Za-z0-9]{16}|gh[a-z]_[A-Za-z0-9]{16}|github_pat_|xox[a-z]-|AIza|PRIVATE KEY`)
 
-// format writes the recording as an element of a file's array, with a line for
-// each document.
+// format returns the recording as an element of a file's array, with one line per
+// document.
 func (r *Recording) format() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  {\n    \"id\": %s,\n    \"exchanges\": [", jsonvalue.Compact(r.ID))
 	for i, x := range r.Exchanges {
 		fmt.Fprintf(&b, "%s\n      {\n        \"export\": %s,\n        \"input\": %s,\n        \"calls\": [", comma(i), jsonvalue.Compact(x.Export), x.Input)
 		for j, c := range x.Calls {
-			fmt.Fprintf(&b, "%s\n          {\n            \"family\": %s,\n            \"request\": %s,\n            \"reply\": %s\n          }", comma(j), jsonvalue.Compact(c.Family), c.Request, c.Reply)
+			fmt.Fprintf(&b, "%s\n          {\n            \"family\": %s,\n            \"request\": %s,\n            \"reply\": %s\n          }", comma(j), jsonvalue.Compact(c.Namespace), c.Request, c.Reply)
 		}
 		if len(x.Calls) > 0 {
 			b.WriteString("\n        ")

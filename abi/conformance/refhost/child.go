@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// create records that a child session is created (S5.3).
+// create records the creation of a child session (S5.3).
 func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
 	c, max := s.flow.caller, 0
 	session := abi.Session{SpawnedBy: c.SessionKey, Sandboxed: c.Sandboxed, UpdatedAt: s.host.now}
@@ -30,42 +30,42 @@ func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
 		return nil, err
 	}
 	if session.AgentID != c.AgentID && !s.host.settings.configured(session.AgentID) {
-		return nil, abi.NewError(abi.NotFound, "there is no agent "+session.AgentID)
+		return nil, abi.NewError(abi.NotFound, "agent "+session.AgentID+" is not configured")
 	}
 	if own := s.host.settings.maxChildren; max == 0 || own < max {
 		max = own
 	}
 	if active := s.host.active(c.SessionKey) + len(s.created); c.Depth > 0 || active >= max && !c.Operator {
-		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child may not, nor a session with %d children at work", active))
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child session, or a session with %d active children, must not create a child", active))
 	}
 	session.Key = sessionkey.ChildOf(session.AgentID, s.host.newID("child"))
 	session.Kind, session.SessionID = sessionkey.Kind(session.Key), s.host.newID("session")
 	session.TranscriptPath = vector.TranscriptPath(session.SessionID)
-	born := &vector.StoredSession{Session: session}
-	s.created = append(s.created, born)
+	child := &vector.StoredSession{Session: session}
+	s.created = append(s.created, child)
 	parent := abi.Session{Key: c.SessionKey, AgentID: s.host.settings.agentOf(c.SessionKey), Kind: sessionkey.Kind(c.SessionKey), SessionID: s.host.newID("session"), UpdatedAt: s.host.now}
 	s.effects = append(s.effects, func() {
 		if !c.Operator && s.host.session(parent.Key) == nil {
 			s.host.sessions = append(s.host.sessions, vector.StoredSession{Session: parent})
 		}
-		s.host.sessions = append(s.host.sessions, *born)
-		s.flow.created = append(s.flow.created, born.Session.Key)
+		s.host.sessions = append(s.host.sessions, *child)
+		s.flow.created = append(s.flow.created, child.Session.Key)
 	})
 	return abi.AppendReply(nil, &abi.CreateReply{SessionKey: session.Key, SessionID: session.SessionID}), nil
 }
 
-// newborn returns the session with this key that the step creates, or nil.
-func (s *hostStep) newborn(key string) *vector.StoredSession {
-	for _, born := range s.created {
-		if born.Session.Key == key {
-			return born
+// createdChild returns the session with this key that the step creates, or nil.
+func (s *hostStep) createdChild(key string) *vector.StoredSession {
+	for _, child := range s.created {
+		if child.Session.Key == key {
+			return child
 		}
 	}
 	return nil
 }
 
-// tidy records that a child is archived, or deleted (S5.7).
-func (s *hostStep) tidy(f *jsonvalue.Fields, deletes bool) ([]byte, error) {
+// remove records that a child is archived or deleted (S5.7).
+func (s *hostStep) remove(f *jsonvalue.Fields, deletes bool) ([]byte, error) {
 	var key string
 	f.Required("sessionKey", &key)
 	if err := f.Done(); err != nil {
@@ -74,7 +74,7 @@ func (s *hostStep) tidy(f *jsonvalue.Fields, deletes bool) ([]byte, error) {
 	session := s.host.session(key)
 	switch {
 	case !slices.Contains(s.flow.created, key):
-		return nil, abi.NewError(abi.Forbidden, "session "+key+" is no child of this flow")
+		return nil, abi.NewError(abi.Forbidden, "session "+key+" is not a child of this flow")
 	case session == nil:
 		return nil, abi.NewError(abi.NotFound, "session "+key+" does not exist")
 	case s.host.busy(key):

@@ -1,36 +1,36 @@
 package refhost
 
-// clock is a world's time: it stands still while something happens, and jumps to
-// what is due next.
+// clock is the simulated time of a Host. It does not advance while an event is handled,
+// and then jumps to the next due event.
 type clock struct {
 	now    int64 // milliseconds
 	events []event
 	count  int
 }
 
-// event is something that is due. What is due at one instant happens by order,
-// then as it was planned.
+// event is a scheduled callback. Events of the same time are handled by order, then in
+// the sequence in which they were scheduled.
 type event struct {
 	at           int64
 	order, count int
-	happen       func()
+	handle       func()
 }
 
-// Order of what is due at one instant: a run that ends is known before a wait for
-// it is over (the run wins, S4.3).
+// Order of events of the same time. A run's end precedes the end of a wait for it: if
+// both are due, the run wins (S4.3).
 const (
 	orderRun = iota
 	orderFlow
 )
 
-// plan makes something due at a time.
-func (c *clock) plan(at int64, order int, happen func()) {
+// schedule adds an event; a time in the past means now.
+func (c *clock) schedule(at int64, order int, handle func()) {
 	c.count++
-	c.events = append(c.events, event{max(at, c.now), order, c.count, happen})
+	c.events = append(c.events, event{max(at, c.now), order, c.count, handle})
 }
 
-// next lets the next thing that is due until limit happen. When there is none it
-// is limit, and next reports false.
+// next handles the next event that is due by limit, and reports whether there was one.
+// Without one, next sets the time to limit.
 func (c *clock) next(limit int64) bool {
 	first := -1
 	for i, e := range c.events {
@@ -45,7 +45,7 @@ func (c *clock) next(limit int64) bool {
 	e := c.events[first]
 	c.events = append(c.events[:first], c.events[first+1:]...)
 	c.now = e.at
-	e.happen()
+	e.handle()
 	return true
 }
 

@@ -16,13 +16,13 @@ const (
 	deliverySkipped   = "skipped"
 )
 
-// deliver posts a text to the channel of a session, with the policy as it is then,
-// and the target too if it has none yet (S4.7, S8.3, S9). The flow that it belongs to, if there
-// is one, tells what became of it.
+// deliver posts a text to the channel of a session (S4.7, S8.3, S9). It evaluates the
+// send policy, and the target if d has none, when it posts. If f is not nil, f records
+// the status of the delivery.
 func (h *Host) deliver(d *vector.DeliveryOutcome, f *hostFlow) {
 	d.Status = deliveryPending
 	h.deliveries = append(h.deliveries, d)
-	h.plan(h.now, orderRun, func() {
+	h.schedule(h.now, orderRun, func() {
 		defer func() {
 			if f != nil {
 				f.delivery = d.Status
@@ -41,7 +41,7 @@ func (h *Host) deliver(d *vector.DeliveryOutcome, f *hostFlow) {
 			}
 			d.Target = target
 		}
-		if err := h.settings.passes(session, d.Channel); err != nil {
+		if err := h.settings.checkPolicy(session, d.Channel); err != nil {
 			d.Status, d.Error = deliverySkipped, err.Error()
 			return
 		}
@@ -49,9 +49,9 @@ func (h *Host) deliver(d *vector.DeliveryOutcome, f *hostFlow) {
 	})
 }
 
-// targetOf says where a text for a session goes (S9): to the first source that
-// has a channel and an address. The others only add an account or a thread, if
-// they are of the same channel.
+// targetOf returns the delivery target of a session (S9): the first source that has a
+// channel and an address. The other sources only add an account or a thread, if they
+// have the same channel.
 func targetOf(s *abi.Session) (abi.Target, bool) {
 	sources := []abi.Target{
 		s.DeliveryContext,

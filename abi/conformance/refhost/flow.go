@@ -17,10 +17,10 @@ const (
 	flowParked  = "parked"
 )
 
-// hostFlow is one tool call that writes.
+// hostFlow is one call of a tool that writes.
 type hostFlow struct {
 	id, tool   string
-	scope      string // within which callID is unique (S4.4)
+	scope      string // the scope in which callID is unique (S4.4)
 	callID     string
 	digest     string // of tool and arguments
 	caller     abi.Caller
@@ -28,23 +28,23 @@ type hostFlow struct {
 	acceptedAt int64
 	status     string
 	note       string
-	delivery   string // what became of its last delivery
+	delivery   string // status of its last delivery
 	wait       *abi.Wait
-	sessions   []string // in which it started runs
+	sessions   []string // sessions in which it started runs
 	created    []string // children that it created
 	answer     *vector.Answer
 	waiters    []func(vector.Answer)
 }
 
-// standing says how the flow stands, and what became of its delivery.
-func (f *hostFlow) standing() string {
+// statusText returns the flow's note and the status of its last delivery.
+func (f *hostFlow) statusText() string {
 	if f.delivery == "" {
 		return f.note
 	}
 	return f.note + ": " + f.delivery
 }
 
-// complete adds to a caller what its session says of it.
+// complete adds the members of a caller that follow from its session.
 func (h *Host) complete(c abi.Caller) abi.Caller {
 	if c.Operator {
 		return c
@@ -64,7 +64,7 @@ func (h *Host) complete(c abi.Caller) abi.Caller {
 	return c
 }
 
-// call makes a tool call; answer is told what came of it.
+// call makes a tool call. It passes the answer to the callback, at once or later.
 func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 	id, caller := c.ID, h.complete(c.Caller)
 	if id == "" {
@@ -83,10 +83,10 @@ func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 			continue
 		}
 		if earlier.digest != f.digest {
-			answer(vector.Answer{Err: abi.NewError(abi.InvalidArgs, "the call id "+id+" came with other arguments before")})
+			answer(vector.Answer{Err: abi.NewError(abi.InvalidArgs, "the call id "+id+" was used with other arguments")})
 			return
 		}
-		earlier.tell(answer)
+		earlier.subscribe(answer)
 		return
 	}
 	input := abi.CallInput{
@@ -97,7 +97,7 @@ func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 	result, err := s.run(abi.ExportCall, input.AppendJSON(nil))
 	a := vector.Answer{Result: result.Result, Code: result.Code, Err: err, HostCalls: s.calls, ReplyBytes: s.bytes}
 	if err != nil || result.Wait == nil && len(s.effects) == 0 {
-		answer(a) // a call that did nothing was never accepted
+		answer(a) // a call without effects is not recorded
 		return
 	}
 	h.flows = append(h.flows, f)
@@ -105,8 +105,8 @@ func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 	h.commit(f, s, &result)
 }
 
-// tell answers at once, or when there is an answer.
-func (f *hostFlow) tell(answer func(vector.Answer)) {
+// subscribe calls answer with the flow's answer, at once or when there is one.
+func (f *hostFlow) subscribe(answer func(vector.Answer)) {
 	if f.answer != nil {
 		answer(*f.answer)
 		return
@@ -114,7 +114,7 @@ func (f *hostFlow) tell(answer func(vector.Answer)) {
 	f.waiters = append(f.waiters, answer)
 }
 
-// commit carries out what a step wants.
+// commit applies the effects and the result of a step.
 func (h *Host) commit(f *hostFlow, s *hostStep, r *abi.StepResult) {
 	for _, effect := range s.effects {
 		effect()
@@ -127,7 +127,7 @@ func (h *Host) commit(f *hostFlow, s *hostStep, r *abi.StepResult) {
 	}
 	if r.Result != nil {
 		if f.answer != nil {
-			h.park(f, fmt.Errorf("a second answer: %s", r.Result))
+			h.park(f, fmt.Errorf("the flow answered a second time: %s", r.Result))
 			return
 		}
 		f.answer = &vector.Answer{Result: r.Result, Code: r.Code, HostCalls: s.calls, ReplyBytes: s.bytes}
@@ -139,19 +139,19 @@ func (h *Host) commit(f *hostFlow, s *hostStep, r *abi.StepResult) {
 	switch step := f.step; {
 	case f.wait == nil:
 		if f.answer == nil {
-			h.park(f, fmt.Errorf("it ended without an answer"))
+			h.park(f, fmt.Errorf("the flow ended without an answer"))
 		}
 	case f.wait.Run != "" && h.run(f.wait.Run) == nil:
-		h.park(f, fmt.Errorf("it waits for a run that does not exist"))
+		h.park(f, fmt.Errorf("the flow waits for a run that does not exist"))
 	case f.wait.Run != "" && h.run(f.wait.Run).ended():
-		h.plan(h.now, orderFlow, func() { h.wake(f, step) })
+		h.schedule(h.now, orderFlow, func() { h.wake(f, step) })
 	case f.wait.Until != 0:
-		h.plan(f.wait.Until, orderFlow, func() { h.wake(f, step) })
+		h.schedule(f.wait.Until, orderFlow, func() { h.wake(f, step) })
 	}
 }
 
-// wake goes on with a flow that still stands at this step: what it waited for
-// has come. If run and time are both due, the run wins.
+// wake resumes a flow after its wait, unless the flow has left this step. If run and
+// time are both due, the run wins.
 func (h *Host) wake(f *hostFlow, step int) {
 	if f.step != step || f.status != flowWaiting {
 		return
@@ -174,34 +174,34 @@ func (h *Host) wake(f *hostFlow, step int) {
 	h.commit(f, s, &result)
 }
 
-// park stops a flow whose step failed. No vector is about that.
+// park stops a flow whose step failed. No vector expects that.
 func (h *Host) park(f *hostFlow, err error) {
 	f.status, f.note = flowParked, err.Error()
 	h.problems = append(h.problems, fmt.Sprintf("step %d of %s failed: %v", f.step, f.id, err))
 }
 
-// wakeFor lets the flows go on that wait for a run.
+// wakeFor resumes the flows that wait for a run.
 func (h *Host) wakeFor(r *hostRun) {
 	for _, f := range h.flows {
 		if step := f.step; f.status == flowWaiting && f.wait.Run == r.id {
-			h.plan(h.now, orderFlow, func() { h.wake(f, step) })
+			h.schedule(h.now, orderFlow, func() { h.wake(f, step) })
 		}
 	}
 }
 
-// waits reports whether a run of the session that has not ended waits for the
-// run, itself or through others: in an unanswered call of its own, or because it
-// is queued behind one that does (S4.4).
-func (h *Host) waits(sessionKey, runID string) bool {
+// wouldBlock is the deadlock check (S4.4). It reports whether an active run of the
+// session waits for the run, directly or through other runs: in an unanswered call of
+// its own, or because it is queued behind a run that waits.
+func (h *Host) wouldBlock(sessionKey, runID string) bool {
 	seen := map[string]bool{}
-	var leads func(r *hostRun) bool
-	leads = func(r *hostRun) bool {
+	var blocks func(r *hostRun) bool
+	blocks = func(r *hostRun) bool {
 		if r == nil || r.ended() || seen[r.id] {
 			return false
 		}
 		seen[r.id] = true
 		for _, f := range h.flows {
-			if f.caller.RunID == r.id && f.answer == nil && f.status == flowWaiting && (f.wait.Run == runID || leads(h.run(f.wait.Run))) {
+			if f.caller.RunID == r.id && f.answer == nil && f.status == flowWaiting && (f.wait.Run == runID || blocks(h.run(f.wait.Run))) {
 				return true
 			}
 		}
@@ -209,14 +209,14 @@ func (h *Host) waits(sessionKey, runID string) bool {
 			if ahead == r {
 				return false
 			}
-			if ahead.SessionKey == r.SessionKey && !ahead.ended() && (ahead.id == runID || leads(ahead)) {
+			if ahead.SessionKey == r.SessionKey && !ahead.ended() && (ahead.id == runID || blocks(ahead)) {
 				return true
 			}
 		}
 		return false
 	}
 	for _, r := range h.runs {
-		if r.SessionKey == sessionKey && leads(r) {
+		if r.SessionKey == sessionKey && blocks(r) {
 			return true
 		}
 	}
@@ -227,7 +227,7 @@ func scopeOf(c *abi.Caller) string {
 	return fmt.Sprint(c.Operator, " ", c.RunID, " ", c.AgentID, " ", c.SessionKey)
 }
 
-// digest identifies a tool and arguments, however their JSON is written.
+// digest identifies a tool and its arguments, independent of the spelling of their JSON.
 func digest(c *vector.Call) string {
 	v, err := jsonvalue.Parse(c.Args)
 	if err != nil {
@@ -236,12 +236,12 @@ func digest(c *vector.Call) string {
 	return c.Tool + " " + string(jsonvalue.Compact(asNumbers(v)))
 }
 
-// asNumbers replaces the spelling of numbers by what they are.
+// asNumbers replaces the spelling of each number by its value.
 func asNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Float64(); err == nil {
-			return n + 0 // which is 0 for -0 too
+			return n + 0 // -0 becomes 0
 		}
 	case []any:
 		for i := range v {
@@ -255,11 +255,11 @@ func asNumbers(v any) any {
 	return v
 }
 
-// readStep takes the output of an export apart, strictly.
+// readStep parses the output of an export strictly.
 func readStep(output []byte) (r abi.StepResult, err error) {
 	v, err := jsonvalue.Parse(output)
 	if err != nil {
-		return r, abi.NewError(abi.Internal, "the output is no JSON: "+err.Error())
+		return r, abi.NewError(abi.Internal, "the output is not JSON: "+err.Error())
 	}
 	o, _ := v.(map[string]any)
 	if e, ok := o["error"].(map[string]any); ok && len(o) == 1 {
@@ -288,14 +288,14 @@ func readStep(output []byte) (r abi.StepResult, err error) {
 		n.Take("state")
 		n.Int("stateVersion", &r.Wait.StateVersion)
 		if r.Wait.Run == "" && r.Wait.Until == 0 {
-			n.Fail(fmt.Errorf("nothing would end it"))
+			n.Fail(fmt.Errorf("want run or until"))
 		}
 	})
 	if err := f.Done(); err != nil {
-		return r, abi.NewError(abi.Internal, "the output is no step result: "+err.Error())
+		return r, abi.NewError(abi.Internal, "the output is not a step result: "+err.Error())
 	}
 	if r.Wait != nil && len(r.Wait.State) > abi.MaxState || len(r.Note) > abi.MaxNote {
-		return r, abi.NewError(abi.Internal, fmt.Sprintf("state has %d bytes, note %d", len(r.Wait.State), len(r.Note)))
+		return r, abi.NewError(abi.Internal, fmt.Sprintf("the output is too large: state has %d bytes, note %d", len(r.Wait.State), len(r.Note)))
 	}
 	return r, nil
 }

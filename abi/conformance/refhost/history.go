@@ -45,8 +45,8 @@ func (s *Store) history(f *jsonvalue.Fields) ([]byte, error) {
 	return abi.AppendReply(nil, &page), nil
 }
 
-// backwards returns a transcript newest first, without these roles. Positions
-// count from 1.
+// backwards returns a transcript newest first, without messages of these roles. Seq
+// counts from 1.
 func backwards(stored *vector.StoredSession, without []string) []abi.Message {
 	var out []abi.Message
 	for i, raw := range slices.Backward(stored.Messages) {

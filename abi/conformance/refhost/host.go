@@ -1,10 +1,10 @@
-// Package refhost is a reference host in memory: flows, runs, waits, send policy
-// and deliveries as the specification and abi/README.md ask for them, on a clock
-// of its own.
+// Package refhost is a reference host in memory. It implements flows, runs, waits, send
+// policy and deliveries as the specification and abi/README.md define them, on a
+// simulated clock.
 //
-// Everything here is written for clarity, with encoding/json and linear scans:
-// it is the measure for the fast implementations, not one of them, and shares no
-// code with them but the forms of keys and messages.
+// The package favours clarity over speed, with encoding/json and linear scans. Other
+// implementations are compared with it; it shares only the forms of keys and messages
+// with them.
 package refhost
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/parley-wasm/parley/abi/policy"
 )
 
-// HostFunctions answer one request to an import family. A refusal is a reply
-// too.
+// HostFunctions answers the host calls of a step: requests to one namespace of host
+// functions (abi.ImportStore …). A refused request gets a reply too.
 type HostFunctions interface {
-	Call(family string, request []byte) (reply []byte)
+	Call(namespace string, request []byte) (reply []byte)
 }
 
-// Plugin runs an export of the plugin and returns its output. An error is what
-// ended it instead, such as a limit of its sandbox.
+// Plugin calls an export of the plugin and returns its output. It returns an error if
+// the export did not complete, for example at a limit of the sandbox.
 type Plugin func(export string, input []byte, h HostFunctions) (output []byte, err error)
 
-// Host is the reference host: a World in memory that does what abi/README.md asks
-// of a host and the specification of its flows (S4.4), runs (S4.5), send policy
-// (S8) and deliveries (S9). Nothing in it happens at the same time as anything
-// else, and it takes no time but what the vector's agents take.
+// Host is the reference host: a vector.Fixture in memory that implements the host's part
+// of abi/README.md and of the specification: flows (S4.4), runs (S4.5), send policy (S8)
+// and deliveries (S9). It is strictly sequential. Only the turns of the vector's agents
+// take time.
 type Host struct {
 	clock
 	plugin     Plugin
@@ -42,25 +42,24 @@ type Host struct {
 	flows      []*hostFlow
 	runs       []*hostRun
 	deliveries []*vector.DeliveryOutcome
-	cast       *vector.Cast
-	life       int // how often the gateway has come up again
-	made       int // ids
+	agents     *vector.Agents
+	restarts   int // number of restarts so far
+	lastID     int // number of ids created so far
 	problems   []string
 }
 
-var _ vector.World = (*Host)(nil)
+var _ vector.Fixture = (*Host)(nil)
 
-// tool is what a host must know of one.
+// tool is the part of a tool's description that the host uses.
 type tool struct {
 	readOnly bool
 	needs    []string
 }
 
-// New makes a vector's world around a plugin. It fails when the plugin does
-// not describe itself; a configuration is checked only as far as the host reads
-// it.
+// New creates the fixture of a vector for a plugin. It fails if the plugin does not
+// describe itself. It does not validate the configuration.
 func New(v *vector.Vector, p Plugin) (*Host, error) {
-	h := &Host{clock: clock{now: v.Now}, plugin: p, cast: vector.NewCast(v)}
+	h := &Host{clock: clock{now: v.Now}, plugin: p, agents: vector.NewAgents(v)}
 	if err := h.describe(); err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func New(v *vector.Vector, p Plugin) (*Host, error) {
 	for _, b := range v.Before {
 		h.queue(&hostRun{RunOutcome: vector.RunOutcome{SessionKey: b.SessionKey, Message: "before", Group: abi.GroupMain}, before: true})
 	}
-	for h.next(h.now) { // the runs before have begun
+	for h.next(h.now) { // start the runs of v.Before
 	}
 	return h, nil
 }
@@ -90,7 +89,7 @@ func (h *Host) describe() error {
 	}
 	tools, ok := jsonvalue.Lookup(v, "/tools")
 	if !ok {
-		return fmt.Errorf("describe: no tools in %s", jsonvalue.Truncate(v))
+		return fmt.Errorf("describe: no member tools in %s", jsonvalue.Truncate(v))
 	}
 	h.tools = map[string]tool{}
 	for _, item := range jsonvalue.List(tools) {
@@ -104,7 +103,7 @@ func (h *Host) describe() error {
 	return nil
 }
 
-// configOf returns the part of the settings that a tool needs.
+// configOf returns the settings that a tool needs.
 func (h *Host) configOf(tool string) []byte {
 	part := map[string]any{}
 	for _, name := range h.tools[tool].needs {
@@ -115,41 +114,41 @@ func (h *Host) configOf(tool string) []byte {
 	return jsonvalue.Compact(part)
 }
 
-// Call makes a tool call and lets things happen until it is answered.
+// Call makes a tool call and handles events until the call is answered.
 func (h *Host) Call(c *vector.Call) vector.Answer {
 	var got *vector.Answer
 	h.call(c, func(a vector.Answer) { got = &a })
-	gone := int64(math.MaxInt64)
+	abandonAt := int64(math.MaxInt64)
 	if c.AbandonAfterMs > 0 {
-		gone = h.now + c.AbandonAfterMs
+		abandonAt = h.now + c.AbandonAfterMs
 	}
-	for got == nil && len(h.events) > 0 && h.next(gone) {
+	for got == nil && len(h.events) > 0 && h.next(abandonAt) {
 	}
 	switch {
 	case got != nil:
 		return *got
 	case c.AbandonAfterMs > 0:
-		h.now = gone
+		h.now = abandonAt
 		return vector.Answer{Abandoned: true}
 	}
-	return vector.Answer{Err: fmt.Errorf("the call is never answered")}
+	return vector.Answer{Err: fmt.Errorf("refhost: no event is left, and the call has no answer")}
 }
 
-// Pass lets time pass.
+// Pass advances the clock and handles the events that become due.
 func (h *Host) Pass(ms int64) {
 	for end := h.now + ms; h.next(end); {
 	}
 }
 
-// Finish lets everything happen that is under way.
+// Finish handles all events and returns the outcome.
 func (h *Host) Finish() *vector.Outcome {
 	for len(h.events) > 0 {
 		h.next(math.MaxInt64)
 	}
-	o := &vector.Outcome{Problems: append(h.problems, h.cast.Unused()...)}
+	o := &vector.Outcome{Problems: append(h.problems, h.agents.Unused()...)}
 	for _, f := range h.flows {
 		if len(f.sessions) > 0 {
-			o.Flows = append(o.Flows, vector.FlowOutcome{Tool: f.tool, SessionKey: f.caller.SessionKey, Status: f.status, Note: f.standing()})
+			o.Flows = append(o.Flows, vector.FlowOutcome{Tool: f.tool, SessionKey: f.caller.SessionKey, Status: f.status, Note: f.statusText()})
 		}
 	}
 	for _, r := range h.runs {
@@ -166,11 +165,10 @@ func (h *Host) Finish() *vector.Outcome {
 	return o
 }
 
-// Restart ends the gateway and starts it again: whoever waited is gone, runs that
-// were executing are executed again as far as their attempts go (S10.2), and
-// everything else goes on.
+// Restart stops and starts the gateway: waiting callers lose their connections, running
+// runs are executed again if they have attempts left (S10.2), and all else continues.
 func (h *Host) Restart() error {
-	h.life++
+	h.restarts++
 	for _, f := range h.flows {
 		f.waiters = nil
 	}
@@ -186,11 +184,11 @@ func (h *Host) Restart() error {
 	return nil
 }
 
-// Kill aborts a run, if it has not ended.
+// Kill aborts a run unless it has ended.
 func (h *Host) Kill(runID string) error {
 	r := h.run(runID)
 	if r == nil {
-		return fmt.Errorf("there is no run %s", runID)
+		return fmt.Errorf("run %s does not exist", runID)
 	}
 	h.end(r, abi.RunKilled, "", vector.Killed)
 	return nil
@@ -200,7 +198,7 @@ func (h *Host) Kill(runID string) error {
 func (h *Host) Patch(p *vector.Patch) error {
 	s := h.session(p.Key)
 	if s == nil {
-		return fmt.Errorf("there is no session %s", p.Key)
+		return fmt.Errorf("session %s does not exist", p.Key)
 	}
 	if p.SendPolicy != nil {
 		s.SendPolicy = *p.SendPolicy
@@ -213,17 +211,17 @@ func (h *Host) Patch(p *vector.Patch) error {
 	return nil
 }
 
-// commands are the messages that change the send policy (S8.2).
+// commands maps the messages that change the send policy (S8.2) to the override.
 var commands = map[string]string{"/send on": allow, "/send off": deny, "/send inherit": ""}
 
 // Receive takes a message from a channel (S8.2, S8.3).
 func (h *Host) Receive(m *vector.Inbound) vector.Answer {
 	s := h.session(m.SessionKey)
 	if s == nil {
-		return vector.Answer{Err: abi.NewError(abi.NotFound, "there is no session "+m.SessionKey)}
+		return vector.Answer{Err: abi.NewError(abi.NotFound, "session "+m.SessionKey+" does not exist")}
 	}
 	override, command := commands[strings.TrimSpace(m.Text)]
-	if command && (m.From == "" && m.Target.Channel == "" || h.settings.owns(m.Target.Channel, m.From)) {
+	if command && (m.From == "" && m.Target.Channel == "" || h.settings.isOwner(m.Target.Channel, m.From)) {
 		s.SendPolicy = override
 		return vector.Answer{Result: []byte(`{"status":"ok"}`)}
 	}
@@ -234,20 +232,20 @@ func (h *Host) Receive(m *vector.Inbound) vector.Answer {
 		s.LastChannel, s.LastTo = m.Target.Channel, m.Target.To
 		s.LastAccountID, s.LastThreadID = m.Target.AccountID, m.Target.ThreadID
 	}
-	if err := h.settings.receives(s); err != nil {
+	if err := h.settings.checkReceive(s); err != nil {
 		return vector.Answer{Err: err}
 	}
 	h.queue(&hostRun{RunOutcome: vector.RunOutcome{SessionKey: s.Key, Message: m.Text, Group: abi.GroupMain}, deliver: true})
 	return vector.Answer{Result: []byte(`{"status":"accepted"}`)}
 }
 
-// newID returns an id that nothing else has.
+// newID returns a unique id.
 func (h *Host) newID(prefix string) string {
-	h.made++
-	return fmt.Sprintf("%s-%d", prefix, h.made)
+	h.lastID++
+	return fmt.Sprintf("%s-%d", prefix, h.lastID)
 }
 
-// session returns a stored session, to be read or changed, or nil.
+// session returns the stored session with this key, which the caller may change, or nil.
 func (h *Host) session(key string) *abi.Session {
 	if stored := h.stored(key); stored != nil {
 		return &stored.Session

@@ -10,9 +10,9 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// probe is a plugin with one tool that writes. Its first step makes the requests
-// of its arguments and returns their last output; a later step answers with its
-// event and the replies to the arguments' questions.
+// probe is a plugin with a tool that writes and a read-only tool. The first step makes
+// the requests in its arguments and returns the replies, or waits; a later step answers
+// with its event, settings and step number.
 func probe(export string, input []byte, h HostFunctions) ([]byte, error) {
 	if export == abi.ExportDescribe {
 		return []byte(`{"tools":[{"name":"write","readOnly":false,"needs":["tools"]},{"name":"look","readOnly":true}]}`), nil
@@ -63,13 +63,13 @@ func probeHost(t *testing.T, rest string) (*Host, *vector.Vector) {
 
 const toB = `["agent",{"op":"run","sessionKey":"agent:main:b","message":"m","source":"agent:main:main","group":"nested"}]`
 
-func TestHostRefusesWhatTheABIForbids(t *testing.T) {
+func TestHostRequests(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(toB+",", abi.MaxEffects), ",")
 	tests := []struct{ name, tool, do, last string }{
 		{"a run", "write", toB, `{"ok":{"runId":{"$any":true}}}`},
 		{"a read before a write", "write", `["store",{"op":"get","sessionKey":"agent:main:b"}]`, `{"ok":{"session":{"key":"agent:main:b"}}}`},
 		{"a read after a write", "write", toB + `,["store",{"op":"get","sessionKey":"agent:main:b"}]`, `{"error":{"code":"conflict"}}`},
-		{"a question after a write", "write", toB + `,["agent",{"op":"status","runId":"r"}]`, `{"error":{"code":"conflict"}}`},
+		{"a status request after a write", "write", toB + `,["agent",{"op":"status","runId":"r"}]`, `{"error":{"code":"conflict"}}`},
 		{"a write in a read-only tool", "look", toB, `{"error":{"code":"forbidden"}}`},
 		{"too many effects", "write", many + "," + toB, `{"error":{"code":"limit"}}`},
 		{"a session that is missing", "write", strings.ReplaceAll(toB, ":b", ":z"), `{"error":{"code":"not_found"}}`},
@@ -83,7 +83,7 @@ func TestHostRefusesWhatTheABIForbids(t *testing.T) {
 		{"an unknown write", "write", `["agent",{"op":"abort","runId":"r"}]`, `{"error":{"code":"unsupported"}}`},
 		{"a delivery elsewhere", "write", `["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"error":{"code":"forbidden"}}`},
 		{"a delivery where a run is", "write", toB + `,["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"ok":{"deliveryId":{"$any":true}}}`},
-		{"nobody waits", "write", `["agent",{"op":"waits","sessionKey":"agent:main:b"}]`, `{"ok":{"waits":false}}`},
+		{"no run waits", "write", `["agent",{"op":"waits","sessionKey":"agent:main:b"}]`, `{"ok":{"waits":false}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestHostRefusesWhatTheABIForbids(t *testing.T) {
 	}
 }
 
-// TestHostWakes fixes what wakes a flow, and when.
-func TestHostWakes(t *testing.T) {
+// TestHostResumes checks which event resumes a flow, and when.
+func TestHostResumes(t *testing.T) {
 	tests := []struct{ name, turn, wait, event string }{
 		{"a run", `{"reply":" r ","takesMs":1500}`, `{"run":true}`, `{"type":"run","at":1001500,"run":{"status":"done","reply":"r","startedAt":1000000,"endedAt":1001500}}`},
 		{"a time", `{"takesMs":1500}`, `{"run":true,"until":1001000}`, `{"type":"time","at":1001000}`},
@@ -146,9 +146,9 @@ func TestHostWakes(t *testing.T) {
 	}
 }
 
-// TestHostWaits fixes who waits for whom: a chain of runs, a queue, and what does
-// not count.
-func TestHostWaits(t *testing.T) {
+// TestHostWouldBlock checks the deadlock check: chains of runs, queues, and waits that
+// do not count.
+func TestHostWouldBlock(t *testing.T) {
 	running := func(key, id string) *hostRun {
 		return &hostRun{id: id, RunOutcome: vector.RunOutcome{SessionKey: key, Status: abi.RunRunning}}
 	}
@@ -165,31 +165,31 @@ func TestHostWaits(t *testing.T) {
 		flows []*hostFlow
 		want  bool
 	}{
-		{"nobody", []*hostRun{running("a", "a1"), running("b", "b1")}, nil, false},
-		{"by a call", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a1")}, true},
+		{"no wait", []*hostRun{running("a", "a1"), running("b", "b1")}, nil, false},
+		{"a call", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a1")}, true},
 		{"the call is answered", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{answered}, false},
 		{"for another run", []*hostRun{ended, running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a0")}, false},
-		{"through others", []*hostRun{running("a", "a1"), running("b", "b1"), running("c", "c1")}, []*hostFlow{waiting("b1", "c1"), waiting("c1", "a1")}, true},
+		{"through other runs", []*hostRun{running("a", "a1"), running("b", "b1"), running("c", "c1")}, []*hostFlow{waiting("b1", "c1"), waiting("c1", "a1")}, true},
 		{"queued behind the run", []*hostRun{running("a", "a1"), running("a", "a2"), running("b", "b1")}, []*hostFlow{waiting("b1", "a2")}, true},
 		{"queued behind one that waits", []*hostRun{running("a", "a1"), running("b", "b1"), running("b", "b2")}, []*hostFlow{waiting("b1", "a1")}, true},
-		{"a circle of others", []*hostRun{running("a", "a1"), running("b", "b1"), running("c", "c1")}, []*hostFlow{waiting("b1", "c1"), waiting("c1", "b1")}, false},
+		{"a cycle of other runs", []*hostRun{running("a", "a1"), running("b", "b1"), running("c", "c1")}, []*hostFlow{waiting("b1", "c1"), waiting("c1", "b1")}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{runs: tt.runs, flows: tt.flows}
-			if got := h.waits("b", "a1"); got != tt.want {
+			if got := h.wouldBlock("b", "a1"); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})
 	}
 }
 
-func TestHostReportsAgents(t *testing.T) {
+func TestHostReportsScriptProblems(t *testing.T) {
 	call := `"call":{"tool":"write","args":{"do":[` + toB + `],"wait":{"run":true}}},"expect":{"match":{}}`
 	tests := []struct{ name, agents, problem string }{
 		{"a turn too few", `{"agent:main:b":[]}`, "no turn 1"},
 		{"a turn too many", `{"agent:main:b":["x","y"]}`, "1 runs in agent:main:b, but"},
-		{"an answer that is not expected", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"match":{"replies":[1]}}}]}]}`, "an agent's call: look"},
+		{"an answer that is not expected", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"match":{"replies":[1]}}}]}]}`, "agent's call: look"},
 		{"nothing", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"result":{"replies":[]}}}]}]}`, ""},
 	}
 	for _, tt := range tests {
@@ -207,7 +207,7 @@ func TestHostReportsAgents(t *testing.T) {
 	}
 }
 
-func TestHostKnowsCallsAgain(t *testing.T) {
+func TestHostDeduplicatesCalls(t *testing.T) {
 	h, v := probeHost(t, `"agents":{"agent:main:b":[{"takesMs":2000}]},"call":{"tool":"write","args":{"do":[`+toB+`],"wait":{"run":true}}},"expect":{"match":{}}`)
 	args, err := v.Steps[0].Arguments(nil)
 	if err != nil {
@@ -254,8 +254,8 @@ func TestHostRestarts(t *testing.T) {
 	}
 }
 
-func TestHostKills(t *testing.T) {
-	for _, wait := range []int64{0, 1500} { // queued; executed
+func TestHostAbortsRuns(t *testing.T) {
+	for _, wait := range []int64{0, 1500} { // aborted while queued; while running
 		h, v := probeHost(t, `"agents":{"agent:main:b":[{"reply":"r","takesMs":2000}]},"call":{"tool":"write","args":{"do":[`+toB+`],"wait":{"run":true}}},"expect":{"match":{}}`)
 		args, err := v.Steps[0].Arguments(nil)
 		if err != nil {
@@ -267,7 +267,7 @@ func TestHostKills(t *testing.T) {
 			h.Pass(wait)
 		}
 		id := h.runs[0].id
-		for range 2 { // the second changes nothing
+		for range 2 { // the second call has no effect
 			if err := h.Kill(id); err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestHostKills(t *testing.T) {
 			t.Errorf("after %d ms: got %+v, %d answers", wait, r, len(answers))
 		}
 		if err := h.Kill("none"); err == nil {
-			t.Error("a run that does not exist was killed")
+			t.Error("Kill accepted a run that does not exist")
 		}
 	}
 }

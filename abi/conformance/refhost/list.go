@@ -13,7 +13,7 @@ import (
 
 func (s *Store) list(f *jsonvalue.Fields) ([]byte, error) {
 	var r abi.ListRequest
-	w := worldOf(f)
+	w := readView(f)
 	f.Texts("kinds", &r.Kinds)
 	f.Text("agentId", &r.AgentID)
 	f.Text("label", &r.Label)
@@ -41,7 +41,7 @@ func (s *Store) list(f *jsonvalue.Fields) ([]byte, error) {
 	size := len(abi.AppendReply(nil, &page))
 	for i := range s.sessions {
 		stored := &s.sessions[i]
-		if !w.holds(&stored.Session) || !wanted(&r, w, &stored.Session) {
+		if !w.includes(&stored.Session) || !wanted(&r, w, &stored.Session) {
 			continue
 		}
 		row := abi.ListRow{Session: stored.Session}
@@ -58,9 +58,9 @@ func (s *Store) list(f *jsonvalue.Fields) ([]byte, error) {
 	return abi.AppendReply(nil, &page), nil
 }
 
-// wanted applies every filter but the scope.
-func wanted(r *abi.ListRequest, w world, s *abi.Session) bool {
-	if r.After != nil && !place(*r.After).before(position(s)) {
+// wanted reports whether a session passes all filters of the request except the scope.
+func wanted(r *abi.ListRequest, w view, s *abi.Session) bool {
+	if r.After != nil && !listPosition(*r.After).before(position(s)) {
 		return false
 	}
 	return (r.IncludeArchived || s.ArchivedAt == 0) &&
@@ -77,7 +77,7 @@ func found(search string, in ...string) bool {
 	})
 }
 
-// newest returns the last n messages that are no tool results, oldest first.
+// newest returns the last n messages except tool results, oldest first.
 func newest(stored *vector.StoredSession, n int) []abi.Message {
 	out := []abi.Message{}
 	for _, m := range backwards(stored, []string{"toolResult", "tool"}) {

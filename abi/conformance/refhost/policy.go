@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// hostSettings are the settings that the reference host itself follows. They are
-// read leniently: whether a configuration is right is not its business.
+// hostSettings holds the settings that the reference host itself uses. It reads them
+// leniently: the reference host does not validate configurations.
 type hostSettings struct {
 	keys        sessionkey.Settings
 	owners      []string
@@ -22,8 +22,8 @@ type hostSettings struct {
 	agents      []any
 	maxAttempts int
 	runSeconds  int64
-	children    int // that run at once
-	maxChildren int // of a session that are at work
+	children    int // limit of children that run concurrently
+	maxChildren int // limit of active children of a session
 	pricing     any // models.pricing
 }
 
@@ -69,11 +69,11 @@ func (s *hostSettings) agentOf(key string) string {
 	return s.keys.Agent()
 }
 
-func (s *hostSettings) owns(channel, sender string) bool {
+func (s *hostSettings) isOwner(channel, sender string) bool {
 	return slices.Contains(s.owners, strings.ToLower(channel)+":"+sender)
 }
 
-// sandboxed reports whether the runs of a session are sandboxed callers (S0.3).
+// sandboxed reports whether calls of a session's runs are sandboxed (S0.3).
 func (s *hostSettings) sandboxed(key, agentID string) bool {
 	mode := s.sandbox
 	for _, item := range s.agents {
@@ -86,7 +86,7 @@ func (s *hostSettings) sandboxed(key, agentID string) bool {
 	return mode == "all" || mode == "non-main" && !s.keys.IsMain(key)
 }
 
-// configured reports whether there is an agent with this id.
+// configured reports whether an agent with this id exists.
 func (s *hostSettings) configured(id string) bool {
 	return len(s.agents) == 0 && id == s.keys.Agent() || slices.ContainsFunc(s.agents, func(item any) bool {
 		v, _ := jsonvalue.Lookup(item, "/id")
@@ -94,8 +94,8 @@ func (s *hostSettings) configured(id string) bool {
 	})
 }
 
-// priced returns usage with what it costs, if both are known (S5.5).
-func (s *hostSettings) priced(model string, u *abi.Usage) *abi.Usage {
+// withCost returns the usage with its cost, if tokens and prices are known (S5.5).
+func (s *hostSettings) withCost(model string, u *abi.Usage) *abi.Usage {
 	if u == nil || u.Input == nil || u.Output == nil {
 		return u
 	}
@@ -109,9 +109,9 @@ func (s *hostSettings) priced(model string, u *abi.Usage) *abi.Usage {
 		return u
 	}
 	cost := float64(*u.Input)/1e6*price("inputPerMTok") + float64(*u.Output)/1e6*price("outputPerMTok")
-	with := *u
-	with.Cost = &cost
-	return &with
+	priced := *u
+	priced.Cost = &cost
+	return &priced
 }
 
 // Actions of the send policy, also as a session's override.
@@ -120,13 +120,15 @@ const (
 	deny  = "deny"
 )
 
-// receives decides whether a message may enter a session (S8.1, S8.3).
-func (s *hostSettings) receives(session *abi.Session) error {
-	return s.passes(session, policy.Channel(session, s.keys.KindOf(session.Key)))
+// checkReceive returns an error if the send policy denies messages to a session (S8.1,
+// S8.3).
+func (s *hostSettings) checkReceive(session *abi.Session) error {
+	return s.checkPolicy(session, policy.Channel(session, s.keys.KindOf(session.Key)))
 }
 
-// passes decides whether something may enter or leave a session by a channel.
-func (s *hostSettings) passes(session *abi.Session, channel string) error {
+// checkPolicy returns an error if the send policy denies messages into or out of a
+// session on a channel.
+func (s *hostSettings) checkPolicy(session *abi.Session, channel string) error {
 	decision := session.SendPolicy
 	for _, action := range []string{deny, allow} {
 		if decision == "" && s.rule(session, channel, action) {
@@ -138,7 +140,7 @@ func (s *hostSettings) passes(session *abi.Session, channel string) error {
 		decision, _ = v.(string)
 	}
 	if decision == deny {
-		return abi.NewError(abi.Forbidden, "session.sendPolicy closes the session")
+		return abi.NewError(abi.Forbidden, "session.sendPolicy denies messages of this session")
 	}
 	return nil
 }
@@ -175,7 +177,7 @@ func (s *hostSettings) rule(session *abi.Session, channel, action string) bool {
 	})
 }
 
-// chatType is the type of chat as far as it is known.
+// chatType returns the session's chat type, or "" if it is unknown.
 func chatType(session *abi.Session) string {
 	if session.ChatType == "" {
 		if g, ok := sessionkey.ParseGroup(session.Key); ok {

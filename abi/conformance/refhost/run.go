@@ -16,29 +16,29 @@ type hostRun struct {
 	vector.RunOutcome
 	id        string
 	before    bool
-	deliver   bool // the reply goes to the session's channel
+	deliver   bool // the reply is posted to the session's channel
 	spawnedBy string
-	sandboxed bool   // whatever its session is
-	model     string // the one that ran
+	sandboxed bool   // even if the session is not
+	model     string // as the agent reported it
 	usage     *abi.Usage
 	startedAt int64
 	endedAt   int64
-	calls     map[string]int // equal calls of this attempt, by tool and arguments
+	calls     map[string]int // number of equal calls in this attempt, by digest
 }
 
 func (r *hostRun) ended() bool { return r.endedAt != 0 }
 
 func (r *hostRun) abi() *abi.Run {
-	return &abi.Run{ID: r.id, Status: r.Status, Reply: atMost(r.Reply), Error: atMost(r.Error), Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
+	return &abi.Run{ID: r.id, Status: r.Status, Reply: truncate(r.Reply), Error: truncate(r.Error), Model: r.model, Usage: r.usage, StartedAt: r.startedAt, EndedAt: r.endedAt}
 }
 
-// atMost returns a text that a plugin can hold.
-func atMost(text string) string {
-	const mark = "\n…(truncated)…"
+// truncate shortens a text to abi.MaxText bytes.
+func truncate(text string) string {
+	const suffix = "\n…(truncated)…"
 	if len(text) <= abi.MaxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:abi.MaxText-len(mark)], "") + mark
+	return strings.ToValidUTF8(text[:abi.MaxText-len(suffix)], "") + suffix
 }
 
 func (h *Host) run(id string) *hostRun {
@@ -50,7 +50,7 @@ func (h *Host) run(id string) *hostRun {
 	return nil
 }
 
-// queue adds a run behind those of its session. They are serial (S4.5).
+// queue appends a run to the queue of its session, whose runs are serial (S4.5).
 func (h *Host) queue(r *hostRun) {
 	if r.id == "" {
 		r.id = h.newID("run")
@@ -58,7 +58,7 @@ func (h *Host) queue(r *hostRun) {
 	r.Status = abi.RunQueued
 	r.AgentID = h.settings.agentOf(r.SessionKey)
 	h.runs = append(h.runs, r)
-	h.plan(h.now, orderRun, func() { h.startNext(r.SessionKey) })
+	h.schedule(h.now, orderRun, func() { h.startNext(r.SessionKey) })
 }
 
 // startNext starts the first queued run of a session, unless one is running.
@@ -69,7 +69,7 @@ func (h *Host) startNext(sessionKey string) {
 		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
 			return
 		case h.session(r.SessionKey) == nil || h.session(r.SessionKey).ArchivedAt != 0:
-			h.end(r, abi.RunFailed, "", "the session is gone, or archived, before its turn")
+			h.end(r, abi.RunFailed, "", "session "+r.SessionKey+" was deleted or archived before its turn")
 			return
 		default:
 			h.start(r)
@@ -78,7 +78,7 @@ func (h *Host) startNext(sessionKey string) {
 	}
 }
 
-// children returns how many runs of children are executed (S5.3).
+// children returns the number of running runs of children (S5.3).
 func (h *Host) children() (n int) {
 	for _, r := range h.runs {
 		if r.Group == abi.GroupSubagent && r.Status == abi.RunRunning {
@@ -88,8 +88,8 @@ func (h *Host) children() (n int) {
 	return n
 }
 
-// active returns how many children of a session have a first run that has not
-// ended (S5.2).
+// active returns the number of children of a session whose first run has not ended
+// (S5.2).
 func (h *Host) active(parent string) (n int) {
 	for _, r := range h.runs {
 		if r.spawnedBy == parent && parent != "" && !r.ended() {
@@ -99,7 +99,7 @@ func (h *Host) active(parent string) (n int) {
 	return n
 }
 
-// busy reports whether a run of the session has not ended.
+// busy reports whether the session has a run that has not ended.
 func (h *Host) busy(sessionKey string) bool {
 	return slices.ContainsFunc(h.runs, func(r *hostRun) bool { return r.SessionKey == sessionKey && !r.ended() })
 }
@@ -114,25 +114,25 @@ func (h *Host) start(r *hostRun) {
 		}
 		message["provenance"] = p
 	}
-	h.remember(r.SessionKey, message)
-	h.stand(r)
+	h.appendMessage(r.SessionKey, message)
+	h.recordStatus(r)
 	limit := int64(r.TimeoutSeconds)
 	if limit == 0 && r.Group != abi.GroupSubagent {
 		limit = h.settings.runSeconds
 	}
 	if limit > 0 {
-		h.plan(h.now+limit*1000, orderRun, func() {
+		h.schedule(h.now+limit*1000, orderRun, func() {
 			h.end(r, abi.RunTimeout, "", fmt.Sprintf("the run took longer than its limit of %s", time.Duration(limit)*time.Second))
 		})
 	}
 	h.attempt(r)
 }
 
-// attempt lets the agent take its turn.
+// attempt starts the agent's turn.
 func (h *Host) attempt(r *hostRun) {
 	r.Attempts++
 	r.calls = map[string]int{}
-	t, err := h.cast.Turn(r.SessionKey, r.id)
+	t, err := h.agents.Turn(r.SessionKey, r.id)
 	if err != nil {
 		h.problems = append(h.problems, err.Error())
 		h.end(r, abi.RunFailed, "", err.Error())
@@ -141,19 +141,19 @@ func (h *Host) attempt(r *hostRun) {
 	h.agent(r, t, 0)
 }
 
-// agent makes the calls of a turn from the n-th on, one after the other, and then
-// takes its time.
+// agent makes the calls of a turn in sequence, starting with the n-th, and then
+// schedules the end of the turn.
 func (h *Host) agent(r *hostRun, t *vector.Turn, n int) {
-	life := h.life
-	alive := func() bool { return life == h.life && !r.ended() }
+	restarts := h.restarts
+	active := func() bool { return restarts == h.restarts && !r.ended() }
 	if n < len(t.Calls) {
 		c := &t.Calls[n]
-		call := &vector.Call{Tool: c.Tool, Args: c.Args, Caller: h.as(r)}
+		call := &vector.Call{Tool: c.Tool, Args: c.Args, Caller: h.caller(r)}
 		same := digest(call)
 		r.calls[same]++
 		call.ID = fmt.Sprintf("%s/%s/%d", r.id, same, r.calls[same])
 		h.call(call, func(a vector.Answer) {
-			if !alive() {
+			if !active() {
 				return
 			}
 			h.problems = append(h.problems, c.Check(a)...)
@@ -162,26 +162,26 @@ func (h *Host) agent(r *hostRun, t *vector.Turn, n int) {
 		return
 	}
 	if t.Status == abi.RunTimeout {
-		return // it never answers
+		return // the agent never answers
 	}
-	h.plan(h.now+t.TakesMs, orderRun, func() {
-		if !alive() {
+	h.schedule(h.now+t.TakesMs, orderRun, func() {
+		if !active() {
 			return
 		}
 		if message := t.ToolResultMessage(h.now); message != nil {
 			v, _ := jsonvalue.Parse(message)
-			h.remember(r.SessionKey, v.(map[string]any))
+			h.appendMessage(r.SessionKey, v.(map[string]any))
 		}
 		if t.Status == abi.RunDone {
-			r.model, r.usage = t.Model, h.settings.priced(t.Model, t.Usage)
+			r.model, r.usage = t.Model, h.settings.withCost(t.Model, t.Usage)
 		}
 		h.end(r, t.Status, strings.TrimSpace(t.Reply), t.Error)
 	})
 }
 
-// stand makes the run's status its session's, with the model and the tokens that it
-// took, unless it is an announce, which says what came of others (S5.5).
-func (h *Host) stand(r *hostRun) {
+// recordStatus copies the status, model and tokens of a run to its session, except for
+// an announce, which reports on another run (S5.5).
+func (h *Host) recordStatus(r *hostRun) {
 	s := h.session(r.SessionKey)
 	if s == nil || r.NoTools {
 		return
@@ -206,26 +206,26 @@ func (h *Host) stand(r *hostRun) {
 	}
 }
 
-// as is who calls when a run does.
-func (h *Host) as(r *hostRun) abi.Caller {
+// caller returns the caller of a run's tool calls.
+func (h *Host) caller(r *hostRun) abi.Caller {
 	return abi.Caller{SessionKey: r.SessionKey, AgentID: r.AgentID, Hops: r.Hops, RunID: r.id, Sandboxed: r.sandboxed}
 }
 
-// end records a run's outcome, once.
+// end records a run's outcome. Later calls have no effect.
 func (h *Host) end(r *hostRun, status, reply, problem string) {
 	if r.ended() {
 		return
 	}
 	r.Status, r.Reply, r.Error, r.endedAt = status, reply, problem, h.now
 	if reply != "" {
-		h.remember(r.SessionKey, map[string]any{"role": "assistant", "content": []any{vector.TextBlock(reply)}, "timestamp": jsonvalue.Number(h.now), "stopReason": "stop"})
+		h.appendMessage(r.SessionKey, map[string]any{"role": "assistant", "content": []any{vector.TextBlock(reply)}, "timestamp": jsonvalue.Number(h.now), "stopReason": "stop"})
 	}
 	if r.deliver && reply != "" {
 		h.deliver(&vector.DeliveryOutcome{SessionKey: r.SessionKey, Text: reply}, nil)
 	}
-	h.stand(r)
+	h.recordStatus(r)
 	h.wakeFor(r)
-	h.plan(h.now, orderRun, func() {
+	h.schedule(h.now, orderRun, func() {
 		h.startNext(r.SessionKey)
 		for _, queued := range h.runs {
 			if queued.Group == abi.GroupSubagent && queued.Status == abi.RunQueued {
@@ -235,8 +235,8 @@ func (h *Host) end(r *hostRun, status, reply, problem string) {
 	})
 }
 
-// remember appends a message to a session's transcript.
-func (h *Host) remember(sessionKey string, message map[string]any) {
+// appendMessage appends a message to a session's transcript.
+func (h *Host) appendMessage(sessionKey string, message map[string]any) {
 	if s := h.stored(sessionKey); s != nil {
 		s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], jsonvalue.Compact(message))
 		s.Session.UpdatedAt = max(s.Session.UpdatedAt, h.now)

@@ -8,13 +8,13 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// stringLimits are the lengths that strings are cut to, one after the other,
+// stringLimits are the lengths in bytes to which strings are truncated, tried in order
 // until the message is short enough.
 var stringLimits = []int{abi.MaxString, 16 << 10, 4 << 10}
 
-// shorten holds a message to the ABI's bounds: strings of MaxString bytes at
-// most, cut on a code-point boundary, and MaxMessage bytes in all. Of a message
-// that stays longer only role and timestamp are given.
+// shorten applies the ABI's bounds to a message: at most MaxString bytes in a string,
+// truncated at a code-point boundary, and MaxMessage bytes in all. A message that is
+// still longer keeps only role and timestamp.
 func shorten(m abi.Message) abi.Message {
 	if len(m.JSON) <= abi.MaxString {
 		return m
@@ -23,9 +23,9 @@ func shorten(m abi.Message) abi.Message {
 	for _, limit := range stringLimits {
 		v, err := jsonvalue.Parse(raw)
 		if err != nil {
-			panic("refhost: a stored message is no JSON: " + err.Error())
+			panic("refhost: a stored message is not JSON: " + err.Error())
 		}
-		v, m.Truncations = cutStrings(v, limit, "", nil)
+		v, m.Truncations = truncateStrings(v, limit, "", nil)
 		m.JSON = jsonvalue.Compact(v)
 		if len(m.AppendJSON(nil)) <= abi.MaxMessage {
 			return m
@@ -42,25 +42,25 @@ func shorten(m abi.Message) abi.Message {
 	return m
 }
 
-func cutStrings(v any, limit int, path string, cuts []abi.Truncation) (any, []abi.Truncation) {
+func truncateStrings(v any, limit int, path string, truncations []abi.Truncation) (any, []abi.Truncation) {
 	switch v := v.(type) {
 	case string:
 		if len(v) <= limit {
-			return v, cuts
+			return v, truncations
 		}
 		end := limit
 		for !utf8.RuneStart(v[end]) {
 			end--
 		}
-		return v[:end], append(cuts, abi.Truncation{Path: path, Bytes: int64(len(v))})
+		return v[:end], append(truncations, abi.Truncation{Path: path, Bytes: int64(len(v))})
 	case []any:
 		for i := range v {
-			v[i], cuts = cutStrings(v[i], limit, path+"/"+strconv.Itoa(i), cuts)
+			v[i], truncations = truncateStrings(v[i], limit, path+"/"+strconv.Itoa(i), truncations)
 		}
 	case map[string]any:
-		for _, name := range jsonvalue.Names(v) { // the order of Compact
-			v[name], cuts = cutStrings(v[name], limit, jsonvalue.Join(path, name), cuts)
+		for _, name := range jsonvalue.Names(v) { // in the order of Compact
+			v[name], truncations = truncateStrings(v[name], limit, jsonvalue.Join(path, name), truncations)
 		}
 	}
-	return v, cuts
+	return v, truncations
 }

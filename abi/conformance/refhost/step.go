@@ -13,14 +13,14 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// hostStep is one step: its snapshot, and the effects that it records.
+// hostStep is one step: its snapshot of the store, and the effects that it records.
 type hostStep struct {
 	host         *Host
 	flow         *hostFlow
-	writes       bool // false: the step of a read-only tool
+	writes       bool // false for a read-only tool
 	store        *Store
 	effects      []func()
-	parties      []string // sessions in which it starts runs
+	runSessions  []string // sessions in which it starts runs
 	created      []*vector.StoredSession
 	calls, bytes int
 }
@@ -33,25 +33,25 @@ func (s *hostStep) run(export string, input []byte) (abi.StepResult, error) {
 	if err == nil {
 		r, err = readStep(output)
 	}
-	for _, born := range s.created {
-		if err == nil && !slices.Contains(s.parties, born.Session.Key) {
-			err = abi.NewError(abi.Internal, "the child "+born.Session.Key+" is left without a run")
+	for _, child := range s.created {
+		if err == nil && !slices.Contains(s.runSessions, child.Session.Key) {
+			err = abi.NewError(abi.Internal, "the child "+child.Session.Key+" has no run")
 		}
 	}
 	if err == nil && !s.writes && (r.Wait != nil || r.Result == nil) {
-		err = abi.NewError(abi.Forbidden, "a read-only tool answers at once")
+		err = abi.NewError(abi.Forbidden, "a read-only tool must answer in its first step")
 	}
 	return r, err
 }
 
-// Call serves one request. What is neither a write nor about runs is the store's
-// to answer.
-func (s *hostStep) Call(family string, doc []byte) []byte {
-	reply, err := s.serve(family, doc)
+// Call answers one request. It passes requests that neither write nor concern runs to
+// the store.
+func (s *hostStep) Call(namespace string, doc []byte) []byte {
+	reply, err := s.serve(namespace, doc)
 	var e *abi.Error
 	switch {
 	case err == nil && reply == nil:
-		reply = s.store.Call(family, doc)
+		reply = s.store.Call(namespace, doc)
 	case errors.As(err, &e):
 		reply = abi.AppendError(nil, e.Code, e.Message)
 	case err != nil:
@@ -62,26 +62,26 @@ func (s *hostStep) Call(family string, doc []byte) []byte {
 	return reply
 }
 
-func (s *hostStep) serve(family string, doc []byte) ([]byte, error) {
+func (s *hostStep) serve(namespace string, doc []byte) ([]byte, error) {
 	v, err := jsonvalue.Parse(doc)
 	o, _ := v.(map[string]any)
 	if err != nil || o == nil {
-		return nil, nil // the store says what is wrong
+		return nil, nil // the store returns the error
 	}
-	f := &jsonvalue.Fields{Object: o, What: family}
+	f := &jsonvalue.Fields{Object: o, What: namespace}
 	var op string
 	f.Text("op", &op)
-	write := abi.IsWrite(family, op)
+	write := abi.IsWrite(namespace, op)
 	if write && !s.writes {
-		return nil, nil // the store forbids it
+		return nil, nil // the store refuses it
 	}
 	if !write && len(s.effects) > 0 {
-		return nil, abi.NewError(abi.Conflict, "a step reads before it writes")
+		return nil, abi.NewError(abi.Conflict, "a step must not read after it has written")
 	}
 	if write && len(s.effects) == abi.MaxEffects {
 		return nil, abi.NewError(abi.Limit, "too many effects in one step")
 	}
-	switch family + "." + op {
+	switch namespace + "." + op {
 	case "agent.status":
 		return s.status(f)
 	case "agent.waits":
@@ -91,7 +91,7 @@ func (s *hostStep) serve(family string, doc []byte) ([]byte, error) {
 	case "store.create":
 		return s.create(f)
 	case "store.archive", "store.delete":
-		return s.tidy(f, op == abi.OpDelete)
+		return s.remove(f, op == abi.OpDelete)
 	case "deliver.send":
 		return s.send(f)
 	}
@@ -118,15 +118,15 @@ func (s *hostStep) waits(f *jsonvalue.Fields) ([]byte, error) {
 	var key string
 	f.Required("sessionKey", &key)
 	id := s.flow.caller.RunID
-	return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(id != "" && s.host.waits(key, id))}), f.Done()
+	return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(id != "" && s.host.wouldBlock(key, id))}), f.Done()
 }
 
-// party reports whether a session takes part in the flow.
-func (s *hostStep) party(key string) bool {
-	return key == s.flow.caller.SessionKey || slices.Contains(s.flow.sessions, key) || slices.Contains(s.parties, key)
+// participates reports whether a session takes part in the flow.
+func (s *hostStep) participates(key string) bool {
+	return key == s.flow.caller.SessionKey || slices.Contains(s.flow.sessions, key) || slices.Contains(s.runSessions, key)
 }
 
-// start records that a run is queued (S4.5, S8.3).
+// start records a run to be queued (S4.5, S8.3).
 func (s *hostStep) start(f *jsonvalue.Fields) ([]byte, error) {
 	r := &hostRun{id: s.host.newID("run")}
 	var source string
@@ -134,44 +134,44 @@ func (s *hostStep) start(f *jsonvalue.Fields) ([]byte, error) {
 	message(f, "message", &r.Message)
 	f.Text("context", &r.Context)
 	if len(r.Context) > abi.MaxText {
-		f.Wrong("context", "a shorter text")
+		f.Wrong("context", fmt.Sprintf("at most %d bytes", abi.MaxText))
 	}
 	f.Text("source", &source)
 	f.Required("group", &r.Group)
 	f.Flag("noTools", &r.NoTools)
 	f.Int("timeoutSeconds", &r.TimeoutSeconds)
-	born := s.newborn(r.SessionKey)
+	child := s.createdChild(r.SessionKey)
 	switch {
-	case r.Group == abi.GroupSubagent && born != nil:
-		r.spawnedBy = born.Session.SpawnedBy
+	case r.Group == abi.GroupSubagent && child != nil:
+		r.spawnedBy = child.Session.SpawnedBy
 	case r.Group != abi.GroupNested:
 		f.Wrong("group", "nested, or subagent for a session that this step creates")
 	}
 	if err := f.Done(); err != nil {
 		return nil, err
 	}
-	if born == nil {
+	if child == nil {
 		session := s.host.session(r.SessionKey)
 		if session == nil || session.ArchivedAt != 0 {
 			return nil, abi.NewError(abi.NotFound, "session "+r.SessionKey+" does not exist, or is archived")
 		}
-		if err := s.host.settings.receives(session); err != nil {
+		if err := s.host.settings.checkReceive(session); err != nil {
 			return nil, err
 		}
 	}
 	if s.flow.caller.Hops >= abi.MaxHops {
-		return nil, abi.NewError(abi.Forbidden, "the chain of flows is too long")
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("the chain of flows exceeds %d hops", abi.MaxHops))
 	}
 	if source == "" {
 		source = s.flow.caller.SessionKey
 	}
-	if source != "" && !s.party(source) {
-		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("source %q takes no part in this flow", source))
+	if source != "" && !s.participates(source) {
+		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("source %q does not take part in this flow", source))
 	}
 	r.Provenance = jsonvalue.Compact(s.provenance(source))
 	r.Hops = s.flow.caller.Hops + 1
 	r.sandboxed = s.flow.caller.Sandboxed && r.SessionKey == s.flow.caller.SessionKey
-	s.parties = append(s.parties, r.SessionKey)
+	s.runSessions = append(s.runSessions, r.SessionKey)
 	s.effects = append(s.effects, func() {
 		s.flow.sessions = append(s.flow.sessions, r.SessionKey)
 		s.host.queue(r)
@@ -179,14 +179,14 @@ func (s *hostStep) start(f *jsonvalue.Fields) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.RunReply{RunID: r.id}), nil
 }
 
-// message reads a text that is not blank, and not too long.
+// message reads a text that must not be blank and has at most abi.MaxText bytes.
 func message(f *jsonvalue.Fields, name string, to *string) {
 	if f.Required(name, to); strings.TrimSpace(*to) == "" || len(*to) > abi.MaxText {
-		f.Wrong(name, "a text that is not blank and not too long")
+		f.Wrong(name, fmt.Sprintf("a text that is not blank and has at most %d bytes", abi.MaxText))
 	}
 }
 
-// provenance is what the host says of where a message comes from (S4.5).
+// provenance returns the host's record of a message's origin (S4.5).
 func (s *hostStep) provenance(source string) map[string]any {
 	p := map[string]any{"kind": "inter_session", "sourceTool": s.flow.tool}
 	if source == "" {
@@ -205,7 +205,7 @@ func (s *hostStep) provenance(source string) map[string]any {
 	return p
 }
 
-// send records that a text is delivered.
+// send records a delivery.
 func (s *hostStep) send(f *jsonvalue.Fields) ([]byte, error) {
 	d := &vector.DeliveryOutcome{}
 	var runID string
@@ -228,12 +228,12 @@ func (s *hostStep) send(f *jsonvalue.Fields) ([]byte, error) {
 		if session == nil {
 			return nil, abi.NewError(abi.NotFound, "session "+d.SessionKey+" does not exist")
 		}
-		if err := s.host.settings.passes(session, d.Channel); err != nil {
+		if err := s.host.settings.checkPolicy(session, d.Channel); err != nil {
 			return nil, err
 		}
 	}
-	if !s.party(d.SessionKey) {
-		return nil, abi.NewError(abi.Forbidden, "session "+d.SessionKey+" takes no part in this flow")
+	if !s.participates(d.SessionKey) {
+		return nil, abi.NewError(abi.Forbidden, "session "+d.SessionKey+" does not take part in this flow")
 	}
 	s.effects = append(s.effects, func() { s.host.deliver(d, s.flow) })
 	return abi.AppendReply(nil, &abi.SendReply{DeliveryID: s.host.newID("delivery")}), nil

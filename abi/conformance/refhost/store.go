@@ -13,14 +13,14 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Store answers the host functions from memory, as abi/README.md asks: the
-// reference that other implementations are compared with. It reads only, never
-// changes after NewStore, and is safe for concurrent use.
+// Store answers the reading host functions from memory, as abi/README.md defines them.
+// Other implementations are compared with it. It is immutable and safe for concurrent
+// use.
 type Store struct {
-	sessions []vector.StoredSession // in the order of a list
+	sessions []vector.StoredSession // in list order
 }
 
-// NewStore returns a Store with these contents; nil is an empty one.
+// NewStore returns a Store with these contents; nil means an empty Store.
 func NewStore(c *vector.Contents) *Store {
 	s := &Store{}
 	if c != nil {
@@ -32,22 +32,24 @@ func NewStore(c *vector.Contents) *Store {
 	return s
 }
 
-// place is where a session stands in a list: newest first, then by key.
-type place abi.Position
+// listPosition is the position of a session in a list: newest first, then by key.
+type listPosition abi.Position
 
-func position(s *abi.Session) place { return place{UpdatedAt: s.UpdatedAt, Key: s.Key} }
+func position(s *abi.Session) listPosition {
+	return listPosition{UpdatedAt: s.UpdatedAt, Key: s.Key}
+}
 
-func (p place) before(q place) bool {
+func (p listPosition) before(q listPosition) bool {
 	if p.UpdatedAt != q.UpdatedAt {
 		return p.UpdatedAt > q.UpdatedAt
 	}
 	return p.Key < q.Key
 }
 
-// Call serves one request to an import family (abi.ImportStore …). A refusal is
-// a reply too.
-func (s *Store) Call(family string, doc []byte) []byte {
-	reply, err := s.serve(family, doc)
+// Call answers one request to a namespace of host functions (abi.ImportStore …). A
+// refused request gets a reply too.
+func (s *Store) Call(namespace string, doc []byte) []byte {
+	reply, err := s.serve(namespace, doc)
 	if err == nil {
 		return reply
 	}
@@ -55,10 +57,10 @@ func (s *Store) Call(family string, doc []byte) []byte {
 	if !errors.As(err, &e) {
 		e = &abi.Error{Code: abi.InvalidArgs, Message: err.Error()}
 	}
-	return abi.AppendError(nil, e.Code, family+": "+e.Message)
+	return abi.AppendError(nil, e.Code, namespace+": "+e.Message)
 }
 
-func (s *Store) serve(family string, doc []byte) ([]byte, error) {
+func (s *Store) serve(namespace string, doc []byte) ([]byte, error) {
 	v, err := jsonvalue.Parse(doc)
 	if err != nil {
 		return nil, err
@@ -68,13 +70,13 @@ func (s *Store) serve(family string, doc []byte) ([]byte, error) {
 	var op string
 	f.Text("op", &op)
 	if f.Err != nil || op == "" {
-		return nil, fmt.Errorf("the request names no op")
+		return nil, fmt.Errorf("the request has no op")
 	}
 	f.What = op
-	if abi.IsWrite(family, op) {
-		return nil, abi.NewError(abi.Forbidden, op+": a read-only tool may not write")
+	if abi.IsWrite(namespace, op) {
+		return nil, abi.NewError(abi.Forbidden, op+": a read-only tool must not write")
 	}
-	switch family + "." + op {
+	switch namespace + "." + op {
 	case "store.get":
 		return s.get(f)
 	case "store.resolve":
@@ -115,28 +117,28 @@ func (s *Store) get(f *jsonvalue.Fields) ([]byte, error) {
 func (s *Store) resolve(f *jsonvalue.Fields) ([]byte, error) {
 	var id string
 	f.Required("sessionId", &id)
-	w := worldOf(f)
+	w := readView(f)
 	if err := f.Done(); err != nil {
 		return nil, err
 	}
 	for i := range s.sessions { // newest first
-		if session := &s.sessions[i].Session; session.SessionID == id && w.holds(session) {
+		if session := &s.sessions[i].Session; session.SessionID == id && w.includes(session) {
 			return abi.AppendReply(nil, &abi.SessionReply{Session: session}), nil
 		}
 	}
 	return abi.AppendReply(nil, &abi.SessionReply{}), nil
 }
 
-// world is which sessions a request can meet at all: those within its scope,
-// under the settings that say what "global" and "main" are.
-type world struct {
+// view selects the sessions that a request can reach: those within its scope, under the
+// settings that define "global" and "main".
+type view struct {
 	scope    *abi.Scope
 	settings sessionkey.Settings
-	global   string // the agent whose main session "global" is; empty: it is nobody's
+	global   string // the agent whose main session is "global"; empty: no agent's
 }
 
-func worldOf(f *jsonvalue.Fields) world {
-	var w world
+func readView(f *jsonvalue.Fields) view {
+	var w view
 	f.Text("mainKey", &w.settings.MainKey)
 	f.Text("global", &w.global)
 	w.settings.GlobalScope = w.global != ""
@@ -149,15 +151,15 @@ func worldOf(f *jsonvalue.Fields) world {
 	return w
 }
 
-// agent is whose session this is: "global" is the asking agent's own.
-func (w world) agent(s *abi.Session) string {
+// agent returns the agent of a session: "global" belongs to the requesting agent.
+func (w view) agent(s *abi.Session) string {
 	if s.Key == sessionkey.Global {
 		return w.global
 	}
 	return s.AgentID
 }
 
-func (w world) holds(s *abi.Session) bool {
+func (w view) includes(s *abi.Session) bool {
 	switch {
 	case w.settings.Hidden(s.Key):
 		return false
@@ -171,7 +173,7 @@ func (w world) holds(s *abi.Session) bool {
 	})
 }
 
-// wildcard reports whether text matches a pattern in which * is any run of
+// wildcard reports whether text matches a pattern, in which * stands for any number of
 // characters.
 func wildcard(pattern, text string) bool {
 	head, tail, star := strings.Cut(pattern, "*")

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// storeOf makes a store of a vector's "sessions".
+// storeOf returns a Store with these sessions, in the form of a vector's "sessions".
 func storeOf(t *testing.T, sessions string) *refhost.Store {
 	t.Helper()
 	doc := `[{"id":"S0/x","spec":["S0"],"about":"x.","store":{"sessions":` + sessions + `},"call":{"tool":"t"},"expect":{"match":{}}}]`
@@ -26,7 +26,7 @@ func storeOf(t *testing.T, sessions string) *refhost.Store {
 	return refhost.NewStore(vectors[0].Store)
 }
 
-const family = `[
+const sessions = `[
 	{"key":"agent:a:main","sessionId":"i1","updatedAt":900,"label":"L","messages":[{"role":"user","content":"1"},{"role":"toolResult"},{"role":"tool"},{"role":"assistant","content":"4"}]},
 	{"key":"agent:a:cron:x","sessionId":"i2","updatedAt":800},
 	{"key":"agent:b:subagent:k","sessionId":"i3","updatedAt":800,"spawnedBy":"agent:a:main","subject":"ÄPFEL 50%"},
@@ -44,7 +44,7 @@ func parse(t *testing.T, doc string) any {
 }
 
 func TestStoreLists(t *testing.T) {
-	s := storeOf(t, family)
+	s := storeOf(t, sessions)
 	tests := []struct{ request, keys, more string }{
 		{`"limit":10`, "agent:a:main agent:a:cron:x agent:b:subagent:k agent:ab:home", "false"},
 		{`"limit":2`, "agent:a:main agent:a:cron:x", "true"},
@@ -90,8 +90,8 @@ func TestStoreLists(t *testing.T) {
 }
 
 func TestStoreReplies(t *testing.T) {
-	s := storeOf(t, family)
-	tests := []struct{ family, request, pattern string }{
+	s := storeOf(t, sessions)
+	tests := []struct{ namespace, request, pattern string }{
 		{"store", `{"op":"get","sessionKey":"agent:b:main"}`, `{"ok":{"session":{"sessionId":"i3","archivedAt":1,"agentId":"b","kind":"other"}}}`},
 		{"store", `{"op":"get","sessionKey":"agent:c:main"}`, `{"ok":{"session":null}}`},
 		{"store", `{"op":"get","sessionKey":"global"}`, `{"ok":{"session":{"sessionId":"i6","agentId":"main"}}}`},
@@ -132,9 +132,9 @@ func TestStoreReplies(t *testing.T) {
 		{"deliver", `{"op":"get","sessionKey":"k"}`, `{"error":{"code":"unsupported"}}`},
 	}
 	for _, tt := range tests {
-		reply := parse(t, string(s.Call(tt.family, []byte(tt.request))))
+		reply := parse(t, string(s.Call(tt.namespace, []byte(tt.request))))
 		for _, line := range vector.Match(reply, parse(t, tt.pattern)) {
-			t.Errorf("%s %s: %s", tt.family, tt.request, line)
+			t.Errorf("%s %s: %s", tt.namespace, tt.request, line)
 		}
 	}
 }
@@ -157,7 +157,8 @@ func TestStoreShortens(t *testing.T) {
 	}
 }
 
-// The cases that stores of the examples are tested with are what the reference says.
+// TestExampleCases checks the reference store against the cases that the stores of the
+// examples are tested with.
 func TestExampleCases(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/store.json")
 	if err != nil {

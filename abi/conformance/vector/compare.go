@@ -8,7 +8,7 @@ import (
 )
 
 // Diff compares two parsed values exactly (numbers by value, members in any
-// order) and returns a line for each difference, starting with its path.
+// order). It returns one line per difference, each starting with the path.
 func Diff(got, want any) []string {
 	var c comparison
 	c.exact("", got, want)

@@ -20,7 +20,7 @@ func parse(t *testing.T, doc string) any {
 func TestDiff(t *testing.T) {
 	tests := []struct {
 		got, want string
-		at        string // path of the first difference; empty: none
+		at        string // path of the first difference; empty if equal
 	}{
 		{`{"a":1,"b":[true,null,"x"]}`, `{"b":[true,null,"x"],"a":1}`, ""},
 		{`{"a":1}`, `{"a":1.0}`, ""},

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Contents is what a vector stores before the call:
+// Contents is the data that the store holds before a vector's first step:
 //
 //	{"sessions": [{…members of abi.Session by their JSON names…, "messages": [{…}…]}…]}
 //
@@ -34,7 +34,7 @@ func Role(message []byte) string {
 	var m struct {
 		Role string `json:"role"`
 	}
-	// A message whose role is no text has no role.
+	// A role that is not a string counts as absent.
 	_ = json.Unmarshal(message, &m)
 	return m.Role
 }
@@ -54,7 +54,7 @@ func contents(v any) (*Contents, error) {
 		so, _ := item.(map[string]any)
 		s, err := storedSession(so)
 		if err == nil && seen[s.Session.Key] {
-			err = fmt.Errorf("%s is there twice", s.Session.Key)
+			err = fmt.Errorf("%s appears twice", s.Session.Key)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("sessions: %d: %w", i, err)
@@ -71,7 +71,7 @@ func storedSession(o map[string]any) (StoredSession, error) {
 	if messages, ok := o["messages"].([]any); ok {
 		for i, m := range messages {
 			if _, ok := m.(map[string]any); !ok {
-				return stored, fmt.Errorf("session: messages: %d is no object", i)
+				return stored, fmt.Errorf("session: messages: %d is not an object", i)
 			}
 			stored.Messages = append(stored.Messages, jsonvalue.Compact(m))
 		}
@@ -89,7 +89,7 @@ func storedSession(o map[string]any) (StoredSession, error) {
 	}
 	s.AgentID, s.Kind = agent, sessionkey.Kind(s.Key)
 	if s.Key == sessionkey.Global {
-		// The default agent's, whose id a store of one vector cannot know.
+		// It belongs to the default agent, whose id is not known to the loader.
 		s.AgentID = sessionkey.DefaultAgent
 	}
 	if s.SessionID == "" || s.UpdatedAt == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-wasm/parley/testdata/vectors"
 )
 
-// sections are those of the specification that the vectors must cover.
+// sections lists the sections of the specification that the vectors must cover.
 var sections = strings.Fields(`
 	S0.1 S0.2 S0.3
 	S1.1 S1.2 S1.3 S1.4 S1.5 S1.6 S1.7
@@ -21,8 +21,8 @@ var sections = strings.Fields(`
 	S8.1 S8.2 S8.3
 	S9`)
 
-// notYet are the chapters that have no vectors, with the reason.
-var notYet = map[string]string{
+// uncovered maps each chapter that has no vectors to the reason.
+var uncovered = map[string]string{
 	"S10": "a vector cannot kill a process; the crash tests do",
 }
 
@@ -51,10 +51,10 @@ func TestEverySectionHasVectors(t *testing.T) {
 	}
 	for s := range count {
 		chapter, _, _ := strings.Cut(s, ".")
-		if reason, later := notYet[chapter]; later {
-			t.Errorf("%s has vectors, but is listed as not yet covered: %s", s, reason)
+		if reason, listed := uncovered[chapter]; listed {
+			t.Errorf("%s has vectors, but is listed as uncovered: %s", s, reason)
 		} else if !known[s] {
-			t.Errorf("%s is cited, but no section that the vectors cover", s)
+			t.Errorf("%s is cited, but is not in the list of sections", s)
 		}
 	}
 	for _, s := range sections {
@@ -73,7 +73,7 @@ func TestVectorsCiteTheirOwnSection(t *testing.T) {
 			t.Errorf("%s: %s does not cite %s", v.File, v.ID, own)
 		}
 		if !strings.HasSuffix(v.About, ".") {
-			t.Errorf("%s: %s: about is no sentence: %q", v.File, v.ID, v.About)
+			t.Errorf("%s: %s: about is not a sentence: %q", v.File, v.ID, v.About)
 		}
 	}
 }

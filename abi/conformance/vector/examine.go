@@ -10,15 +10,15 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Caps of a whole answer.
+// Limits on the size of an answer, in bytes.
 const (
 	maxResult   = 512 << 10 // sessions_list (S2.2)
-	maxMessages = 80 << 10  // messages of sessions_history together (S3.4)
-	maxFailure  = 4 << 10   // no failure repeats its arguments at length
+	maxMessages = 80 << 10  // all messages of one sessions_history (S3.4)
+	maxFailure  = 4 << 10   // a failure must not repeat long arguments
 )
 
-// examine parses an answer and checks what holds for every answer of a tool,
-// whatever the vector expects.
+// examine parses an answer and checks the rules that hold for every answer of the
+// tool, independent of the vector's expectation.
 func examine(tool string, a Answer) (result any, problems []string) {
 	if a.Abandoned {
 		return nil, nil
@@ -31,13 +31,13 @@ func examine(tool string, a Answer) (result any, problems []string) {
 	}
 	result, err := jsonvalue.Parse(a.Result)
 	if err != nil {
-		return nil, []string{"the result is no JSON: " + err.Error()}
+		return nil, []string{"the result is not JSON: " + err.Error()}
 	}
 	o, ok := result.(map[string]any)
 	if !ok {
-		return result, []string{"the result is no object (S0.1): " + jsonvalue.Truncate(result)}
+		return result, []string{"the result is not an object (S0.1): " + jsonvalue.Truncate(result)}
 	}
-	say := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
@@ -50,66 +50,66 @@ func examine(tool string, a Answer) (result any, problems []string) {
 		return result, append(problems, examineSpawn(o)...)
 	}
 	failed := status == "error" || status == "forbidden"
-	say(failed == (a.Code != ""), "status %v with code %q: a code stands beside a failure, and only there", status, a.Code)
+	require(failed == (a.Code != ""), "status %v with code %q: want a code exactly when the call failed", status, a.Code)
 	if failed {
 		message, _ := o["error"].(string)
-		say(message != "" && len(o) == 2, "a failure is {status, error} (S0.1), got %s", jsonvalue.Truncate(o))
-		say((status == "forbidden") == (a.Code == abi.Forbidden), "status %v with code %s", status, a.Code)
-		say(a.Code.Known(), "unknown code %q", a.Code)
-		say(len(a.Result) <= maxFailure, "the failure has %d bytes", len(a.Result))
+		require(message != "" && len(o) == 2, "a failure is {status, error} (S0.1), got %s", jsonvalue.Truncate(o))
+		require((status == "forbidden") == (a.Code == abi.Forbidden), "status %v with code %s", status, a.Code)
+		require(a.Code.Known(), "unknown code %q", a.Code)
+		require(len(a.Result) <= maxFailure, "the failure has %d bytes", len(a.Result))
 		return result, problems
 	}
 	switch tool {
 	case abi.ToolList:
 		rows := jsonvalue.List(o["sessions"])
-		say(o["count"] == json.Number(fmt.Sprint(len(rows))), "count %v, but %d rows (S2.2)", o["count"], len(rows))
-		say(len(a.Result) < maxResult, "the result has %d bytes (S2.2)", len(a.Result))
-		say(!jsonvalue.Has(o, "nextCursor") || len(rows) > 0, "a page without rows has a nextCursor")
-		say(jsonvalue.Only(o, "count", "sessions", "nextCursor") == nil, "members %v (S2.2)", jsonvalue.Names(o))
+		require(o["count"] == json.Number(fmt.Sprint(len(rows))), "count %v, but %d rows (S2.2)", o["count"], len(rows))
+		require(len(a.Result) < maxResult, "the result has %d bytes (S2.2)", len(a.Result))
+		require(!jsonvalue.Has(o, "nextCursor") || len(rows) > 0, "a page without rows has a nextCursor")
+		require(jsonvalue.Only(o, "count", "sessions", "nextCursor") == nil, "members %v (S2.2)", jsonvalue.Names(o))
 	case abi.ToolHistory:
 		problems = append(problems, examineHistory(o)...)
 	case abi.ToolSend:
-		say(false, "a success without a runId (S4.3): %s", jsonvalue.Truncate(o))
+		require(false, "a success without a runId (S4.3): %s", jsonvalue.Truncate(o))
 	case abi.ToolSpawn:
-		say(false, "a success that is not accepted (S5.3): %s", jsonvalue.Truncate(o))
+		require(false, "a success that is not accepted (S5.3): %s", jsonvalue.Truncate(o))
 	}
 	return result, problems
 }
 
 func examineHistory(o map[string]any) (problems []string) {
-	say := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			problems = append(problems, fmt.Sprintf(format, args...)+" (S3.3)")
 		}
 	}
 	err := jsonvalue.Only(o, "sessionKey", "messages", "truncated", "droppedMessages", "contentTruncated", "contentRedacted", "bytes", "offset", "nextOffset", "hasMore")
-	say(err == nil, "%v", err)
+	require(err == nil, "%v", err)
 	flags := map[string]bool{}
 	for _, name := range []string{"truncated", "droppedMessages", "contentTruncated", "contentRedacted", "hasMore"} {
 		flag, ok := o[name].(bool)
-		say(ok, "%s is %s, want true or false", name, jsonvalue.Truncate(o[name]))
+		require(ok, "%s is %s, want true or false", name, jsonvalue.Truncate(o[name]))
 		flags[name] = flag
 	}
 	messages, ok := o["messages"].([]any)
-	say(ok, "messages is %s", jsonvalue.Truncate(o["messages"]))
+	require(ok, "messages is %s", jsonvalue.Truncate(o["messages"]))
 	size := len(jsonvalue.Compact(o["messages"]))
-	say(size <= maxMessages, "the messages have %d bytes", size)
+	require(size <= maxMessages, "the messages have %d bytes", size)
 	bytes, err := jsonvalue.Integer(o, "bytes", -1)
-	say(err == nil && bytes >= 0 && bytes <= maxMessages, "bytes is %s", jsonvalue.Truncate(o["bytes"]))
-	say(flags["truncated"] == (flags["droppedMessages"] || flags["contentTruncated"]),
-		"truncated says neither that messages were dropped nor that content was cut, or says so of nothing")
-	say(flags["hasMore"] == jsonvalue.Has(o, "nextOffset"), "hasMore is %v, nextOffset %s", flags["hasMore"], jsonvalue.Truncate(o["nextOffset"]))
+	require(err == nil && bytes >= 0 && bytes <= maxMessages, "bytes is %s", jsonvalue.Truncate(o["bytes"]))
+	require(flags["truncated"] == (flags["droppedMessages"] || flags["contentTruncated"]),
+		"truncated must equal droppedMessages || contentTruncated")
+	require(flags["hasMore"] == jsonvalue.Has(o, "nextOffset"), "hasMore is %v, nextOffset %s", flags["hasMore"], jsonvalue.Truncate(o["nextOffset"]))
 	if jsonvalue.Has(o, "nextOffset") {
 		offset, err1 := jsonvalue.Integer(o, "offset", 0)
 		next, err2 := jsonvalue.Integer(o, "nextOffset", 0)
-		say(err1 == nil && err2 == nil && next == offset+len(messages),
+		require(err1 == nil && err2 == nil && next == offset+len(messages),
 			"nextOffset %d does not continue after %d messages from offset %d", next, len(messages), offset)
 	}
 	return problems
 }
 
-// sendMembers are the members of the results of S4.3 besides runId, status,
-// sessionKey and delivery, and what may have become of the message.
+// sendMembers maps each status of S4.3 to its extra member (besides runId, status,
+// sessionKey and delivery) and to the allowed values of delivery.message.
 var sendMembers = map[any]struct {
 	member  string
 	message []string
@@ -120,36 +120,36 @@ var sendMembers = map[any]struct {
 	"error":    {"error", []string{"answered"}},
 }
 
-// examineSend checks a result that says that a message was received.
+// examineSend checks the result of a send whose message was accepted.
 func examineSend(o map[string]any) (problems []string) {
-	say := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			problems = append(problems, fmt.Sprintf(format, args...)+" (S4.3)")
 		}
 	}
 	form, known := sendMembers[o["status"]]
-	say(known, "status %s", jsonvalue.Truncate(o["status"]))
+	require(known, "status %s", jsonvalue.Truncate(o["status"]))
 	members := []string{"runId", "status", "sessionKey", "delivery"}
 	if form.member != "" {
 		members = append(members, form.member)
 		_, ok := o[form.member].(string)
-		say(ok, "%s has %s %s, want a text", jsonvalue.Truncate(o["status"]), form.member, jsonvalue.Truncate(o[form.member]))
+		require(ok, "%s has %s %s, want a string", jsonvalue.Truncate(o["status"]), form.member, jsonvalue.Truncate(o[form.member]))
 	}
 	err := jsonvalue.Only(o, members...)
-	say(err == nil, "%v", err)
+	require(err == nil, "%v", err)
 	for _, name := range []string{"runId", "sessionKey"} {
 		id, _ := o[name].(string)
-		say(id != "", "%s is %s", name, jsonvalue.Truncate(o[name]))
+		require(id != "", "%s is %s", name, jsonvalue.Truncate(o[name]))
 	}
 	d, _ := o["delivery"].(map[string]any)
 	err = jsonvalue.Only(d, "message", "announce")
-	say(err == nil, "%v", err)
-	say(slices.Contains(form.message, jsonvalue.Text(d["message"])), "delivery.message is %s beside %s", jsonvalue.Truncate(d["message"]), jsonvalue.Truncate(o["status"]))
-	say(slices.Contains([]string{"pending", "skipped"}, jsonvalue.Text(d["announce"])), "delivery.announce is %s", jsonvalue.Truncate(d["announce"]))
+	require(err == nil, "%v", err)
+	require(slices.Contains(form.message, jsonvalue.Text(d["message"])), "delivery.message is %s with status %s", jsonvalue.Truncate(d["message"]), jsonvalue.Truncate(o["status"]))
+	require(slices.Contains([]string{"pending", "skipped"}, jsonvalue.Text(d["announce"])), "delivery.announce is %s", jsonvalue.Truncate(d["announce"]))
 	return problems
 }
 
-// examineSpawn checks a result that says that a child was started.
+// examineSpawn checks the result of a spawn that started a child.
 func examineSpawn(o map[string]any) (problems []string) {
 	if err := jsonvalue.Only(o, "status", "runId", "childSessionKey", "model"); err != nil || len(o) != 4 {
 		problems = append(problems, fmt.Sprintf("members %v (S5.3)", jsonvalue.Names(o)))

@@ -9,15 +9,17 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// Generators keep big and long cases small in their files. They are replaced
-// wherever they stand in a store, in arguments and in expectations:
+// maxExpansion is the number of bytes by which generators may enlarge one document.
 //
-//	{"$repeat": "ab", "times": 3}            the text "ababab"
-//	{"$concat": ["a", {"$repeat": …}]}       the texts together
-//	{"$times": 3, "each": {…}, "as"?: "i"}   in an array: three elements, in whose
-//	                                         texts {i} counts from 1
-//	{"$number": 100, "step": -5, "of"?: "i"} in such an element: 95, 90, 85
-const maxExpansion = 64 << 20 // bytes of text that one document may grow by
+// Generators keep large cases small in their files. Expand replaces them in stores,
+// arguments and expectations:
+//
+//	{"$repeat": "ab", "times": 3}            the string "ababab"
+//	{"$concat": ["a", {"$repeat": …}]}       the strings, concatenated
+//	{"$times": 3, "each": {…}, "as"?: "i"}   in an array: three elements; {i} in their
+//	                                         strings counts from 1
+//	{"$number": 100, "step": -5, "of"?: "i"} inside such an element: 95, 90, 85
+const maxExpansion = 64 << 20
 
 type expander struct {
 	counters map[string]int
@@ -51,7 +53,7 @@ func (e *expander) object(o map[string]any) (any, error) {
 	case jsonvalue.Has(o, "$number"):
 		return e.number(o)
 	case jsonvalue.Has(o, "$times"):
-		return nil, fmt.Errorf("$times stands outside an array")
+		return nil, fmt.Errorf("$times is allowed only as an element of an array")
 	}
 	out := make(map[string]any, len(o))
 	for name, v := range o {
@@ -140,11 +142,11 @@ func (e *expander) repeat(o map[string]any) (any, error) {
 	unit, ok := o["$repeat"].(string)
 	times, err := jsonvalue.Integer(o, "times", -1)
 	if !ok || err != nil || times < 0 {
-		return nil, fmt.Errorf("$repeat: want a text and times")
+		return nil, fmt.Errorf("$repeat: want a string and times")
 	}
 	unit = e.text(unit)
 	if e.left -= len(unit) * times; e.left < 0 {
-		return nil, fmt.Errorf("$repeat: the document grows over %d bytes", maxExpansion)
+		return nil, fmt.Errorf("$repeat: the document grows by more than %d bytes", maxExpansion)
 	}
 	return strings.Repeat(unit, times), nil
 }
@@ -152,7 +154,7 @@ func (e *expander) repeat(o map[string]any) (any, error) {
 func (e *expander) concat(o map[string]any) (any, error) {
 	parts, ok := o["$concat"].([]any)
 	if err := jsonvalue.Only(o, "$concat"); err != nil || !ok {
-		return nil, fmt.Errorf("$concat: want an array of texts and nothing else")
+		return nil, fmt.Errorf("$concat: want an array of strings and no other member")
 	}
 	var b strings.Builder
 	for _, p := range parts {
@@ -162,7 +164,7 @@ func (e *expander) concat(o map[string]any) (any, error) {
 		}
 		s, ok := x.(string)
 		if !ok {
-			return nil, fmt.Errorf("$concat: %s is no text", jsonvalue.Truncate(x))
+			return nil, fmt.Errorf("$concat: %s is not a string", jsonvalue.Truncate(x))
 		}
 		b.WriteString(s)
 	}

@@ -18,15 +18,16 @@ var (
 	sectionID = regexp.MustCompile(`^S\d+(\.\d+)?$`)
 )
 
-// Load reads every vector of a folder, in the order of their files' names. All
-// problems are reported at once.
+// Load reads every vector of a folder, in the order of the file names. Its error
+// joins all problems found.
 func Load(dir fs.FS) ([]*Vector, error) {
 	return Select(dir, func(*Vector) bool { return true })
 }
 
-// Select is Load, but of those vectors alone that are wanted and those that they
-// must answer like. The others are checked too, except for what they store, which is
-// most of the work: it is read last, and wanted is asked without.
+// Select is like Load, but returns only the vectors for which wanted returns true and
+// those that they name in SameAs. It validates the other vectors too, except for their
+// stores. Stores are most of the work and are read last: Vector.Store is nil when
+// wanted is called.
 func Select(dir fs.FS, wanted func(*Vector) bool) ([]*Vector, error) {
 	var all []*Vector
 	var problems []error
@@ -68,18 +69,18 @@ func Select(dir fs.FS, wanted func(*Vector) bool) ([]*Vector, error) {
 	return all, errors.Join(problems...)
 }
 
-// check reports what only the whole set shows.
+// check reports problems that involve several vectors.
 func check(all []*Vector) (problems []error) {
 	byID := map[string]*Vector{}
 	for _, v := range all {
 		if first, dup := byID[v.ID]; dup {
-			problems = append(problems, fmt.Errorf("vectors: %s: %s is also in %s; ids are unique", v.File, v.ID, first.File))
+			problems = append(problems, fmt.Errorf("vectors: %s: %s is also in %s; ids must be unique", v.File, v.ID, first.File))
 		}
 		byID[v.ID] = v
 	}
 	for _, v := range all {
 		if v.SameAs != "" && byID[v.SameAs] == nil {
-			problems = append(problems, fmt.Errorf("vectors: %s: %s: sameAs: there is no vector %s", v.File, v.ID, v.SameAs))
+			problems = append(problems, fmt.Errorf("vectors: %s: %s: sameAs: vector %s does not exist", v.File, v.ID, v.SameAs))
 		}
 	}
 	return problems
@@ -125,11 +126,11 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 	}
 	v := &Vector{ID: jsonvalue.Text(o["id"]), Config: []byte("{}")}
 	if !vectorID.MatchString(v.ID) {
-		return nil, fmt.Errorf("id: want a section, a slash and a name in lower case: S2.1/limit-default")
+		return nil, fmt.Errorf("id: want a section, a slash and a lower-case name, as in S2.1/limit-default")
 	}
 	for _, s := range jsonvalue.List(o["spec"]) {
 		if !sectionID.MatchString(jsonvalue.Text(s)) {
-			return nil, fmt.Errorf("spec: %s is no section", jsonvalue.Truncate(s))
+			return nil, fmt.Errorf("spec: %s is not a section", jsonvalue.Truncate(s))
 		}
 		v.Spec = append(v.Spec, jsonvalue.Text(s))
 	}
@@ -137,13 +138,13 @@ func (l *loader) vector(o map[string]any) (*Vector, error) {
 		if jsonvalue.Has(o, name) {
 			s, ok := o[name].(string)
 			if !ok || s == "" {
-				return nil, fmt.Errorf("%s: want a text", name)
+				return nil, fmt.Errorf("%s: want a non-empty string", name)
 			}
 			*to = s
 		}
 	}
 	if v.About == "" {
-		return nil, fmt.Errorf("about: say in a sentence what the vector shows")
+		return nil, fmt.Errorf("about: want one sentence that describes the vector")
 	}
 	now, err := jsonvalue.Integer(o, "now", DefaultNow)
 	if err != nil {
@@ -208,7 +209,7 @@ func caller(v any) (abi.Caller, error) {
 		}
 		agent, _, ok := sessionkey.Split(key)
 		if !ok {
-			return abi.Caller{}, fmt.Errorf("%q is neither operator nor a canonical key", key)
+			return abi.Caller{}, fmt.Errorf("%q is neither \"operator\" nor a canonical key", key)
 		}
 		c := abi.Caller{SessionKey: key, AgentID: agent}
 		if sessionkey.IsChild(key) {

@@ -17,7 +17,7 @@ func TestSelect(t *testing.T) {
 	asked := 0
 	got, err := vector.Select(dir, func(v *vector.Vector) bool {
 		if asked++; v.Store != nil || len(v.Steps) != 1 {
-			t.Errorf("asked about %+v", v)
+			t.Errorf("wanted was called with %+v", v)
 		}
 		return v.ID == "S1/b"
 	})

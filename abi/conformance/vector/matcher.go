@@ -9,31 +9,31 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// matchers are the special members of a pattern. Several in one object must all
-// match. "JSON text" is the value's Compact form, without the quotes if it is a
-// string.
+// matchers holds the special members of a pattern. All matchers of one object must
+// match. "JSON text" is the value's compact JSON; of a string, its contents without
+// quotes.
 //
 //	{"$absent": true}        the member does not exist
-//	{"$any": true}           it exists, whatever it is
-//	{"$is": value}           exactly equal, extra members refused
-//	{"$only": {…patterns…}}  an object with these members and no others
-//	{"$len": n}              elements of an array, code points of a string
-//	{"$gte": n}, {"$lte": n} bounds of a number, or of the length as by $len
+//	{"$any": true}           the member exists, with any value
+//	{"$is": value}           exactly equal, without extra members
+//	{"$only": {…patterns…}}  an object without members besides these
+//	{"$len": n}              number of elements of an array or code points of a string
+//	{"$gte": n}, {"$lte": n} bounds of a number, or of a length as in $len
 //	{"$prefix": text}, {"$suffix": text}
 //	{"$contains": text | [text…]}   in the JSON text
 //	{"$lacks": text | [text…]}      not in the JSON text
 //	{"$maxBytes": n}         length of the JSON text in bytes
 //	{"$every": pattern}      each element of an array matches
 //	{"$some": [pattern…]}    for each pattern, some element matches
-//	{"$at": {"0": pattern, "-1": pattern}}  elements by index, from the end if negative
-//	{"$pluck": {"name": [values…]}}         that member of each element, in order
-//	{"$unique": "name"}      that member differs in each element
+//	{"$at": {"0": pattern, "-1": pattern}}  elements by index; negative counts from the end
+//	{"$pluck": {"name": [values…]}}         the values of that member, by element
+//	{"$unique": "name"}      no two elements have the same value of that member
 //	{"$or": [pattern…]}      one of the patterns matches
 //	{"$all": [pattern…]}     each of the patterns matches
 var matchers map[string]func(c *comparison, path string, got, arg any)
 
-// init fills the table, because a literal that names functions which look into
-// it would be an initialisation cycle.
+// init fills the table. A composite literal would be an initialization cycle,
+// because the functions that it names read the table.
 func init() {
 	matchers = map[string]func(c *comparison, path string, got, arg any){
 		"$any":  func(*comparison, string, any, any) {},
@@ -68,13 +68,13 @@ func isMatcher(pattern map[string]any) bool {
 	return false
 }
 
-// checkPattern reports matchers that do not exist, before a vector runs.
+// checkPattern reports unknown matchers, so that loading fails and not the run.
 func checkPattern(pattern any) error {
 	switch p := pattern.(type) {
 	case map[string]any:
 		for _, name := range jsonvalue.Names(p) {
 			if strings.HasPrefix(name, "$") && !slices.Contains(Matchers(), name) {
-				return fmt.Errorf("there is no matcher %s; there are %s", name, strings.Join(Matchers(), " "))
+				return fmt.Errorf("unknown matcher %s; want one of %s", name, strings.Join(Matchers(), " "))
 			}
 			if name == "$is" {
 				continue
@@ -128,7 +128,7 @@ func (c *comparison) matcher(path string, got any, pattern map[string]any, prese
 	}
 }
 
-// Matchers returns the names that patterns may use, sorted.
+// Matchers returns the sorted names of all matchers.
 func Matchers() []string {
 	all := []string{"$absent"}
 	for name := range matchers {

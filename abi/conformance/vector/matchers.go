@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// missing stands for a member that does not exist, for $or.
+// missing is the value that $or receives for a member that does not exist.
 type missing struct{}
 
 func (c *comparison) or(path string, got, arg any) {
@@ -126,13 +126,13 @@ func (c *comparison) unique(path string, got, arg any) {
 		o, _ := v.(map[string]any)
 		id := jsonvalue.Text(o[jsonvalue.Text(arg)])
 		if seen[id] {
-			c.fail(fmt.Sprintf("%s/%d", path, i), "%s = %q is there twice", jsonvalue.Text(arg), id)
+			c.fail(fmt.Sprintf("%s/%d", path, i), "%s = %q appears twice", jsonvalue.Text(arg), id)
 		}
 		seen[id] = true
 	}
 }
 
-// bound compares a number with a bound; the sign of the comparison lies between
+// bound compares a number with a bound. The sign of the comparison must lie between
 // low and high.
 func (c *comparison) bound(path string, got, want any, op string, low, high int) {
 	g, gok := rational(got)
@@ -156,7 +156,7 @@ func rational(v any) (*big.Rat, bool) {
 	return nil, false
 }
 
-// size is what $gte and $lte compare: a number itself, or a length.
+// size returns the value that $gte and $lte compare: the number itself, or the length.
 func size(v any) any {
 	if _, ok := v.(json.Number); ok {
 		return v

@@ -10,47 +10,47 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// Play lets a vector's steps happen in a world, and returns their answers with what
-// is wrong. refused says instead that the vector's configuration is, in which case
-// there is no world.
-func Play(v *Vector, w World, refused error) (answers []Answer, problems []string) {
+// Play executes a vector's steps in a fixture, and returns the answers and the
+// problems found. If the fixture refused the vector's configuration, refused is that
+// error and f is not used.
+func Play(v *Vector, f Fixture, refused error) (answers []Answer, problems []string) {
 	results := []any{}
 	for i := range v.Steps {
 		s := &v.Steps[i]
-		say := func(lines []string) {
+		report := func(lines []string) {
 			for _, line := range lines {
 				problems = append(problems, fmt.Sprintf("step %d: %s: %s", i+1, s.Name(), line))
 			}
 		}
 		if refused != nil {
-			say(refusedConfig(s, refused))
+			report(refusedConfig(s, refused))
 			continue
 		}
 		args, missing := s.Arguments(results)
 		if missing != nil {
-			say([]string{missing.Error()})
+			report([]string{missing.Error()})
 			return answers, problems
 		}
-		w.Pass(s.AfterMs)
-		a, result, wrong := s.perform(v, w, args)
-		say(wrong)
+		f.Pass(s.AfterMs)
+		a, result, wrong := s.perform(v, f, args)
+		report(wrong)
 		if c := s.Cost; c != nil && (a.HostCalls > c.Calls || a.ReplyBytes > c.Bytes) {
-			say([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d with %d", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
+			report([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d with %d", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
 		}
 		if s.Expect.form != "" {
-			say(s.Expect.Check(a, result))
+			report(s.Expect.Check(a, result))
 		}
 		answers, results = append(answers, a), append(results, result)
 	}
 	if refused == nil && v.Writes() {
-		problems = append(problems, v.Then.check(w.Finish())...)
+		problems = append(problems, v.Then.check(f.Finish())...)
 	}
 	return answers, problems
 }
 
-// perform lets one step happen.
-func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, problems []string) {
-	silent := func(err error) (Answer, any, []string) {
+// perform executes one step.
+func (s *Step) perform(v *Vector, f Fixture, args []byte) (a Answer, result any, problems []string) {
+	noResult := func(err error) (Answer, any, []string) {
 		if err != nil {
 			problems = []string{err.Error()}
 		}
@@ -58,17 +58,17 @@ func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, p
 	}
 	switch {
 	case s.Patch != nil:
-		return silent(w.Patch(s.Patch))
+		return noResult(f.Patch(s.Patch))
 	case s.Kill:
 		o, err := jsonvalue.Parse(args)
 		if err != nil {
-			return silent(err)
+			return noResult(err)
 		}
-		return silent(w.Kill(jsonvalue.Text(o.(map[string]any)["runId"])))
+		return noResult(f.Kill(jsonvalue.Text(o.(map[string]any)["runId"])))
 	case s.Restart:
-		return silent(w.Restart())
+		return noResult(f.Restart())
 	case s.Message != nil:
-		a = w.Receive(s.Message)
+		a = f.Receive(s.Message)
 		result, problems = examine("", a)
 		return a, result, problems
 	}
@@ -77,7 +77,7 @@ func (s *Step) perform(v *Vector, w World, args []byte) (a Answer, result any, p
 		if s.Caller != nil {
 			c.Caller = *s.Caller
 		}
-		return w.Call(c)
+		return f.Call(c)
 	}
 	if s.Follow != nil {
 		return follow(s, args, call)
@@ -94,10 +94,10 @@ func refusedConfig(s *Step, err error) []string {
 	return s.Expect.problem.check(err.Error())
 }
 
-// Same compares the answers of a vector with those of another, byte for byte.
+// Same compares the answers of two vectors byte for byte; id is that of the second.
 func Same(a, b []Answer, id string) (problems []string) {
 	if len(a) != len(b) {
-		return []string{fmt.Sprintf("%d answers, but %s has %d", len(a), id, len(b))}
+		return []string{fmt.Sprintf("got %d answers, but %s has %d", len(a), id, len(b))}
 	}
 	for i := range a {
 		if !bytes.Equal(a[i].Result, b[i].Result) || a[i].Code != b[i].Code || fmt.Sprint(a[i].Err) != fmt.Sprint(b[i].Err) {
@@ -108,8 +108,8 @@ func Same(a, b []Answer, id string) (problems []string) {
 	return problems
 }
 
-// Arguments returns the step's arguments with {"$step"} taken from earlier
-// results.
+// Arguments returns the step's arguments. It replaces each {"$step"} reference with a
+// value from the results of earlier steps.
 func (s *Step) Arguments(results []any) ([]byte, error) {
 	if s.Args != nil {
 		return s.Args, nil
@@ -123,7 +123,7 @@ func (s *Step) Arguments(results []any) ([]byte, error) {
 		if ref, ok := v.(map[string]any); ok && jsonvalue.Has(ref, "$step") {
 			n, _ := jsonvalue.Integer(ref, "$step", 0)
 			if n < 1 || n > len(results) {
-				return nil, fmt.Errorf("$step: there is no answer %d yet", n)
+				return nil, fmt.Errorf("$step: step %d has no answer yet", n)
 			}
 			if v, ok = jsonvalue.Lookup(results[n-1], jsonvalue.Text(ref["path"])); !ok {
 				return nil, fmt.Errorf("$step: the answer of step %d has no %s: %s", n, jsonvalue.Text(ref["path"]), jsonvalue.Truncate(results[n-1]))
@@ -134,7 +134,7 @@ func (s *Step) Arguments(results []any) ([]byte, error) {
 	return jsonvalue.Compact(out), nil
 }
 
-// maxPages ends a follow whose pages never do.
+// maxPages bounds a Follow whose pages never end.
 const maxPages = 1000
 
 func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer, joined any, problems []string) {
@@ -167,14 +167,14 @@ func follow(s *Step, args []byte, call func(string, []byte) Answer) (last Answer
 	return last, map[string]any{"pages": json.Number(fmt.Sprint(pages)), "items": items}, problems
 }
 
-// Check returns what is wrong with an answer, whose result is given parsed too.
+// Check returns the problems of an answer; result is its parsed Result.
 func (e *Expect) Check(a Answer, result any) []string {
-	if a.Abandoned != (e.form == formGone) {
+	if a.Abandoned != (e.form == formAbandoned) {
 		return []string{fmt.Sprintf("got %s, abandoned %v", jsonvalue.Truncate(result), a.Abandoned)}
 	}
 	refused := a.Err != nil
 	switch e.form {
-	case formGone:
+	case formAbandoned:
 		return nil
 	case formResult, formMatch:
 		if refused {
@@ -190,7 +190,7 @@ func (e *Expect) Check(a Answer, result any) []string {
 		}
 	case formFailure:
 		if refused {
-			return []string{"failed: " + a.Err.Error() + "; want a result that says so"}
+			return []string{"failed: " + a.Err.Error() + "; want a result that reports the failure"}
 		}
 	}
 	if e.problem.otherwise != nil {

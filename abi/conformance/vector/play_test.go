@@ -58,7 +58,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-func TestExamineChecksEveryAnswer(t *testing.T) {
+func TestExamineAnswer(t *testing.T) {
 	history := `{"sessionKey":"main","messages":[{}],"truncated":false,"droppedMessages":false,"contentTruncated":false,"contentRedacted":false,"bytes":2,"hasMore":false}`
 	tests := []struct {
 		name, tool string
@@ -90,8 +90,8 @@ func TestExamineChecksEveryAnswer(t *testing.T) {
 	}
 }
 
-func TestStepsReferToAnswersAndFollowPages(t *testing.T) {
-	vector := one(t, `{"id":"S2/x","spec":["S2"],"about":"x.","steps":[
+func TestStepReferencesAndFollow(t *testing.T) {
+	vector := loadOne(t, `{"id":"S2/x","spec":["S2"],"about":"x.","steps":[
 		{"call":{"tool":"t"},"expect":{"match":{"next":3}}},
 		{"call":{"tool":"t","args":{"from":{"$step":1,"path":"/next"}}},"expect":{"result":{"items":[4,5],"next":6}}},
 		{"call":{"tool":"t"},"follow":{"from":"/next","to":"from","collect":"/items"},"expect":{"result":{"pages":3,"items":[1,2,4,5,6]}}},
@@ -107,7 +107,7 @@ func TestSame(t *testing.T) {
 	a := Answer{Result: []byte(`{"a": 1}`)}
 	for _, b := range []Answer{{Result: []byte(`{"a":1}`)}, {Result: a.Result, Code: abi.NotFound}, {Err: abi.NotFound}} {
 		if len(Same([]Answer{a}, []Answer{b}, "x")) != 1 {
-			t.Errorf("%s and %s %s %v count as the same", a.Result, b.Result, b.Code, b.Err)
+			t.Errorf("%s and %s %s %v are reported as the same", a.Result, b.Result, b.Code, b.Err)
 		}
 	}
 	if lines := Same([]Answer{a}, []Answer{a}, "x"); lines != nil {
@@ -115,8 +115,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// one loads a folder with one vector.
-func one(t *testing.T, doc string) *Vector {
+// loadOne loads a folder with one vector.
+func loadOne(t *testing.T, doc string) *Vector {
 	t.Helper()
 	vectors, err := loadText("[" + doc + "]")
 	if err != nil {

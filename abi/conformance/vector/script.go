@@ -9,34 +9,34 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Script says how the agent of each session answers: the n-th run that a flow or
-// a message starts in a session gets the n-th turn of its list. A run too many,
-// or a turn that no run gets, is a failure of the vector.
+// Script defines the answers of the agents: the n-th run that a flow or a message
+// starts in a session takes the n-th turn of the session's list. The vector fails if a
+// run finds no turn, or if a turn remains unused.
 //
 //	{"agent:main:main": ["a reply", {"reply", "takesMs"}, {"error"}, {"status"}, {"calls": […], "reply"}]}
 //
-// A text is a reply after the default time. Keys of children that a vector spawns
-// are the host's: "agent:ops:subagent:2" is, unless it is stored, the second child
-// of agent ops whose first turn comes.
+// A string is a reply after DefaultTakesMs. The host chooses the keys of spawned
+// children; in the script "agent:ops:subagent:2" is, unless such a session is stored,
+// the second child of agent ops to take its first turn.
 type Script map[string][]Turn
 
-// DefaultTakesMs is how long a turn takes that does not say so.
+// DefaultTakesMs is the duration of a turn without takesMs.
 const DefaultTakesMs = 1000
 
-// Turn is how one run goes:
+// Turn defines the course of one run:
 //
 //	{
 //	  "reply": "…",                  what the agent answers; absent = nothing
-//	  "takesMs": 1000,               how long it takes, what its calls wait not counted
+//	  "takesMs": 1000,               its duration, without the time that its calls wait
 //	  "error": "…",                  the run fails with this
-//	  "status": "done"|"failed"|"killed"|"timeout",   how it ends; timeout: the agent never answers
-//	  "calls": [{"tool", "args", "expect"?}]          tool calls that it makes first, one after the other, as itself
-//	  "toolResult": "…"              the result of some other tool, which it leaves in the transcript
-//	  "model": "…",                  what it says has run
-//	  "usage": {"input", "output", "total"}           tokens, as it reports them
+//	  "status": "done"|"failed"|"killed"|"timeout",   its final status; timeout: the agent never answers
+//	  "calls": [{"tool", "args", "expect"?}]          tool calls that the run makes first, in sequence
+//	  "toolResult": "…"              a tool result that the run appends to the transcript
+//	  "model": "…",                  the model that the agent reports
+//	  "usage": {"input", "output", "total"}           the tokens that the agent reports
 //	}
 //
-// In a second attempt, after a restart, it goes the same way again.
+// A second attempt, after a restart, repeats the turn.
 type Turn struct {
 	Reply   string
 	TakesMs int64
@@ -49,7 +49,7 @@ type Turn struct {
 	Usage      *abi.Usage
 }
 
-// ToolResultMessage is the message with the turn's tool result, or nil.
+// ToolResultMessage returns the message with the turn's tool result, or nil.
 func (t *Turn) ToolResultMessage(at int64) []byte {
 	if t.ToolResult == "" {
 		return nil
@@ -61,44 +61,43 @@ func (t *Turn) ToolResultMessage(at int64) []byte {
 type AgentCall struct {
 	Tool   string
 	Args   []byte
-	Expect *Expect // nil: whatever it is
+	Expect *Expect // nil accepts any answer
 }
 
-// Check returns what is wrong with the answer that the agent got.
+// Check returns the problems of the answer that the agent received.
 func (c *AgentCall) Check(a Answer) (problems []string) {
 	result, wrong := examine(c.Tool, a)
 	if c.Expect != nil {
 		wrong = append(wrong, c.Expect.Check(a, result)...)
 	}
 	for _, line := range wrong {
-		problems = append(problems, "an agent's call: "+c.Tool+": "+line)
+		problems = append(problems, "agent's call: "+c.Tool+": "+line)
 	}
 	return problems
 }
 
-// Before is a run that is under way when the first step begins, so that messages
-// to its session are only queued. It replies "before" and takes no turn of the
-// script.
+// Before is a run that is already running when the first step begins, so that messages
+// to its session are queued. It replies "before" and takes no turn of the script.
 type Before struct {
 	SessionKey string
 	TakesMs    int64
 }
 
-// Cast hands out the turns of a script. It is for one goroutine at a time.
-type Cast struct {
+// Agents assigns the turns of a script to runs. It is not safe for concurrent use.
+type Agents struct {
 	script Script
-	busy   map[string]int64 // takesMs of the run that is under way before the first step
-	used   map[string]int   // turns handed out, by session
-	turns  map[string]*Turn // by run
+	busy   map[string]int64 // takesMs of each Before run that has not started, by session
+	used   map[string]int   // number of turns assigned, by session
+	turns  map[string]*Turn // by run id
 
-	aliases  map[string]string // of children, by key
-	children map[string]int    // by agent
-	stored   map[string]bool
+	aliases  map[string]string // names of children in the script, by key
+	children map[string]int    // number of aliases, by agent
+	stored   map[string]bool   // keys of sessions that the vector stores
 }
 
-// NewCast returns a vector's agents before their first turn.
-func NewCast(v *Vector) *Cast {
-	c := &Cast{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{},
+// NewAgents returns the agents of a vector, with no turn taken.
+func NewAgents(v *Vector) *Agents {
+	c := &Agents{script: v.Agents, busy: map[string]int64{}, used: map[string]int{}, turns: map[string]*Turn{},
 		aliases: map[string]string{}, children: map[string]int{}, stored: map[string]bool{}}
 	for i := range v.Store.Sessions {
 		c.stored[v.Store.Sessions[i].Session.Key] = true
@@ -109,8 +108,8 @@ func NewCast(v *Vector) *Cast {
 	return c
 }
 
-// Turn returns the turn of a run, the same one at each attempt.
-func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
+// Turn returns the turn of a run. Every attempt of the run gets the same turn.
+func (c *Agents) Turn(sessionKey, runID string) (*Turn, error) {
 	if t := c.turns[runID]; t != nil {
 		return t, nil
 	}
@@ -130,8 +129,8 @@ func (c *Cast) Turn(sessionKey, runID string) (*Turn, error) {
 	return t, nil
 }
 
-// alias returns the name that a session has in the script.
-func (c *Cast) alias(key string) string {
+// alias returns the name of a session in the script.
+func (c *Agents) alias(key string) string {
 	agent, _, _ := sessionkey.Split(key)
 	if c.stored[key] || !sessionkey.IsChild(key) {
 		return key
@@ -143,8 +142,8 @@ func (c *Cast) alias(key string) string {
 	return c.aliases[key]
 }
 
-// Unused returns a line for each session whose turns were not all needed.
-func (c *Cast) Unused() (problems []string) {
+// Unused returns a line for each session with unused turns.
+func (c *Agents) Unused() (problems []string) {
 	for key, turns := range c.script {
 		if n := c.used[key]; n < len(turns) {
 			problems = append(problems, fmt.Sprintf("%d runs in %s, but the vector has %d turns for its agent", n, key, len(turns)))
@@ -163,7 +162,7 @@ func script(v any) (Script, error) {
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("want an object of session keys")
+		return nil, fmt.Errorf("want an object whose members are session keys")
 	}
 	s := Script{}
 	for _, key := range jsonvalue.Names(o) {
@@ -229,7 +228,7 @@ func turn(v any) (Turn, error) {
 	return t, f.Done()
 }
 
-// Killed is why a run has ended that the operator aborted.
+// Killed is the error of a run that the operator aborted.
 const Killed = "aborted by the operator"
 
 func agentCall(v any) (AgentCall, error) {
@@ -262,7 +261,7 @@ func before(v any) (all []Before, err error) {
 		f.Required("sessionKey", &b.SessionKey)
 		f.Int64("takesMs", &b.TakesMs)
 		if seen[b.SessionKey] {
-			f.Fail(fmt.Errorf("%s is there twice", b.SessionKey))
+			f.Fail(fmt.Errorf("%s appears twice", b.SessionKey))
 		}
 		seen[b.SessionKey] = true
 		if err := f.Done(); err != nil {
@@ -285,5 +284,5 @@ func encoded(v any) any {
 	return v
 }
 
-// TextBlock is the content of a message that is a text.
+// TextBlock returns a text block of a message's content.
 func TextBlock(s string) map[string]any { return map[string]any{"type": "text", "text": s} }

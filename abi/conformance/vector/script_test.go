@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-func TestLoadReadsWhatHappens(t *testing.T) {
-	v := one(t, `{"id":"S4/x","spec":["S4"],"about":"x.","config":{"runs":{}},
+func TestLoadScriptAndSteps(t *testing.T) {
+	v := loadOne(t, `{"id":"S4/x","spec":["S4"],"about":"x.","config":{"runs":{}},
 		"agents":{"agent:main:b":["a",{"reply":"b","takesMs":5},{"error":"e"},{"status":"failed"},{"status":"timeout"},{"calls":[{"tool":"t","args":{"a":1},"expect":{"match":{}}}]}]},
 		"before":[{"sessionKey":"agent:main:b","takesMs":7}],
 		"steps":[
@@ -47,7 +47,7 @@ func TestLoadReadsWhatHappens(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWhatCannotHappen(t *testing.T) {
+func TestLoadRefusesInvalidScriptAndSteps(t *testing.T) {
 	const call = `"call":{"tool":"t"},"expect":{"match":{}}`
 	for _, rest := range []string{
 		`"agents":[],` + call, `"agents":{"k":[5]},` + call, `"agents":{"k":[{"replies":"x"}]},` + call, `"agents":{"k":[{"status":"sleeping"}]},` + call,
@@ -67,7 +67,7 @@ func TestLoadRefusesWhatCannotHappen(t *testing.T) {
 	}
 }
 
-func TestExamineChecksEverySend(t *testing.T) {
+func TestExamineSend(t *testing.T) {
 	sent := func(members string) Answer {
 		return Answer{Result: []byte(`{"runId":"r","sessionKey":"main",` + members + `}`)}
 	}
@@ -101,7 +101,7 @@ func TestExamineChecksEverySend(t *testing.T) {
 	}
 }
 
-func TestExamineChecksEverySpawn(t *testing.T) {
+func TestExamineSpawn(t *testing.T) {
 	const good = `{"status":"accepted","runId":"r","childSessionKey":"agent:a:subagent:1","model":""}`
 	for result, wrong := range map[string]bool{
 		good:                                  false,

@@ -16,7 +16,7 @@ func steps(o map[string]any) ([]Step, error) {
 		return []Step{s}, err
 	}
 	if jsonvalue.Has(o, "call") || jsonvalue.Has(o, "follow") || jsonvalue.Has(o, "cost") || jsonvalue.Has(o, "expect") {
-		return nil, fmt.Errorf("steps: call, follow, cost and expect stand inside them")
+		return nil, fmt.Errorf("steps: call, follow, cost and expect belong inside the steps")
 	}
 	var all []Step
 	for i, item := range jsonvalue.List(o["steps"]) {
@@ -28,7 +28,7 @@ func steps(o map[string]any) ([]Step, error) {
 		all = append(all, s)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("steps: there is none")
+		return nil, fmt.Errorf("steps: want at least one")
 	}
 	return all, nil
 }
@@ -100,7 +100,7 @@ func inbound(v any) (*Inbound, error) {
 	return m, f.Done()
 }
 
-// step reads a tool call with what must come of it.
+// step reads a tool call and its expectation.
 func step(o map[string]any) (Step, error) {
 	var s Step
 	if err := jsonvalue.Only(o, "afterMs", "call", "callId", "caller", "abandonAfterMs", "follow", "cost", "expect"); err != nil {
@@ -174,18 +174,18 @@ func step(o map[string]any) (Step, error) {
 	return s, err
 }
 
-// Forms of an expectation.
+// Forms of an expectation: the names of its only member.
 const (
-	formResult  = "result"
-	formMatch   = "match"
-	formFailure = "failure"
-	formError   = "error"
-	formRefused = "refused"
-	formConfig  = "config"
-	formGone    = "abandoned"
+	formResult    = "result"
+	formMatch     = "match"
+	formFailure   = "failure"
+	formError     = "error"
+	formRefused   = "refused"
+	formConfig    = "config"
+	formAbandoned = "abandoned"
 )
 
-var forms = []string{formResult, formMatch, formFailure, formError, formRefused, formConfig, formGone}
+var forms = []string{formResult, formMatch, formFailure, formError, formRefused, formConfig, formAbandoned}
 
 func expectation(v any) (Expect, error) {
 	var e Expect
@@ -202,7 +202,7 @@ func expectation(v any) (Expect, error) {
 	switch e.form {
 	case formResult:
 		return e, nil
-	case formGone:
+	case formAbandoned:
 		if e.value != true {
 			return e, fmt.Errorf("abandoned: want true")
 		}
@@ -227,7 +227,7 @@ func expectation(v any) (Expect, error) {
 			e.problem.lacks = jsonvalue.List(p["lacks"])
 		}
 		if jsonvalue.Has(p, "else") && e.form != formConfig {
-			return e, fmt.Errorf("%s: else stands only in config", e.form)
+			return e, fmt.Errorf("%s: else is allowed only in config", e.form)
 		}
 		e.problem.otherwise = p["else"]
 		return e, checkPattern(p["else"])

@@ -6,18 +6,17 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// Then is what must have happened when nothing is under way any more:
+// Then describes the expected outcome once all work has finished:
 //
 //	{
-//	  "runs": [pattern…],        of RunOutcome: those of flows and messages, in the order of acceptance
+//	  "runs": [pattern…],        of RunOutcome: runs started by flows and messages, in order of acceptance
 //	  "deliveries": [pattern…],  of DeliveryOutcome
-//	  "flows": [pattern…],       of FlowOutcome: those that started a run
+//	  "flows": [pattern…],       of FlowOutcome: flows that started a run
 //	  "children": [pattern…]     of ChildOutcome
 //	}
 //
-// Each list has exactly as many elements; in place of an array may stand a matcher
-// of one. An absent list is not looked at, but every flow must have come to its
-// end.
+// Each list must match in length too; an array may be replaced by a matcher. An
+// absent list is not compared, but without "flows" every flow must be done.
 type Then struct {
 	lists map[string]any // patterns by member
 }
@@ -35,13 +34,13 @@ func then(v any) (*Then, error) {
 		return nil, err
 	}
 	if len(o) == 0 {
-		return nil, fmt.Errorf("want some of runs, deliveries, flows, children")
+		return nil, fmt.Errorf("want at least one of runs, deliveries, flows, children")
 	}
 	return &Then{lists: o}, checkPattern(o)
 }
 
-// check compares an outcome with what is expected; nil expects nothing but that
-// everything has ended.
+// check compares an outcome with the expected one. A nil Then only requires that
+// every flow is done.
 func (t *Then) check(o *Outcome) (problems []string) {
 	problems = append(problems, o.Problems...)
 	for i, f := range o.Flows {

@@ -1,30 +1,30 @@
-// Package vector holds conformance vectors: behaviour cases that cite the sections
-// of the specification, and what it takes to play them.
+// Package vector loads and plays conformance vectors: behaviour cases that cite the
+// sections of the specification.
 //
-// A vector says what is configured, what is stored, who calls what, how agents
-// answer, and what must come of it. It says nothing about how that is made, so
-// that the same file tests the plugin's code natively, the module in an engine,
-// and any later implementation: whatever is a World.
+// A vector defines the configuration, the stored sessions, the calls, the agents'
+// answers and the expected results. It is independent of the implementation: the same
+// file tests the plugin's code natively, the module in an engine, and any other
+// implementation of Fixture.
 //
 //	vectors, err := vector.Load(vectors.Files)
-//	answers, problems := vector.Play(vectors[0], world, nil)
+//	answers, problems := vector.Play(vectors[0], fixture, nil)
 //
-// Package refhost has a World in memory. A program verifies a new version of the
-// plugin with both, before it serves.
+// Package refhost implements Fixture in memory. Before a host serves a new version of
+// the plugin, it verifies the version with both packages.
 package vector
 
 import "github.com/parley-wasm/parley/abi"
 
-// DefaultNow is a vector's time when it names none: 2026-02-10T12:00:00Z.
+// DefaultNow is the start time of a vector without "now": 2026-02-10T12:00:00Z.
 const DefaultNow = 1770724800000
 
-// DefaultCaller is who calls when a vector names nobody.
+// DefaultCaller is the calling session of a vector without "caller".
 const DefaultCaller = "agent:main:main"
 
-// Vector is one behaviour case. Its file holds an array of
+// Vector is one behaviour case. A file of vectors is an array of
 //
 //	{
-//	  "id": "S2.1/limit-default",      stable, unique; before the slash what it is about most
+//	  "id": "S2.1/limit-default",      stable, unique; before the slash its main section
 //	  "spec": ["S2.1", "S2.2"],        the sections it tests
 //	  "about": "…",                    one sentence
 //	  "now": 1770724800000,            ms; absent = DefaultNow
@@ -35,23 +35,22 @@ const DefaultCaller = "agent:main:main"
 //	  "before": [{"sessionKey", "takesMs"}],      see Before
 //	  "call": {"tool", "args"} | {"tool", "argsText"} | {"tool", "argsBase64"},
 //	  "follow": {…},                   see Follow
-//	  "cost": {"calls", "bytes"},      at most so many host calls with replies of so many bytes
+//	  "cost": {"calls", "bytes"},      upper bounds of host calls and of bytes of replies
 //	  "expect": {…},                   see Expect
 //	  "then": {…},                     see Then
-//	  "sameAs": "id",                  the answers are byte for byte those of that vector
-//	  "gap": "reason"                  known not to pass yet; passing is then a failure
+//	  "sameAs": "id",                  the answers must equal those of that vector byte for byte
+//	  "gap": "reason"                  the vector is known to fail; if it passes, the test fails
 //	}
 //
-// In place of call, follow, cost and expect, "steps" holds an array of Step. An
-// argument {"$step": n, "path": pointer} is taken from the answer of the n-th
-// step (from 1) of the same vector. Generators (see Expand) may stand in store,
-// agents, args, argsText, expect and then. Members that are not named here are
-// errors.
+// "steps", an array of Step, replaces call, follow, cost and expect. An argument
+// {"$step": n, "path": pointer} takes its value from the answer of the n-th step
+// (from 1) of the same vector. Generators (see Expand) are allowed in store, agents,
+// args, argsText, expect and then. Any other member is an error.
 //
-// Time in a vector is its own: it passes only while a call waits, where afterMs
-// says so, and after the last step until nothing is under way. What agents do
-// takes the time that the script says, everything else takes none. Ids of runs,
-// flows and deliveries are the host's: expectations use matchers for them.
+// A vector has its own clock. Time passes only while a call waits, during afterMs, and
+// after the last step until all work has finished. Turns of agents take the time that
+// the script defines, everything else takes none. The host chooses the ids of runs,
+// flows and deliveries: expectations use matchers for them.
 type Vector struct {
 	ID     string
 	File   string // relative to the folder loaded
@@ -59,7 +58,7 @@ type Vector struct {
 	About  string
 	Now    int64
 	Config []byte    // JSON object
-	Store  *Contents // never changed; shared by the vectors that name the same one
+	Store  *Contents // read-only: vectors that name the same store share it
 	Caller abi.Caller
 	Agents Script
 	Before []Before
@@ -68,11 +67,11 @@ type Vector struct {
 	SameAs string
 	Gap    string
 
-	store any // as it stands in the file, until Store is made of it
+	store any // the member "store" of the file, until Store is set
 }
 
-// Writes reports whether the vector needs a world in which something happens
-// besides the answers of read-only tools.
+// Writes reports whether the vector needs a fixture that supports more than calls of
+// read-only tools.
 func (v *Vector) Writes() bool {
 	for i := range v.Steps {
 		s := &v.Steps[i]
@@ -83,31 +82,31 @@ func (v *Vector) Writes() bool {
 	return v.Agents != nil || v.Before != nil || v.Then != nil
 }
 
-// Step is one thing that happens in a vector, with what must come of it:
+// Step is one action of a vector, with its expectation:
 //
 //	{
 //	  "call", "follow", "cost", "expect",   as in a vector, and
-//	  "callId": "c-1",          the caller's name for the call (S4.4)
-//	  "caller": …,              somebody else than the vector's caller
-//	  "abandonAfterMs": 1000    the client goes away after that time
+//	  "callId": "c-1",          the caller's id of the call (S4.4)
+//	  "caller": …,              replaces the vector's caller
+//	  "abandonAfterMs": 1000    the client disconnects after that time
 //	}
 //
-// or, in place of a call, one of
+// or, instead of a call, one of
 //
 //	{"patch": {…}}              a change of a session, see Patch
-//	{"message": {…}, "expect"}  a message comes in from a channel, see Inbound
+//	{"message": {…}, "expect"}  an incoming message from a channel, see Inbound
 //	{"kill": {"runId"}}         the operator aborts a run
-//	{"restart": true}           the gateway ends as if it had been told to, and comes up again
+//	{"restart": true}           the gateway shuts down in an orderly way, and starts again
 //
-// each with "afterMs": the time that passes before it. Of these only messages have
-// an expect.
+// Each may have "afterMs": the time that passes before the step. Of these forms only
+// messages have an expect.
 type Step struct {
 	AfterMs        int64
 	Tool           string
-	Args           []byte // raw text as the caller sends it; nil when args is set
+	Args           []byte // raw bytes that the caller sends; nil when args is set
 	args           any    // parsed, with references to earlier answers
 	CallID         string
-	Caller         *abi.Caller // nil: the vector's
+	Caller         *abi.Caller // nil: the caller of the vector
 	AbandonAfterMs int64
 	Patch          *Patch
 	Message        *Inbound
@@ -118,7 +117,7 @@ type Step struct {
 	Expect         Expect
 }
 
-// Name is what a report calls the step.
+// Name returns the step's name in reports.
 func (s *Step) Name() string {
 	switch {
 	case s.Patch != nil:
@@ -133,30 +132,30 @@ func (s *Step) Name() string {
 	return s.Tool
 }
 
-// Cost bounds what one call asks of the host.
+// Cost bounds the host calls of one tool call, and the bytes of their replies.
 type Cost struct {
 	Calls, Bytes int
 }
 
-// Follow repeats a call until the member From is missing from its answer: each
-// time its value becomes the argument To. The expectation is then about
-// {"pages": number of calls, "items": the arrays at Collect, joined}; Front
-// joins each page before the one that came earlier.
+// Follow repeats a call until the member From is missing from its answer; the value of
+// From becomes the argument To of the next call. The expectation then applies to
+// {"pages": number of calls, "items": the concatenated arrays at Collect}. With Front,
+// each page is placed before the earlier ones.
 type Follow struct {
 	From, To, Collect string // JSON Pointer, name of an argument, JSON Pointer
 	Front             bool
 }
 
-// Expect says what must come of a call: one of
+// Expect is the expectation of a call: one of
 //
 //	{"result": value}      exactly this result
 //	{"match": pattern}     a result that matches, see Match
 //	{"failure": {"code"?, "contains"?, "lacks"?}}  a result {status, error} (S0.1); the status follows from the code
-//	{"error": {…}}         the step, or the host before it, fails
+//	{"error": {…}}         the step fails, or the host refuses the call before it
 //	{"refused": {…}}       either of the two
-//	{"config": {…}}        the configuration is refused; where it is not read, the call fails closed,
-//	                       or its result matches the member "else"
-//	{"abandoned": true}    the client went away before there was an answer
+//	{"config": {…}}        the configuration is refused; if the implementation does not validate it,
+//	                       the call must fail, or its result match the member "else"
+//	{"abandoned": true}    the client disconnected before the answer
 type Expect struct {
 	form    string
 	value   any
@@ -164,11 +163,11 @@ type Expect struct {
 	problem problem
 }
 
-// Form is the name of the expectation's member.
+// Form returns the name of the expectation's member.
 func (e *Expect) Form() string { return e.form }
 
-// problem is what a failure's text must and must not mention.
+// problem defines the text of a failure.
 type problem struct {
-	contains, lacks []any
-	otherwise       any // pattern of a result that is no failure, or nil
+	contains, lacks []any // parts that must, and must not, occur in it
+	otherwise       any   // pattern of a successful result that is also accepted, or nil
 }

@@ -6,7 +6,7 @@ import { difference } from "../exact.js";
 
 const differs = (a, b) => difference(parse(a), parse(b)).length > 0;
 
-test("equal values, however they are written", () => {
+test("equal values in different spellings", () => {
   for (const [a, b] of [["1", "1.0"], ["1", "1e0"], ["100", "1E+2"], ["0", "-0.0"], ["0.10", "1e-1"], ['{"a":1,"b":[]}', '{"b":[],"a":1.0}']]) {
     assert.ok(!differs(a, b), `${a} and ${b}`);
   }
@@ -19,6 +19,6 @@ test("different values", () => {
   }
 });
 
-test("a difference has its place", () => {
+test("a difference has its JSON Pointer", () => {
   assert.deepEqual(difference(parse('{"a/b":[1,2]}'), parse('{"a/b":[1,3]}')), ["/a~1b/1: 2, want 3"]);
 });

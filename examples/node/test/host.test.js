@@ -9,7 +9,7 @@ import Ajv from "ajv/dist/2020.js";
 import { Host } from "../host.js";
 import { register } from "../openclaw.js";
 import { Plugin } from "../plugin.js";
-import { time } from "../time.js";
+import { sleepUntil } from "../time.js";
 import { unreachable } from "../unreachable.js";
 
 const run = promisify(execFile);
@@ -19,28 +19,28 @@ const json = async (name) => JSON.parse(await readFile(file(name)));
 const schema = await json("../../abi/schema/messages.json");
 const ajv = new Ajv({ strict: false, allErrors: true }).addSchema(schema);
 
-/** Fails unless the text is a message of that name. */
+/** Fails unless the text is valid under the schema of that name. */
 function valid(name, text) {
   const check = ajv.getSchema(`${schema.$id}#/$defs/${name}`);
-  assert.ok(check, `there is no schema of ${name}`);
+  assert.ok(check, `the schema ${name} does not exist`);
   assert.ok(check(JSON.parse(text)), `${name}: ${ajv.errorsText(check.errors)}: ${text}`);
 }
 
 const outputs = { describe: "description", derive: "facts", call: "step", resume: "step" };
 
-/** A plugin all of whose messages are checked. */
+/** Wraps a plugin and validates all of its messages. */
 class Checked {
   seen = new Set();
-  inputs = []; // of calls
+  inputs = []; // inputs of the export call
 
   constructor(plugin) {
     const { call } = plugin;
     plugin.call = async (name, input, serve) => {
       if (input) this.#check(name, input);
-      const output = await call.call(plugin, name, input, (family, request) => {
-        this.#check(`${family}.request`, request);
-        const reply = serve(family, request);
-        this.#check(`${family}.${JSON.parse(request).op}.reply`, reply);
+      const output = await call.call(plugin, name, input, (namespace, request) => {
+        this.#check(`${namespace}.request`, request);
+        const reply = serve(namespace, request);
+        this.#check(`${namespace}.${JSON.parse(request).op}.reply`, reply);
         return reply;
       });
       this.#check(outputs[name], output);
@@ -56,12 +56,12 @@ class Checked {
   }
 }
 
-/** A host in the world of the demo, with agents of its own. */
+/** Starts a host with the demo's settings and sessions, and with these agents. */
 async function start(agents, { deliver = async () => {}, change = () => {} } = {}) {
-  const world = await json("../world.json");
-  change(world);
+  const fixture = await json("../world.json");
+  change(fixture);
   const checked = new Checked(await Plugin.load());
-  const host = await Host.start({ ...world, agents, deliver, plugin: checked.plugin });
+  const host = await Host.start({ ...fixture, agents, deliver, plugin: checked.plugin });
   return { host, checked };
 }
 
@@ -70,14 +70,14 @@ const send = (host, sessionKey, more) => host.call("sessions_send", { sessionKey
 
 const says = (...texts) => async () => texts.shift();
 
-test("the demo prints what the demo of every language prints", async () => {
+test("the demo prints demo.txt", async () => {
   const { stdout } = await run(process.execPath, [file("demo.js")]);
   assert.equal(stdout, await readFile(file("../demo.txt"), "utf8"));
 });
 
-test("every message has the form of its schema", async () => {
+test("every message is valid under its schema", async () => {
   const delivered = [];
-  const deliver = async (place, text) => delivered.push({ ...place, text });
+  const deliver = async (destination, text) => delivered.push({ ...destination, text });
   const { host, checked } = await start({ main: says("And you?", "REPLY_SKIP", "ANNOUNCE_SKIP"), ops: says("Fine.", "Too.", "They are fine.") }, { deliver });
   valid("description", await checked.plugin.call("describe", ""));
   for (const [tool, args] of [["sessions_list", { messageLimit: 2 }], ["sessions_history", { sessionKey: "main" }], ["agents_list", {}],
@@ -88,18 +88,18 @@ test("every message has the form of its schema", async () => {
   assert.deepEqual(delivered.map(({ allowed, target, text }) => [allowed, target.channel, text]), [[true, "discord", "They are fine."]]);
   assert.deepEqual(host.parked, []);
   for (const name of ["derive", "call", "resume", "store.list.reply", "store.history.reply", "store.create.reply", "store.delete.reply", "agent.run.reply", "deliver.send.reply"]) {
-    assert.ok(checked.seen.has(name), `no ${name} was seen`);
+    assert.ok(checked.seen.has(name), `${name} did not occur`);
   }
 });
 
-test("a message of another form is noticed", () => {
+test("an invalid message fails the schema check", () => {
   valid("store.request", '{"op":"get","sessionKey":"agent:main:main"}');
   for (const text of ['{"op":"gets","sessionKey":"x"}', '{"op":"get","sessionkey":"x"}', '{"op":"get"}']) {
     assert.throws(() => valid("store.request", text));
   }
 });
 
-test("the time comes before the run has ended", async () => {
+test("a send times out before its run has ended", async () => {
   let ends;
   const late = new Promise((resolve) => { ends = resolve; });
   const { host } = await start({ main: says("REPLY_SKIP"), ops: ({ noTools }) => (noTools ? Promise.resolve("ANNOUNCE_SKIP") : late) });
@@ -110,19 +110,19 @@ test("the time comes before the run has ended", async () => {
   assert.deepEqual(host.parked, []);
 });
 
-test("a run that takes too long is over, and what it says later counts no more", async () => {
+test("a run ends at its time limit, and its late reply is ignored", async () => {
   let ends;
   const late = new Promise((resolve) => { ends = resolve; });
   const { host } = await start({ main: says(), ops: ({ noTools }) => (noTools ? Promise.resolve("ANNOUNCE_SKIP") : late) });
   const { result } = await host.call("sessions_spawn", { task: "?", agentId: "ops", runTimeoutSeconds: 1, announce: "none" }, "agent:main:main");
   const child = () => host.call("sessions_history", { sessionKey: result.childSessionKey }, "agent:main:main");
-  await time(Date.now() + 1200);
+  await sleepUntil(Date.now() + 1200);
   ends("Too late.");
   await late;
   assert.equal((await child()).result.messages.length, 1);
 });
 
-test("two calls at the same time", async () => {
+test("two concurrent calls", async () => {
   const { host } = await start({ main: says("REPLY_SKIP"), ops: says("One.", "ANNOUNCE_SKIP") });
   const [list, send] = await Promise.all([
     host.call("sessions_list", {}, "agent:main:main"),
@@ -133,7 +133,7 @@ test("two calls at the same time", async () => {
   await host.idle();
 });
 
-test("a run calls tools as its session, but does not wait for who waits for it", async () => {
+test("a run calls tools as its session, and does not wait for a run that waits for it", async () => {
   const agents = {};
   const { host } = await start(agents);
   let answered;
@@ -148,18 +148,18 @@ test("a run calls tools as its session, but does not wait for who waits for it",
   agents.ops = ask("agent:main:main", "agent:ops:main");
   const { result } = await host.call("sessions_send", { sessionKey: "agent:main:main", message: "Go." }, "agent:main:telegram:group:-100");
   assert.equal(result.reply, "Done.");
-  assert.equal(answered.status, "accepted", "it would have waited for itself");
+  assert.equal(answered.status, "accepted", "a send that would block is accepted");
   await host.idle();
 });
 
-test("a call that fails is refused, and one that is wrong is answered", async () => {
+test("an unknown tool rejects the call, and a wrong argument is a result", async () => {
   const { host } = await start({ main: says(), ops: says() });
   await assert.rejects(host.call("sessions_sent", {}, "agent:main:main"), { name: "ParleyError", code: "not_found" });
   const { result, code } = await host.call("sessions_send", { sessionKey: "agent:none:main", message: "x" }, "agent:main:main");
   assert.deepEqual([result.status, code], ["error", "not_found"]);
 });
 
-test("a gateway like OpenClaw registers the tools, for each session", async () => {
+test("register adds the tools to a gateway with OpenClaw's plugin API", async () => {
   const { host } = await start({ main: says(), ops: says() });
   const registered = {};
   register({ registerTool: (factory, { name }) => (registered[name] = factory) }, host);
@@ -171,7 +171,7 @@ test("a gateway like OpenClaw registers the tools, for each session", async () =
   assert.deepEqual(JSON.parse(content[0].text), details);
 });
 
-test("a message says where it comes from", async () => {
+test("a message has its provenance", async () => {
   const { host } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "ANNOUNCE_SKIP") });
   await send(host, "agent:ops:main");
   const { result } = await host.call("sessions_history", { sessionKey: "agent:ops:main" }, main);
@@ -179,7 +179,7 @@ test("a message says where it comes from", async () => {
   await host.idle();
 });
 
-test("only so many children are at work", async () => {
+test("the number of active children is limited", async () => {
   let ends;
   const busy = new Promise((resolve) => { ends = resolve; });
   const { host } = await start({ main: () => busy, ops: says() }, { change: ({ config }) => (config.agents.defaults = { subagents: { maxChildrenPerAgent: 1 } }) });
@@ -189,14 +189,14 @@ test("only so many children are at work", async () => {
   await host.idle();
 });
 
-test("a session that is closed takes no messages", async () => {
+test("the send policy denies messages", async () => {
   const { host } = await start({ main: says(), ops: says() }, { change: ({ sessions }) => (sessions[1].session.sendPolicy = "deny") });
   assert.equal((await send(host, "agent:ops:main")).result.status, "forbidden");
   await host.add({ key: "agent:ops:main", agentId: "ops", sessionId: "s-ops", updatedAt: 1 }, []);
   assert.equal((await send(host, "agent:ops:main", { timeoutSeconds: 0, announce: "none" })).result.status, "accepted");
 });
 
-test("a run's call is one flow further", async () => {
+test("a run's call has the hops of the run", async () => {
   const agents = {};
   const { host, checked } = await start(agents);
   agents.ops = async (run) => {
@@ -209,26 +209,26 @@ test("a run's call is one flow further", async () => {
   assert.deepEqual([caller.hops, caller.runId], [1, "flow-1-1-1"]);
 });
 
-test("a report goes to where its requester spoke", async () => {
-  const places = [];
+test("a report is posted to the requester's destination at the time of the spawn", async () => {
+  const destinations = [];
   let ends;
   const texts = [new Promise((resolve) => { ends = resolve; }), "Result: done"];
-  const { host } = await start({ main: async () => texts.shift(), ops: says() }, { deliver: async ({ target }) => places.push(target) });
+  const { host } = await start({ main: async () => texts.shift(), ops: says() }, { deliver: async ({ target }) => destinations.push(target) });
   await host.call("sessions_spawn", { task: "?", cleanup: "delete" }, main);
   await host.add({ key: main, agentId: "main", sessionId: "s-main", updatedAt: 1, deliveryContext: { channel: "telegram", to: "8" } });
   ends("Done.");
   await host.idle();
-  assert.deepEqual(places, [{ channel: "telegram", to: "7" }]);
+  assert.deepEqual(destinations, [{ channel: "telegram", to: "7" }]);
 });
 
-test("a delivery that fails is parked", async () => {
+test("a failed delivery is parked", async () => {
   const { host } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "Said.") }, { deliver: async () => { throw new Error("the channel is down"); } });
   await send(host, "agent:ops:main");
   await host.idle();
   assert.deepEqual(host.parked.map(({ error }) => error.message), ["the channel is down"]);
 });
 
-test("agents that end in odd ways end", async () => {
+test("unusual results and errors of agents end their runs", async () => {
   const odd = [async () => undefined, async () => { throw null; }, () => { throw new Error("no"); }, async () => { throw "text"; }];
   const { host } = await start({ main: says(), ops: (run, signal) => odd.shift()(run, signal) });
   const statuses = [];
@@ -238,7 +238,7 @@ test("agents that end in odd ways end", async () => {
   assert.deepEqual(host.parked, []);
 });
 
-test("a step that fails parks its flow", async () => {
+test("a failed step parks its flow", async () => {
   const { host, checked } = await start({ main: says("REPLY_SKIP"), ops: says("Yes.", "ANNOUNCE_SKIP") });
   const { call } = checked.plugin;
   checked.plugin.call = (name, ...rest) => (name === "resume" ? Promise.reject(new Error("down")) : call(name, ...rest));
@@ -247,18 +247,18 @@ test("a step that fails parks its flow", async () => {
   assert.deepEqual(host.parked.map(({ id }) => id), ["flow-1"]);
 });
 
-test("who calls is a session that is there", async () => {
+test("the calling session must exist", async () => {
   const { host } = await start({});
-  await assert.rejects(host.call("sessions_list", {}, "agent:none:main"), /there is no session agent:none:main/);
+  await assert.rejects(host.call("sessions_list", {}, "agent:none:main"), /session agent:none:main does not exist/);
 });
 
-test("after a trap there is another instance", async () => {
+test("a trap replaces the instance", async () => {
   const plugin = await Plugin.load(unreachable);
   for (let i = 0; i < 3; i++) await assert.rejects(plugin.call("call", "{}"), { name: "RuntimeError", message: "unreachable" });
   await plugin.close();
 });
 
-test("failures are shown, and the plugin answers after each", async () => {
+test("failures.js prints each failure, and the plugin answers after each", async () => {
   const { stdout } = await run(process.execPath, [file("failures.js")]);
   assert.equal(stdout, `a trap: RuntimeError: unreachable
   and the plugin still answers

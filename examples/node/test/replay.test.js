@@ -18,16 +18,16 @@ before(async () => {
 });
 after(() => plugin.close());
 
-// The recording, anew each time.
+// Returns a new copy of the recording.
 const recorded = () => parse(text).find((recording) => recording.id === id);
 
-test("what was recorded", async () => {
+test("passes on the recording", async () => {
   assert.deepEqual(await replay(plugin, recorded()), []);
 });
 
 for (const [what, change] of Object.entries({
   "another request": (x) => (x.calls[0].request.op = "gets"),
-  "another family": (x) => (x.calls[0].family = "deliver"),
+  "another namespace": (x) => (x.calls[0].family = "deliver"),
   "another output": (x) => (x.output.result = { status: "error" }),
   "a call less": (x) => x.calls.pop(),
   "a call more": (x) => x.calls.push(x.calls[0]),
@@ -37,11 +37,11 @@ for (const [what, change] of Object.entries({
     const recording = recorded();
     change(recording.exchanges[0]);
     assert.notDeepEqual(await replay(plugin, recording), []);
-    assert.deepEqual(await replay(plugin, recorded()), [], "and the next one passes");
+    assert.deepEqual(await replay(plugin, recorded()), [], "the next replay must pass");
   });
 }
 
-test("a file with one that fails and one that passes", async () => {
+test("a file with a failing and a passing recording", async () => {
   const dir = await mkdtemp(join(tmpdir(), "replay-"));
   const changed = recorded();
   changed.exchanges[0].output.result = { status: "error" };

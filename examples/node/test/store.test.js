@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { question } from "../host.js";
+import { deriveRequest } from "../host.js";
 import { Plugin } from "../plugin.js";
 import { Store } from "../store.js";
 
@@ -13,8 +13,8 @@ const store = new Store();
 before(async () => {
   plugin = await Plugin.load();
   for (const { session, messages } of sessions) {
-    const { result: facts } = await plugin.ask("derive", question(session, undefined, config));
-    store.put(session, facts, messages);
+    const { result: context } = await plugin.ask("derive", deriveRequest(session, undefined, config));
+    store.put(session, context, messages);
   }
 });
 after(() => plugin.close());

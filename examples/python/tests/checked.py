@@ -1,4 +1,4 @@
-"""A plugin all of whose messages are checked against the ABI's JSON Schema."""
+"""A plugin that validates all of its messages against the ABI's JSON Schema."""
 
 import json
 
@@ -12,7 +12,7 @@ OUTPUTS = {"describe": "description", "derive": "facts", "call": "step", "resume
 
 
 def check(name, text):
-    """Raise a ValueError when the text is no message of that name."""
+    """Raise a ValueError unless the text is valid under the schema of that name."""
     definition = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
     error = best_match(definition.iter_errors(json.loads(text)))
     if error:
@@ -25,12 +25,12 @@ class CheckedPlugin(Plugin):
         self.messages = []  # (name, text)
 
     def call(self, export, text, handler):
-        def checked(family, request):
-            self._check(f"{family}.request", request)
+        def checked(namespace, request):
+            self._check(f"{namespace}.request", request)
             op = json.loads(request)["op"]
-            self._check(f"{family}.{op}.request", request)
-            reply = handler(family, request)
-            self._check(f"{family}.{op}.reply", reply)
+            self._check(f"{namespace}.{op}.request", request)
+            reply = handler(namespace, request)
+            self._check(f"{namespace}.{op}.reply", reply)
             return reply
 
         if text:

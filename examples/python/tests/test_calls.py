@@ -6,7 +6,7 @@ import calls
 
 
 class Calls(unittest.TestCase):
-    def test_memory_stays(self):
+    def test_memory_is_constant(self):
         out, progress = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(progress):
             status = calls.main(["1000"])

@@ -4,7 +4,7 @@ import exact
 
 
 def difference(expected, actual):
-    """The pointer to the first difference of two JSON texts, or None."""
+    """Return the JSON Pointer of the first difference of two JSON texts, or None."""
     try:
         exact.compare(exact.loads(expected), exact.loads(actual))
     except exact.Difference as found:
@@ -47,14 +47,14 @@ class Compare(unittest.TestCase):
             with self.subTest(expected=expected, actual=actual):
                 self.assertEqual(difference(expected, actual), pointer)
 
-    def test_says_both_values(self):
+    def test_message_has_both_values(self):
         with self.assertRaises(exact.Difference) as caught:
             exact.compare({"a": [1]}, {})
         self.assertEqual(str(caught.exception), "/a: expected [1], got nothing")
 
 
 class Dumps(unittest.TestCase):
-    def test_loses_nothing(self):
+    def test_round_trip(self):
         for text in [
             '{"a":[0.1000000000000000055511151231257827,9007199254740993,-0.5,1.0]}',
             '["é","\\"",true,false,null,{},[]]',

@@ -20,7 +20,7 @@ async def echo(run):
 
 
 def until(event):
-    """An agent that waits for that, but has nothing to say afterwards."""
+    """Return an agent that waits for the event, and skips its announce."""
 
     async def agent(run):
         if run.no_tools:
@@ -37,7 +37,7 @@ class Demo(unittest.IsolatedAsyncioTestCase):
         out = io.StringIO()
         with contextlib.redirect_stdout(out), mock.patch("host.Plugin", return_value=plugin):
             await demo.main()
-        expected = demo.WORLD.with_name("demo.txt").read_text(encoding="utf-8")
+        expected = demo.FIXTURE.with_name("demo.txt").read_text(encoding="utf-8")
         self.assertEqual(out.getvalue(), expected)
         seen = {name for name, text in plugin.messages}
         self.assertLessEqual(
@@ -60,7 +60,7 @@ class Demo(unittest.IsolatedAsyncioTestCase):
         self.tampered(plugin.messages)
 
     def tampered(self, messages):
-        """One of each name with a member more is refused."""
+        """Check that a message of each name with an extra member is refused."""
         for name, text in dict(messages).items():
             with self.subTest(name=name):
                 message = json.loads(text)
@@ -71,27 +71,27 @@ class Demo(unittest.IsolatedAsyncioTestCase):
 class Host(unittest.IsolatedAsyncioTestCase):
     def setUp(self):
         self.plugin = CheckedPlugin()
-        self.world = json.loads(demo.WORLD.read_text(encoding="utf-8"))
+        self.fixture = json.loads(demo.FIXTURE.read_text(encoding="utf-8"))
 
         self.delivered = []
-        self.places = []
+        self.destinations = []
 
     def start(self, ops, main=echo):
-        async def deliver(place, text, id):
+        async def deliver(destination, text, id):
             self.delivered.append(text)
-            self.places.append(place)
+            self.destinations.append(destination)
 
         agents = {"main": main, "ops": ops}
-        sessions = self.world["sessions"]
-        return host.Host(self.world["config"], sessions, agents, deliver, self.plugin)
+        sessions = self.fixture["sessions"]
+        return host.Host(self.fixture["config"], sessions, agents, deliver, self.plugin)
 
     def session(self, key):
-        sessions = [row["session"] for row in self.world["sessions"]]
+        sessions = [row["session"] for row in self.fixture["sessions"]]
         return next(session for session in sessions if session["key"] == key)
 
     def step(self, the_host):
-        """A step in which a plugin may do what it likes, as MAIN."""
-        caller = the_host.store.rows[MAIN].facts["caller"]
+        """Return a step of a flow that MAIN called."""
+        caller = the_host.store.rows[MAIN].context["caller"]
         flow = host.Flow("flow-0", "sessions_send", caller, 0, asyncio.Future())
         return host._Step(the_host, flow)
 
@@ -99,7 +99,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         args = {"sessionKey": OPS, "message": message, **args}
         return host.call("sessions_send", args, MAIN)
 
-    async def test_time_answers_a_run_that_waits(self):
+    async def test_send_times_out(self):
         go = asyncio.Event()
 
         async def slow(run):
@@ -123,15 +123,15 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, "not_found")
         self.assertEqual(host.flows, {})
 
-    async def test_two_calls_at_once(self):
-        at_work = 0
+    async def test_concurrent_calls(self):
+        running = 0
 
         async def agent(run):
-            nonlocal at_work
-            at_work += 1
-            self.assertEqual(at_work, 1)
+            nonlocal running
+            running += 1
+            self.assertEqual(running, 1)
             await asyncio.sleep(0.01)
-            at_work -= 1
+            running -= 1
             return "ANNOUNCE_SKIP" if run.no_tools else f"Done: {run.message}"
 
         host = self.start(agent)
@@ -170,7 +170,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((parked.tool, parked.step), ("sessions_send", 2))
         self.assertIs(parked.error, caught.exception)
 
-    async def test_run_over_its_time(self):
+    async def test_run_time_limit(self):
         async def slow(run):
             await asyncio.sleep(30 if run.timeout_seconds == 1 else 0)
             return "I was too slow."
@@ -183,8 +183,8 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertRegex(self.delivered[0], "^Status: timeout")
         self.assertEqual(host.parked(), [])
 
-    async def test_no_wait_in_a_circle(self):
-        """The run in ops does not wait for one in main, behind the run that waits for it."""
+    async def test_no_wait_in_a_cycle(self):
+        """The run in ops does not wait for a run in main behind the run that waits for it."""
         answers = {}
 
         def caller(begin, session, message):
@@ -209,22 +209,22 @@ class Host(unittest.IsolatedAsyncioTestCase):
         for i in range(3000):
             last = Run(f"r{i}", OPS, "?", ahead=last)
         with mock.patch.object(the_host.runs, "last", return_value=last):
-            self.assertTrue(the_host._waits(OPS, "r0"))
-            self.assertFalse(the_host._waits(OPS, "another"))
-            self.assertFalse(the_host._waits(OPS, None))
+            self.assertTrue(the_host._would_block(OPS, "r0"))
+            self.assertFalse(the_host._would_block(OPS, "another"))
+            self.assertFalse(the_host._would_block(OPS, None))
 
-    async def test_no_wait_for_what_is_answered(self):
+    async def test_answered_call_does_not_wait(self):
         the_host = self.start(until(asyncio.Event()))
         for run in (Run("r1", MAIN, "?"), Run("r2", OPS, "?")):
             the_host.runs.queue(run)
         answer = asyncio.Future()
         flow = host.Flow("f", "sessions_send", {"runId": "r1"}, 0, answer, wait={"run": "r2"})
         the_host.flows[flow.id] = flow
-        self.assertTrue(the_host._waits(MAIN, "r2"))
+        self.assertTrue(the_host._would_block(MAIN, "r2"))
         answer.set_result({})
-        self.assertFalse(the_host._waits(MAIN, "r2"))
+        self.assertFalse(the_host._would_block(MAIN, "r2"))
 
-    async def test_agent_that_is_cancelled(self):
+    async def test_cancelled_agent(self):
         async def raises(run):
             raise asyncio.CancelledError("no more")
 
@@ -241,12 +241,12 @@ class Host(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(host.runs.get(answer["result"]["runId"]).status, "failed")
                 self.assertEqual(host.parked(), [])
 
-    async def test_run_that_is_cancelled(self):
-        """By the host, that is: it has not failed, and its flow does not go on."""
-        at_work, ended = asyncio.Event(), asyncio.Event()
+    async def test_cancelled_run(self):
+        """A run that the host cancels has not failed, and its flow does not resume."""
+        running, ended = asyncio.Event(), asyncio.Event()
 
         async def agent(run):
-            at_work.set()
+            running.set()
             try:
                 await asyncio.sleep(30)
             finally:
@@ -254,7 +254,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
 
         host = self.start(agent)
         asking = asyncio.create_task(self.send(host, "Are you there?"))
-        await at_work.wait()
+        await running.wait()
         run = host.runs.last(OPS)
         run.task.cancel()
         with self.assertLogs("host", "ERROR"), self.assertRaisesRegex(RuntimeError, run.id):
@@ -278,7 +278,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         }
         self.assertEqual(asked["provenance"], provenance)
 
-    async def test_provenance_of_a_session_that_is_gone(self):
+    async def test_provenance_of_a_deleted_session(self):
         the_host = self.start(echo)
         step = self.step(the_host)
         del the_host.store.rows[MAIN]
@@ -295,8 +295,8 @@ class Host(unittest.IsolatedAsyncioTestCase):
         await run.task
         self.assertEqual(run.status, "done")
 
-    async def test_more_children_than_may_be(self):
-        self.world["config"]["agents"]["defaults"] = {"subagents": {"maxChildrenPerAgent": 1}}
+    async def test_limit_of_active_children(self):
+        self.fixture["config"]["agents"]["defaults"] = {"subagents": {"maxChildrenPerAgent": 1}}
         go = asyncio.Event()
         host = self.start(until(go))
         spawn = {"task": "Look", "agentId": "ops", "cleanup": "delete"}
@@ -311,7 +311,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         await host.idle()
         self.assertEqual(statuses, ["accepted", "forbidden", "accepted"])
 
-    async def test_session_that_takes_no_sends(self):
+    async def test_send_policy_denies(self):
         self.session(OPS)["sendPolicy"] = "deny"
         host = self.start(echo)
         answer = await self.send(host, "Are you there?")
@@ -334,7 +334,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(callers[1]["runId"], answer["result"]["runId"])
         await the_host.idle()
 
-    async def test_report_goes_to_the_place_of_the_call(self):
+    async def test_report_goes_to_the_destination_of_the_call(self):
         go = asyncio.Event()
 
         async def agent(run):
@@ -344,15 +344,15 @@ class Host(unittest.IsolatedAsyncioTestCase):
         host = self.start(agent)
         spawn = {"task": "Look", "agentId": "ops", "cleanup": "delete"}
         await host.call("sessions_spawn", spawn, MAIN)
-        # What is said to the session goes elsewhere from now on, but for this report.
+        # Later texts of the session go to another destination, but not this report.
         host.add(self.session(MAIN) | {"deliveryContext": {"channel": "discord", "to": "8"}})
         go.set()
         await host.idle()
         target = {"channel": "telegram", "to": "7"}
-        self.assertEqual(self.places, [{"allowed": True, "target": target}])
+        self.assertEqual(self.destinations, [{"allowed": True, "target": target}])
         self.assertIn("All is well.", self.delivered[0])
 
-    async def test_writes_to_a_session_that_is_gone(self):
+    async def test_writes_to_a_deleted_session(self):
         the_host = self.start(echo)
         step = self.step(the_host)
         del the_host.store.rows[OPS]
@@ -367,7 +367,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(caught.exception.code, "not_found")
         self.assertEqual(step.effects, [])
 
-    async def test_text_of_a_session_that_is_gone(self):
+    async def test_delivery_for_a_deleted_session(self):
         the_host = self.start(echo)
         step = self.step(the_host)
         step.functions["deliver.send"](session_key=OPS, text="Hello")
@@ -375,12 +375,12 @@ class Host(unittest.IsolatedAsyncioTestCase):
         for effect in step.effects:
             effect()
         await the_host.idle()
-        name, question = self.plugin.messages[-2]
-        self.assertEqual((name, json.loads(question)["session"]), ("derive", {"key": OPS}))
+        name, request = self.plugin.messages[-2]
+        self.assertEqual((name, json.loads(request)["session"]), ("derive", {"key": OPS}))
         self.assertEqual(self.delivered, ["Hello"])
-        self.assertNotIn("target", self.places[0])
+        self.assertNotIn("target", self.destinations[0])
 
-    async def test_run_in_a_session_that_is_gone_by_its_turn(self):
+    async def test_queued_run_of_a_deleted_or_archived_session(self):
         def archive(rows):
             rows[OPS].session["archivedAt"] = 1
 
@@ -415,7 +415,7 @@ class Host(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((run.status, run.reply), ("done", None))
         self.assertEqual([m["role"] for m in host.store.rows[OPS].messages], ["user"])
 
-    async def test_session_that_is_added(self):
+    async def test_added_session(self):
         host = self.start(echo)
         self.assertIn("sessions_send", [tool["name"] for tool in host.tools])
         key = "agent:ops:telegram:group:9"
@@ -431,11 +431,11 @@ class Host(unittest.IsolatedAsyncioTestCase):
         answer = await self.send(host, "And now?", sessionKey=key)
         self.assertEqual(answer["result"]["status"], "forbidden")
 
-    async def test_plugin_that_wants_more(self):
+    async def test_unsupported_plugin(self):
         description = self.plugin.describe()
         for change, text in [
             ({"abi": 2}, "version 2"),
-            ({"capabilities": ["store.get", "store.patch"]}, "wants store.patch"),
+            ({"capabilities": ["store.get", "store.patch"]}, "requires store.patch"),
         ]:
             with mock.patch.object(self.plugin, "describe", return_value=description | change):
                 with self.assertRaisesRegex(ValueError, text):

@@ -12,12 +12,12 @@ ID = "S0.1/error-hides-absence"
 SECTION = elements((replay.RECORDINGS / "S0.1.json").read_text(encoding="utf-8"))
 GOOD = next(text for text in SECTION if exact.loads(text)["id"] == ID)
 
-# Its one call of a host function.
+# The only host call of that recording.
 CALL = GOOD.split('"calls": [')[1].split("],")[0]
 
 
 def run(*recordings):
-    """The exit status of replay on a folder with a file of these recordings, and its lines."""
+    """Replay a folder with these recordings; return the exit status and the printed lines."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "below", "S0.1.json")
         file.parent.mkdir()
@@ -26,7 +26,7 @@ def run(*recordings):
 
 
 def run_folder(folder):
-    """The same on a folder; the line with the versions is left out."""
+    """Replay a folder; return the exit status and the lines without the versions."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         status = replay.main([str(folder)])
@@ -54,7 +54,7 @@ class Replay(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run_folder(folder), (1, ["0 passed, 0 failed"]))
 
-    def test_family(self):
+    def test_namespace(self):
         self.assert_fails('"family": "store"', '"family": "agent"', "/exchanges/0/calls/0/family")
 
     def test_request(self):

@@ -1,7 +1,7 @@
 import json
 import unittest
 
-from host import question
+from host import derive_request
 from plugin import ROOT, Plugin, _snake
 from store import Row, Store
 
@@ -16,7 +16,7 @@ def store(*sessions):
 
 
 class Cases(unittest.TestCase):
-    """Those of ../store.json, which hold for the stores of all languages."""
+    """The cases of ../store.json, which are the same in every language."""
 
     @classmethod
     def setUpClass(cls):
@@ -25,9 +25,9 @@ class Cases(unittest.TestCase):
         plugin = Plugin()
         cls.store = Store()
         for row in cls.document["sessions"]:
-            asked = question(row["session"], None, cls.document["config"])
-            facts = plugin.ask("derive", asked, {})["result"]
-            cls.store.rows[row["session"]["key"]] = Row(row["session"], facts, row["messages"])
+            request = derive_request(row["session"], None, cls.document["config"])
+            context = plugin.ask("derive", request, {})["result"]
+            cls.store.rows[row["session"]["key"]] = Row(row["session"], context, row["messages"])
 
     def test_cases(self):
         self.assertTrue(self.document["cases"])
@@ -39,7 +39,7 @@ class Cases(unittest.TestCase):
         return reply
 
     def reply(self, op, **request):
-        """What the store replies, in short."""
+        """Return the keys and numbers of the store's reply."""
         members = {_snake(name): value for name, value in request.items()}
         reply = getattr(self.store, op)(**members)
         if "rows" in reply:
@@ -94,7 +94,7 @@ class History(unittest.TestCase):
     def test_newest_first(self):
         made = store({})
         for role in ("user", "tool", "assistant", "user"):
-            made.say("agent:main:0", role, "text")
+            made.append("agent:main:0", role, "text")
         for request, seqs, more in [
             ({}, [4, 3, 2, 1], False),
             ({"exclude_roles": ["tool"], "skip": 1}, [3, 1], False),

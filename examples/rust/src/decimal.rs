@@ -1,4 +1,4 @@
-/// A JSON number by its value: `digits` × 10^`exponent`. The digits have no zero at either end, so that equal numbers have equal fields.
+/// The value of a JSON number: `digits` × 10^`exponent`, without leading or trailing zeros, so that equal numbers have equal fields.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
@@ -7,7 +7,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Parses a number that JSON allows. None if its exponent does not fit in 64 bits.
+    /// Parses a valid JSON number. None if its exponent does not fit in 64 bits.
     pub fn parse(text: &str) -> Option<Self> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

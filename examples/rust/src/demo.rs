@@ -1,4 +1,4 @@
-//! Runs the calls of `../world.json` in a host, and writes what happened.
+//! Makes the calls of `../world.json` in a host, and writes results, runs and deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::{Agent, Host, Known, Setup, Watch};
 
-const WORLD: &str = "../world.json";
+const FIXTURE: &str = "../world.json";
 
 #[derive(Deserialize)]
-pub struct World {
+pub struct Fixture {
     pub config: Value,
     pub sessions: Vec<Known>,
-    /// What agents say, by their ids, one text after the other.
+    /// The replies of each agent in order, by agent id.
     pub replies: HashMap<String, VecDeque<Reply>>,
     pub calls: Vec<Call>,
 }
@@ -40,23 +40,23 @@ pub struct Call {
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
-impl World {
+impl Fixture {
     pub fn read() -> Result<Self> {
-        let text = fs::read_to_string(WORLD).with_context(|| format!("read {WORLD}"))?;
-        serde_json::from_str(&text).with_context(|| format!("parse {WORLD}"))
+        let text = fs::read_to_string(FIXTURE).with_context(|| format!("read {FIXTURE}"))?;
+        serde_json::from_str(&text).with_context(|| format!("parse {FIXTURE}"))
     }
 
-    /// A host with these sessions and agents. What they do becomes lines.
-    pub fn host(self, happened: &Lines, watch: Watch) -> Result<Host> {
+    /// Starts a host with these sessions and agents. Their runs and deliveries are added to the lines.
+    pub fn host(self, events: &Lines, watch: Watch) -> Result<Host> {
         let agents = self.replies.into_iter();
-        let agents = agents.map(|(id, replies)| (id, scripted(replies, happened.clone())));
-        let happened = happened.clone();
+        let agents = agents.map(|(id, replies)| (id, scripted(replies, events.clone())));
+        let events = events.clone();
         Host::start(Setup {
             config: self.config,
             sessions: self.sessions,
             agents: agents.collect(),
             deliver: Box::new(move |route, text, _| {
-                happened.lock().unwrap().push(if route.allowed {
+                events.lock().unwrap().push(if route.allowed {
                     let target = &route.target;
                     let text = text.replace('\n', " | ");
                     format!("delivered to {} {}: {text}", target.channel, target.to)
@@ -71,26 +71,26 @@ impl World {
 }
 
 pub fn demo(out: &mut impl Write, watch: Watch) -> Result<()> {
-    let mut world = World::read()?;
-    let calls = mem::take(&mut world.calls);
-    let happened = Lines::default();
-    let host = world.host(&happened, watch)?;
+    let mut fixture = Fixture::read()?;
+    let calls = mem::take(&mut fixture.calls);
+    let events = Lines::default();
+    let host = fixture.host(&events, watch)?;
     for Call { tool, args } in calls {
         let answer = host.call("agent:main:main", &tool, args)?;
-        writeln!(out, "{tool}: {}", brief(&tool, &answer.result))?;
+        writeln!(out, "{tool}: {}", summarize(&tool, &answer.result))?;
         host.idle();
-        for line in happened.lock().unwrap().drain(..) {
+        for line in events.lock().unwrap().drain(..) {
             writeln!(out, "  {line}")?;
         }
     }
     Ok(())
 }
 
-fn scripted(replies: VecDeque<Reply>, happened: Lines) -> Agent {
+fn scripted(replies: VecDeque<Reply>, events: Lines) -> Agent {
     let replies = Mutex::new(replies);
     Arc::new(move |_, task| {
         let reply = replies.lock().unwrap().pop_front();
-        let Reply { text, seconds } = reply.context("the script is at its end")?;
+        let Reply { text, seconds } = reply.context("the script has no further reply")?;
         thread::sleep(Duration::from_secs(seconds));
         let said = text.lines().next().unwrap_or_default();
         let line = format!(
@@ -98,7 +98,7 @@ fn scripted(replies: VecDeque<Reply>, happened: Lines) -> Agent {
             task.session_key,
             first(&task.message)
         );
-        happened.lock().unwrap().push(line);
+        events.lock().unwrap().push(line);
         Ok(text)
     })
 }
@@ -107,8 +107,8 @@ fn first(text: &str) -> &str {
     text.split(['.', '\n']).next().unwrap_or_default()
 }
 
-/// What of a tool's result is worth a line.
-fn brief(tool: &str, result: &Value) -> String {
+/// Summarizes a tool's result in one line.
+fn summarize(tool: &str, result: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let each = |values: &Value, line: &dyn Fn(&Value) -> String| {
         let lines: Vec<_> = values.as_array().into_iter().flatten().map(line).collect();

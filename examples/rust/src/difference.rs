@@ -4,11 +4,11 @@ use serde_json::{Number, Value};
 
 use crate::decimal::Decimal;
 
-/// The first place in which a JSON value is not the expected one.
+/// The first difference between a JSON value and the expected one.
 #[derive(Debug)]
 pub struct Difference {
     /// A JSON Pointer.
-    pub place: String,
+    pub pointer: String,
     pub expected: String,
     pub actual: String,
 }
@@ -18,16 +18,16 @@ impl fmt::Display for Difference {
         write!(
             f,
             "{}: expected {}, got {}",
-            self.place, self.expected, self.actual
+            self.pointer, self.expected, self.actual
         )
     }
 }
 
 impl std::error::Error for Difference {}
 
-/// Compares two JSON values; None is a value that is not there. Members may come in any order, and numbers are equal when their values are, exactly.
+/// Compares two JSON values; None means that the value is absent. Members may be in any order, and numbers are compared by their exact value.
 pub fn compare(
-    place: &str,
+    pointer: &str,
     expected: Option<&Value>,
     actual: Option<&Value>,
 ) -> Result<(), Difference> {
@@ -35,13 +35,13 @@ pub fn compare(
         (Some(Value::Object(expected)), Some(Value::Object(actual))) => {
             let added = actual.keys().filter(|name| !expected.contains_key(*name));
             return expected.keys().chain(added).try_for_each(|name| {
-                let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
-                compare(&place, expected.get(name), actual.get(name))
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                compare(&pointer, expected.get(name), actual.get(name))
             });
         }
         (Some(Value::Array(expected)), Some(Value::Array(actual))) => {
             return (0..expected.len().max(actual.len())).try_for_each(|i| {
-                compare(&format!("{place}/{i}"), expected.get(i), actual.get(i))
+                compare(&format!("{pointer}/{i}"), expected.get(i), actual.get(i))
             });
         }
         (Some(Value::Number(expected)), Some(Value::Number(actual))) => {
@@ -54,7 +54,7 @@ pub fn compare(
     }
     let text = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
     Err(Difference {
-        place: place.into(),
+        pointer: pointer.into(),
         expected: text(expected),
         actual: text(actual),
     })
@@ -63,7 +63,7 @@ pub fn compare(
 fn same_number(a: &Number, b: &Number) -> bool {
     match (Decimal::parse(a.as_str()), Decimal::parse(b.as_str())) {
         (Some(a), Some(b)) => a == b,
-        _ => a == b, // as they are written
+        _ => a == b, // by their text
     }
 }
 

@@ -1,4 +1,4 @@
-//! A host of Parley: the loop of section 6 in `abi/README.md`.
+//! A host of Parley, as in section 6 of `abi/README.md`.
 
 use std::collections::HashMap;
 use std::mem;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::state::{Delivery, Effect, Flow, State, Turn};
 use crate::step::{Caller, now};
-use crate::store::Facts;
+use crate::store::SessionContext;
 use crate::{Known, PARLEY, Plugin, Route, StepResult, Target, Task, Watch};
 
 /// Answers a run. It may call tools of the host as that run.
@@ -21,7 +21,7 @@ pub type Agent = Arc<dyn Fn(&Host, &Task) -> Result<String> + Send + Sync>;
 /// Posts a text. Equal ids are one delivery.
 pub type Deliver = Box<dyn Fn(&Route, &str, &str) -> Result<()> + Send + Sync>;
 
-/// What a host needs to start.
+/// The parameters of a host.
 pub struct Setup {
     pub config: Value,
     pub sessions: Vec<Known>,
@@ -38,7 +38,7 @@ pub struct Answer {
     pub code: Option<String>,
 }
 
-/// A flow or a delivery that an error has stopped.
+/// A flow or a delivery that has failed.
 #[derive(Clone, Debug)]
 pub struct Parked {
     pub id: String,
@@ -46,22 +46,22 @@ pub struct Parked {
 }
 
 impl Parked {
-    /// With the causes of the error: of a trap the first line is only where it was.
+    /// Includes the causes of the error: the first line of a trap is only its location.
     fn new(id: &str, error: &Error) -> Self {
         let (id, error) = (id.into(), format!("{error:#}"));
         Parked { id, error }
     }
 }
 
-/// May be used from any thread; all clones are the same host. What is under way ends with the process.
+/// A host, which can be used from any thread; clones share it. Flows and deliveries end with the process.
 #[derive(Clone)]
 pub struct Host(Arc<Shared>);
 
 struct Shared {
-    /// The plugin takes one call at a time, and what a step has relied on must not change until it is committed: one lock for both, with the
-    /// state in the plugin's imports. Agents and deliveries run outside of it.
+    /// The plugin takes one call at a time, and the state that a step has read must not change until the step is committed. One lock guards both; the
+    /// state is in the plugin's imports. Agents and deliveries run without the lock.
     plugin: Mutex<Plugin<State>>,
-    /// A thread has come to its end, with what others may wait for.
+    /// Notified when a thread ends, because other threads may wait for its result.
     changed: Condvar,
     config: Value,
     agents: HashMap<String, Agent>,
@@ -101,8 +101,8 @@ const MEMBERS: [&str; 29] = [
     "transcriptPath",
 ];
 
-/// What `derive` is asked about. A stored session may have members that came later: a plugin refuses those here.
-fn known(mut session: Value) -> Value {
+/// Omits the members of later versions from the input of `derive`, which refuses unknown members.
+fn without_unknown(mut session: Value) -> Value {
     if let Some(session) = session.as_object_mut() {
         session.retain(|name, _| MEMBERS.contains(&name.as_str()));
     }
@@ -121,7 +121,7 @@ impl Host {
         let abi = &host.describe()?["abi"];
         ensure!(
             abi == 1,
-            "the module speaks ABI version {abi}, this host version 1"
+            "the module implements ABI version {abi}; this host supports version 1"
         );
         for known in setup.sessions {
             host.put(known)?;
@@ -129,16 +129,16 @@ impl Host {
         Ok(host)
     }
 
-    /// Puts a session into the store, with its transcript: a new one, or in the place of the one with its key.
+    /// Stores a session with its transcript, and replaces a session with the same key.
     pub fn put(&self, known: Known) -> Result<()> {
         let Known { session, messages } = known;
         let mut plugin = self.lock();
-        let facts = self.facts(&mut plugin, json!(session), None)?;
-        plugin.imports().store.put(session, facts, messages);
+        let context = self.derive(&mut plugin, json!(session), None)?;
+        plugin.imports().store.put(session, context, messages);
         Ok(())
     }
 
-    /// Calls a tool as a session. The flow goes on behind the answer.
+    /// Calls a tool as a session. The flow continues after the answer.
     pub fn call(&self, session_key: &str, tool: &str, args: Value) -> Result<Answer> {
         self.handle(self.caller(session_key)?, tool, args)
     }
@@ -151,13 +151,13 @@ impl Host {
         self.handle(caller, tool, args)
     }
 
-    /// The plugin's description, the tools in it.
+    /// Returns the plugin's description, which includes its tools.
     pub fn describe(&self) -> Result<Value> {
         let description = self.lock().call("describe", "")?;
         Ok(serde_json::from_str(&description)?)
     }
 
-    /// What an error has stopped.
+    /// Returns the flows and deliveries that have failed.
     pub fn parked(&self) -> Vec<Parked> {
         let plugin = self.lock();
         let state = plugin.imports();
@@ -165,20 +165,20 @@ impl Host {
         flows.chain(&state.undelivered).cloned().collect()
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until all flows, runs and deliveries have ended.
     pub fn idle(&self) {
-        drop(self.wait_while(|state| state.under_way > 0));
+        drop(self.wait_while(|state| state.pending > 0));
     }
 
     fn caller(&self, session_key: &str) -> Result<Caller> {
         let plugin = self.lock();
         let state = plugin.imports();
         let row = state.store.row(session_key);
-        let row = row.with_context(|| format!("there is no session {session_key}"))?;
-        Ok(row.facts.caller.clone())
+        let row = row.with_context(|| format!("session {session_key} does not exist"))?;
+        Ok(row.context.caller.clone())
     }
 
-    /// A flow up to its answer.
+    /// Executes a flow up to its answer.
     fn handle(&self, caller: Caller, tool: &str, args: Value) -> Result<Answer> {
         let mut plugin = self.lock();
         let flow = plugin.imports().accept(caller, tool);
@@ -189,8 +189,8 @@ impl Host {
         loop {
             if let Some(result) = out.result {
                 if out.wait.is_some() {
-                    let rest = move |host: &Host| while let Ok(Some(_)) = host.resume(&id) {};
-                    self.begin(&mut self.lock().imports(), rest);
+                    let remaining = move |host: &Host| while let Ok(Some(_)) = host.resume(&id) {};
+                    self.spawn(&mut self.lock().imports(), remaining);
                 }
                 let code = out.code;
                 return Ok(Answer { result, code });
@@ -200,13 +200,13 @@ impl Host {
         }
     }
 
-    /// The next step of a flow, when it is due; None if the flow is over. An error parks it.
+    /// Waits until a flow is due and executes its next step; None if the flow has ended. An error parks the flow.
     fn resume(&self, id: &str) -> Result<Option<StepResult>> {
         let plugin = self.lock();
         let Some((_, wait)) = plugin.imports().waiting(id) else {
             return Ok(None);
         };
-        // The standard library takes a time that it cannot add to the clock's for none.
+        // The standard library treats a timeout that overflows the clock as no timeout.
         let left = wait.until.map_or(Duration::MAX, |until| {
             Duration::from_millis((until - now()).max(0) as u64)
         });
@@ -217,11 +217,11 @@ impl Host {
                 plugin.imports().ended(&wait.run).is_none()
             })
             .expect("the host has panicked");
-        // Others had the lock meanwhile: what the step is given is what stands there now.
+        // Other threads had the lock meanwhile, so the flow is read again.
         let Some((flow, wait)) = plugin.imports().waiting(id) else {
             return Ok(None);
         };
-        // The run wins a tie: it is the time only if the run has not ended.
+        // If both are due, the run wins.
         let event = match plugin.imports().ended(&wait.run) {
             Some(run) => json!({"type": "run", "at": now(), "run": run}),
             None => json!({"type": "time", "at": now()}),
@@ -235,7 +235,7 @@ impl Host {
         out.map(Some)
     }
 
-    /// One step, and then what it has recorded, before anything that it relied on can change.
+    /// Executes one step and commits its effects, before the state that it has read can change.
     fn step(
         &self,
         plugin: &mut Plugin<State>,
@@ -259,13 +259,13 @@ impl Host {
         let turn = mem::take(&mut plugin.imports().turn);
         let mut children = Vec::new();
         for session in turn.created {
-            let facts = self.facts(plugin, json!(session), None)?;
-            children.push((session, facts));
+            let context = self.derive(plugin, json!(session), None)?;
+            children.push((session, context));
         }
 
         let mut state = plugin.imports();
-        for (session, facts) in children {
-            state.store.put(session, facts, vec![]);
+        for (session, context) in children {
+            state.store.put(session, context, vec![]);
         }
         for effect in turn.effects {
             self.commit(&mut state, effect);
@@ -291,9 +291,9 @@ impl Host {
             Effect::Run(task) => {
                 let id = task.id.clone();
                 state.runs.queue(task);
-                self.begin(state, move |host| host.execute(&id));
+                self.spawn(state, move |host| host.execute(&id));
             }
-            Effect::Deliver(delivery) => self.begin(state, move |host| {
+            Effect::Deliver(delivery) => self.spawn(state, move |host| {
                 if let Err(error) = host.post(&delivery) {
                     let parked = Parked::new(&delivery.id, &error);
                     host.lock().imports().undelivered.push(parked);
@@ -302,8 +302,8 @@ impl Host {
         }
     }
 
-    /// Asks where a text goes, and whether it may, when it is posted: that may have changed since. Of a session that is gone the key still says
-    /// something.
+    /// Posts a text. Destination and send policy are determined now, because they may have changed since the step. For a deleted session they follow
+    /// from its key.
     fn post(&self, delivery: &Delivery) -> Result<()> {
         let mut plugin = self.lock();
         let session = plugin
@@ -314,42 +314,42 @@ impl Host {
                 || json!({"key": delivery.session_key}),
                 |row| json!(row.session),
             );
-        let facts = self.facts(&mut plugin, session, delivery.target.as_ref())?;
+        let context = self.derive(&mut plugin, session, delivery.target.as_ref())?;
         drop(plugin);
-        (self.0.deliver)(&facts.deliver, &delivery.text, &delivery.id)
+        (self.0.deliver)(&context.deliver, &delivery.text, &delivery.id)
     }
 
-    fn facts(
+    fn derive(
         &self,
         plugin: &mut Plugin<State>,
         session: Value,
         target: Option<&Target>,
-    ) -> Result<Facts> {
+    ) -> Result<SessionContext> {
         #[derive(Deserialize)]
         struct Derived {
-            result: Facts,
+            result: SessionContext,
         }
-        let session = known(session);
-        let mut question = json!({"abi": 1, "session": session, "config": self.0.config});
+        let session = without_unknown(session);
+        let mut request = json!({"abi": 1, "session": session, "config": self.0.config});
         if let Some(target) = target {
-            question["target"] = json!(target);
+            request["target"] = json!(target);
         }
-        let Derived { result } = plugin.ask("derive", &question)?;
+        let Derived { result } = plugin.ask("derive", &request)?;
         Ok(result)
     }
 
-    /// Starts a thread. When it ends, in whatever way, all who wait look again.
-    fn begin(&self, state: &mut State, work: impl FnOnce(&Host) + Send + 'static) {
-        struct UnderWay(Host);
-        impl Drop for UnderWay {
+    /// Starts a thread. However it ends, all waiting threads check their conditions again.
+    fn spawn(&self, state: &mut State, work: impl FnOnce(&Host) + Send + 'static) {
+        struct Pending(Host);
+        impl Drop for Pending {
             fn drop(&mut self) {
-                self.0.lock().imports().under_way -= 1;
+                self.0.lock().imports().pending -= 1;
                 self.0.0.changed.notify_all();
             }
         }
-        state.under_way += 1;
-        let under_way = UnderWay(self.clone());
-        thread::spawn(move || work(&under_way.0));
+        state.pending += 1;
+        let pending = Pending(self.clone());
+        thread::spawn(move || work(&pending.0));
     }
 
     pub(crate) fn agent(&self, id: &str) -> Option<Agent> {
@@ -380,36 +380,36 @@ pub(crate) mod tests {
     use anyhow::Result;
     use serde_json::{Value, json};
 
-    use crate::demo::World;
+    use crate::demo::Fixture;
     use crate::state::Delivery;
     use crate::{Agent, Host, Setup, Target, Task};
 
     pub const OPS: &str = "agent:ops:main";
 
-    /// A host with the demo's sessions, and this agent as `ops`.
+    /// Starts a host with the demo's sessions, and this agent as `ops`.
     pub fn host(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Host {
         Host::start(setup(agent)).unwrap()
     }
 
     fn setup(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Setup {
-        let (world, agent): (_, Agent) = (World::read().unwrap(), Arc::new(agent));
+        let (fixture, agent): (_, Agent) = (Fixture::read().unwrap(), Arc::new(agent));
         Setup {
-            config: world.config,
-            sessions: world.sessions,
+            config: fixture.config,
+            sessions: fixture.sessions,
             agents: [("ops".into(), agent)].into(),
             deliver: Box::new(|_, _, _| Ok(())),
             watch: Arc::new(|_, _, _| ()),
         }
     }
 
-    /// What a message to `ops` is answered, when its run has ended or this time has passed.
+    /// Sends a message to `ops` with this timeout, and returns the answer.
     pub fn send(host: &Host, seconds: u64) -> Value {
         let args = json!({"sessionKey": OPS, "message": "So?", "timeoutSeconds": seconds});
         let answer = host.call("agent:main:main", "sessions_send", args);
         answer.unwrap().result
     }
 
-    /// The transcript of `ops`, a copy: a test that fails with the lock held takes the host's threads with it.
+    /// Returns a copy of the transcript of `ops`: a test must not fail while it holds the lock.
     pub fn messages(host: &Host) -> Vec<Value> {
         let plugin = host.lock();
         let state = plugin.imports();
@@ -417,12 +417,11 @@ pub(crate) mod tests {
         row.map_or(vec![], |row| row.messages.clone())
     }
 
-    /// The agent spoils the state of the flow that waits for its run. The next step comes when that has ended, and must see it, though the wait has
-    /// begun before.
+    /// The agent corrupts the state of the flow that waits for its run. The next step must read that state, although the wait started before.
     #[test]
     fn later_step_fails() {
         let host = host(|host, _| {
-            thread::sleep(Duration::from_millis(50)); // until the wait has begun; right without, too
+            thread::sleep(Duration::from_millis(50)); // likely until the wait has started; the test passes without it too
             for flow in host.lock().imports().flows.values_mut() {
                 flow.wait.as_mut().unwrap().state_version = 99;
             }

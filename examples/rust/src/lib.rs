@@ -1,7 +1,7 @@
 //! A host of the Parley plugin, on the Extism SDK for Rust.
 //!
-//! [`Plugin`] loads the module and hands what it asks for to its [`Imports`]. [`Host`] is a small host with agents, and [`demo`] shows it at
-//! work. The binaries `replay`, `calls` and `failures` need less.
+//! [`Plugin`] loads the module and passes its host calls to its [`Imports`]. [`Host`] is a small host with agents, and [`demo`] uses it.
+//! The binaries `replay`, `calls` and `failures` use `Plugin` alone.
 
 mod decimal;
 pub mod demo;

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-/// The resident set in MiB, from `/proc`, and so on Linux only.
+/// The resident set in MiB, read from `/proc`: Linux only.
 pub fn resident() -> Result<f64> {
     let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
     let kib: f64 = status

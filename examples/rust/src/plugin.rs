@@ -10,21 +10,23 @@ use serde_json::Value;
 
 use crate::ParleyError;
 
-/// The module, seen from the folder of this example.
+/// The path of the module, relative to the folder of this example.
 pub const PARLEY: &str = "../../plugin/wasm/parley.wasm";
 
-const FAMILIES: [&str; 3] = ["store", "agent", "deliver"];
+const NAMESPACES: [&str; 3] = ["store", "agent", "deliver"];
 
-/// What a plugin asks of the one who runs it.
+/// The host functions of a plugin.
 pub trait Imports: Send + 'static {
-    /// Answers a request, JSON text both. The family is `store`, `agent` or `deliver`. An error ends the call of the plugin; a refusal is a reply.
-    fn answer(&mut self, family: &str, request: &str) -> Result<String>;
+    /// Answers a request; request and reply are JSON text. The namespace is `store`, `agent` or `deliver`. An error ends the call of the plugin; a
+    /// refused request gets a reply.
+    fn answer(&mut self, namespace: &str, request: &str) -> Result<String>;
 }
 
-/// Sees every message as it crosses the boundary: the export or the family, which of its messages (`input`, `output`, `request`, `reply`), and the text.
+/// Receives every message between host and plugin: the export or namespace, the kind of message (`input`, `output`, `request`, `reply`), and the
+/// text.
 pub type Watch = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 
-/// One instance of a module, and the imports that answer it. It can be sent to another thread, and takes one call at a time.
+/// One instance of a module and its imports. It can be sent to another thread, and takes one call at a time.
 pub struct Plugin<I> {
     compiled: CompiledPlugin,
     instance: extism::Plugin,
@@ -42,7 +44,7 @@ impl<I: Imports> Plugin<I> {
         let wasm = fs::read(path).with_context(|| format!("read {}", path.display()))?;
         let imports = Arc::new(Mutex::new(imports));
         let compiled = PluginBuilder::new(wasm)
-            .with_functions(FAMILIES.map(|family| host_function(family, &imports, &watch)))
+            .with_functions(NAMESPACES.map(|namespace| host_function(namespace, &imports, &watch)))
             .compile()?;
         let instance = extism::Plugin::new_from_compiled(&compiled)?;
         Ok(Plugin {
@@ -53,8 +55,7 @@ impl<I: Imports> Plugin<I> {
         })
     }
 
-    /// Calls an export with JSON text. A call that ends with an error has ended in the middle: a new instance takes the place of that one, without
-    /// compiling the module again.
+    /// Calls an export with JSON text. After an error the instance is in an undefined state: a new instance of the compiled module replaces it.
     pub fn call(&mut self, export: &str, input: &str) -> Result<String> {
         (self.watch)(export, "input", input);
         let output: Result<String> = self.instance.call(export, input);
@@ -78,14 +79,14 @@ impl<I: Imports> Plugin<I> {
         Ok(serde_json::from_str(&output)?)
     }
 
-    /// The imports, between two calls.
+    /// Locks the imports, for use between two calls.
     pub fn imports(&self) -> MutexGuard<'_, I> {
         self.imports.lock().expect("the imports have panicked")
     }
 }
 
 fn host_function<I: Imports>(
-    family: &'static str,
+    namespace: &'static str,
     imports: &Arc<Mutex<I>>,
     watch: &Watch,
 ) -> Function {
@@ -95,17 +96,17 @@ fn host_function<I: Imports>(
                        results: &mut [Val],
                        imports: UserData<I>| {
         let request: String = plugin.memory_get_val(&arguments[0])?;
-        watch(family, "request", &request);
+        watch(namespace, "request", &request);
         let imports = imports.get()?;
         let reply = imports
             .lock()
             .expect("the imports have panicked")
-            .answer(family, &request)?;
-        watch(family, "reply", &reply);
+            .answer(namespace, &request)?;
+        watch(namespace, "reply", &reply);
         plugin.memory_set_val(&mut results[0], reply)
     };
     Function::new(
-        family,
+        namespace,
         [PTR],
         [PTR],
         UserData::Rust(imports.clone()),
@@ -113,14 +114,14 @@ fn host_function<I: Imports>(
     )
 }
 
-/// The SDK and the runtime below it, as this program was built with them.
+/// The versions of the SDK and of its runtime in this build.
 pub fn versions() -> String {
-    // The SDK's own text ends with a zero byte, for C.
+    // The SDK's version is a C string with a zero byte at its end.
     let sdk = extism::extism_version().trim_end_matches('\0');
-    // Wasmtime does not say its version; the lock file does.
+    // Wasmtime does not export its version, so it is read from the lock file.
     let runtime = include_str!("../Cargo.lock")
         .split_once("name = \"wasmtime\"\nversion = \"")
         .and_then(|(_, rest)| rest.split('"').next())
-        .expect("wasmtime stands in Cargo.lock");
+        .expect("wasmtime is in Cargo.lock");
     format!("extism {sdk}, wasmtime {runtime}")
 }

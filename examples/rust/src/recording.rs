@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A recorded conversation between host and module. What is handed to the module stays the text of the file, so that no number changes.
+/// A recorded ABI conversation between host and module. Inputs and replies stay the text of the file, so that no number changes.
 #[derive(Deserialize)]
 pub struct Recording {
     pub id: String,

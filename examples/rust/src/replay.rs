@@ -5,34 +5,34 @@ use anyhow::{Error, Result};
 use crate::recording::Call;
 use crate::{Difference, Imports, Plugin, Recording, compare};
 
-/// A host that expects the calls of one exchange, in their order, and answers with what was recorded.
+/// A host that expects the host calls of one exchange in order, and gives the recorded replies.
 #[derive(Default)]
 pub struct Recorded {
-    place: String,
+    pointer: String,
     made: usize,
     calls: IntoIter<Call>,
 }
 
 impl Recorded {
-    fn next_place(&self) -> String {
-        format!("{}/calls/{}", self.place, self.made)
+    fn next_pointer(&self) -> String {
+        format!("{}/calls/{}", self.pointer, self.made)
     }
 }
 
 impl Imports for Recorded {
-    fn answer(&mut self, family: &str, request: &str) -> Result<String> {
-        let place = self.next_place();
+    fn answer(&mut self, namespace: &str, request: &str) -> Result<String> {
+        let pointer = self.next_pointer();
         let request = serde_json::from_str(request)?;
         let Some(call) = self.calls.next() else {
-            return Ok(compare(&place, None, Some(&request)).map(|()| String::new())?);
+            return Ok(compare(&pointer, None, Some(&request)).map(|()| String::new())?);
         };
         compare(
-            &format!("{place}/family"),
+            &format!("{pointer}/family"),
             Some(&call.family),
-            Some(&family.into()),
+            Some(&namespace.into()),
         )?;
         compare(
-            &format!("{place}/request"),
+            &format!("{pointer}/request"),
             Some(&call.request),
             Some(&request),
         )?;
@@ -41,25 +41,25 @@ impl Imports for Recorded {
     }
 }
 
-/// Plays a recording to the plugin.
+/// Replays a recording with the plugin.
 pub fn replay(plugin: &mut Plugin<Recorded>, recording: Recording) -> Result<(), Difference> {
     for (i, exchange) in recording.exchanges.into_iter().enumerate() {
-        let place = format!("/exchanges/{i}");
+        let pointer = format!("/exchanges/{i}");
         *plugin.imports() = Recorded {
-            place: place.clone(),
+            pointer: pointer.clone(),
             made: 0,
             calls: exchange.calls.into_iter(),
         };
         let output = plugin
             .call(&exchange.export, exchange.input.get())
             .and_then(|output| Ok(serde_json::from_str(&output)?))
-            .map_err(|error| as_difference(error, &place))?;
+            .map_err(|error| as_difference(error, &pointer))?;
         let mut host = plugin.imports();
         if let Some(call) = host.calls.next() {
-            compare(&host.next_place(), Some(&call.request), None)?;
+            compare(&host.next_pointer(), Some(&call.request), None)?;
         }
         compare(
-            &format!("{place}/output"),
+            &format!("{pointer}/output"),
             Some(&exchange.output),
             Some(&output),
         )?;
@@ -67,10 +67,10 @@ pub fn replay(plugin: &mut Plugin<Recorded>, recording: Recording) -> Result<(),
     Ok(())
 }
 
-/// What the host has found comes back as it was; a trap is no output at all.
-fn as_difference(error: Error, place: &str) -> Difference {
+/// Returns the difference that the host has reported; any other error, such as a trap, is a missing output.
+fn as_difference(error: Error, pointer: &str) -> Difference {
     error.downcast().unwrap_or_else(|error| Difference {
-        place: format!("{place}/output"),
+        pointer: format!("{pointer}/output"),
         expected: "an output".into(),
         actual: error.root_cause().to_string(),
     })

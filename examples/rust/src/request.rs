@@ -1,4 +1,4 @@
-//! What the plugin asks of a host: section 4 of `abi/README.md`. What is absent is empty there, or 0.
+//! The requests of host functions: section 4 of `abi/README.md`. Absent members are empty or 0 here.
 
 use serde::Deserialize;
 use serde_json::{Error, Value};
@@ -34,7 +34,7 @@ pub enum Request {
     Unknown,
 }
 
-/// `main_key` and `global` say nothing to a host that stores what `derive` says of a session.
+/// This host ignores `main_key` and `global`, because it stores the session context that `derive` returns.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Resolve {
@@ -62,7 +62,7 @@ pub struct List {
     pub max_bytes: usize,
 }
 
-/// What a caller may see, the union of these.
+/// The visible sessions: the union of its members.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Scope {
@@ -121,11 +121,11 @@ pub struct Send {
 }
 
 impl Request {
-    pub fn parse(family: &str, text: &str) -> Result<Self, ParleyError> {
+    pub fn parse(namespace: &str, text: &str) -> Result<Self, ParleyError> {
         let malformed = |e: Error| ParleyError::new("invalid_args", e.to_string());
         let mut request: Value = serde_json::from_str(text).map_err(malformed)?;
         if let Some(op) = request.get_mut("op") {
-            *op = format!("{family}.{}", op.as_str().unwrap_or_default()).into(); // as capabilities are named
+            *op = format!("{namespace}.{}", op.as_str().unwrap_or_default()).into(); // in the form of capabilities
         }
         serde_json::from_value(request).map_err(malformed)
     }

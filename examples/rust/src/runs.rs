@@ -1,4 +1,4 @@
-//! Runs of agents. Those of one session come one after the other.
+//! Runs of agents. The runs of one session are serial.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,24 +12,24 @@ use serde_json::Value;
 use crate::Host;
 use crate::step::now;
 
-/// What an agent is to do.
+/// The task of a run.
 #[derive(Clone)]
 pub struct Task {
     pub id: String,
     pub session_key: String,
     pub message: String,
-    /// Told with the message, and not kept.
+    /// Passed to the agent with the message, but not stored in the transcript.
     pub context: String,
     pub no_tools: bool,
-    /// How many flows led to one another up to this run.
+    /// The number of flows in the chain that led to this run.
     pub hops: u64,
     pub(crate) timeout: Duration,
     pub(crate) provenance: Value,
-    /// Of a child's first run: whose child.
+    /// The spawning session, for the first run of a child.
     pub(crate) parent: Option<String>,
 }
 
-/// A run as the plugin is told of it.
+/// A run, serialized as the plugin receives it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
@@ -75,7 +75,7 @@ impl Run {
 #[derive(Default)]
 pub struct Runs {
     runs: HashMap<String, Run>,
-    last: HashMap<String, String>, // of a session: the run behind all others
+    last: HashMap<String, String>, // the last run of each session's queue
 }
 
 impl Runs {
@@ -101,14 +101,14 @@ impl Runs {
         self.get(self.last.get(session_key)?)
     }
 
-    /// How many children of a session are at work.
+    /// Returns the number of active children of a session.
     pub fn active(&self, parent: &str) -> usize {
         let of = |run: &&Run| !run.ended() && run.task.parent.as_deref() == Some(parent);
         self.runs.values().filter(of).count()
     }
 
-    /// Whether its turn has come.
-    fn first(&self, id: &str) -> bool {
+    /// Reports whether the run ahead in its session has ended.
+    fn is_next(&self, id: &str) -> bool {
         let ahead = self.runs[id].ahead.as_deref();
         ahead.and_then(|id| self.get(id)).is_none_or(Run::ended)
     }
@@ -129,13 +129,13 @@ impl Runs {
 }
 
 impl Host {
-    /// Executes a run that is queued, when its turn has come.
+    /// Waits until a queued run is next in its session, and executes it.
     pub(crate) fn execute(&self, id: &str) {
-        let plugin = self.wait_while(|state| !state.runs.first(id));
+        let plugin = self.wait_while(|state| !state.runs.is_next(id));
         let mut state = plugin.imports();
         let task = state.runs.start(id);
         let agent_id = state.store.open(&task.session_key).map(|row| {
-            row.say("user", &task.message, Some(&task.provenance));
+            row.append("user", &task.message, Some(&task.provenance));
             row.session.agent_id.clone()
         });
         drop(state);
@@ -154,7 +154,7 @@ impl Host {
         let mut state = plugin.imports();
         if let Some(row) = state.store.row_mut(&task.session_key) {
             if let Some(reply) = reply.as_deref().filter(|reply: &&str| !reply.is_empty()) {
-                row.say("assistant", reply, None);
+                row.append("assistant", reply, None);
             }
             if !task.no_tools {
                 let status = serde_json::to_value(status).expect("a status is a text");
@@ -164,11 +164,11 @@ impl Host {
         state.runs.end(id, status, Outcome { reply, error });
     }
 
-    /// What the agent says; None: it was not done in time, and nobody listens any more.
+    /// Returns the agent's reply, or None if the run has exceeded its time limit; a later reply is ignored.
     fn answer(&self, agent_id: &str, task: &Task) -> Result<Option<String>> {
         let agent = self
             .agent(agent_id)
-            .with_context(|| format!("there is no agent {agent_id}"))?;
+            .with_context(|| format!("agent {agent_id} does not exist"))?;
         let (host, own) = (self.clone(), task.clone());
         let (answer, answered) = mpsc::channel();
         thread::spawn(move || answer.send(agent(&host, &own)));
@@ -207,9 +207,8 @@ mod tests {
         assert!(messages.iter().all(|m| m["role"] == "user"), "{messages:?}");
     }
 
-    /// Something happens to the session while a run is queued there behind another: that run fails, and neither the agent nor the transcript
-    /// sees it.
-    fn fails_after(happens: impl FnOnce(&mut State)) {
+    /// Changes the session while a run is queued there behind another. The queued run must fail and reach neither the agent nor the transcript.
+    fn fails_after(change: impl FnOnce(&mut State)) {
         let (start, started) = mpsc::channel();
         let (go, wait) = mpsc::channel();
         let wait = Mutex::new(wait);
@@ -222,7 +221,7 @@ mod tests {
             assert_eq!(send(&host, 0)["status"], "accepted");
         }
         started.recv().unwrap();
-        happens(&mut host.lock().imports());
+        change(&mut host.lock().imports());
         go.send(String::new()).unwrap();
         host.idle();
         let (status, error) = outcome(&host, "flow-2-1-1");

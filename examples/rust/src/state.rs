@@ -1,4 +1,4 @@
-//! What happens in a host, and what the plugin reads of it and records: what a gateway keeps in its database.
+//! The state of a host, which a gateway keeps in its database, and the host functions that read and change it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::{Imports, Parked, ParleyError, Session, Target, Task};
 pub struct State {
     pub store: Store,
     pub runs: Runs,
-    pub flows: HashMap<String, Flow>, // that wait, or are parked
+    pub flows: HashMap<String, Flow>, // waiting or parked flows
     pub undelivered: Vec<Parked>,
     pub calls: u64,
-    pub under_way: usize,
+    pub pending: usize,
     pub turn: Turn,
 }
 
@@ -35,7 +35,7 @@ pub struct Flow {
     pub parked: Option<Parked>,
 }
 
-/// The step under way: what it has recorded up to now.
+/// The current step and the effects that it has recorded.
 #[derive(Default)]
 pub struct Turn {
     pub flow: Flow,
@@ -58,12 +58,12 @@ pub struct Delivery {
 }
 
 impl Flow {
-    /// The run that the caller's unanswered call waits for.
-    fn holds(&self, caller: &str) -> Option<&str> {
-        let holds = !self.answered
+    /// The run that an unanswered call of the run `caller` waits for.
+    fn awaited_by(&self, caller: &str) -> Option<&str> {
+        let waits = !self.answered
             && self.parked.is_none()
             && self.caller.run_id.as_deref() == Some(caller);
-        self.wait.as_ref().filter(|_| holds)?.run.as_deref()
+        self.wait.as_ref().filter(|_| waits)?.run.as_deref()
     }
 }
 
@@ -74,10 +74,10 @@ impl Turn {
     }
 }
 
-/// The host functions. Reads answer; writes are checked, and recorded.
+/// The host functions. Reads return data; writes are checked and recorded as effects.
 impl Imports for State {
-    fn answer(&mut self, family: &str, request: &str) -> Result<String> {
-        let reply = Request::parse(family, request).and_then(|request| self.reply(request));
+    fn answer(&mut self, namespace: &str, request: &str) -> Result<String> {
+        let reply = Request::parse(namespace, request).and_then(|request| self.reply(request));
         let reply = reply.map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok}));
         Ok(reply.to_string())
     }
@@ -108,7 +108,7 @@ impl State {
                 if q.max_active > 0 && active >= q.max_active {
                     return Err(refusal(
                         "forbidden",
-                        "there are as many children at work as may be",
+                        "the limit of active children is reached",
                     ));
                 }
                 let mut session = Session {
@@ -136,11 +136,11 @@ impl State {
                 Ok(reply)
             }
             Request::Archive { session_key } => {
-                self.rests(&session_key)?;
+                self.ensure_idle(&session_key)?;
                 self.record(Effect::Archive(session_key), json!({}))
             }
             Request::Delete { session_key } => {
-                self.rests(&session_key)?;
+                self.ensure_idle(&session_key)?;
                 self.record(Effect::Delete(session_key), json!({}))
             }
             Request::Status { run_id } => Ok(json!({"run": self.runs.get(&run_id)})),
@@ -149,7 +149,7 @@ impl State {
                 let waits = caller
                     .run_id
                     .as_ref()
-                    .is_some_and(|id| self.waits(last, id));
+                    .is_some_and(|id| self.would_block(last, id));
                 Ok(json!({"waits": waits}))
             }
             Request::Run(q) => {
@@ -159,7 +159,7 @@ impl State {
                     .iter()
                     .any(|child| child.key == q.session_key)
                 {
-                    let receive = &self.store.open(&q.session_key)?.facts.receive;
+                    let receive = &self.store.open(&q.session_key)?.context.receive;
                     if !receive.allowed {
                         return Err(refusal("forbidden", &receive.reason));
                     }
@@ -171,7 +171,7 @@ impl State {
                 };
                 let mut provenance = json!({"kind": "inter_session", "sourceSessionKey": source, "sourceTool": self.turn.flow.tool});
                 if let Some(row) = self.store.row(source) {
-                    provenance["sourceChannel"] = row.facts.channel.clone().into();
+                    provenance["sourceChannel"] = row.context.channel.clone().into();
                 }
                 let task = Task {
                     id: id.clone(),
@@ -191,7 +191,7 @@ impl State {
             }
             Request::Send(q) => {
                 self.stored(&q.session_key)?;
-                let target = q.at_call.then(|| caller.place.clone());
+                let target = q.at_call.then(|| caller.target.clone());
                 let delivery = Delivery {
                     id: id.clone(),
                     session_key: q.session_key,
@@ -202,7 +202,7 @@ impl State {
             }
             Request::Unknown => Err(refusal(
                 "unsupported",
-                "this host does not know the operation",
+                "this host does not support the operation",
             )),
         }
     }
@@ -222,8 +222,8 @@ impl State {
         }
     }
 
-    /// Refuses a session that is not there, or at work.
-    fn rests(&self, key: &str) -> Result<(), ParleyError> {
+    /// Refuses a session that does not exist or has an active run.
+    fn ensure_idle(&self, key: &str) -> Result<(), ParleyError> {
         self.stored(key)?;
         match self.runs.last(key) {
             Some(run) if !run.ended() => Err(refusal(
@@ -234,7 +234,7 @@ impl State {
         }
     }
 
-    /// A flow that waits or is parked, and its wait.
+    /// A waiting or parked flow, and its wait.
     pub fn waiting(&self, flow: &str) -> Option<(Flow, Wait)> {
         let flow = self.flows.get(flow)?.clone();
         let wait = flow.wait.clone()?;
@@ -245,19 +245,22 @@ impl State {
         self.runs.get(run.as_deref()?).filter(|run| run.ended())
     }
 
-    /// Whether a run is, or waits for, that run, itself or through others.
-    fn waits(&self, run: Option<&Run>, id: &str) -> bool {
+    /// The deadlock check: whether `run` is the run `id`, or waits for it, directly or through other runs.
+    fn would_block(&self, run: Option<&Run>, id: &str) -> bool {
         let Some(run) = run.filter(|run| !run.ended()) else {
             return false;
         };
-        let held = self.flows.values().filter_map(|flow| flow.holds(&run.id));
+        let awaited = self
+            .flows
+            .values()
+            .filter_map(|flow| flow.awaited_by(&run.id));
         run.id == id
             || run
                 .ahead
                 .as_deref()
                 .into_iter()
-                .chain(held)
-                .any(|next| self.waits(self.runs.get(next), id))
+                .chain(awaited)
+                .any(|next| self.would_block(self.runs.get(next), id))
     }
 }
 
@@ -272,15 +275,15 @@ mod tests {
     use super::{Effect, State};
     use crate::{Imports, Session};
 
-    /// What a request to an empty store is answered.
-    fn ask(state: &mut State, family: &str, request: Value) -> Value {
-        let reply = state.answer(family, &request.to_string()).unwrap();
+    /// Returns the reply to a request.
+    fn ask(state: &mut State, namespace: &str, request: Value) -> Value {
+        let reply = state.answer(namespace, &request.to_string()).unwrap();
         serde_json::from_str(&reply).unwrap()
     }
 
     #[test]
     fn no_such_session() {
-        for (family, request) in [
+        for (namespace, request) in [
             ("store", json!({"op": "archive", "sessionKey": "none"})),
             ("store", json!({"op": "delete", "sessionKey": "none"})),
             (
@@ -293,7 +296,7 @@ mod tests {
             ),
         ] {
             let mut state = State::default();
-            let reply = ask(&mut state, family, request.clone());
+            let reply = ask(&mut state, namespace, request.clone());
             assert_eq!(reply["error"]["code"], "not_found", "{request}");
             assert!(state.turn.effects.is_empty(), "{request}");
         }
@@ -312,7 +315,7 @@ mod tests {
         let reply = ask(&mut state, "agent", request);
         assert!(reply["ok"]["runId"].is_string(), "{reply}");
         let [Effect::Run(task)] = &state.turn.effects[..] else {
-            panic!("it has recorded something else than a run");
+            panic!("the effect is not a run");
         };
         assert_eq!(
             task.provenance,

@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use crate::Target;
 
-/// What a step of the plugin has come to. A tool's failure is a result too, and has a code beside it.
+/// The output of a step. A tool's failure is a result too, with a code.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepResult {
     pub result: Option<Value>,
     pub code: Option<String>,
     pub wait: Option<Wait>,
-    /// How the flow stands, for people.
+    /// The status of the flow, for people.
     pub note: Option<String>,
 }
 
-/// What wakes the flow next, and what its next step is to be given.
+/// The condition that resumes the flow, and the state for its next step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Wait {
@@ -27,7 +27,7 @@ pub struct Wait {
     pub state_version: u64,
 }
 
-/// The error of a step that has failed, of which nothing counts, or a request that is refused. The code is compared, the message is for people.
+/// The error of a failed step, which has no effects, or of a refused request. Programs compare the code; the message is for people.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParleyError {
     pub code: String,
@@ -49,14 +49,14 @@ impl fmt::Display for ParleyError {
 
 impl std::error::Error for ParleyError {}
 
-/// Who calls a tool. `place` is where what is said to it goes.
+/// The caller of a tool. `target` is the destination of texts for it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
     pub session_key: String,
     pub agent_id: String,
     #[serde(flatten)]
-    pub place: Target,
+    pub target: Target,
     pub sandboxed: bool,
     pub depth: u64,
     pub hops: u64,
@@ -64,13 +64,13 @@ pub struct Caller {
     pub run_id: Option<String>,
 }
 
-/// Milliseconds since the epoch, as all times are.
+/// The current time in milliseconds since the epoch.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("the clock is past 1970").as_millis() as i64
 }
 
-/// The input of `call`, for a tool that needs no configuration, called by the main session.
+/// The input of `call` for a tool without settings, called by the main session.
 pub fn call_input(tool: &str, args: Value) -> Value {
     json!({
         "abi": 1,

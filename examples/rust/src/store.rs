@@ -1,4 +1,4 @@
-//! Sessions in memory, and what host functions read of them: section 4 of `abi/README.md`.
+//! Sessions in memory, and the reading host functions: section 4 of `abi/README.md`.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::ParleyError;
 use crate::request::{History, List, Resolve, Scope};
 use crate::step::{Caller, now};
 
-/// A session as stored. `rest` are the members that this host has no use for.
+/// A stored session. `rest` has the members that this host does not use.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
@@ -24,9 +24,9 @@ pub struct Session {
     pub rest: Map<String, Value>,
 }
 
-/// What `derive` says of a session. It changes only with the session and the settings, so it stands beside it.
+/// The answer of `derive` for a session. It changes only with the session and the settings, so it is stored with the session.
 #[derive(Clone, Deserialize)]
-pub struct Facts {
+pub struct SessionContext {
     pub kind: String,
     pub hidden: bool,
     pub channel: String,
@@ -42,7 +42,7 @@ pub struct Receive {
     pub reason: String,
 }
 
-/// Where what a session says goes, and whether it may.
+/// The destination of a session's texts, and whether the send policy allows the delivery.
 #[derive(Clone, Deserialize)]
 pub struct Route {
     pub allowed: bool,
@@ -65,7 +65,7 @@ pub struct Target {
     pub thread_id: String,
 }
 
-/// A session that a host starts with.
+/// A session and its transcript, as input of a host.
 #[derive(Clone, Deserialize)]
 pub struct Known {
     pub session: Session,
@@ -74,7 +74,7 @@ pub struct Known {
 
 pub struct Row {
     pub session: Session,
-    pub facts: Facts,
+    pub context: SessionContext,
     pub messages: Vec<Value>,
 }
 
@@ -84,11 +84,11 @@ pub struct Store {
 }
 
 impl Store {
-    pub fn put(&mut self, session: Session, facts: Facts, messages: Vec<Value>) {
+    pub fn put(&mut self, session: Session, context: SessionContext, messages: Vec<Value>) {
         let key = session.key.clone();
         let row = Row {
             session,
-            facts,
+            context,
             messages,
         };
         self.rows.insert(key, row);
@@ -106,7 +106,7 @@ impl Store {
         self.rows.remove(key);
     }
 
-    /// A session that is there and not archived.
+    /// Returns a session that exists and is not archived.
     pub fn open(&mut self, key: &str) -> Result<&mut Row, ParleyError> {
         let row = self
             .row_mut(key)
@@ -147,12 +147,14 @@ impl Store {
         json!({"messages": page, "more": messages.len() > q.skip + q.limit})
     }
 
-    /// The sessions that a scope shows, in the order of lists.
+    /// The sessions within a scope, in list order.
     fn visible(&self, scope: &Option<Scope>) -> Vec<&Row> {
         let mut rows: Vec<_> = self
             .rows
             .values()
-            .filter(|row| !row.facts.hidden && scope.as_ref().is_none_or(|s| s.shows(&row.session)))
+            .filter(|row| {
+                !row.context.hidden && scope.as_ref().is_none_or(|s| s.shows(&row.session))
+            })
             .collect();
         rows.sort_by(|a, b| order(&a.session, b.session.updated_at, &b.session.key));
         rows
@@ -160,7 +162,7 @@ impl Store {
 }
 
 impl Row {
-    pub fn say(&mut self, role: &str, text: &str, provenance: Option<&Value>) {
+    pub fn append(&mut self, role: &str, text: &str, provenance: Option<&Value>) {
         let mut message =
             json!({"role": role, "content": [{"type": "text", "text": text}], "timestamp": now()});
         if let Some(provenance) = provenance {
@@ -176,7 +178,7 @@ impl Row {
         let [label, name, subject] = ["label", "displayName", "subject"].map(|m| session.text(m));
         (q.include_archived || session.archived_at.is_none())
             && session.updated_at >= q.active_since
-            && (q.kinds.is_empty() || q.kinds.contains(&self.facts.kind))
+            && (q.kinds.is_empty() || q.kinds.contains(&self.context.kind))
             && (q.agent_id.is_empty() || q.agent_id == session.agent_id)
             && (q.label.is_empty() || q.label == label)
             && [&session.key, label, name, subject]
@@ -223,14 +225,14 @@ impl Scope {
     }
 }
 
-/// The newest session first; of equally new ones that with the lesser key.
+/// Orders sessions newest first, then by key.
 fn order(a: &Session, updated_at: i64, key: &str) -> Ordering {
     updated_at
         .cmp(&a.updated_at)
         .then_with(|| a.key.as_str().cmp(key))
 }
 
-/// Whether a text is as a pattern, in which `*` stands for any run of characters.
+/// Reports whether a text matches a pattern, in which `*` matches any number of characters.
 fn like(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -261,7 +263,7 @@ mod tests {
         cases: Vec<Case>,
     }
 
-    /// A request, and what is wanted of the reply.
+    /// A request and its expected reply.
     #[derive(Deserialize)]
     struct Case {
         name: String,
@@ -270,8 +272,8 @@ mod tests {
         wanted: Map<String, Value>,
     }
 
-    /// Of a reply: the keys of rows, the numbers of messages, the key of the session.
-    fn brief(reply: &Value) -> Map<String, Value> {
+    /// Extracts from a reply the keys of rows, the numbers of messages, and the key of the session.
+    fn summarize(reply: &Value) -> Map<String, Value> {
         let each = |values: &Value, what: &str| {
             let values = values.as_array().unwrap().iter();
             values.map(|v| v.pointer(what).unwrap().clone()).collect()
@@ -313,7 +315,7 @@ mod tests {
             let reply = plugin.imports().answer("store", &request).unwrap();
             let reply = serde_json::from_str(&reply).unwrap();
             assert_eq!(
-                json!(brief(&reply)),
+                json!(summarize(&reply)),
                 json!(case.wanted),
                 "{}: {reply}",
                 case.name

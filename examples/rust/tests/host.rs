@@ -5,32 +5,32 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use boon::{Compiler, Schemas};
-use parley_example::demo::{World, demo};
+use parley_example::demo::{Fixture, demo};
 use parley_example::{Agent, Host, Known, ParleyError, Setup, Task, Watch};
 use serde_json::{Value, json};
 
 type Messages = Arc<Mutex<Vec<Message>>>;
 
-/// A host with the demo's sessions, in which all are this agent.
+/// Starts a host with the demo's sessions, in which every agent is this one.
 fn host(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Host {
     Host::start(setup(agent)).unwrap()
 }
 
-/// What that host starts with.
+/// Returns the parameters of that host.
 fn setup(agent: impl Fn(&Host, &Task) -> Result<String> + Send + Sync + 'static) -> Setup {
-    let (world, agent): (_, Agent) = (World::read().unwrap(), Arc::new(agent));
+    let (fixture, agent): (_, Agent) = (Fixture::read().unwrap(), Arc::new(agent));
     Setup {
-        config: world.config,
-        sessions: world.sessions,
+        config: fixture.config,
+        sessions: fixture.sessions,
         agents: ["main", "ops"].map(|id| (id.into(), agent.clone())).into(),
         deliver: Box::new(|_, _, _| Ok(())),
         watch: Arc::new(|_, _, _| ()),
     }
 }
 
-/// A session of the demo, with more members.
+/// Returns a session of the demo with these additional members.
 fn known(key: &str, more: Value) -> Known {
-    let sessions = World::read().unwrap().sessions;
+    let sessions = Fixture::read().unwrap().sessions;
     let known = sessions.into_iter().find(|known| known.session.key == key);
     let mut known = known.unwrap();
     let more = more.as_object().unwrap().clone();
@@ -50,22 +50,22 @@ fn send(host: &Host, seconds: u64) -> Value {
     answer.unwrap().result
 }
 
-/// A message that crossed the boundary, by its name in the schema.
+/// A message between host and plugin, with its name in the schema.
 #[derive(Clone)]
 struct Message {
     name: String,
     value: Value,
 }
 
-/// Keeps all messages.
+/// Records all messages.
 fn record(messages: &Messages) -> Watch {
     let (seen, op) = (messages.clone(), Mutex::new(String::new()));
     Arc::new(move |of, part, text| {
         if text.is_empty() {
-            return; // what describe is given
+            return; // describe has no input
         }
         let value: Value = serde_json::from_str(text).unwrap();
-        let mut op = op.lock().unwrap(); // of the last request, for its reply
+        let mut op = op.lock().unwrap(); // the op of the last request, for its reply
         if part == "request" {
             *op = value["op"].as_str().unwrap().into();
         }
@@ -74,7 +74,7 @@ fn record(messages: &Messages) -> Watch {
             ("describe", "output") => "description".into(),
             ("derive", "output") => "facts".into(),
             (_, "output") => "step".into(),
-            (family, part) => format!("{family}.{op}.{part}"),
+            (namespace, part) => format!("{namespace}.{op}.{part}"),
         };
         seen.lock().unwrap().push(Message { name, value });
     })
@@ -134,7 +134,7 @@ fn demo_and_its_messages() {
         let mut message = messages
             .iter()
             .find(|message| message.name == name)
-            .unwrap_or_else(|| panic!("no {name}"))
+            .unwrap_or_else(|| panic!("{name} did not occur"))
             .clone();
         message.value["tampered"] = true.into();
         assert!(schema.check(&message).is_err(), "{name}");
@@ -156,14 +156,14 @@ fn timer_answers() {
 
 #[test]
 fn unknown_tool() {
-    let host = host(|_, _| bail!("nobody asks"));
+    let host = host(|_, _| bail!("the agent must not run"));
     let error = host.call("agent:main:main", "no_such_tool", json!({}));
     let error: ParleyError = error.unwrap_err().downcast().unwrap();
     assert_eq!(error.code, "not_found");
     assert!(host.parked().is_empty());
 }
 
-/// The first run ends after the second call has been made.
+/// The first run ends after the second call has started.
 #[test]
 fn calls_at_once() {
     let (go, wait) = mpsc::channel();
@@ -217,13 +217,13 @@ fn run_takes_too_long() {
     assert!(text.starts_with("Status: timeout"), "{text}");
 }
 
-/// The report of a child goes where the caller was when it called, wherever that is now.
+/// The report of a child is posted to the caller's destination at the time of the call.
 #[test]
-fn report_goes_to_the_place_of_the_call() {
+fn report_goes_to_the_destination_of_the_call() {
     let (posted, arrived) = mpsc::channel();
     let mut setup = setup(|host, _| {
-        let place = json!({"deliveryContext": {"channel": "discord", "to": "9"}});
-        host.put(known("agent:main:main", place))?;
+        let destination = json!({"deliveryContext": {"channel": "discord", "to": "9"}});
+        host.put(known("agent:main:main", destination))?;
         Ok("It is well.".into())
     });
     setup.deliver = Box::new(move |route, _, _| Ok(posted.send(json!(route.target))?));
@@ -239,7 +239,7 @@ fn too_many_children() {
     let wait = Mutex::new(wait);
     let mut setup = setup(move |_, run| {
         if run.id == "flow-1-1-2" {
-            wait.lock().unwrap().recv()?; // the first child's
+            wait.lock().unwrap().recv()?; // blocks the first child
         }
         Ok("ANNOUNCE_SKIP".into())
     });
@@ -289,7 +289,7 @@ fn calls_of_a_run() {
     assert_eq!(of_run["sessionKey"], "agent:ops:main");
 }
 
-/// A run in a session waits for one that asks that session in turn: that one is not kept waiting.
+/// Two agents send to each other: the second send would block, so it does not wait.
 #[test]
 fn agents_ask_each_other() {
     let (said, heard) = mpsc::channel();

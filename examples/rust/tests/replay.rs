@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 const SECTION: &str = include_str!("../../../testdata/recordings/S5.4.json");
 
-/// One exchange with three calls.
+/// A recording with one exchange of three calls.
 fn good() -> &'static str {
     let section: Vec<&RawValue> = serde_json::from_str(SECTION).unwrap();
     let mut texts = section.into_iter().map(RawValue::get);
@@ -16,7 +16,7 @@ fn good() -> &'static str {
         .unwrap()
 }
 
-/// Runs `replay` on a directory of its own with these files: whether it succeeded, and what it printed after the versions.
+/// Runs `replay` on a new directory with these files. Returns whether it succeeded, and its output after the versions.
 fn replay(name: &str, files: &[&str]) -> (bool, String) {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if dir.exists() {
@@ -36,7 +36,7 @@ fn replay(name: &str, files: &[&str]) -> (bool, String) {
     (output.status.success(), rest.into())
 }
 
-/// Replays a changed recording and then, from the same file, the good one: the first fails as `says`, the second passes.
+/// Replays a file with a changed recording and the good one. The first must fail with the text `says`, the second must pass.
 fn fails(name: &str, change: impl FnOnce(&mut Value), says: &str) {
     let mut recording: Value = serde_json::from_str(good()).unwrap();
     change(&mut recording["exchanges"][0]);
@@ -70,7 +70,7 @@ fn request() {
 }
 
 #[test]
-fn family() {
+fn namespace() {
     fails(
         "family",
         |exchange| exchange["calls"][2]["family"] = "deliver".into(),

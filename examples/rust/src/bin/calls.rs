@@ -1,4 +1,4 @@
-//! Calls a tool many times on one instance, and fails when memory grows: `calls [N]`.
+//! Calls a tool N times on one instance, and fails if the memory grows: `calls [N]`.
 
 use std::env;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use serde_json::json;
 struct OneSession;
 
 impl Imports for OneSession {
-    fn answer(&mut self, _family: &str, _request: &str) -> Result<String> {
+    fn answer(&mut self, _namespace: &str, _request: &str) -> Result<String> {
         Ok(r#"{"ok":{"rows":[{"session":{"key":"agent:main:main","agentId":"main","kind":"other","sessionId":"s1","updatedAt":1780000000000}}],"more":false}}"#.into())
     }
 }

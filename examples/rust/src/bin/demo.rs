@@ -1,4 +1,4 @@
-//! Shows the small host at work.
+//! Runs the demo of the small host.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What can go wrong in a call, as which error that comes, and what is left afterwards.
+//! Shows how a call can fail, the error of each failure, and that the plugin answers afterwards.
 
 use anyhow::{Context, Result, bail};
 use parley_example::{Imports, PARLEY, ParleyError, Plugin, StepResult, call_input, versions};
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 const TRAP: &str = "../../testdata/hostile/trap.wasm";
 
-/// A store without sessions, and an agent that takes every run.
+/// A store without sessions, and an agent that accepts every run.
 struct Empty {
     down: bool,
 }
 
 impl Imports for Empty {
-    fn answer(&mut self, family: &str, _request: &str) -> Result<String> {
-        match family {
+    fn answer(&mut self, namespace: &str, _request: &str) -> Result<String> {
+        match namespace {
             "store" if self.down => bail!("the store is down"),
             "store" => Ok(r#"{"ok":{"rows":[],"more":false}}"#.into()),
             "agent" => Ok(r#"{"ok":{"runId":"r1"}}"#.into()),
-            _ => bail!("no {family} here"),
+            _ => bail!("unexpected namespace {namespace}"),
         }
     }
 }
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let mut parley = Plugin::load(PARLEY, Empty { down: false })?;
     let mut hostile = Plugin::load(TRAP, Empty { down: false })?;
 
-    // The hostile module traps when it finds a ^ in its input.
+    // The hostile module traps if its input contains a ^.
     let error = step(&mut hostile, "hostile", json!({"task": "^"}))
         .err()
         .context("no trap")?;

@@ -4,8 +4,8 @@ package parley;
 @FunctionalInterface
 interface Agent {
     /**
-     * Says what the run's task asks for. Runs of several sessions come at once. It is interrupted
-     * when the run's time is over, and the run has failed when it throws. Null is an empty reply.
+     * Answers the run's task. May be called concurrently for several sessions. The thread is
+     * interrupted at the run's time limit. If this throws, the run fails. Null is an empty reply.
      */
     String answer(Run run) throws Exception;
 }

@@ -6,16 +6,16 @@ import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** Calls one instance many times, and looks whether its memory stays what it was. */
+/** Calls one instance many times, and checks that its memory does not grow. */
 final class Calls {
     private Calls() {}
 
-    /** Makes n calls, at least 10. True when the heap has hardly grown since the first tenth. */
+    /** Makes n calls, at least 10. Returns whether the heap has stayed nearly constant since the first tenth. */
     static boolean run(Path module, int n, PrintStream out, PrintStream progress) throws IOException {
         if (n < 10) {
             throw new IllegalArgumentException("at least 10 calls are needed, not " + n);
         }
-        Guest guest = Guest.load(module, (family, request) -> Sample.ROWS);
+        Guest guest = Guest.load(module, (namespace, request) -> Sample.ROWS);
         int tenth = n / 10;
         Memory first = null;
         long start = System.nanoTime();
@@ -30,7 +30,7 @@ final class Calls {
         }
         double rate = rate(n, start);
         Memory last = Memory.now();
-        Reference.reachabilityFence(guest); // or it would be collected before it is measured
+        Reference.reachabilityFence(guest); // keeps the guest until the memory is measured
         out.printf(Locale.ROOT, "resident set %.1f MiB after the first tenth, %.1f MiB at the end%n",
                 first.resident(), last.resident());
         out.printf(Locale.ROOT, "%d calls, %.0f calls/s, memory %.1f MiB after the first tenth, %.1f MiB at the end%n",

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Keeps the bytecode that Chicory's compiler made of modules, by their digests. The SDK compiles a
- * module again for each instance; with this the second one takes a fifth of the time.
+ * Caches the bytecode of Chicory's compiler by the digest of the module. The SDK compiles a module
+ * again for each instance; with the cache the second instance takes a fifth of the time.
  */
 final class CompiledModules implements Cache {
     private final Map<String, byte[]> bytecode = new ConcurrentHashMap<>();

@@ -18,10 +18,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.StreamSupport;
 
-/** Makes the calls of a world in a host, and prints what happened. */
+/** Makes the calls of ../world.json in a host, and prints results, runs and deliveries. */
 final class Demo {
-    /** Settings, sessions, what the agents say, one text after the other, and the calls. */
-    private record World(JsonObject config, List<Stored> sessions, Map<String, List<Line>> replies, List<Call> calls) {}
+    /** Settings, sessions, the replies of each agent in order, and the calls. */
+    private record Fixture(JsonObject config, List<Stored> sessions, Map<String, List<Line>> replies, List<Call> calls) {}
 
     private record Stored(Session session, List<JsonObject> messages) {}
 
@@ -32,28 +32,28 @@ final class Demo {
     private static final String CALLER = "agent:main:main";
 
     private final PrintStream out;
-    private final World world;
+    private final Fixture fixture;
     private final Host host;
-    private final Queue<String> happened = new ConcurrentLinkedQueue<>();
+    private final Queue<String> events = new ConcurrentLinkedQueue<>();
 
     Demo(Plugin plugin, Path file, PrintStream out) throws IOException {
         this.out = out;
-        this.world = Json.read(Json.parse(Files.readString(file)), World.class);
+        this.fixture = Json.read(Json.parse(Files.readString(file)), Fixture.class);
         var agents = new HashMap<String, Agent>();
-        world.replies.forEach((id, lines) -> agents.put(id, scripted(lines)));
-        this.host = new Host(plugin, world.config, agents, this::deliver);
+        fixture.replies.forEach((id, lines) -> agents.put(id, scripted(lines)));
+        this.host = new Host(plugin, fixture.config, agents, this::deliver);
     }
 
     void run() throws StepException, ExecutionException, InterruptedException {
-        for (Stored stored : world.sessions) {
+        for (Stored stored : fixture.sessions) {
             host.add(stored.session, stored.messages);
         }
-        for (Call call : world.calls) {
+        for (Call call : fixture.calls) {
             JsonObject result = host.call(call.tool, call.args, CALLER).get().result();
-            out.println(call.tool + ": " + brief(call.tool, result));
+            out.println(call.tool + ": " + summarize(call.tool, result));
             host.idle();
-            while (!happened.isEmpty()) {
-                out.println("  " + happened.remove());
+            while (!events.isEmpty()) {
+                out.println("  " + events.remove());
             }
         }
         host.parked().forEach(parked -> out.println("parked: " + parked.flow().tool() + ": " + parked.error()));
@@ -64,20 +64,20 @@ final class Demo {
         return run -> {
             Line line = next.remove();
             TimeUnit.SECONDS.sleep(line.seconds);
-            happened.add("run in %s: %s -> %s".formatted(
+            events.add("run in %s: %s -> %s".formatted(
                     run.task().sessionKey(), run.task().message().split("[.\n]", 2)[0], line.text.split("\n", 2)[0]));
             return line.text;
         };
     }
 
-    private void deliver(Facts.Deliver place, String text, String id) {
-        happened.add(place.allowed()
-                ? "delivered to %s %s: %s".formatted(place.target().channel(), place.target().to(), text.replace("\n", " | "))
-                : "not delivered: " + place.reason());
+    private void deliver(SessionContext.Deliver destination, String text, String id) {
+        events.add(destination.allowed()
+                ? "delivered to %s %s: %s".formatted(destination.target().channel(), destination.target().to(), text.replace("\n", " | "))
+                : "not delivered: " + destination.reason());
     }
 
-    /** What of a tool's result is worth a line. */
-    private static String brief(String tool, JsonObject result) {
+    /** Summarizes a tool's result in one line. */
+    private static String summarize(String tool, JsonObject result) {
         return switch (tool) {
             case "sessions_list" -> each(result, "sessions", s -> "%s (%s)".formatted(text(s, "key"), text(s, "kind")));
             case "sessions_history" -> each(result, "messages", m -> "%s \"%s\"".formatted(text(m, "role"), content(m)));

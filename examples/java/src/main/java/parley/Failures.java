@@ -4,14 +4,14 @@ import com.dylibso.chicory.wasm.ChicoryException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 
-/** Shows what fails how, and that the plugin answers after each failure. */
+/** Shows each kind of failure, and that the plugin answers afterwards. */
 final class Failures implements HostFunctions {
     private final Path hostile;
     private final PrintStream out;
     private final Guest parley;
     private boolean storeIsDown;
 
-    /** Takes the Parley plugin, and another that traps when it finds a ^ in its input. */
+    /** Requires the Parley plugin, and a plugin that traps if its input contains a ^. */
     Failures(Path module, Path hostile, PrintStream out) {
         this.hostile = hostile;
         this.out = out;
@@ -30,14 +30,14 @@ final class Failures implements HostFunctions {
     }
 
     @Override
-    public String answer(String family, String request) {
+    public String answer(String namespace, String request) {
         if (storeIsDown) {
             throw new IllegalStateException("the store is down");
         }
         return Sample.ROWS;
     }
 
-    /** A trap ends the instance it happens in. Other instances do not notice. */
+    /** A trap makes its instance unusable, without an effect on other instances. */
     private void trap() {
         Guest guest = Guest.load(hostile, this);
         try {
@@ -81,7 +81,7 @@ final class Failures implements HostFunctions {
     private void stillAnswers() throws StepException {
         StepResult step = StepResult.read(parley.call("call", Sample.CALL));
         if (step.result().get("count").getAsInt() != 1) {
-            throw new IllegalStateException("not what the store has: " + step.json());
+            throw new IllegalStateException("unexpected answer: " + step.json());
         }
         out.println("and the plugin still answers");
     }

@@ -16,12 +16,12 @@ import org.extism.sdk.chicory.ManifestWasm;
 import org.extism.sdk.chicory.Plugin;
 
 /**
- * One instance of a plugin and the host functions it calls. It takes one call at a time, from any
- * thread, and none out of a host function. After a trap, or when the plugin returns anything but
- * 0, it takes no more: load another.
+ * One instance of a plugin and its host functions. It takes one call at a time, from any thread,
+ * but not from a host function. After a trap, or if the plugin returns a value other than 0, it
+ * takes no further calls: load another instance.
  */
 final class Guest {
-    /** An offset that the plugin understands as the failure of its step. */
+    /** An offset that the plugin treats as a failure of its step. */
     private static final long NO_REPLY = 0;
 
     private static final CompiledModules COMPILED = new CompiledModules();
@@ -33,7 +33,7 @@ final class Guest {
 
     private Guest(Path module, HostFunctions host) {
         this.host = host;
-        // By default the SDK interprets the module, a tenth as fast, and gives it WASI.
+        // By default the SDK interprets the module, ten times slower, and provides WASI.
         var options = new Manifest.Options().withWasi(null).withAoT().withMachineFactory(Guest::compile);
         var manifest = Manifest.ofWasms(ManifestWasm.fromFilePath(module).build()).withOptions(options).build();
         this.plugin = Plugin.ofManifest(manifest)
@@ -49,11 +49,11 @@ final class Guest {
     }
 
     /**
-     * Calls an export with JSON and returns the JSON it answers.
+     * Calls an export with JSON and returns its JSON output.
      *
      * @throws com.dylibso.chicory.wasm.ChicoryException when the plugin traps
-     * @throws org.extism.sdk.chicory.ExtismException when it returns anything but 0
-     * @throws RuntimeException or an {@link Error}: what a host function threw
+     * @throws org.extism.sdk.chicory.ExtismException when it returns a value other than 0
+     * @throws RuntimeException or an {@link Error} that a host function threw
      */
     String call(String export, String input) {
         if (!ready) {
@@ -68,12 +68,12 @@ final class Guest {
             throw error;
         }
         if (hostFailure != null) {
-            throw (RuntimeException) hostFailure; // host functions throw no checked ones
+            throw (RuntimeException) hostFailure; // host functions throw no checked exceptions
         }
         return new String(output, UTF_8);
     }
 
-    /** Whether it takes a call: it is in none, and no trap has left it in one. */
+    /** Whether it accepts a call: it is not in a call, and has not trapped. */
     boolean isReady() {
         return ready;
     }
@@ -82,23 +82,23 @@ final class Guest {
         return MachineFactoryCompiler.builder(instance.module()).withCache(COMPILED).compile().apply(instance);
     }
 
-    private ExtismHostFunction hostFunction(String family) {
+    private ExtismHostFunction hostFunction(String namespace) {
         var offset = List.of(ExtismValType.I64);
-        return ExtismHostFunction.of(family, offset, offset, (plugin, params, results) ->
-                results.setLong(0, answer(plugin, family, params.getLong(0))));
+        return ExtismHostFunction.of(namespace, offset, offset, (plugin, params, results) ->
+                results.setLong(0, answer(plugin, namespace, params.getLong(0))));
     }
 
     /**
-     * Answers a request in the plugin's memory. Nothing thrown may pass through the plugin: it
-     * would take away its frames but not what they have on the plugin's own stack, which so
-     * overflows after some fifty failures. It is kept until the plugin has returned.
+     * Answers a request in the plugin's memory. An exception must not unwind the plugin: that would
+     * not restore the plugin's own stack, which would overflow after about fifty failures. It is
+     * stored until the plugin has returned.
      */
-    private long answer(CurrentPlugin plugin, String family, long request) {
+    private long answer(CurrentPlugin plugin, String namespace, long request) {
         if (hostFailure != null) {
             return NO_REPLY;
         }
         try {
-            return plugin.memory().writeString(host.answer(family, plugin.memory().readString(request)));
+            return plugin.memory().writeString(host.answer(namespace, plugin.memory().readString(request)));
         } catch (Throwable e) {
             hostFailure = e;
             return NO_REPLY;

@@ -19,49 +19,49 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
-import parley.Facts.Caller;
 import parley.Run.Task;
 import parley.Session.Target;
+import parley.SessionContext.Caller;
 import parley.StepResult.Wait;
 import parley.Store.Row;
 
 /**
- * A host of Parley, for any number of threads. What a gateway keeps in its database are the store,
- * the runs and the flows: everything that a step has recorded, and the flow as the step leaves
- * it, is written together.
+ * A host of Parley, safe for use by any number of threads. A gateway keeps the store, the runs and
+ * the flows in its database: it writes the effects of a step and the flow's new state in one
+ * transaction.
  */
 final class Host {
     /** Posts texts to channels. */
     @FunctionalInterface
     interface Post {
         /**
-         * Posts a text, or notes why it may not leave. Equal ids are one delivery. Several come at
-         * once. One for which this throws is parked.
+         * Posts a text, or records why the delivery is not allowed. Equal ids are one delivery. May
+         * be called concurrently. A delivery for which this throws is parked.
          */
-        void deliver(Facts.Deliver place, String text, String id);
+        void deliver(SessionContext.Deliver destination, String text, String id);
     }
 
-    /** A call of a tool, from its first step to its last. The run is the one that calls, or null. */
+    /** A call of a tool, from its first step to its last. The run is the calling run, or null. */
     record Flow(
             String id, String tool, JsonElement args, Caller caller, Run run, long acceptedAt,
             CompletableFuture<StepResult> answer) {}
 
-    /** A text for the channel of a session, or with a target for that place. */
+    /** A text for the target or, if it is null, for the channel of the session. */
     record Delivery(String id, String sessionKey, Target target, String text) {}
 
     /**
-     * What has failed behind the answer. Without a delivery the flow has stopped before this
-     * step, which was not its first; with one that text was not posted, and the flow goes on.
+     * A failure after the first step. Without a delivery, the flow has stopped before this step. With
+     * one, its text was not posted, and the flow continues.
      */
     record Parked(Flow flow, int step, Delivery delivery, Throwable error) {}
 
     private static final int ABI = 1;
 
     private static final Plugin.Operations NONE = (operation, request) -> {
-        throw new StepException("forbidden", "derive asks nothing");
+        throw new StepException("forbidden", "derive makes no host calls");
     };
 
-    private final Phaser underWay = new Phaser(1); // flows, deliveries, and one party for idle()
+    private final Phaser pending = new Phaser(1); // flows, deliveries, and one party for idle()
     private final ExecutorService threads = Executors.newCachedThreadPool(Host::daemon);
     private final Lock lock = new ReentrantLock(true); // guards the plugin, the store and the runs
     private final Plugin plugin;
@@ -73,12 +73,12 @@ final class Host {
     private final AtomicLong calls = new AtomicLong();
     private final List<Parked> parked = new CopyOnWriteArrayList<>();
 
-    /** Agents, by their ids, answer runs. */
+    /** Creates a host. The agents, by id, answer runs. */
     Host(Plugin plugin, JsonObject config, Map<String, Agent> agents, Post post) {
         Description description = plugin.describe();
         if (description.abi() != ABI) {
             throw new IllegalArgumentException(
-                    "the plugin speaks version %d of the ABI, this host version %d".formatted(description.abi(), ABI));
+                    "the plugin implements version %d of the ABI; this host supports version %d".formatted(description.abi(), ABI));
         }
         this.plugin = plugin;
         this.tools = List.copyOf(description.tools());
@@ -87,22 +87,22 @@ final class Host {
         this.runs = new Runs(lock, store, agents, threads);
     }
 
-    /** The tools, as agents are offered them. */
+    /** Returns the descriptions of the tools, for agents. */
     List<Description.Tool> tools() {
         return tools;
     }
 
-    /** Stores a session with its transcript, or puts it anew when it has changed. */
+    /** Stores a new or changed session with its transcript. */
     void add(Session session, List<JsonObject> messages) throws StepException {
         lock.lock();
         try {
-            store.put(session, facts(session, null), messages);
+            store.put(session, derive(session, null), messages);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Calls a tool as a session. The flow goes on behind the answer; what the plugin refuses is a {@link StepException}. */
+    /** Calls a tool as a session. The flow continues after the answer. An error of the plugin is a {@link StepException}. */
     CompletableFuture<StepResult> call(String tool, JsonElement args, String sessionKey) {
         return call(tool, args, caller(sessionKey), null);
     }
@@ -112,9 +112,9 @@ final class Host {
         return call(tool, args, caller(run.task().sessionKey()).in(run), run);
     }
 
-    /** Waits until nothing is under way. One thread at a time may. */
+    /** Waits until all flows and deliveries have ended. Only one thread at a time may call it. */
     void idle() throws InterruptedException {
-        underWay.awaitAdvanceInterruptibly(underWay.arrive());
+        pending.awaitAdvanceInterruptibly(pending.arrive());
     }
 
     List<Parked> parked() {
@@ -127,7 +127,7 @@ final class Host {
         return flow.answer;
     }
 
-    /** The loop: a flow from its call to the step that waits for nothing more. */
+    /** Executes the steps of a flow, until one of them returns no wait. */
     private void run(Flow flow) {
         int step = 1;
         try {
@@ -149,23 +149,23 @@ final class Host {
             if (step > 1) {
                 parked.add(new Parked(flow, step, null, e));
             }
-            waits(flow, null);
-            flow.answer.completeExceptionally(e); // which nobody hears who has been answered
+            setAwaited(flow, null);
+            flow.answer.completeExceptionally(e); // no effect if the call has been answered
         }
     }
 
-    /** What comes first: the end of the run, which wins a tie, or the time. */
+    /** Waits for the end of the run or for the time. If both are due, the run wins. */
     private JsonObject event(Wait wait) throws InterruptedException, ExecutionException {
         CompletableFuture<Run> ended = wait.run() == null ? new CompletableFuture<>() : runs.get(wait.run()).ended;
         try {
             Run run = wait.until() == 0 ? ended.get() : ended.get(wait.until() - now(), MILLISECONDS);
-            return Json.object("type", "run", "at", now(), "run", run.facts());
+            return Json.object("type", "run", "at", now(), "run", run.view());
         } catch (TimeoutException e) {
             return Json.object("type", "time", "at", now());
         }
     }
 
-    /** One step, and then what it has recorded, before anything that it relied on can change. */
+    /** Executes one step and commits its effects, before the state that it has read can change. */
     private StepResult step(String export, Flow flow, int number, JsonObject input) throws StepException {
         lock.lock();
         try {
@@ -181,8 +181,8 @@ final class Host {
         }
     }
 
-    /** Notes which run the run that calls waits for, or with null that it waits no more. */
-    private void waits(Flow flow, String runId) {
+    /** Records the run that the calling run waits for, or with null that it no longer waits. */
+    private void setAwaited(Flow flow, String runId) {
         if (flow.run == null) {
             return;
         }
@@ -200,33 +200,33 @@ final class Host {
 
     private void post(Flow flow, int step, Delivery delivery) {
         try {
-            post.deliver(place(delivery), delivery.text, delivery.id);
+            post.deliver(destination(delivery), delivery.text, delivery.id);
         } catch (Throwable e) {
             parked.add(new Parked(flow, step, delivery, e));
         }
     }
 
     /**
-     * Asks where a text goes, and whether it may, when it is posted: that may have changed since,
-     * and the session be gone.
+     * Determines the destination and the send policy when a text is posted: both may have changed
+     * since the step, and the session may have been deleted.
      */
-    private Facts.Deliver place(Delivery delivery) throws StepException {
+    private SessionContext.Deliver destination(Delivery delivery) throws StepException {
         lock.lock();
         try {
             Row row = store.row(delivery.sessionKey);
             Object session = row == null ? Json.object("key", delivery.sessionKey) : row.session();
-            return facts(session, delivery.target).deliver();
+            return derive(session, delivery.target).deliver();
         } finally {
             lock.unlock();
         }
     }
 
-    private Facts facts(Object session, Target target) throws StepException {
-        JsonObject question = Json.object("abi", ABI, "session", session, "config", config);
+    private SessionContext derive(Object session, Target target) throws StepException {
+        JsonObject request = Json.object("abi", ABI, "session", session, "config", config);
         if (target != null) {
-            question.add("target", Json.tree(target));
+            request.add("target", Json.tree(target));
         }
-        return Json.read(plugin.ask("derive", question, NONE).result(), Facts.class);
+        return Json.read(plugin.ask("derive", request, NONE).result(), SessionContext.class);
     }
 
     private Caller caller(String sessionKey) {
@@ -234,26 +234,26 @@ final class Host {
         try {
             Row row = store.row(sessionKey);
             if (row == null) {
-                throw new IllegalArgumentException("there is no session " + sessionKey);
+                throw new IllegalArgumentException("session " + sessionKey + " does not exist");
             }
-            return row.facts().caller();
+            return row.context().caller();
         } finally {
             lock.unlock();
         }
     }
 
     private void begin(Runnable work) {
-        underWay.register();
+        pending.register();
         threads.execute(() -> {
             try {
                 work.run();
             } finally {
-                underWay.arriveAndDeregister();
+                pending.arriveAndDeregister();
             }
         });
     }
 
-    /** Threads that wait for a time keep no program alive that has nothing else to do. */
+    /** Daemon threads: a waiting flow does not keep the process alive. */
     private static Thread daemon(Runnable work) {
         var thread = new Thread(work, "parley");
         thread.setDaemon(true);
@@ -266,7 +266,7 @@ final class Host {
 
     /** The host functions of a step. Reads answer; writes are checked, and recorded as effects. */
     private final class Step implements Plugin.Operations {
-        /** What is done when the step has returned. */
+        /** A write that is applied when the step has returned. */
         private interface Effect {
             void commit() throws StepException;
         }
@@ -289,13 +289,13 @@ final class Host {
             this.number = number;
         }
 
-        /** Does what is recorded, and notes which run the run that calls waits for. */
+        /** Applies the effects, and records the run that the calling run waits for. */
         void commit(StepResult out) throws StepException {
             for (Effect effect : effects) {
                 effect.commit();
             }
             boolean answered = out.result() != null || flow.answer.isDone();
-            waits(flow, answered || out.waitsFor() == null ? null : out.waitsFor().run());
+            setAwaited(flow, answered || out.waitsFor() == null ? null : out.waitsFor().run());
         }
 
         @Override
@@ -310,16 +310,16 @@ final class Host {
                 case "store.archive" -> archive(text(request, "sessionKey"));
                 case "store.delete" -> delete(text(request, "sessionKey"));
                 case "agent.status" -> status(text(request, "runId"));
-                case "agent.waits" -> Json.object("waits", runs.leads(text(request, "sessionKey"), caller.runId()));
+                case "agent.waits" -> Json.object("waits", runs.wouldBlock(text(request, "sessionKey"), caller.runId()));
                 case "agent.run" -> run(Json.read(request, Task.class));
                 case "deliver.send" -> send(Json.read(request, Text.class));
-                default -> throw new StepException("unsupported", "this host has no " + operation);
+                default -> throw new StepException("unsupported", "this host has no operation " + operation);
             };
         }
 
         private JsonObject create(Child request) throws StepException {
             if (request.maxActive > 0 && runs.active(caller.sessionKey()) + children.size() >= request.maxActive) {
-                throw new StepException("forbidden", "there are as many children at work as may be");
+                throw new StepException("forbidden", "the limit of active children is reached");
             }
             var child = new Session();
             child.key = "agent:" + request.agentId + ":subagent:" + id();
@@ -350,7 +350,7 @@ final class Host {
 
         private JsonObject status(String runId) {
             Run run = runs.get(runId);
-            return Json.object("run", run == null ? null : run.facts());
+            return Json.object("run", run == null ? null : run.view());
         }
 
         private JsonObject run(Task task) throws StepException {
@@ -359,15 +359,15 @@ final class Host {
                 if (row.archived()) {
                     throw new StepException("not_found", "session " + task.sessionKey() + " is archived");
                 }
-                if (!row.facts().receive().allowed()) {
-                    throw new StepException("forbidden", row.facts().receive().reason());
+                if (!row.context().receive().allowed()) {
+                    throw new StepException("forbidden", row.context().receive().reason());
                 }
             }
             String source = task.source() == null || task.source().isEmpty() ? caller.sessionKey() : task.source();
             JsonObject provenance = Json.object("kind", "inter_session", "sourceSessionKey", source, "sourceTool", flow.tool);
             Row from = store.row(source);
-            if (from != null) { // and is not gone since it called
-                provenance.addProperty("sourceChannel", from.facts().channel());
+            if (from != null) { // null if it has been deleted
+                provenance.addProperty("sourceChannel", from.context().channel());
             }
             String parent = task.group().equals("subagent") ? caller.sessionKey() : null;
             var run = new Run(id(), task, caller.hops() + 1, provenance, parent);
@@ -382,7 +382,7 @@ final class Host {
             return Json.object("deliveryId", delivery.id);
         }
 
-        /** The id of what is recorded next. */
+        /** Returns the id of the next effect. */
         private String id() {
             return flow.id + "-" + number + "-" + (effects.size() + 1);
         }
@@ -390,7 +390,7 @@ final class Host {
         private Row stored(String sessionKey) throws StepException {
             Row row = store.row(sessionKey);
             if (row == null) {
-                throw new StepException("not_found", "there is no session " + sessionKey);
+                throw new StepException("not_found", "session " + sessionKey + " does not exist");
             }
             return row;
         }

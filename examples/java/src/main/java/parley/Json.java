@@ -9,7 +9,7 @@ import com.google.gson.JsonSyntaxException;
 import com.google.gson.Strictness;
 import java.util.List;
 
-/** Reads JSON strictly, and makes it. Numbers keep their source text, and are written as it. */
+/** Reads JSON strictly, and writes it. Numbers keep their source text. */
 final class Json {
     private static final Gson GSON = new GsonBuilder().setStrictness(Strictness.STRICT).create();
 
@@ -18,19 +18,19 @@ final class Json {
     static JsonElement parse(String text) {
         JsonElement value = GSON.fromJson(text, JsonElement.class);
         if (value == null) {
-            throw new JsonSyntaxException("no JSON at all");
+            throw new JsonSyntaxException("the JSON text is empty");
         }
         return value;
     }
 
-    /** Reads a record or an object. What it has no component for is passed over, what is absent is null, 0 or false. */
+    /** Reads a record or an object. Unknown members are ignored; absent members are null, 0 or false. */
     static <T> T read(JsonElement json, Class<T> type) {
         return GSON.fromJson(json, type);
     }
 
     /**
-     * An object of names and values in turn. A null is written as one, but components of records
-     * and fields of objects that are null are left out.
+     * Returns an object of alternating names and values. A null value is written as null, but null
+     * components of records and fields of objects are omitted.
      */
     static JsonObject object(Object... namesAndValues) {
         var object = new JsonObject();
@@ -46,10 +46,10 @@ final class Json {
         return array;
     }
 
-    /** A value as JSON. */
+    /** Returns a value as JSON. */
     static JsonElement tree(Object value) {
         if (value instanceof JsonElement json) {
-            return json; // Gson would leave out its nulls
+            return json; // Gson would omit its nulls
         }
         if (value instanceof List<?> list) {
             return array(list);

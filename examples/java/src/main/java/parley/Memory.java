@@ -8,8 +8,8 @@ import java.nio.file.Path;
 /**
  * The memory of this process in MiB.
  *
- * @param heap what is in use after a collection; the memories of plugins are in it
- * @param resident what the system has given the process, which the JVM's collector decides; 0 where the system does not say
+ * @param heap the heap in use after a collection, including the memories of plugins
+ * @param resident the resident set, which depends on the JVM's collector; 0 if the system does not report it
  */
 record Memory(double heap, double resident) {
     private static final Path STATUS = Path.of("/proc/self/status");

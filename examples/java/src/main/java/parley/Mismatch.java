@@ -7,7 +7,7 @@ import com.google.gson.JsonPrimitive;
 import java.math.BigDecimal;
 import java.util.LinkedHashSet;
 
-/** The first place, a JSON pointer, where something is not what was expected there. */
+/** The first difference from an expected value, with its JSON pointer. */
 final class Mismatch extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -17,7 +17,7 @@ final class Mismatch extends RuntimeException {
     }
 
     /**
-     * Throws a mismatch unless both are the same JSON value. Members come in any order. Numbers
+     * Throws a mismatch unless both are the same JSON value. Members may be in any order. Numbers
      * are compared exactly: 1 and 1.0 are equal, 9007199254740993 and 9007199254740992 are not.
      */
     static void check(String pointer, JsonElement expected, JsonElement actual) {
@@ -36,21 +36,21 @@ final class Mismatch extends RuntimeException {
         var names = new LinkedHashSet<>(expected.keySet());
         names.addAll(actual.keySet());
         for (String name : names) {
-            String place = pointer + "/" + name.replace("~", "~0").replace("/", "~1");
+            String member = pointer + "/" + name.replace("~", "~0").replace("/", "~1");
             if (!expected.has(name) || !actual.has(name)) {
-                throw new Mismatch(place, expected.get(name), actual.get(name));
+                throw new Mismatch(member, expected.get(name), actual.get(name));
             }
-            check(place, expected.get(name), actual.get(name));
+            check(member, expected.get(name), actual.get(name));
         }
     }
 
     private static void checkItems(String pointer, JsonArray expected, JsonArray actual) {
         for (int i = 0; i < Math.max(expected.size(), actual.size()); i++) {
-            String place = pointer + "/" + i;
+            String member = pointer + "/" + i;
             if (i >= expected.size() || i >= actual.size()) {
-                throw new Mismatch(place, i < expected.size() ? expected.get(i) : null, i < actual.size() ? actual.get(i) : null);
+                throw new Mismatch(member, i < expected.size() ? expected.get(i) : null, i < actual.size() ? actual.get(i) : null);
             }
-            check(place, expected.get(i), actual.get(i));
+            check(member, expected.get(i), actual.get(i));
         }
     }
 
@@ -58,7 +58,7 @@ final class Mismatch extends RuntimeException {
         return value instanceof JsonPrimitive primitive && primitive.isNumber();
     }
 
-    /** Of the source text: Gson's own getAsBigDecimal refuses what is very large or small. */
+    /** Parses the source text, because Gson's getAsBigDecimal refuses very large or small numbers. */
     private static BigDecimal decimal(JsonElement number) {
         return new BigDecimal(number.getAsString());
     }

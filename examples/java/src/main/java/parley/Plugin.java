@@ -4,8 +4,8 @@ import com.google.gson.JsonObject;
 import java.nio.file.Path;
 
 /**
- * Parley's module: its exports and its host functions over JSON. It is a {@link Guest} that comes
- * back after a trap, and takes one call at a time too.
+ * Parley's module: its exports and host functions over JSON. It wraps a {@link Guest} and replaces
+ * it after a trap. It takes one call at a time too.
  */
 class Plugin {
     /** The operations of the host functions. */
@@ -16,7 +16,7 @@ class Plugin {
     }
 
     private final Path module;
-    private Guest guest; // null: to be loaded by the next call
+    private Guest guest; // null: the next call loads it
     private HostFunctions functions;
 
     Plugin(Path module) {
@@ -25,7 +25,7 @@ class Plugin {
     }
 
     private void load() {
-        guest = Guest.load(module, (family, request) -> functions.answer(family, request));
+        guest = Guest.load(module, (namespace, request) -> functions.answer(namespace, request));
     }
 
     /** Calls an export with a text, and returns the text of its output. */
@@ -40,31 +40,31 @@ class Plugin {
         try {
             return guest.call(export, input);
         } finally {
-            // Nobody knows what state a trap has left it in. Loading can fail as well, above
-            // all when the thread is interrupted, so it is left to the next call.
+            // After a trap the state of the guest is undefined. Loading can fail too, for
+            // example if the thread is interrupted, so the next call loads a new guest.
             if (!guest.isReady()) {
                 guest = null;
             }
         }
     }
 
-    /** What the plugin says of itself. */
+    /** Returns the plugin's description. */
     final Description describe() {
-        String description = call("describe", "", (family, request) -> {
-            throw new IllegalStateException("describe asks nothing");
+        String description = call("describe", "", (namespace, request) -> {
+            throw new IllegalStateException("describe makes no host calls");
         });
         return Json.read(Json.parse(description), Description.class);
     }
 
-    /** The same with JSON. An output that is an error is thrown. */
+    /** Calls an export with JSON. An error output is thrown. */
     final StepResult ask(String export, JsonObject input, Operations operations) throws StepException {
-        return StepResult.read(call(export, input.toString(), (family, request) ->
-                reply(operations, family, Json.parse(request).getAsJsonObject()).toString()));
+        return StepResult.read(call(export, input.toString(), (namespace, request) ->
+                reply(operations, namespace, Json.parse(request).getAsJsonObject()).toString()));
     }
 
-    private static JsonObject reply(Operations operations, String family, JsonObject request) {
+    private static JsonObject reply(Operations operations, String namespace, JsonObject request) {
         try {
-            return Json.object("ok", operations.answer(family + "." + request.get("op").getAsString(), request));
+            return Json.object("ok", operations.answer(namespace + "." + request.get("op").getAsString(), request));
         } catch (StepException e) {
             return Json.object("error", Json.object("code", e.code(), "message", e.getMessage()));
         }

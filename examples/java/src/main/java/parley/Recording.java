@@ -8,15 +8,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A recorded conversation between a host and the plugin (testdata/recordings/README.md). */
+/** A recorded ABI conversation between host and plugin (testdata/recordings/README.md). */
 record Recording(String id, List<Exchange> exchanges) {
-    /** A call of an export, the calls of host functions in it, and what it returned. */
+    /** A call of an export, its host calls, and its output. */
     record Exchange(String export, JsonElement input, List<HostCall> calls, JsonElement output) {}
 
     /** A call of a host function. */
     record HostCall(String family, JsonElement request, JsonElement reply) {}
 
-    /** The files of all recordings below a directory, in order. */
+    /** Returns the files of all recordings below a directory, in order. */
     static List<Path> files(Path dir) throws IOException {
         try (Stream<Path> paths = Files.walk(dir)) {
             return paths.filter(Files::isRegularFile)
@@ -26,7 +26,7 @@ record Recording(String id, List<Exchange> exchanges) {
         }
     }
 
-    /** The recordings of a file. */
+    /** Reads the recordings of a file. */
     static List<Recording> read(Path file) throws IOException {
         return objects(Json.parse(Files.readString(file))).map(Recording::recording).toList();
     }

@@ -7,14 +7,14 @@ import java.nio.file.Path;
 import parley.Recording.Exchange;
 import parley.Recording.HostCall;
 
-/** Replays recordings with one instance of the plugin, and is its host while it does. */
+/** Replays recordings with one instance of the plugin, as its host. */
 final class Replay implements HostFunctions {
     private final Path module;
     private final PrintStream out;
     private Guest guest;
 
     private Exchange exchange;
-    private String place;
+    private String pointer;
     private int asked;
 
     Replay(Path module, PrintStream out) {
@@ -23,7 +23,7 @@ final class Replay implements HostFunctions {
         this.guest = Guest.load(module, this);
     }
 
-    /** Replays all recordings below a directory. True when there were some and all passed. */
+    /** Replays all recordings below a directory. Returns whether there were any and all passed. */
     boolean run(Path dir) throws IOException {
         out.println(Versions.line());
         int passed = 0;
@@ -44,15 +44,15 @@ final class Replay implements HostFunctions {
     private boolean passes(Recording recording) {
         try {
             for (int i = 0; i < recording.exchanges().size(); i++) {
-                place = "/exchanges/" + i;
+                pointer = "/exchanges/" + i;
                 replay(recording.exchanges().get(i));
             }
             return true;
         } catch (Mismatch mismatch) {
             out.println(recording.id() + ": " + mismatch.getMessage());
         } catch (RuntimeException e) {
-            out.println(recording.id() + ": " + place + ": " + e);
-            guest = Guest.load(module, this); // it may have been a trap
+            out.println(recording.id() + ": " + pointer + ": " + e);
+            guest = Guest.load(module, this); // the failure may have been a trap
         }
         return false;
     }
@@ -62,19 +62,19 @@ final class Replay implements HostFunctions {
         asked = 0;
         String output = guest.call(exchange.export(), exchange.input().toString());
         if (asked < exchange.calls().size()) {
-            throw new Mismatch(place + "/calls/" + asked, exchange.calls().get(asked).request(), null);
+            throw new Mismatch(pointer + "/calls/" + asked, exchange.calls().get(asked).request(), null);
         }
-        Mismatch.check(place + "/output", exchange.output(), Json.parse(output));
+        Mismatch.check(pointer + "/output", exchange.output(), Json.parse(output));
     }
 
     @Override
-    public String answer(String family, String request) {
-        String at = place + "/calls/" + asked;
+    public String answer(String namespace, String request) {
+        String at = pointer + "/calls/" + asked;
         if (asked == exchange.calls().size()) {
             throw new Mismatch(at, null, request);
         }
         HostCall call = exchange.calls().get(asked++);
-        Mismatch.check(at + "/family", new JsonPrimitive(call.family()), new JsonPrimitive(family));
+        Mismatch.check(at + "/family", new JsonPrimitive(call.family()), new JsonPrimitive(namespace));
         Mismatch.check(at + "/request", call.request(), Json.parse(request));
         return call.reply().toString();
     }

@@ -5,15 +5,15 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** A run of an agent. What can change of it, the host's lock guards until it has ended. */
+/** A run of an agent. The host's lock guards its mutable fields until it has ended. */
 final class Run {
-    /** A request to agent.run: what is to be done. */
+    /** A request to agent.run: the task of the run. */
     record Task(
             String sessionKey, String message, String context, String source, String group, boolean noTools,
             long timeoutSeconds) {}
 
-    /** What the plugin is told. */
-    record Facts(String id, String status, String reply, String error, Long startedAt, Long endedAt) {}
+    /** The members that the plugin receives. */
+    record View(String id, String status, String reply, String error, Long startedAt, Long endedAt) {}
 
     private final String id;
     private final Task task;
@@ -28,9 +28,9 @@ final class Run {
     Long startedAt;
     Long endedAt;
     Run ahead; // in the same session
-    final Map<String, Run> awaited = new HashMap<>(); // by flow: what a call of this run that is not answered yet waits for
+    final Map<String, Run> awaited = new HashMap<>(); // by flow: the run that an unanswered call of this run waits for
 
-    /** The parent is the session that has created the run's session, for its first run alone. */
+    /** The parent is the session that spawned the run's session, for the first run of a child only. */
     Run(String id, Task task, int hops, JsonObject provenance, String parent) {
         this.id = id;
         this.task = task;
@@ -47,7 +47,7 @@ final class Run {
         return task;
     }
 
-    /** How many flows led to one another up to this run. */
+    /** The number of flows in the chain that led to this run. */
     int hops() {
         return hops;
     }
@@ -56,15 +56,15 @@ final class Run {
         return endedAt != null;
     }
 
-    /** Whether this run waits for another, itself or through others. */
-    boolean leadsTo(String runId) {
+    /** Whether this run is, or waits for, the other run, directly or through other runs. */
+    boolean waitsFor(String runId) {
         return !hasEnded()
                 && (id.equals(runId)
-                        || ahead != null && ahead.leadsTo(runId)
-                        || awaited.values().stream().anyMatch(run -> run.leadsTo(runId)));
+                        || ahead != null && ahead.waitsFor(runId)
+                        || awaited.values().stream().anyMatch(run -> run.waitsFor(runId)));
     }
 
-    Facts facts() {
-        return new Facts(id, status, reply, error, startedAt, endedAt);
+    View view() {
+        return new View(id, status, reply, error, startedAt, endedAt);
     }
 }

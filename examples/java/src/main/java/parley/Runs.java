@@ -14,14 +14,14 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import parley.Store.Row;
 
-/** Runs of agents. Those of one session come one after the other. The host's lock guards them, but for {@link #get}. */
+/** Runs of agents. The runs of one session are serial. The host's lock guards all methods except {@link #get}. */
 final class Runs {
     private final Lock lock;
     private final Store store;
     private final Map<String, Agent> agents;
     private final ExecutorService threads;
     private final Map<String, Run> runs = new ConcurrentHashMap<>();
-    private final Map<String, Run> last = new HashMap<>(); // by session: the run that is behind all others
+    private final Map<String, Run> last = new HashMap<>(); // the last run of each session's queue
 
     Runs(Lock lock, Store store, Map<String, Agent> agents, ExecutorService threads) {
         this.lock = lock;
@@ -30,7 +30,7 @@ final class Runs {
         this.threads = threads;
     }
 
-    /** A run by its id, or null. */
+    /** Returns a run by its id, or null. */
     Run get(String id) {
         return runs.get(id);
     }
@@ -42,7 +42,7 @@ final class Runs {
         turn.thenRunAsync(() -> execute(run), threads);
     }
 
-    /** How many children of a session are at work. */
+    /** Returns the number of active children of a session. */
     long active(String parent) {
         return runs.values().stream().filter(run -> parent.equals(run.parent) && !run.hasEnded()).count();
     }
@@ -51,12 +51,12 @@ final class Runs {
         return last.containsKey(sessionKey) && !last.get(sessionKey).hasEnded();
     }
 
-    /** Whether a run of the session waits for another, itself or through others. */
-    boolean leads(String sessionKey, String runId) {
-        return runId != null && last.containsKey(sessionKey) && last.get(sessionKey).leadsTo(runId);
+    /** The deadlock check: whether a run of the session waits for the other run, directly or through other runs. */
+    boolean wouldBlock(String sessionKey, String runId) {
+        return runId != null && last.containsKey(sessionKey) && last.get(sessionKey).waitsFor(runId);
     }
 
-    /** The agent answers without the lock; what comes before and after is done with it. */
+    /** Executes a run. Only the agent's answer runs without the lock. */
     private void execute(Run run) {
         Future<String> answer = CompletableFuture.completedFuture(null);
         try {
@@ -85,10 +85,10 @@ final class Runs {
             run.startedAt = System.currentTimeMillis();
             Row row = store.row(run.task().sessionKey());
             if (row == null || row.archived()) {
-                return none("the session is gone, or archived");
+                return none("the session was deleted or archived");
             }
-            store.say(row.session().key, "user", run.task().message(), run.provenance);
-            return agents.getOrDefault(row.session().agentId, none("there is no such agent"));
+            store.append(row.session().key, "user", run.task().message(), run.provenance);
+            return agents.getOrDefault(row.session().agentId, none("the agent does not exist"));
         } finally {
             lock.unlock();
         }
@@ -109,7 +109,7 @@ final class Runs {
             run.endedAt = System.currentTimeMillis();
             Row row = store.row(run.task().sessionKey());
             if (row != null && reply != null) {
-                store.say(row.session().key, "assistant", reply, null);
+                store.append(row.session().key, "assistant", reply, null);
             }
             if (row != null && !run.task().noTools()) {
                 row.session().status = status;

@@ -1,8 +1,8 @@
 package parley;
 
-/** A session as it is stored (Session in S4 of abi/README.md). What is null is absent. */
+/** A stored session (Session in S4 of abi/README.md). Null members are absent. */
 final class Session {
-    /** Where a message is delivered. */
+    /** The destination of a delivery. */
     record Target(String channel, String to, String accountId, String threadId) {}
 
     String key;

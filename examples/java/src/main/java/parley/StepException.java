@@ -1,6 +1,6 @@
 package parley;
 
-/** A step that failed, so that nothing it did counts; or a request that a host function refuses. */
+/** A failed step, which has no effects, or a request that a host function refuses. */
 final class StepException extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -11,7 +11,7 @@ final class StepException extends Exception {
         this.code = code;
     }
 
-    /** One of the ABI's codes (S3). Codes are compared, messages are for people. */
+    /** One of the ABI's codes (S3). Programs compare the code; the message is for people. */
     String code() {
         return code;
     }

@@ -3,9 +3,9 @@ package parley;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
-/** What a step returned (S2 of abi/README.md). A tool's failure is a result too, with a code beside it. */
+/** The output of a step (S2 of abi/README.md). A tool's failure is a result too, with a code. */
 record StepResult(JsonObject json) {
-    /** What wakes the flow next: the end of a run, a time, or whichever comes first. */
+    /** The condition that resumes the flow: the end of a run, a time, or the first of both. */
     record Wait(String run, long until, JsonElement state, int stateVersion) {}
 
     /** Reads the output of {@code call}, {@code resume} or {@code derive}. */
@@ -18,17 +18,17 @@ record StepResult(JsonObject json) {
         return new StepResult(json);
     }
 
-    /** The answer to the caller, or null when the step gives none. */
+    /** Returns the answer to the caller, or null if the step has none. */
     JsonObject result() {
         return json.getAsJsonObject("result");
     }
 
-    /** The code of a tool's failure, or null. */
+    /** Returns the code of a tool's failure, or null. */
     String code() {
         return json.has("code") ? json.get("code").getAsString() : null;
     }
 
-    /** What the flow waits for, or null when it is over. */
+    /** Returns the wait of the flow, or null if the flow has ended. */
     Wait waitsFor() {
         return Json.read(json.get("wait"), Wait.class);
     }

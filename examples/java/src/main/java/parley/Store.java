@@ -19,15 +19,15 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Sessions in memory, and what host functions read of them (S4 of abi/README.md). The host's lock guards it. */
+/** Sessions in memory, and the reading host functions (S4 of abi/README.md). The host's lock guards it. */
 final class Store {
-    /** A session, its transcript, and the facts: they change only with the session and the settings, so they stand beside it. */
-    record Row(Session session, Facts facts, List<JsonObject> messages) {
+    /** A session, its transcript, and its context, which changes only with the session and the settings. */
+    record Row(Session session, SessionContext context, List<JsonObject> messages) {
         boolean archived() {
             return session.archivedAt != null;
         }
 
-        /** The messages but those of some roles, the newest first. */
+        /** Returns the messages without those of some roles, newest first. */
         private List<JsonObject> newest(List<String> excludeRoles) {
             var newest = new ArrayList<JsonObject>();
             for (int i = messages.size(); i > 0; i--) {
@@ -40,12 +40,12 @@ final class Store {
         }
     }
 
-    /** A message may have no role: what stands in transcripts is not the host's alone. */
+    /** Returns a message's role, or "" if it has none: a transcript may contain messages of other origin. */
     private static String role(JsonObject message) {
         return message.get("role") instanceof JsonPrimitive role ? role.getAsString() : "";
     }
 
-    /** What a caller may see. */
+    /** The visible sessions: the union of its members. */
     record Scope(List<String> agents, List<String> keys, String spawnedBy) {
         Scope {
             agents = orEmpty(agents);
@@ -58,13 +58,13 @@ final class Store {
                     || agents.stream().anyMatch(pattern -> session.agentId.matches(regex(pattern)));
         }
 
-        /** Of a pattern of agent ids only {@code *} means more than itself. */
+        /** In a pattern of agent ids only {@code *} is special. */
         private static String regex(String pattern) {
             return Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(joining(".*"));
         }
     }
 
-    /** A request to store.list. Of {@code after} there are updatedAt and key. */
+    /** A request to store.list. {@code after} has only updatedAt and key. */
     record Query(
             Scope scope, Session after, List<String> kinds, String agentId, String label, String search,
             long activeSince, boolean includeArchived, int limit, int messages) {
@@ -79,7 +79,7 @@ final class Store {
             Session session = row.session;
             return (includeArchived || !row.archived())
                     && session.updatedAt >= activeSince
-                    && (kinds.isEmpty() || kinds.contains(row.facts.kind()))
+                    && (kinds.isEmpty() || kinds.contains(row.context.kind()))
                     && (agentId.isEmpty() || agentId.equals(session.agentId))
                     && (label.isEmpty() || label.equals(session.label))
                     && finds(session)
@@ -106,11 +106,11 @@ final class Store {
 
     private final Map<String, Row> rows = new HashMap<>();
 
-    void put(Session session, Facts facts, List<JsonObject> messages) {
-        rows.put(session.key, new Row(session, facts, new ArrayList<>(messages)));
+    void put(Session session, SessionContext context, List<JsonObject> messages) {
+        rows.put(session.key, new Row(session, context, new ArrayList<>(messages)));
     }
 
-    /** A session by its key, or null. */
+    /** Returns a session by its key, or null. */
     Row row(String key) {
         return rows.get(key);
     }
@@ -119,8 +119,8 @@ final class Store {
         rows.remove(key);
     }
 
-    /** Adds a text to a transcript, if the session is still there. */
-    void say(String key, String role, String text, JsonObject provenance) {
+    /** Appends a text to a transcript, if the session still exists. */
+    void append(String key, String role, String text, JsonObject provenance) {
         Row row = rows.get(key);
         if (row == null) {
             return;
@@ -166,7 +166,7 @@ final class Store {
 
     private Stream<Row> visible(Scope scope) {
         return rows.values().stream()
-                .filter(row -> !row.facts.hidden() && (scope == null || scope.sees(row.session)))
+                .filter(row -> !row.context.hidden() && (scope == null || scope.sees(row.session)))
                 .sorted(Comparator.comparing(Row::session, ORDER));
     }
 

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** The versions of what runs the plugin, as their jars say. */
+/** The versions of SDK and runtime, from their jars. */
 final class Versions {
     private Versions() {}
 

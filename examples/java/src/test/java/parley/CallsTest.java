@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class CallsTest {
     @Test
-    void saysHowFastAndHowLarge() throws IOException {
+    void printsRateAndMemory() throws IOException {
         var printed = new ByteArrayOutputStream();
         var progress = new ByteArrayOutputStream();
         assertTrue(Calls.run(Main.MODULE, 1000, new PrintStream(printed, true, UTF_8), new PrintStream(progress, true, UTF_8)));

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import parley.Recorder.Message;
 
-/** The demo, and what crosses the boundary in it. */
+/** The demo, and the messages between host and plugin. */
 class DemoTest {
     private static final Recorder PLUGIN = new Recorder(Main.MODULE);
     private static final ByteArrayOutputStream PRINTED = new ByteArrayOutputStream();
@@ -26,7 +26,7 @@ class DemoTest {
     }
 
     @Test
-    void printsWhatIsExpected() throws Exception {
+    void printsTheExpectedText() throws Exception {
         assertEquals(Files.readString(Path.of("../demo.txt")), PRINTED.toString(UTF_8));
     }
 
@@ -41,7 +41,7 @@ class DemoTest {
     }
 
     @Test
-    void aTamperedMessageIsNot() throws Exception {
+    void aTamperedMessageIsInvalid() throws Exception {
         var schema = new Schema();
         for (Message message : PLUGIN.messages) {
             JsonObject tampered = Json.parse(message.text()).getAsJsonObject();

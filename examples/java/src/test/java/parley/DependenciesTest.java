@@ -12,10 +12,10 @@ import java.util.HexFormat;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** Maven has no lock file: dependencies.sha256 has the digest of every jar that this runs with. */
+/** Maven has no lock file, so dependencies.sha256 has the digest of every jar of this program. */
 class DependenciesTest {
     @Test
-    void jarsAreThoseOfTheLockFile() throws IOException, NoSuchAlgorithmException {
+    void jarsMatchTheirDigests() throws IOException, NoSuchAlgorithmException {
         var locked = new TreeMap<String, String>();
         for (String line : Files.readAllLines(Path.of("dependencies.sha256"))) {
             String[] digestAndName = line.split(" +");

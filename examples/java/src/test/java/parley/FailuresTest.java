@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class FailuresTest {
     @Test
-    void showsEachFailureAndThatThePluginAnswers() throws StepException {
+    void printsEachFailureAndThatThePluginAnswers() throws StepException {
         var printed = new ByteArrayOutputStream();
         new Failures(Main.MODULE, Main.TRAP, new PrintStream(printed, true, UTF_8)).run();
         assertLinesMatch(

@@ -11,43 +11,43 @@ class GuestTest {
     private HostFunctions store;
 
     @Test
-    void staysInOrderWhenTheHostFailsOften() throws StepException {
+    void survivesManyFailuresOfTheHost() throws StepException {
         load();
-        store = (family, request) -> {
+        store = (namespace, request) -> {
             throw new IllegalStateException("the store is down");
         };
         for (int i = 0; i < 500; i++) {
             assertThrows(IllegalStateException.class, () -> guest.call("call", Sample.CALL));
         }
-        store = (family, request) -> Sample.ROWS;
+        store = (namespace, request) -> Sample.ROWS;
         assertEquals(1, StepResult.read(guest.call("call", Sample.CALL)).result().get("count").getAsInt());
     }
 
     @Test
-    void staysInOrderWhenTheHostFailsWithAnError() throws StepException {
+    void survivesAnErrorOfTheHost() throws StepException {
         load();
-        store = (family, request) -> {
+        store = (namespace, request) -> {
             throw new AssertionError("never so many rows");
         };
         assertThrows(AssertionError.class, () -> guest.call("call", Sample.CALL));
-        store = (family, request) -> Sample.ROWS;
+        store = (namespace, request) -> Sample.ROWS;
         assertEquals(1, StepResult.read(guest.call("call", Sample.CALL)).result().get("count").getAsInt());
     }
 
     @Test
-    void refusesACallOutOfAHostFunction() {
+    void refusesACallFromAHostFunction() {
         load();
-        store = (family, request) -> guest.call("describe", "");
+        store = (namespace, request) -> guest.call("describe", "");
         assertThrows(IllegalStateException.class, () -> guest.call("call", Sample.CALL));
     }
 
     @Test
-    void saysThatAnExportIsMissing() {
+    void reportsAMissingExport() {
         load();
         assertThrows(ChicoryException.class, () -> guest.call("no_such_export", ""));
     }
 
     private void load() {
-        guest = Guest.load(Main.MODULE, (family, request) -> store.answer(family, request));
+        guest = Guest.load(Main.MODULE, (namespace, request) -> store.answer(namespace, request));
     }
 }

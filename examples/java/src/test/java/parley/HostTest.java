@@ -33,13 +33,13 @@ class HostTest {
             {"tools": {"sessions": {"visibility": "all"}, "agentToAgent": {"enabled": true}},
              "session": {"agentToAgent": {"maxPingPongTurns": 0}},
              "agents": {"list": [{"id": "main"}, {"id": "ops"}]}}""").getAsJsonObject();
-    private final Queue<Facts.Deliver> delivered = new ConcurrentLinkedQueue<>();
-    private Host.Post post = (place, text, id) -> delivered.add(place);
+    private final Queue<SessionContext.Deliver> delivered = new ConcurrentLinkedQueue<>();
+    private Host.Post post = (destination, text, id) -> delivered.add(destination);
     private Host host;
 
     @AfterEach
     @Timeout(20)
-    void goesOnToTheEndWithValidMessages() throws Exception {
+    void completesFlowsWithValidMessages() throws Exception {
         host.idle();
         new Schema().assertValid(plugin.messages);
     }
@@ -51,7 +51,7 @@ class HostTest {
     }
 
     @Test
-    void answersWhenTheTimeComes() throws Exception {
+    void answersAtTheTimeout() throws Exception {
         var late = new CountDownLatch(1);
         start(SAYS_YES, run -> {
             late.await();
@@ -71,7 +71,7 @@ class HostTest {
         assertEquals("error", status(send(MAIN, OPS, 30)));
     }
 
-    /** It ends, and the session takes the next run. */
+    /** The run ends, and the session accepts the next run. */
     @Test
     void takesNullForAnEmptyReply() throws Exception {
         start(SAYS_YES, run -> null);
@@ -82,7 +82,7 @@ class HostTest {
     }
 
     @Test
-    void answersWhenTheAgentThrowsWhatCannotBeShown() throws Exception {
+    void answersWhenTheErrorOfTheAgentHasNoText() throws Exception {
         start(SAYS_YES, run -> {
             throw new RuntimeException() {
                 private static final long serialVersionUID = 1;
@@ -106,7 +106,7 @@ class HostTest {
     }
 
     @Test
-    void takesCallsAtOnce() throws Exception {
+    void takesConcurrentCalls() throws Exception {
         var both = new CountDownLatch(2);
         Agent together = run -> {
             both.countDown();
@@ -120,9 +120,9 @@ class HostTest {
         assertResult("ok", "yes", toGroup);
     }
 
-    /** The group asks main, which asks ops, which asks main: nobody could ever answer. */
+    /** The group sends to main, which sends to ops, which sends to main: a deadlock without the check. */
     @Test
-    void letsRunsNotWaitForEachOther() throws Exception {
+    void detectsDeadlocks() throws Exception {
         var asked = new CompletableFuture<StepResult>();
         start(
                 run -> {
@@ -138,10 +138,10 @@ class HostTest {
                     return "main is busy";
                 });
         assertResult("ok", "main is busy", send(GROUP, MAIN, 30));
-        assertEquals("accepted", status(asked)); // it is told, and not waited for
+        assertEquals("accepted", status(asked)); // accepted, without a wait
     }
 
-    /** Main has asked ops, and done something else since, when ops asks main. */
+    /** Main waits for ops and makes another call before ops sends to main. */
     @Test
     void remembersWhatARunWaitsForDuringItsOtherCalls() throws Exception {
         var opsIsAsked = new CountDownLatch(1);
@@ -208,7 +208,7 @@ class HostTest {
     }
 
     @Test
-    void boundsTheChildrenAtWork() throws Exception {
+    void limitsActiveChildren() throws Exception {
         config.getAsJsonObject("agents").add("defaults", Json.parse("{\"subagents\": {\"maxChildrenPerAgent\": 1}}"));
         var done = new CountDownLatch(1);
         start(run -> {
@@ -223,7 +223,7 @@ class HostTest {
     }
 
     @Test
-    void reportsToThePlaceOfTheCall() throws Exception {
+    void reportsToTheDestinationOfTheCall() throws Exception {
         var done = new CountDownLatch(1);
         start(run -> {
             done.await();
@@ -235,12 +235,12 @@ class HostTest {
         host.add(moved, List.of());
         done.countDown();
         host.idle();
-        assertEquals(List.of(new Target("telegram", "7", null, null)), delivered.stream().map(Facts.Deliver::target).toList());
+        assertEquals(List.of(new Target("telegram", "7", null, null)), delivered.stream().map(SessionContext.Deliver::target).toList());
     }
 
     @Test
-    void parksATextThatIsNotPosted() throws Exception {
-        post = (place, text, id) -> {
+    void parksAFailedDelivery() throws Exception {
+        post = (destination, text, id) -> {
             throw new IllegalStateException("the channel is down");
         };
         start(run -> "done", SAYS_YES);
@@ -305,7 +305,7 @@ class HostTest {
     }
 
     @Test
-    void knowsItsSessions() throws Exception {
+    void refusesAnUnknownCaller() throws Exception {
         start(SAYS_YES, SAYS_YES);
         assertTrue(assertThrows(IllegalArgumentException.class, () -> send("agent:main:nobody", OPS, 30))
                 .getMessage().contains("agent:main:nobody"));
@@ -316,7 +316,7 @@ class HostTest {
     }
 
     private void start(Agent main, Agent ops, Plugin plugin) throws StepException {
-        host = new Host(plugin, config, Map.of("main", main, "ops", ops), (place, text, id) -> post.deliver(place, text, id));
+        host = new Host(plugin, config, Map.of("main", main, "ops", ops), (destination, text, id) -> post.deliver(destination, text, id));
         for (String key : List.of(MAIN, GROUP, OPS)) {
             host.add(session(key), List.of());
         }
@@ -335,7 +335,7 @@ class HostTest {
         return host.call("sessions_spawn", Json.object("task", "Count to ten.", "cleanup", "delete"), MAIN);
     }
 
-    /** The messages of a session as they are stored, the newest first. */
+    /** Returns the stored messages of a session, newest first. */
     private List<JsonObject> history(String key) throws Exception {
         host.call("sessions_history", Json.object("sessionKey", key), MAIN).get();
         List<JsonObject> replies = messages("store.history.reply");
@@ -347,7 +347,7 @@ class HostTest {
         return messages.stream().map(message -> message.get("role").getAsString()).toList();
     }
 
-    /** What has crossed the boundary under this name. */
+    /** Returns the recorded messages with this name. */
     private List<JsonObject> messages(String name) {
         return List.copyOf(plugin.messages).stream()
                 .filter(message -> message.name().equals(name))

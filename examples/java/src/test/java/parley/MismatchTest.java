@@ -44,7 +44,7 @@ class MismatchTest {
     }
 
     @Test
-    void showsBothValuesAsTheyWereWritten() {
+    void messageHasBothValuesInTheirSpelling() {
         String message = assertThrows(Mismatch.class, () -> check("[1e2]", "[100.5]")).getMessage();
         assertTrue(message.contains("expected 1e2") && message.contains("got      100.5"), message);
     }

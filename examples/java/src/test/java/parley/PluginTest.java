@@ -8,10 +8,10 @@ import com.dylibso.chicory.wasm.ChicoryException;
 import org.junit.jupiter.api.Test;
 
 class PluginTest {
-    private static final HostFunctions ROWS = (family, request) -> Sample.ROWS;
+    private static final HostFunctions ROWS = (namespace, request) -> Sample.ROWS;
 
     @Test
-    void comesBackAfterATrap() {
+    void recoversFromATrap() {
         var hostile = new Plugin(Main.TRAP);
         String before = hostile.call("call", Sample.CALL, ROWS);
         assertThrows(ChicoryException.class, () -> hostile.call("call", Sample.call("hostile", "\"^\""), ROWS));
@@ -19,7 +19,7 @@ class PluginTest {
     }
 
     @Test
-    void comesBackAfterAnInterrupt() {
+    void recoversFromAnInterrupt() {
         var plugin = new Plugin(Main.MODULE);
         Thread.currentThread().interrupt();
         try {
@@ -31,18 +31,18 @@ class PluginTest {
     }
 
     @Test
-    void comesBackAfterAnErrorOfTheHost() {
+    void recoversFromAnErrorOfTheHost() {
         var plugin = new Plugin(Main.MODULE);
-        assertThrows(AssertionError.class, () -> plugin.call("call", Sample.CALL, (family, request) -> {
+        assertThrows(AssertionError.class, () -> plugin.call("call", Sample.CALL, (namespace, request) -> {
             throw new AssertionError("never so many rows");
         }));
         assertOk(plugin);
     }
 
     @Test
-    void refusesACallOutOfAHostFunction() {
+    void refusesACallFromAHostFunction() {
         var plugin = new Plugin(Main.MODULE);
-        assertThrows(IllegalStateException.class, () -> plugin.call("call", Sample.CALL, (family, request) ->
+        assertThrows(IllegalStateException.class, () -> plugin.call("call", Sample.CALL, (namespace, request) ->
                 plugin.call("call", Sample.CALL, ROWS)));
         assertOk(plugin);
     }

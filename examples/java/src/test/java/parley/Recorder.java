@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A plugin that keeps what crosses its boundary. */
+/** A plugin that records all messages between host and plugin. */
 final class Recorder extends Plugin {
     /** A text, and the name of its definition in abi/schema/messages.json. */
     record Message(String name, String text) {}
@@ -20,10 +20,10 @@ final class Recorder extends Plugin {
         if (!input.isEmpty()) {
             messages.add(new Message(export, input));
         }
-        String output = super.call(export, input, (family, request) -> {
-            String operation = family + "." + Json.parse(request).getAsJsonObject().get("op").getAsString();
+        String output = super.call(export, input, (namespace, request) -> {
+            String operation = namespace + "." + Json.parse(request).getAsJsonObject().get("op").getAsString();
             messages.add(new Message(operation + ".request", request));
-            String reply = functions.answer(family, request);
+            String reply = functions.answer(namespace, request);
             messages.add(new Message(operation + ".reply", reply));
             return reply;
         });

@@ -56,7 +56,7 @@ class ReplayTest {
     }
 
     @Test
-    void failsOnAnotherFamily() throws IOException {
+    void failsOnAnotherNamespace() throws IOException {
         call.addProperty("family", "agent");
         assertFails("/exchanges/0/calls/0/family", "\"agent\"", "\"store\"");
     }
@@ -80,7 +80,7 @@ class ReplayTest {
     }
 
     @Test
-    void goesOnAfterAFailure() throws IOException {
+    void continuesAfterAFailure() throws IOException {
         write("c.json");
         exchange.getAsJsonObject("output").addProperty("tampered", true);
         write("a.json");
@@ -91,7 +91,7 @@ class ReplayTest {
     }
 
     @Test
-    void goesOnInTheFileOfAFailure() throws IOException {
+    void continuesInTheFileOfAFailure() throws IOException {
         String good = recording.toString();
         exchange.getAsJsonObject("output").addProperty("tampered", true);
         Files.writeString(dir.resolve("S1.1.json"), "[" + recording + "," + good + "]");
@@ -107,11 +107,11 @@ class ReplayTest {
         assertEquals("0 passed, 0 failed", printed.get(1));
     }
 
-    private void assertFails(String place, String expected, String got) throws IOException {
+    private void assertFails(String pointer, String expected, String got) throws IOException {
         write("tampered.json");
         List<String> printed = replay(false);
         assertEquals(
-                List.of(ID + ": " + place, "  expected " + expected, "  got      " + got, "0 passed, 1 failed"),
+                List.of(ID + ": " + pointer, "  expected " + expected, "  got      " + got, "0 passed, 1 failed"),
                 printed.subList(1, printed.size()));
     }
 

@@ -18,46 +18,46 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import parley.Session.Target;
 
-/** What the host functions of a step do with requests that Parley's tools hardly make. */
+/** Tests the host functions of a step with requests that Parley's tools rarely make. */
 @Timeout(60)
 class StepTest {
     private static final String MAIN = "agent:main:main";
     private static final String GROUP = "agent:main:telegram:group:-100";
     private static final String NOBODY = "agent:main:nobody";
 
-    /** A plugin whose one tool makes the requests of its arguments, and answers the replies. */
-    private static final class Asking extends Plugin {
-        JsonObject question; // the last one to derive
+    /** A plugin whose only tool makes the requests in its arguments, and returns the replies. */
+    private static final class RequestingPlugin extends Plugin {
+        JsonObject deriveRequest; // the last input of derive
 
-        Asking() {
+        RequestingPlugin() {
             super(Main.MODULE);
         }
 
         @Override
         String call(String export, String input, HostFunctions functions) {
             if (export.equals("derive")) {
-                question = Json.parse(input).getAsJsonObject();
+                deriveRequest = Json.parse(input).getAsJsonObject();
             }
             if (!export.equals("call")) {
                 return super.call(export, input, functions);
             }
             var replies = new JsonArray();
             for (JsonElement request : Json.parse(input).getAsJsonObject().getAsJsonArray("args")) {
-                String family = request.getAsJsonObject().remove("family").getAsString();
-                replies.add(Json.parse(functions.answer(family, request.toString())));
+                String namespace = request.getAsJsonObject().remove("family").getAsString();
+                replies.add(Json.parse(functions.answer(namespace, request.toString())));
             }
             return Json.object("result", Json.object("replies", replies)).toString();
         }
     }
 
-    private static final Asking PLUGIN = new Asking();
+    private static final RequestingPlugin PLUGIN = new RequestingPlugin();
 
-    private final Queue<Facts.Deliver> delivered = new ConcurrentLinkedQueue<>();
+    private final Queue<SessionContext.Deliver> delivered = new ConcurrentLinkedQueue<>();
     private Host host;
 
     @BeforeEach
     void start() throws StepException {
-        host = new Host(PLUGIN, new JsonObject(), Map.of("main", run -> "yes"), (place, text, id) -> delivered.add(place));
+        host = new Host(PLUGIN, new JsonObject(), Map.of("main", run -> "yes"), (destination, text, id) -> delivered.add(destination));
         for (String key : List.of(MAIN, GROUP)) {
             var session = new Session();
             session.key = key;
@@ -70,33 +70,33 @@ class StepTest {
 
     @ParameterizedTest
     @CsvSource({"store, archive", "store, delete", "deliver, send", "agent, run"})
-    void refusesASessionThatIsNotThere(String family, String op) throws Exception {
-        JsonObject refused = ask(request(family, op, "sessionKey", NOBODY, "text", "x", "message", "x", "group", "nested"));
+    void refusesAnUnknownSession(String namespace, String op) throws Exception {
+        JsonObject refused = ask(request(namespace, op, "sessionKey", NOBODY, "text", "x", "message", "x", "group", "nested"));
         assertEquals("not_found", refused.getAsJsonObject("error").get("code").getAsString());
     }
 
     @Test
-    void postsWithoutTheSessionWhenThatIsDeleted() throws Exception {
+    void postsForADeletedSession() throws Exception {
         ask(request("deliver", "send", "sessionKey", GROUP, "text", "x"), request("store", "delete", "sessionKey", GROUP));
         host.idle();
-        assertEquals(Json.object("key", GROUP), PLUGIN.question.get("session"));
+        assertEquals(Json.object("key", GROUP), PLUGIN.deriveRequest.get("session"));
         assertEquals(1, delivered.size());
-        assertEquals(new Target("telegram", "-100", null, null), delivered.remove().target()); // as the key has it
+        assertEquals(new Target("telegram", "-100", null, null), delivered.remove().target()); // the target in the key
         assertEquals(List.of(), host.parked());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"archive", "delete"})
-    void failsARunWhoseSessionIsGoneByItsTurn(String op) throws Exception {
+    void failsAQueuedRunOfADeletedOrArchivedSession(String op) throws Exception {
         JsonObject run = ask(run(GROUP, MAIN), request("store", op, "sessionKey", GROUP));
         assertEquals("failed", ended(run).get("status").getAsString());
         assertEquals(0, history(GROUP).size());
     }
 
     @Test
-    void leavesOutTheChannelOfASourceThatIsNotThere() throws Exception {
+    void omitsTheChannelOfAnUnknownSource() throws Exception {
         ended(ask(run(GROUP, NOBODY)));
-        JsonObject provenance = history(GROUP).get(1).getAsJsonObject() // behind the answer
+        JsonObject provenance = history(GROUP).get(1).getAsJsonObject() // after the answer
                 .getAsJsonObject("message").getAsJsonObject("provenance");
         assertEquals(NOBODY, provenance.get("sourceSessionKey").getAsString());
         assertFalse(provenance.has("sourceChannel"));
@@ -128,9 +128,9 @@ class StepTest {
         return request("agent", "run", "sessionKey", sessionKey, "message", "x", "source", source, "group", "nested");
     }
 
-    private static JsonObject request(String family, String op, Object... members) {
+    private static JsonObject request(String namespace, String op, Object... members) {
         JsonObject request = Json.object(members);
-        request.addProperty("family", family);
+        request.addProperty("family", namespace);
         request.addProperty("op", op);
         return request;
     }

@@ -16,23 +16,23 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** The cases that every store answers in the same way. */
+/** The cases of ../store.json, which are the same in every language. */
 class StoreTest {
-    private record World(JsonObject config, List<Stored> sessions, List<JsonObject> cases) {}
+    private record Fixture(JsonObject config, List<Stored> sessions, List<JsonObject> cases) {}
 
     private record Stored(Session session, List<JsonObject> messages) {}
 
     @TestFactory
     Stream<DynamicTest> answers() throws IOException, StepException {
-        World world = Json.read(Json.parse(Files.readString(Path.of("../store.json"))), World.class);
+        Fixture fixture = Json.read(Json.parse(Files.readString(Path.of("../store.json"))), Fixture.class);
         var plugin = new Plugin(Main.MODULE);
         var store = new Store();
-        for (Stored stored : world.sessions) {
-            JsonObject question = Json.object("abi", 1, "session", stored.session, "config", world.config);
-            JsonObject facts = plugin.ask("derive", question, (operation, request) -> null).result();
-            store.put(stored.session, Json.read(facts, Facts.class), stored.messages);
+        for (Stored stored : fixture.sessions) {
+            JsonObject request = Json.object("abi", 1, "session", stored.session, "config", fixture.config);
+            JsonObject context = plugin.ask("derive", request, (operation, ignored) -> null).result();
+            store.put(stored.session, Json.read(context, SessionContext.class), stored.messages);
         }
-        return world.cases.stream().map(test -> {
+        return fixture.cases.stream().map(test -> {
             JsonObject request = test.getAsJsonObject("request");
             JsonObject expected = test.deepCopy();
             expected.remove("name");
@@ -55,7 +55,7 @@ class StoreTest {
         };
     }
 
-    /** What the cases say of an answer: keys, and the numbers of the first row's messages. */
+    /** Extracts from an answer the keys, and the numbers of the first row's messages. */
     private static JsonObject brief(JsonObject answer) {
         var brief = new JsonObject();
         if (answer.has("session")) {

@@ -7,19 +7,21 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// World is where a vector is played: what it stores and configures, its agents,
-// and a clock of its own. Its methods are called by one goroutine, one after the
-// other, and return when what they say has happened.
-type World interface {
-	// Call makes a tool call and waits for its answer, on the world's clock.
+// Fixture is the system under test for one vector: a host with the vector's settings,
+// stored sessions and agents, and with its own clock. Play calls the methods from one
+// goroutine; each returns when its effect has happened.
+type Fixture interface {
+	// Call makes a tool call and waits for its answer, on the fixture's clock.
 	Call(c *Call) Answer
-	// Pass lets so much time pass.
+	// Pass advances the clock.
 	Pass(ms int64)
 	Patch(p *Patch) error
 	Receive(m *Inbound) Answer
+	// Kill aborts a run as the operator.
 	Kill(runID string) error
+	// Restart shuts the gateway down and starts it again.
 	Restart() error
-	// Finish waits until nothing is under way and returns what has happened.
+	// Finish waits until all work has finished and returns the outcome.
 	Finish() *Outcome
 }
 
@@ -28,27 +30,27 @@ type Call struct {
 	Tool           string
 	Args           []byte
 	Caller         abi.Caller
-	ID             string // empty: unnamed
-	AbandonAfterMs int64  // 0: the caller waits for the answer, however long it takes
+	ID             string // empty: the call has no id
+	AbandonAfterMs int64  // 0: the caller waits without a limit
 }
 
-// Answer is what came of a call: a result, with a code if it is a tool's
-// failure, or an error.
+// Answer is the result of a call, with a code if the tool reports a failure, or an
+// error.
 type Answer struct {
 	Result    []byte
 	Code      abi.Code
-	Err       error // matches an abi.Code, or is an internal failure
-	Abandoned bool  // the caller went away before there was one
+	Err       error // matches an abi.Code, or is an internal error
+	Abandoned bool  // the caller disconnected before the answer
 
-	HostCalls  int // host functions called
-	ReplyBytes int // length of their replies together
+	HostCalls  int // number of host calls
+	ReplyBytes int // total length of their replies
 }
 
 // Patch changes a session as sessions.patch does (S8.2):
 //
 //	{"key": "agent:main:main", "sendPolicy": "allow"|"deny"|null, "archived": true|false}
 //
-// A member that is absent changes nothing; null unsets.
+// An absent member leaves its field unchanged; null unsets it.
 type Patch struct {
 	Key        string
 	SendPolicy *string // empty: unset
@@ -59,9 +61,9 @@ type Patch struct {
 //
 //	{"sessionKey", "text", "from"?, "channel"?, "to"?, "accountId"?, "threadId"?}
 //
-// Without from, the operator writes. Its answer, the result that the step's
-// expectation is about, is {"status": "accepted"}, or {"status": "ok"} for a
-// command such as /send.
+// Without from, the operator is the sender. The answer, to which the step's
+// expectation applies, is {"status": "accepted"}, or {"status": "ok"} for a command
+// such as /send.
 type Inbound struct {
 	SessionKey string
 	Text       string
@@ -69,23 +71,23 @@ type Inbound struct {
 	Target     abi.Target
 }
 
-// Outcome is what has happened in a world when nothing is under way any more.
+// Outcome is the state of a fixture when all work has finished.
 type Outcome struct {
 	Flows      []FlowOutcome
-	Children   []ChildOutcome // that flows have created and not deleted, in the order in which their runs were accepted
-	Runs       []RunOutcome   // that flows and messages started, in the order of acceptance
+	Children   []ChildOutcome // created by flows and not deleted, in the order in which their runs were accepted
+	Runs       []RunOutcome   // started by flows and messages, in order of acceptance
 	Deliveries []DeliveryOutcome
-	Problems   []string // what went wrong with the agents
+	Problems   []string // deviations from the script of the agents
 }
 
-// FlowDone is the status of a flow that has come to its end.
+// FlowDone is the status of a flow that has ended.
 const FlowDone = "done"
 
 // FlowOutcome is one flow that started a run.
 type FlowOutcome struct {
 	Tool       string `json:"tool"`
 	SessionKey string `json:"sessionKey,omitempty"` // the caller's
-	Status     string `json:"status"`               // done, or what it hangs in
+	Status     string `json:"status"`               // FlowDone, or the status in which it is stuck
 	Note       string `json:"note,omitempty"`
 }
 
@@ -104,7 +106,7 @@ type ChildOutcome struct {
 	TranscriptPath string `json:"transcriptPath,omitempty"`
 }
 
-// NewChildOutcome returns what is told of a child.
+// NewChildOutcome returns the outcome of a child session.
 func NewChildOutcome(s *abi.Session) ChildOutcome {
 	return ChildOutcome{
 		Key: s.Key, SessionID: s.SessionID, AgentID: s.AgentID, SpawnedBy: s.SpawnedBy, Label: s.Label, ModelOverride: s.ModelOverride,
@@ -112,7 +114,8 @@ func NewChildOutcome(s *abi.Session) ChildOutcome {
 	}
 }
 
-// TranscriptPath is what a world says of where the transcript of a new session is.
+// TranscriptPath returns the path that a fixture gives to the transcript of a new
+// session.
 func TranscriptPath(sessionID string) string { return "/store/" + sessionID + ".jsonl" }
 
 // RunOutcome is one run.
@@ -141,10 +144,10 @@ type DeliveryOutcome struct {
 	Error string `json:"error,omitempty"`
 }
 
-// CallFunc is a world in which nothing happens but calls of read-only tools.
+// CallFunc is a Fixture that supports only calls of read-only tools.
 type CallFunc func(tool string, args []byte) Answer
 
-var _ World = CallFunc(nil)
+var _ Fixture = CallFunc(nil)
 
 func (call CallFunc) Call(c *Call) Answer { return call(c.Tool, c.Args) }
 
@@ -160,4 +163,4 @@ func (CallFunc) Restart() error { return errReadOnly }
 
 func (CallFunc) Finish() *Outcome { return &Outcome{} }
 
-var errReadOnly = fmt.Errorf("in this world nothing changes")
+var errReadOnly = fmt.Errorf("vector: the fixture is read-only")

@@ -2,19 +2,20 @@ package parley;
 
 import parley.Session.Target;
 
-/** What follows from a session under the settings: what {@code derive} says (S2 of abi/README.md). */
-record Facts(String agentId, String kind, boolean hidden, String channel, Receive receive, Deliver deliver, Caller caller) {
-    /** Whether a message may enter the session, or why not. */
+/** The context of a session under the settings: the answer of {@code derive} (S2 of abi/README.md). */
+record SessionContext(
+        String agentId, String kind, boolean hidden, String channel, Receive receive, Deliver deliver, Caller caller) {
+    /** Whether the session accepts messages, or the reason why not. */
     record Receive(boolean allowed, String reason) {}
 
-    /** Where what is said in the session goes, and whether it may leave, or why not. */
+    /** The destination of the session's texts, and whether the delivery is allowed, or the reason why not. */
     record Deliver(boolean allowed, String reason, Target target) {}
 
-    /** Who speaks as the session. */
+    /** The session as the caller of tools. */
     record Caller(
             String sessionKey, String agentId, String channel, String to, String accountId, String threadId,
             boolean sandboxed, int depth, int hops, String runId) {
-        /** The same when a run calls. */
+        /** Returns the caller of a run in the session. */
         Caller in(Run run) {
             return new Caller(
                     sessionKey, agentId, channel, to, accountId, threadId, sandboxed, depth, run.hops(), run.id());
