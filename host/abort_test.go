@@ -30,9 +30,9 @@ func TestAbortRun(t *testing.T) {
 	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, hangingAgent(began))
 	executing, queued := startRun(t, h, "agent:main:a", "one"), startRun(t, h, "agent:main:a", "two")
 	<-began
-	for _, kill := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // the queued run first: otherwise it would begin
-		id := kill.id
-		r, err := h.AbortRun(t.Context(), id, kill.why)
+	for _, abort := range []struct{ id, why string }{{queued, ""}, {executing, " enough "}} { // the queued run first: otherwise it would begin
+		id := abort.id
+		r, err := h.AbortRun(t.Context(), id, abort.why)
 		if err != nil || r.Status != abi.RunKilled || (id == queued) != (r.StartedAt == 0) {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -61,7 +61,8 @@ func TestAbortRun(t *testing.T) {
 	}
 }
 
-// putOrphanedRun stores a run that a dead worker has claimed, and a queued run.
+// putOrphanedRun stores the run "lost", which a dead worker has claimed, and the queued
+// run "next".
 func putOrphanedRun(t *testing.T, db store.Durable) {
 	t.Helper()
 	now := time.Now().UnixMilli()
@@ -74,7 +75,7 @@ func putOrphanedRun(t *testing.T, db store.Durable) {
 		if alive, err := tx.Lease("dead", now+10_000); err != nil || !alive {
 			return errors.Join(err, errors.New("no lease"))
 		}
-		if fence, err := tx.Claim(store.KindRun, "lost", "dead", now); err != nil || fence == 0 {
+		if token, err := tx.Claim(store.KindRun, "lost", "dead", now); err != nil || token == 0 {
 			return errors.Join(err, errors.New("no claim"))
 		}
 		return nil

@@ -48,8 +48,8 @@ func TestRefusedAnnounce(t *testing.T) {
 }
 
 // The parent is archived while its child runs, so the child cannot report. The result
-// is stored, the flow records that, and the child is kept although it was to be deleted
-// (S5.6).
+// is stored, the flow's status text says so, and the child is kept although cleanup is
+// "delete" (S5.6).
 func TestParentArchivedDuringRun(t *testing.T) {
 	t.Parallel()
 	for _, announce := range []string{"channel", "parent"} {
@@ -86,16 +86,16 @@ func TestParentArchivedDuringRun(t *testing.T) {
 	}
 }
 
-// An agent spawns a child in response to each report. At the maximum length of the
-// chain, the spawn is forbidden with a text for the agent, and all flows become idle
-// (S5.6).
+// An agent spawns a child in response to each report. When the chain has its maximum
+// length, the next spawn is forbidden with a text for the agent, and all flows become
+// idle (S5.6).
 func TestReportChainLimit(t *testing.T) {
 	t.Parallel()
 	const longest = 8
 	answers := make(chan string, 2*longest)
 	h := startHost(t, openTestDB(t, dbPath(t)), `{}`, func(ctx context.Context, turn *runner.Turn) (string, error) {
 		if turn.SessionKey != "agent:main:a" {
-			return "what the child says", nil
+			return "the child's answer", nil
 		}
 		answer, err := turn.Tools.Call(ctx, abi.ToolSpawn, []byte(`{"task":"continue","announce":"parent"}`))
 		if err != nil {
@@ -137,7 +137,7 @@ func TestReportChainLimit(t *testing.T) {
 		t.Errorf("the longest chain has %d hops", most)
 	}
 	if len(answers) != 0 {
-		t.Errorf("it spawned again: %s", <-answers)
+		t.Errorf("the agent spawned again: %s", <-answers)
 	}
 }
 
@@ -164,8 +164,8 @@ func TestLongestTask(t *testing.T) {
 	}
 }
 
-// An answer of the maximum length, from the child's own run or its announce run, is
-// announced truncated and with a note that it is.
+// A child's own run or its announce run answers with the maximum length. The announce
+// has the truncated answer and a note of the truncation.
 func TestLongestAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcdeé", abi.MaxText/17) // 17 bytes

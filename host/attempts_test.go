@@ -64,8 +64,8 @@ func claimRun(t *testing.T, db store.Durable) {
 		if err != nil {
 			return err
 		}
-		fence, err := tx.Claim(store.KindRun, due[0].ID, "other", now)
-		if err == nil && fence == 0 {
+		token, err := tx.Claim(store.KindRun, due[0].ID, "other", now)
+		if err == nil && token == 0 {
 			err = errors.New("the run cannot be claimed")
 		}
 		return err
@@ -75,8 +75,8 @@ func claimRun(t *testing.T, db store.Durable) {
 	}
 }
 
-// Closing the host does not answer an agent that waits in a tool call: the next host
-// retries the run, and that attempt gets the answer (S4.8).
+// An agent that waits in a tool call gets no answer when the host closes. The next host
+// retries the run, and the new attempt gets the answer (S4.8).
 func TestCloseWhileAgentWaits(t *testing.T) {
 	t.Parallel()
 	waiting, release := make(chan struct{}), make(chan struct{})

@@ -22,13 +22,13 @@ import (
 type Call struct {
 	Tool   string
 	Args   []byte     // a JSON object; empty means {}
-	Caller abi.Caller // a session, or the operator; AgentID follows from the key when empty
+	Caller abi.Caller // a session, or the operator; an empty AgentID is derived from the session key
 	ID     string     // chosen by the caller (S4.4), see CheckCallID; empty: the host generates one
 	Wait   Wait       // nil: the call holds no resource
 }
 
-// Wait is a resource, such as an admission slot, that a call holds while it works but
-// not while it waits for others. The host calls Suspend when the wait begins and
+// Wait is a resource, such as an admission slot, that a call holds except while it
+// waits for the answer of a flow. The host calls Suspend when the wait begins and
 // Resume when it ends.
 type Wait interface {
 	Suspend()
@@ -45,14 +45,15 @@ type Answer struct {
 }
 
 // Call runs one tool call and returns its answer. Failures of the tool are answers,
-// and so is the refusal of a tool that the caller may not use (S5.4). An error is an
-// *abi.Error and means that there is no answer: InvalidArgs (the arguments are not
+// and so is the refusal of a tool that the caller may not use (S5.4). If there is no
+// answer, Call returns ctx's error or an *abi.Error: InvalidArgs (the arguments are not
 // strict JSON, the caller is missing or inconsistent, or the call id is invalid or
-// was used before with other arguments), NotFound (no such tool), Unsupported, Limit
-// (the step exceeded a limit), Conflict, Internal.
+// was used before with other arguments), NotFound (no such tool), Forbidden (the
+// attempt that calls has ended), Unsupported, Limit (the step exceeded a limit, or the
+// disk is full), Conflict, Internal.
 //
-// A tool that writes may wait for others. The host works on an accepted call once it
-// is started. The end of ctx ends only the wait: a later call with the same id gets
+// A call of a tool that writes may wait for runs. An accepted call needs a started host
+// to continue. The end of ctx ends only the wait: a later call with the same id gets
 // the answer.
 func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	v := h.modules.Use()
@@ -65,8 +66,8 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if caller, err = h.completeCaller(ctx, caller); err != nil {
 		return nil, h.protocolError(ctx, c, err)
 	}
-	// Only calls of runs are checked here. If a child session calls over a connection
-	// of its own, the tool itself refuses, after argument errors (S5.2).
+	// Only calls of runs are checked here. A connection of a child session is denied
+	// only sessions_spawn, and that tool itself refuses, after argument errors (S5.2).
 	if refusal := h.Config().Tools.Subagents.Check(&caller, tool.Name); refusal != nil && caller.RunID != "" {
 		return h.refuse(c, refusal), nil
 	}
@@ -74,7 +75,7 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	if tool.ReadOnly {
 		answer, err = h.read(ctx, v, c, caller)
 	} else {
-		release() // the flow acquires versions itself, and may wait for hours
+		release() // the flow manager acquires a version for each step; the wait may take hours
 		answer, err = h.write(ctx, c, caller)
 	}
 	if err != nil {
@@ -83,8 +84,8 @@ func (h *Host) Call(ctx context.Context, c *Call) (*Answer, error) {
 	return answer, nil
 }
 
-// refuse answers a call that the settings forbid, in the form of a tool's answer
-// (S0.1). The plugin does not run, nothing is stored, and the call id stays free.
+// refuse returns the answer to a call that the settings forbid, in the form of a tool's
+// answer (S0.1). The plugin does not run, nothing is stored, and the call id stays free.
 func (h *Host) refuse(c *Call, refusal error) *Answer {
 	o := jsonappend.Open(nil)
 	o.String("status", "forbidden")
@@ -116,8 +117,7 @@ func (h *Host) read(ctx context.Context, v *module.Version, c *Call, caller abi.
 	return &Answer{CallID: id, Result: result.Result, Code: result.Code}, nil
 }
 
-// write runs a tool that writes, as a flow. A run that waits for the flow releases its
-// slot until the wait ends.
+// write runs a tool that writes, as a flow.
 func (h *Host) write(ctx context.Context, c *Call, caller abi.Caller) (*Answer, error) {
 	if h.services == nil {
 		return nil, abi.NewError(abi.Unsupported, "host: "+c.Tool+" writes to the store, which must be a store.Durable")
@@ -157,12 +157,12 @@ func errAttemptEnded(runID string) error {
 	return abi.NewError(abi.Forbidden, "host: the run "+clip(runID)+" has ended, or another attempt at it has begun; this attempt can call no more tools")
 }
 
-// errNotStarted wraps an error of OnWait. Its text is shown to the caller: the accepted
-// call is stored, and repeating it returns the answer once the cause is fixed.
+// errNotStarted wraps an error of OnWait. The caller receives its text: the accepted
+// call is stored, and repeating the call returns the answer once the cause is fixed.
 var errNotStarted = errors.New("the call was accepted, but its work could not start")
 
-// await waits for the answer of a call's flow. If a run makes the call, it releases
-// its slot until the wait ends.
+// await waits for the answer of a call's flow. If a run makes the call, the run
+// releases its slot until the wait ends.
 func (h *Host) await(ctx context.Context, c *Call, runID, flowID string) (*flow.Answer, error) {
 	if err := h.options.OnWait(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotStarted, err)
@@ -195,8 +195,8 @@ func CheckCallID(name, id string) error {
 	return nil
 }
 
-// check finds the tool. It refuses arguments that are not strict JSON, an invalid call
-// id, and a missing or inconsistent caller.
+// check returns the call's tool and its caller with the agent id. It refuses arguments
+// that are not strict JSON, an invalid call id, and a missing or inconsistent caller.
 func (h *Host) check(about *abi.Description, c *Call) (*abi.Tool, abi.Caller, error) {
 	tool := about.Tool(c.Tool)
 	switch {
@@ -248,7 +248,8 @@ func badCaller(format string, args ...any) error {
 	return abi.NewError(abi.InvalidArgs, "host: "+fmt.Sprintf(format, args...))
 }
 
-// protocolError logs the details of an error and returns its code for the caller.
+// protocolError converts err into the error for the caller. It logs errors that are not
+// meant for the caller, and hides the details of internal ones.
 func (h *Host) protocolError(ctx context.Context, c *Call, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -20,7 +20,7 @@ func TestCheckCallID(t *testing.T) {
 	}
 }
 
-// The rule applies to every entry point, also to an embedder's calls.
+// CheckCallID's rule applies to every method of Host that takes an id.
 func TestCallIDsAreBounded(t *testing.T) {
 	h := startHost(t, openTestDB(t, dbPath(t)), openSettings, nil)
 	long := strings.Repeat("x", 257)

@@ -122,7 +122,8 @@ func TestProgramTimeout(t *testing.T) {
 	checkStatus(t, h, db, "agent:main:p", s, abi.RunTimeout)
 }
 
-// The same for a child that the operator aborts.
+// A child that the operator aborts is ended with all its processes, and announced with
+// the status "killed".
 func TestAbortProgram(t *testing.T) {
 	t.Parallel()
 	l, db, w := listenForProcesses(t), openTestDB(t, dbPath(t)), &captureSink{}
@@ -143,8 +144,8 @@ func TestAbortProgram(t *testing.T) {
 	checkStatus(t, h, db, "agent:main:p", s, abi.RunKilled)
 }
 
-// A child that is aborted before it has begun never begins. It is announced too,
-// although all slots for children are in use.
+// A queued child that is aborted never begins. It is announced nevertheless, although
+// all slots for children are in use.
 func TestAbortQueuedChild(t *testing.T) {
 	t.Parallel()
 	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan string, 2)
@@ -180,8 +181,8 @@ func TestAbortQueuedChild(t *testing.T) {
 	}
 }
 
-// A host is closed while a child runs. The next host on the store runs it again and
-// announces it once (S5.8, S10.2).
+// A host is closed while a child runs. The next host on the store retries the child's
+// run and announces the child once (S5.8, S10.2).
 func TestChildResumesOnNextHost(t *testing.T) {
 	t.Parallel()
 	db, w, began := openTestDB(t, dbPath(t)), &captureSink{}, make(chan int, 2)

@@ -37,7 +37,8 @@ func openDBWithChildren(t *testing.T) *sqlite.DB {
 	return db
 }
 
-// childToolSettings returns settings that allow and deny children these tools.
+// childToolSettings returns settings with lists of tools that children may and may not
+// use.
 func childToolSettings(allow, deny string) string {
 	return fmt.Sprintf(`{tools: {sessions: {visibility: "agent"}, subagents: {tools: {allow: [%s], deny: [%s]}}}}`, allow, deny)
 }
@@ -88,8 +89,8 @@ func toolOutcomes(ctx context.Context, turn *runner.Turn) (string, error) {
 	return strings.Join(said, " "), nil
 }
 
-// A child's agent gets only the tools that the settings allow, and calls to others are
-// refused, regardless of how its message was sent (S5.4).
+// A child's agent gets only the tools that the settings allow, and its calls of other
+// tools are refused, by whatever method the child's message was sent (S5.4).
 func TestChildTools(t *testing.T) {
 	t.Parallel()
 	const all = "sessions_list sessions_history agents_list sessions_send"
@@ -186,8 +187,8 @@ func TestRefusedCallStoresNothing(t *testing.T) {
 	awaitReply(t, h, id)
 }
 
-// Tool restrictions apply only to a child's runs, not to its own connections. ToolsFor
-// and Call must agree for every caller.
+// The settings restrict the tools of a child's runs. A connection of the child is denied
+// only sessions_spawn. ToolsFor and Call must agree for every caller.
 func TestToolsFor(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, openDBWithChildren(t), childToolSettings(`"sessions_list"`, ``), nil)

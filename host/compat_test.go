@@ -18,7 +18,7 @@ const compatDir = "../testdata/former"
 
 // TestCompat opens the databases of testdata/former, which earlier versions wrote. Rows
 // and tool results must be unchanged, and all open work must resume and end as under
-// the version that wrote it.
+// the version that wrote the database.
 func TestCompat(t *testing.T) {
 	files, err := filepath.Glob(compatDir + "/*/parley.db.gz")
 	if err != nil || len(files) == 0 {
@@ -43,11 +43,11 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// serving is the module that serves an earlier version's database.
+// servingModule is the module that serves an earlier version's database.
 type servingModule struct {
 	wasm      []byte
 	origin    string // empty: built in
-	rephrased bool   // its notes and messages may be worded differently
+	rephrased bool   // the module may word notes and messages differently
 }
 
 // withSection returns a module that differs from the given one only in its digest.
@@ -79,8 +79,8 @@ func continueCompat(t *testing.T, folder string, with servingModule) {
 	})
 }
 
-// end completes all work, including the operator's actions, and returns the rows and
-// the answers to repeated calls, by flow.
+// end performs the operator's actions, completes all work, and returns the rows and the
+// answers to repeated calls, by flow.
 func (w *compatFixture) end(before *compatRows, calls []compatCall) (after *compatRows, answers map[string]string) {
 	w.Helper()
 	if err := w.host.DropFlow(w.Context(), before.flowOfCall(w.T, parkedToDrop).ID); err != nil {
@@ -124,8 +124,8 @@ func (w *compatFixture) repeat(before *compatRows, calls []compatCall) map[strin
 	return answers
 }
 
-// retry resumes the parked flow. It is still parked if the same module serves as
-// before; another module has retried it when it became active.
+// retry resumes the parked flow. If another module serves than before, the host has
+// already retried the flow when that module became active.
 func (w *compatFixture) retry(before *compatRows) {
 	w.Helper()
 	f, err := w.host.Flow(w.Context(), before.flowOfCall(w.T, parkedToRetry).ID)

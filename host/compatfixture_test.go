@@ -198,12 +198,12 @@ func (w *compatFixture) read(calls []compatRead) []compatRead {
 	return done
 }
 
-// compatAgents give constant answers, at once or when released.
+// compatAgents is a runner that gives constant answers, at once or when released.
 type compatAgents struct {
 	mu      sync.Mutex
 	turns   map[string]int           // number of turns, by session
 	hang    map[string]int           // first turn that hangs, by session
-	release map[string]chan struct{} // what the first turn waits for, by session
+	release map[string]chan struct{} // closed when the first turn may continue, by session
 }
 
 func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
@@ -224,7 +224,8 @@ func (a *compatAgents) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome
 	return &runner.Outcome{Text: "an answer of " + t.AgentID + " ✓", Model: "small", Usage: &abi.Usage{Input: &in, Output: &out}}, nil
 }
 
-// count counts a turn. A child's task may name its first turn that hangs.
+// count counts a turn and returns how it ends. A child's task may name the child's first
+// turn that hangs.
 func (a *compatAgents) count(t *runner.Turn) (hangs bool, release chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

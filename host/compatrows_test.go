@@ -53,7 +53,7 @@ func idOfRun(r *store.Run) string           { return r.ID }
 func idOfDelivery(d *store.Delivery) string { return d.ID }
 
 // compare checks that all open work has ended exactly once and that other rows are
-// unchanged. posts are the messages that sinks have received since.
+// unchanged. posts are the messages that the sink has received since r was read.
 func (r *compatRows) compare(t *testing.T, after *compatRows, posts []sink.Message) {
 	t.Helper()
 	for _, f := range r.Flows {
@@ -102,7 +102,7 @@ func (r *compatRows) outline(words bool) *compatRows {
 	o := &compatRows{Messages: r.Messages, Children: r.Children}
 	for _, f := range r.Flows {
 		n := *f
-		n.Plugin, n.Module = "", "" // depends on the module that took the last step
+		n.Plugin, n.Module = "", "" // depend on the module that executed the last step
 		n.AcceptedAt, n.AnsweredAt, n.UpdatedAt, n.EndedAt = 0, 0, 0, 0
 		if n.Status == store.FlowDropped { // parked before, or retried by another module
 			n.Step, n.Failures, n.Error = 0, 0, ""
@@ -147,7 +147,7 @@ func encode(t *testing.T, v any) []byte {
 	return doc.Bytes()
 }
 
-// readCompat reads a file of testdata/former, all of whose members must be known.
+// readCompat reads a file of testdata/former into v. Unknown members are errors.
 func readCompat(t *testing.T, folder, name string, v any) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(folder, name))

@@ -33,8 +33,8 @@ const (
 	parkedToDrop  = "parked-then-dropped"
 )
 
-// TestCompatCurrentVersion writes a database with the current program and resumes it,
-// so that the current version can be added to testdata/former at any time.
+// TestCompatCurrentVersion writes a database with the current program and completes its
+// work, so that the current version can be added to testdata/former at any time.
 func TestCompatCurrentVersion(t *testing.T) {
 	folder := t.TempDir()
 	writeCompat(t, folder)
@@ -71,7 +71,7 @@ func writeCompat(t *testing.T, folder string) {
 		w.addEndedWork()
 		w.addParkedFlows()
 		w.addOpenWork()
-		w.leave(left)
+		w.copyCrashed(left)
 		rows := w.rows()
 		calls, reads = w.calls, w.read(w.queries(rows))
 		write("rows.json", encode(t, rows))
@@ -99,13 +99,13 @@ type compatWriter struct {
 	calls []compatCall
 }
 
-// call makes a call and records it for repetition. It does not wait for the answer of
-// a call that takes more than a second.
+// call makes a call and records it for repetition. It waits at most a second for the
+// answer.
 func (w *compatWriter) call(id, tool, as, args string) {
 	w.Helper()
 	c := compatCall{ID: id, Tool: tool, Args: json.RawMessage(args), Caller: session(as)}
 	w.calls = append(w.calls, c)
-	go w.host.Call(w.Context(), c.host()) // there may be no answer; only the flow matters
+	go w.host.Call(w.Context(), c.host()) // the answer does not matter, only the flow
 	w.settle()
 }
 
@@ -148,8 +148,8 @@ func (w *compatWriter) addEndedWork() {
 	w.pass(3 * archiveAfter)
 }
 
-// addParkedFlows adds two parked flows: a plugin version that was active for a while
-// could not resume them.
+// addParkedFlows adds two parked flows: it swaps to a plugin version that cannot resume
+// them.
 func (w *compatWriter) addParkedFlows() {
 	w.Helper()
 	release := make(chan struct{})
@@ -169,8 +169,8 @@ func (w *compatWriter) addParkedFlows() {
 	w.settle()
 }
 
-// addOpenWork adds work that waits in every possible state. Announces and turns take
-// at most a minute, so they come last.
+// addOpenWork adds work that waits in every possible state. Calls that wait for announces
+// and turns come last, because they wait at most a minute.
 func (w *compatWriter) addOpenWork() {
 	w.Helper()
 	for key, from := range map[string]int{
@@ -218,8 +218,8 @@ func (w *compatWriter) queries(rows *compatRows) []compatRead {
 	return queries
 }
 
-// leave copies the database in the state that a crash would leave now.
-func (w *compatWriter) leave(to string) {
+// copyCrashed copies the database in the state that a crash would leave now.
+func (w *compatWriter) copyCrashed(to string) {
 	w.Helper()
 	for _, suffix := range []string{"", "-wal"} {
 		doc, err := os.ReadFile(w.path + suffix)

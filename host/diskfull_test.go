@@ -29,8 +29,8 @@ func (f *fullStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return f.DB.Update(ctx, fn)
 }
 
-// On a full disk, requests are refused with a clear error. When there is room again,
-// the same requests are accepted, once.
+// On a full disk, requests are refused with a clear error. When there is room again, a
+// repeated request is accepted and executed once.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	db := &fullStore{DB: openTestDB(t, dbPath(t))}

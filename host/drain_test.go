@@ -33,8 +33,8 @@ func blockingAgent(release chan string) agentFunc {
 	}
 }
 
-// While the host drains, a running agent still gets its answers: runs that it waits for
-// begin, and no others.
+// While the host drains, a running agent still gets its answers: the runs that the agent
+// waits for begin, and no others.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestStartAfterDrain(t *testing.T) {
 	})
 }
 
-// A run in WaitRun stops waiting when the other run comes to wait for it (S4.4): its
-// own wait is not stored, so the other run's send cannot detect it.
+// A run in WaitRun stops waiting when the other run begins to wait for it (S4.4). The
+// other run's send cannot detect the deadlock, because the wait in WaitRun is not stored.
 func TestDeadlockThroughWaitRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// agentFunc is a runner whose turns a function of the test executes.
+// agentFunc is a runner that executes turns by calling a function of the test.
 type agentFunc func(ctx context.Context, t *runner.Turn) (string, error)
 
 func (a agentFunc) Run(ctx context.Context, t *runner.Turn) (*runner.Outcome, error) {
@@ -116,7 +116,7 @@ func startRun(t *testing.T, h *host.Host, key, message string) string {
 	return accepted.RunID
 }
 
-// awaitReply waits until a run has ended, which must succeed, and returns its reply.
+// awaitReply waits until a run has ended and returns its reply. The run must succeed.
 func awaitReply(t *testing.T, h *host.Host, id string) string {
 	t.Helper()
 	r, err := h.WaitRun(t.Context(), operator, id, time.Minute)
@@ -155,7 +155,7 @@ func session(key string) abi.Caller {
 	return abi.Caller{SessionKey: key, AgentID: id}
 }
 
-// putSessions stores sessions.
+// putSessions stores sessions. It sets UpdatedAt to 1 if it is 0.
 func putSessions(t *testing.T, db store.Durable, rows ...abi.Session) {
 	t.Helper()
 	err := db.Update(t.Context(), func(tx store.Tx) error {
@@ -174,7 +174,8 @@ func putSessions(t *testing.T, db store.Durable, rows ...abi.Session) {
 	}
 }
 
-// telegramSession returns a session whose announces are posted to Telegram, to its key.
+// telegramSession returns a session whose announces are posted to Telegram; the
+// recipient is the session's key.
 func telegramSession(key string) abi.Session {
 	return abi.Session{Key: key, SessionID: "id of " + key, LastChannel: "telegram", LastTo: key}
 }
@@ -230,7 +231,7 @@ func awaitStatus(t *testing.T, h *host.Host, flow string) string {
 	if _, err := h.WaitFlow(t.Context(), flow); err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.Flow(t.Context(), flow) // read again after its deliveries have ended
+	f, err := h.Flow(t.Context(), flow) // with the outcome of its deliveries
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,8 @@ func parseReport(t *testing.T, text string) report {
 	return report{m[1], m[2], m[3], m[4]}
 }
 
-// onlyReport returns the only announce posted, which must be to this session's channel.
+// onlyReport returns the only announce posted since the previous take. Its session and
+// its recipient must be to.
 func (w *captureSink) onlyReport(t *testing.T, to string) report {
 	t.Helper()
 	posts := w.take()

@@ -82,10 +82,10 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 	return h, nil
 }
 
-// Close starts no further work. It waits for the runs in progress, releases waiting
-// callers, then waits for the posts and steps in progress. If ctx ends first, Close
-// interrupts all of them, and the next Host on this store resumes them. Close then
-// releases the sandbox. The store stays open.
+// Close drains the host (see Drain), releases waiting callers, waits for the flow steps
+// and posts in progress, and releases the sandbox. If ctx ends first, Close interrupts
+// the work in progress, and the next Host on this store resumes it. The store stays
+// open.
 func (h *Host) Close(ctx context.Context) error {
 	return h.close(ctx)
 }

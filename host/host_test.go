@@ -90,7 +90,7 @@ func TestInvalidCalls(t *testing.T) {
 	}
 }
 
-// Arguments whose nesting the host accepts are accepted by the plugin too.
+// The plugin accepts every nesting of arguments that the host accepts.
 func TestDepthLimitMatchesPlugin(t *testing.T) {
 	t.Parallel()
 	h := sampleHost(t, nil)
@@ -140,7 +140,7 @@ func TestConfigureTakesEffect(t *testing.T) {
 	}
 }
 
-// brokenStore fails; if wait is set, only when the context ends.
+// brokenStore fails. If wait is set, it fails only when the context ends.
 type brokenStore struct{ wait chan struct{} }
 
 func (s brokenStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
@@ -196,7 +196,7 @@ func TestCancelledCall(t *testing.T) {
 	}
 }
 
-// Concurrent callers get their own answers.
+// Every concurrent caller gets the answer to its own call.
 func TestConcurrentCallers(t *testing.T) {
 	t.Parallel()
 	h := sampleHost(t, nil)

@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 					a.attack(c)
 				}
 			})
-			if a.About().Version == "666" { // it would also resume Parley's flows
+			if a.About().Version == "666" { // this plugin would also resume Parley's flows
 				a.swap(wasm.Parley)
 			}
 			if err := finish(); err != nil {
@@ -139,7 +139,7 @@ func (a *hostileFixture) callHarmless(args string) {
 }
 
 // expectParked makes a call whose later step is an attack. It checks that the call is
-// accepted, its flow parked, and no work left to resume.
+// accepted, its flow is parked, and no step is due. Then it drops the flow.
 func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 	a.Helper()
 	answer, err := a.call(args)
@@ -170,9 +170,9 @@ func (a *hostileFixture) expectParked(c *hostiletest.Case, args string) {
 	}
 }
 
-// TestHostileResumesParleyFlows swaps to a plugin that claims to be Parley, resumes
-// Parley's flows and crashes. The flows are parked, and Parley resumes them after the
-// swap back.
+// TestHostileResumesParleyFlows swaps to a plugin that claims to be Parley and crashes
+// when it resumes Parley's flows. The flows are parked, and Parley resumes them after
+// the swap back.
 func TestHostileResumesParleyFlows(t *testing.T) {
 	t.Parallel()
 	a := newHostileFixture(t, withoutRollback)
@@ -232,7 +232,7 @@ func TestHostileLogIsBounded(t *testing.T) {
 	}
 }
 
-// tightLimits keep attacks short; Parley needs less.
+// tightLimits keep attacks short. Parley's own calls stay within them.
 var tightLimits = engine.Limits{Fuel: 50_000_000, StepTimeout: time.Minute, MemoryMiB: 16, HostCalls: 50, InMiB: 2, OutMiB: 1, LogLines: 20}
 
 // Settings without verification, with and without automatic rollback.
@@ -247,7 +247,7 @@ type hostileFixture struct {
 	*testing.T
 	*host.Host
 	db    *sqlite.DB
-	gates sync.Map // by message: closed when its agent may answer
+	gates sync.Map // channels by message; each is closed when the agent may answer
 }
 
 func newHostileFixture(t *testing.T, settings string, change ...func(*host.Options)) *hostileFixture {

@@ -16,8 +16,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// These tests try known vulnerabilities of such tools from the agent of a child. Those
-// of the HTTP interface are tested in host/gateway/httpapi.
+// In these tests, a child's agent attempts known attacks on session tools. The tests of
+// host/gateway/httpapi attempt those on the HTTP interface.
 
 // outcome calls a tool and summarizes the answer: the listed keys, the number of
 // messages, or the failure.
@@ -67,10 +67,10 @@ func probeAll(call func(tool, args string) (*runner.Answer, error)) string {
 	return strings.Join(seen, "\n")
 }
 
-// A sandboxed session spawns a child under an agent that is not sandboxed, which could
-// read and send for it. The child is sandboxed like its parent, although its agent is
-// not and the settings make all sessions visible. So is every later run in the child's
-// session, regardless of the message's sender (S5.2, S7.3).
+// A sandboxed session spawns a child of an agent that is not sandboxed, to read and send
+// through that child. The child and every later run in its session must be sandboxed
+// like the parent, although the settings make all sessions visible to the child's agent,
+// and regardless of the sender of the run's message (S5.2, S7.3).
 func TestSandboxAppliesToChildOfOtherAgent(t *testing.T) {
 	t.Parallel()
 	const settings = `{
@@ -154,7 +154,7 @@ func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, c
 	}
 	got := make(chan map[string]string, 1)
 	h := startHost(t, db, settings, func(ctx context.Context, turn *runner.Turn) (string, error) {
-		if turn.Message != "spy" { // a message that must not arrive
+		if turn.Message != "spy" { // a message of the child, which must not arrive
 			return "REPLY_SKIP", nil
 		}
 		answers := map[string]string{}
@@ -183,7 +183,7 @@ func childAnswers(t *testing.T, settings, agentID, parent string, stored bool, c
 	return answers
 }
 
-// referenceCalls returns calls that read from and send to each of the references.
+// referenceCalls returns calls that read from and send to each of the session references.
 func referenceCalls(texts ...string) (calls [][2]string) {
 	for _, text := range texts {
 		calls = append(calls,
@@ -201,8 +201,8 @@ func visibilitySettings(visibility string) string {
 	}`, visibility)
 }
 
-// expectHidden checks that every call was refused with this code and reason, or lists
-// nothing, with the same text as if the session did not exist.
+// expectHidden checks that every call was refused with this code and reason, or listed
+// nothing. The answers must be the same as those when the session is not stored.
 func expectHidden(t *testing.T, name string, stored, absent map[string]string, code abi.Code, reason string) {
 	t.Helper()
 	if !maps.Equal(stored, absent) {
@@ -254,8 +254,8 @@ func TestParentHiddenByKey(t *testing.T) {
 }
 
 // A child refers to its parent by sessionId, label, or a text that only resembles a
-// key. These are resolved among the sessions visible to the caller (S1.5, S4.2), so the
-// answer is that no such session exists.
+// key. The tool searches only sessions visible to the caller (S1.5, S4.2), so it answers
+// that no such session exists.
 func TestParentHiddenByIDOrLabel(t *testing.T) {
 	t.Parallel()
 	byName := append(referenceCalls("id-of-the-parent", " id-of-the-parent ", "AGENT:main:main", "Main"),
@@ -282,9 +282,9 @@ func TestParentHiddenByIDOrLabel(t *testing.T) {
 	}
 }
 
-// A session is sandboxed by its caller's token, not by the settings. It spawns a child
-// whose report triggers a run in its own session. That run must be sandboxed too
-// (S7.3).
+// The caller of a session is sandboxed, but the settings do not sandbox the session. The
+// caller spawns a child whose report triggers a run in the session. That run must be
+// sandboxed too (S7.3).
 func TestSandboxAppliesToReportRun(t *testing.T) {
 	t.Parallel()
 	const settings = `{

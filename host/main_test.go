@@ -19,7 +19,7 @@ import (
 // cacheDir holds the compiled plugin for all hosts of a test run.
 var cacheDir string
 
-// generousLimits set a step deadline that is not reached even on a busy machine.
+// generousLimits set a step timeout that no step reaches, even on a busy machine.
 var generousLimits = engine.Limits{StepTimeout: time.Minute}
 
 // TestMain makes this executable also usable as the supervisor and as the program of

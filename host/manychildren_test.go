@@ -56,8 +56,8 @@ func (c *childAgents) child(ctx context.Context, turn *runner.Turn) (string, err
 	}
 }
 
-// run also executes the announce turns: those of even tasks fail, so that the report is
-// only the child's own reply; the others rephrase it.
+// run executes a child's own run or its announce turn. The announce turns of even tasks
+// fail, so that the report has only the child's own reply; the others rephrase the reply.
 func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error) {
 	if !isAnnounceTurn(turn) {
 		return c.child(ctx, turn)
@@ -70,7 +70,8 @@ func (c *childAgents) run(ctx context.Context, turn *runner.Turn) (string, error
 	return "Status: success\n**Result:** in other words " + task + "\nNotes: noted " + task, nil
 }
 
-// sinceLast returns the runs begun since the last call and the number of working ones.
+// sinceLast returns the runs begun since the last call and the number of runs in
+// progress.
 func (c *childAgents) sinceLast() (began []string, working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,12 +84,13 @@ type spawnedChild struct {
 	spawned
 	parent, task string
 	deletes      bool
-	status       string // the status with which its run ends
+	status       string // status of its ended run
 }
 
 func parentKey(i int) string { return fmt.Sprintf("agent:main:parent-%02d", i) }
 
-// spawnAll lets all parents spawn concurrently, each up to its limit and one more.
+// spawnAll lets all parents spawn concurrently. Each spawns its maximum number of
+// children, and once more, which must be refused.
 func spawnAll(t *testing.T, h *host.Host, parents int) map[string]*spawnedChild {
 	t.Helper()
 	var mu sync.Mutex
@@ -138,7 +140,7 @@ func warmInstances(t *testing.T, h *host.Host, parents int) {
 	all.Wait()
 }
 
-// childRuns returns the children's runs of a status in the order of their acceptance.
+// childRuns returns the children's runs with a status, in the order of their acceptance.
 func childRuns(t *testing.T, h *host.Host, status string, want int) []*store.Run {
 	t.Helper()
 	runs, err := h.Runs(t.Context(), &store.Filter{Statuses: []string{status}, Limit: 1000})
@@ -195,7 +197,8 @@ func testManyChildren(t *testing.T, parents, archive int) {
 	t.Logf("heap of %d queued children: %d KiB before the host is started, %d B each; %d KiB with %d of them running, %d B each",
 		len(queued), stored>>10, stored/int64(len(queued)), inLanes>>10, maxConcurrent, inLanes/int64(len(queued)))
 
-	// The first ones begin together, in any order; then one begins whenever one ends.
+	// The first maxConcurrent runs begin together, in any order. Then the next run begins
+	// whenever a run ends.
 	began, _ := c.sinceLast()
 	for i, r := range queued {
 		if i < maxConcurrent && !slices.Contains(began, r.ID) || i == 0 && len(began) != maxConcurrent {

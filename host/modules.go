@@ -35,8 +35,8 @@ func (h *Host) modulePolicy() *module.Policy {
 	}
 }
 
-// changed is called after another version became active. It retries parked flows,
-// because the swap may have been made to fix them.
+// changed is called after another version has become active. Except after a rollback,
+// it retries parked flows, because the swap may have been made to fix them.
 func (h *Host) changed(_ *module.Version, rolledBack bool) {
 	if h.services != nil && !rolledBack {
 		if err := h.services.flows.RetryParked(context.Background()); err != nil {
@@ -45,8 +45,8 @@ func (h *Host) changed(_ *module.Version, rolledBack bool) {
 	}
 }
 
-// ParseTools reads the member "tools" of a JSON object, in the form in which plugins
-// describe tools and in which Description.Tools is encoded.
+// ParseTools parses the member "tools" of a JSON object. The member has the form of
+// "tools" in a plugin's description (abi.Description).
 func ParseTools(doc []byte) ([]abi.Tool, error) { return module.ParseTools(doc) }
 
 // moduleVersions adapts the module registry to flow.Versions.
@@ -64,7 +64,7 @@ func (v moduleVersions) Distrusted(digest string) string { return v.h.modules.Di
 func (v moduleVersions) UseFor(ctx context.Context, f *store.Flow) (flow.Version, error) {
 	version, err := v.h.modules.UseFor(ctx, f)
 	if err != nil {
-		return nil, err // a nil *Version would be a Version
+		return nil, err // a nil *module.Version would be a non-nil flow.Version
 	}
 	return version, nil
 }

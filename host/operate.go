@@ -62,11 +62,11 @@ func (h *Host) Run(ctx context.Context, id string) (*store.Run, error) {
 // AbortRun aborts a run: it ends with the status "killed". reason is shown to callers that
 // wait for the run (empty: a default reason). AbortRun returns the ended run. It fails
 // with abi.NotFound, abi.InvalidArgs, or abi.Conflict if the run had already ended. A
-// queued run never begins. The agent that executes the run is stopped with its
-// processes, and its answer is discarded. Waiters for the run continue.
+// queued run never begins. An executing agent is stopped with its processes, and its
+// answer is discarded. Flows and callers that wait for the run continue.
 //
-// A host that is not started can abort runs as well: unless Options.Shared is set, it
-// takes over and ends a run that another process has left behind.
+// A host that is not started can abort runs too: unless Options.Shared is set, AbortRun
+// first takes over the work of previous processes.
 func (h *Host) AbortRun(ctx context.Context, id, reason string) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -85,7 +85,7 @@ func (h *Host) AbortRun(ctx context.Context, id, reason string) (*store.Run, err
 // maxReason bounds the reason for aborting a run, in bytes.
 const maxReason = 1000
 
-// StepDue reports whether a flow's next step is due because its wait is over.
+// StepDue reports whether the next step of any flow is due.
 func (h *Host) StepDue(ctx context.Context) (bool, error) {
 	return readView(ctx, h, func(v store.View) (bool, error) {
 		due, err := v.Due(ctx, store.KindFlow)
@@ -111,8 +111,8 @@ func (h *Host) RetryFlow(ctx context.Context, id string) error {
 	return s.flows.Retry(ctx, id)
 }
 
-// DropFlow ends a flow. The runs and deliveries that it has queued stay. It fails with
-// abi.NotFound or abi.Conflict.
+// DropFlow ends a flow. The runs and deliveries that the flow has queued stay. DropFlow
+// fails with abi.NotFound or abi.Conflict.
 func (h *Host) DropFlow(ctx context.Context, id string) error {
 	s, err := h.durable()
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *Host) ResendDelivery(ctx context.Context, id string) error {
 }
 
 // WaitFlow waits until a flow and its deliveries have ended, or the flow is parked, and
-// returns the flow. For an idle flow (store.Flow.Resting) it waits only for the
+// returns the flow. For an idle flow (store.Flow.Idle), WaitFlow waits only for the
 // deliveries.
 func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	s, err := h.durable()
@@ -156,10 +156,10 @@ func (h *Host) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 }
 
 // WaitRun waits until a run has ended or the timeout has passed, and returns the run.
-// Only the caller that started the run and the operator may wait; any other caller
-// gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that calls
-// WaitRun releases its slot until the wait ends, and stops waiting if the other run
-// comes to wait for it (S4.5). Closing the host also ends the wait.
+// Only the session that started the run, its runs, and the operator may wait; any other
+// caller gets abi.NotFound, as for a run that does not exist (S4.4, S0.1). A run that
+// calls WaitRun releases its slot until the wait ends (S4.5). WaitRun returns early if
+// the wait becomes a deadlock (S4.4) or the host closes.
 func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeout time.Duration) (*store.Run, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -211,9 +211,9 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 	}
 }
 
-// deadlockCheckInterval is how often a run in WaitRun checks whether the other run has
-// come to wait for it. A wait in WaitRun is not stored, so the other run's own
-// deadlock check cannot see it.
+// deadlockCheckInterval is how often WaitRun checks whether the run that calls it would
+// block. A wait in WaitRun is not stored, so the deadlock check of the other run cannot
+// detect it.
 const deadlockCheckInterval = time.Second
 
 // Send accepts a message from a chat channel: the session's agent answers it, and the

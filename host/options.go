@@ -19,36 +19,36 @@ type Options struct {
 	// Store holds the sessions. Tools that write need a store.Durable. The embedder
 	// must close it, after the Host.
 	Store store.Store
-	// Runners returns the runner that executes an agent's runs; its error becomes the
-	// run's. nil: the configured runners.
+	// Runners returns the runner that executes an agent's runs. If it fails, the run
+	// fails with its error. nil: the configured runners.
 	Runners func(agentID string) (runner.Runner, error)
-	// Sinks returns the sink for a channel; its error becomes the delivery's. nil: the
-	// configured sinks.
+	// Sinks returns the sink for a channel. If it fails, the delivery fails with its
+	// error. nil: the configured sinks.
 	Sinks func(channel string) (sink.Sink, error)
-	// Supervisor is the command that starts the programs of runners of kind "command":
-	// the program that calls command.Supervise.
+	// Supervisor is the command that starts the programs of runners of kind "command",
+	// such as "parley runner-exec". nil: this executable with the argument "runner-exec".
 	Supervisor []string
 	// URL returns the address at which agents in other processes reach the tools. nil,
 	// or an empty result: they cannot reach them.
 	URL func() string
-	// OnWait is called before a call waits for an answer, WaitFlow for a flow, or
-	// WaitRun for a run; its error fails the call. A program that starts the host only
-	// when there is work calls Start here. May be nil.
+	// OnWait is called before Call, WaitFlow or WaitRun waits; if it fails, they return
+	// its error. A program that starts the host only when there is work calls Start in
+	// it. May be nil.
 	OnWait func() error
-	// Shared is set if other processes use the same store. Their claims then end when
-	// their leases expire, not at Start.
+	// Shared must be set if other processes use the same store. Start then does not take
+	// over their work; their claims end when their leases expire.
 	Shared bool
-	// BuiltIn is the plugin built into the program, if New gets another one.
+	// BuiltIn is the plugin built into the program, if New receives another one.
 	BuiltIn []byte
-	// Origin describes where the plugin given to New came from. Empty: it is built into
-	// the program, which module.Open treats differently.
+	// Origin describes where the plugin given to New came from. Empty: the plugin is
+	// built into the program; module.Open has other rules for such plugins.
 	Origin string
 	// Signature is the signature of the plugin given to New; nil: it is unsigned.
 	Signature []byte
 	// Config holds the initial settings; nil: the defaults. See Host.Configure.
 	Config *config.Config
-	// CacheDir is the folder of compiled modules, with which a start takes
-	// milliseconds. Empty: each start compiles again.
+	// CacheDir is the folder that caches compiled modules. With a cached module, a start
+	// takes milliseconds. Empty: each start compiles the module.
 	CacheDir string
 	// Limits bound the resources of a step; zero fields have defaults.
 	Limits Limits
@@ -58,8 +58,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// NewID generates the ids of calls whose caller gave none, of flows, and of runs and
-	// sessions that inbound messages create; nil: random ids.
+	// NewID generates the ids of flows, of calls without an id, and of runs and sessions
+	// that inbound messages create; nil: random ids.
 	NewID func() string
 	// Observe is called with the recording of every step. It must be safe for
 	// concurrent use. nil: nothing is recorded.

@@ -18,13 +18,13 @@ type Plugin struct {
 	Version      string   `json:"version"`
 	Status       string   `json:"status"`           // one of the Plugin constants
 	Signer       string   `json:"signer,omitempty"` // the key's name and the first digits of its SHA-256, or "built in"
-	StateVersion int      `json:"stateVersion"`     // the state version that it writes
-	Resumes      [2]int   `json:"resumes"`          // oldest and newest state version that it reads
+	StateVersion int      `json:"stateVersion"`     // state version that the plugin writes
+	Resumes      [2]int   `json:"resumes"`          // oldest and newest state version that the plugin reads
 	Tools        []string `json:"tools"`
 	Denied       []string `json:"withheld,omitempty"` // requested operations that plugins.allow denies
 	Size         int      `json:"size,omitempty"`     // bytes
 	AddedAt      int64    `json:"addedAt,omitempty"`  // milliseconds
-	Flows        int      `json:"flows"`              // flows that have not ended and whose state it wrote
+	Flows        int      `json:"flows"`              // flows that have not ended and whose state the plugin wrote
 }
 
 // Status values of a plugin version.
@@ -56,8 +56,8 @@ type SwapResult struct {
 }
 
 // Swap makes a module the active version of the plugin while calls are served, also
-// for later starts (module.Registry.Swap). On an error, which is an *abi.Error, the
-// previous version stays active.
+// for later starts (module.Registry.Swap). On an error the previous version stays
+// active. If the module cannot serve, the error is an *abi.Error.
 func (h *Host) Swap(ctx context.Context, c *PluginFile) (*SwapResult, error) {
 	change, err := h.modules.Swap(ctx, c)
 	if err != nil {
@@ -68,8 +68,8 @@ func (h *Host) Swap(ctx context.Context, c *PluginFile) (*SwapResult, error) {
 	}, nil
 }
 
-// refusal returns the reason why a module cannot serve as an *abi.Error with all
-// details: the caller of a swap may see them.
+// refusal converts an error that says why a module cannot serve into an *abi.Error. It
+// keeps all details, because the caller of a swap may see them.
 func refusal(ctx context.Context, err error) error {
 	var e *abi.Error
 	if ctx.Err() != nil || errors.As(err, &e) {

@@ -28,8 +28,8 @@ const (
 type recordings struct {
 	committed map[string]*recordingtest.Recording
 	found     map[string]*recordingtest.Recording // in this run
-	index     map[string]string                   // as committed: "", or why there is no recording
-	reasons   map[string]string                   // the same for this run
+	index     map[string]string                   // committed reasons why there is no recording; "": there is one
+	reasons   map[string]string                   // the same in this run
 }
 
 func newRecordings(t *testing.T) *recordings {
@@ -100,8 +100,8 @@ func (r *recordings) finish(t *testing.T, vectors []*vector.Vector) {
 	}
 }
 
-// save writes the recordings. If not all vectors ran, it keeps the recordings of the
-// others and the index.
+// save writes the recordings and the index. If not all vectors ran, it keeps the index
+// and the recordings of the vectors that did not run.
 func (r *recordings) save(t *testing.T, complete bool) {
 	all := slices.Collect(maps.Values(r.found))
 	for id, old := range r.committed {
@@ -170,6 +170,6 @@ type replayHost struct{ *recordingtest.Replay }
 
 var _ engine.HostFunctions = replayHost{}
 
-func (r replayHost) Call(_ context.Context, family string, request []byte) ([]byte, error) {
-	return r.Replay.Call(family, request), nil
+func (r replayHost) Call(_ context.Context, namespace string, request []byte) ([]byte, error) {
+	return r.Replay.Call(namespace, request), nil
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // TestReferenceStoreAgrees compares the reference store, on which vectors run natively,
-// with the host functions over SQLite: both must answer the same requests equally, for
-// every vector that stores more than one session.
+// with the host functions over SQLite. For every vector that stores more than one
+// session, both must give equal replies to the same requests.
 func TestReferenceStoreAgrees(t *testing.T) {
 	t.Parallel()
 	all, err := vector.Load(vectors.Files)
@@ -52,7 +52,7 @@ func compareStores(t *testing.T, v *vector.Vector, db *sqlite.DB) {
 				t.Errorf("%s: %v", request, err)
 			}
 			want := reference.Call(abi.ImportStore, []byte(request))
-			for _, line := range vector.Diff(comparable(t, got), comparable(t, want)) {
+			for _, line := range vector.Diff(normalizeReply(t, got), normalizeReply(t, want)) {
 				t.Errorf("%s: %s: %s", v.ID, request, line)
 			}
 		}
@@ -123,9 +123,9 @@ func storeRequests(c *vector.Contents) []string {
 	return append(q, `{"op":"get","sessionKey":"agent:none:none"}`, `{"op":"resolve","sessionId":"none"}`, `{"op":"history","sessionKey":"agent:none:none","limit":1}`)
 }
 
-// comparable parses a reply and removes the parts in which implementations may differ:
-// the positions of messages and the texts of errors.
-func comparable(t *testing.T, reply []byte) any {
+// normalizeReply parses a reply and removes the parts in which implementations may
+// differ: the positions of messages and the texts of errors.
+func normalizeReply(t *testing.T, reply []byte) any {
 	t.Helper()
 	var v any
 	d := json.NewDecoder(bytes.NewReader(reply))

@@ -98,7 +98,7 @@ func (h *Host) stepSettings(v flow.Version, tool string) *flow.Settings {
 	}
 }
 
-// callAs calls a tool for an agent.
+// callAs calls a tool for the agent of a run.
 func (h *Host) callAs(ctx context.Context, caller abi.Caller, tool string, args []byte) (*runner.Answer, error) {
 	answer, err := h.Call(ctx, &Call{Tool: tool, Args: args, Caller: caller})
 	if err != nil {
@@ -116,8 +116,9 @@ func (s *services) configure(c *config.Config) {
 	}
 }
 
-// Start starts the work in the store and the work that calls and messages add: flow
-// steps, agent runs and deliveries. It needs a store.Durable and must be called once.
+// Start begins to execute the work in the store and the work that calls and messages
+// add: flow steps, agent runs and deliveries. It needs a store.Durable. It must be
+// called at most once.
 // Unless Options.Shared is set, no other process may use the store: Start takes over
 // the work of previous processes at once.
 func (h *Host) Start(ctx context.Context) error {
@@ -145,11 +146,11 @@ func (s *services) takeOver(ctx context.Context) error {
 	return err
 }
 
-// Drain waits until the run attempts in progress have ended. Only runs that they wait
-// for may still begin. If ctx ends first, Drain interrupts the attempts and returns
-// ctx's error. Everything else continues: callers that wait for these runs and tool
-// calls of their agents get their answers. A gateway drains before it stops serving;
-// Close drains too.
+// Drain waits until the run attempts in progress have ended. Until then only runs that
+// these attempts wait for may begin; afterwards no run begins. If ctx ends first, Drain
+// interrupts the attempts and returns ctx's error. All other work continues: callers
+// that wait for these runs, and tool calls of their agents, get their answers. A
+// gateway drains before it stops serving; Close drains too.
 func (h *Host) Drain(ctx context.Context) error {
 	if h.services == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/parley-wasm/parley/host/internal/module"
 )
 
-// settings are the current settings and the parts of them that tools get.
+// settings are the current settings and a cache of the parts that tools receive.
 type settings struct {
 	config *config.Config
-	inputs sync.Map // []byte by the comma-separated member names
+	inputs sync.Map // results of input, by the comma-separated member names
 }
 
 // input returns the config object of a tool's input: the members that the tool needs.

@@ -45,7 +45,7 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 				}
 			}))
 		}
-		// Each host has one slot for these, so each executes one of them.
+		// Each host has one slot for such runs, so each executes one of the two.
 		held := []string{startRun(t, hosts[0], "agent:main:a", outside), startRun(t, hosts[0], "agent:main:b", outside)}
 		const calls = 24
 		answers := make(chan string, calls)

@@ -15,17 +15,18 @@ import (
 // TreeQuery selects sessions and their descendants.
 type TreeQuery struct {
 	// Key names one session: main, a session key in any form (S1), or a sessionId.
-	// Empty: every session with children, ordered by its newest child, newest first.
+	// Empty: all trees of sessions with children, ordered by their newest child, newest
+	// first.
 	Key string
-	// Limit is the maximum number of trees, and of children of each session (the
-	// newest ones); from 1 to abi.MaxListLimit, 0: 50.
+	// Limit is the maximum number of parents whose trees are returned, and of children of
+	// each session (the newest ones); from 1 to abi.MaxListLimit, 0: 50.
 	Limit int
 }
 
 // Tree holds sessions with their descendants.
 type Tree struct {
 	Roots []*TreeNode `json:"roots"`
-	More  bool        `json:"more,omitempty"` // there are more roots than the limit
+	More  bool        `json:"more,omitempty"` // there are more parents than the limit
 }
 
 // TreeNode is one session of a Tree. A session that is not stored, because it was
@@ -35,21 +36,21 @@ type TreeNode struct {
 	Missing     bool   `json:"missing,omitempty"` // not stored
 	SessionID   string `json:"sessionId,omitempty"`
 	Label       string `json:"label,omitempty"`
-	Status      string `json:"status,omitempty"` // queued, or the session's: running, done, failed, killed, timeout
+	Status      string `json:"status,omitempty"` // queued, or the session's status: running, done, failed, killed, timeout
 	UpdatedAt   int64  `json:"updatedAt,omitempty"`
 	ArchivedAt  int64  `json:"archivedAt,omitempty"`
-	Model       string `json:"model,omitempty"` // the one that ran last
+	Model       string `json:"model,omitempty"` // model of the last run
 	TotalTokens *int64 `json:"totalTokens,omitempty"`
 
-	// Set if the call that spawned the session is still stored: the session's run, the
-	// call's flow and its status, and the flow's own text on the report to the parent.
+	// Set if they are still stored: the run for which the session was spawned, and the
+	// flow that spawned it. Report is the flow's error or status text.
 	RunID      string `json:"runId,omitempty"`
 	FlowID     string `json:"flowId,omitempty"`
 	FlowStatus string `json:"flowStatus,omitempty"`
 	Report     string `json:"report,omitempty"`
 
-	Children []*TreeNode `json:"children,omitempty"` // newest first, archived ones too
-	More     bool        `json:"more,omitempty"`     // it has more children than the limit
+	Children []*TreeNode `json:"children,omitempty"` // newest first, including archived ones
+	More     bool        `json:"more,omitempty"`     // the session has more children than the limit
 }
 
 const defaultTreeLimit = 50
@@ -81,7 +82,7 @@ type treeBuilder struct {
 	included map[string]bool // sessions already in the tree
 }
 
-// newest builds the trees that contain the parents of the newest children.
+// newest builds the trees of the parents with the newest children.
 func (t *treeBuilder) newest() (*Tree, error) {
 	parents, err := t.view.Parents(t.ctx, t.limit+1)
 	if err != nil {
@@ -137,7 +138,7 @@ func (t *treeBuilder) forKey(text string) (*Tree, error) {
 }
 
 // resolve returns the canonical key of the session that text names for the operator
-// (S1.5). The session need not be stored: its children may be.
+// (S1.5). The session need not be stored, because its children may be stored.
 func (t *treeBuilder) resolve(text string) (string, error) {
 	key, bad := t.keys.Canonical(text, t.keys.Agent())
 	if sessionkey.HasKeyForm(text) {
@@ -261,8 +262,9 @@ func (t *treeBuilder) addRunAndFlow(n *TreeNode, key string) error {
 	return nil
 }
 
-// spawnRun searches this many of a session's newest runs. The spawn run is nearly
-// always the first or second one; only messages sent to the session later precede it.
+// spawnRun searches the newest fewRuns runs of a session, then the newest manyRuns. The
+// spawn run is nearly always the newest or second newest: only runs of messages sent to
+// the session later are newer.
 const (
 	fewRuns  = 8
 	manyRuns = 500

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// hostWithSessions returns a host over sessions, each "key parent updatedAt" with "-"
-// for no parent, and the rows that more adds.
+// hostWithSessions returns a host over a database with sessions and the rows that more
+// adds. Each line of sessions is "key parent updatedAt", with "-" for no parent.
 func hostWithSessions(t *testing.T, settings string, sessions string, more func(store.Tx) error) *host.Host {
 	t.Helper()
 	db := openTestDB(t, dbPath(t))
@@ -125,7 +125,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// With global scope, the one session is the parent of all children.
+// With global scope, the tree of "main" is that of the session "global".
 func TestTreeGlobalScope(t *testing.T) {
 	t.Parallel()
 	h := hostWithSessions(t, `{session: {scope: "global"}}`, "global - 9\nagent:main:subagent:1 global 8\nagent:main:subagent:2 agent:main:main 7", nil)

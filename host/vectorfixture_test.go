@@ -96,7 +96,6 @@ func (b *writeFixture) open(file string) {
 	synctest.Wait()
 }
 
-// startHost starts a host over the store.
 func (b *writeFixture) startHost() {
 	b.t.Helper()
 	h, err := host.New(b.ctx, wasm.Parley, &host.Options{
@@ -299,8 +298,8 @@ func (b *writeFixture) child(key string) []vector.ChildOutcome {
 	return []vector.ChildOutcome{vector.NewChildOutcome(s)}
 }
 
-// sortRecords sorts recorded steps independently of the order of goroutines. Of a step
-// that ran repeatedly, it keeps only the last record.
+// sortRecords sorts recorded steps, so that their order does not depend on the order of
+// goroutines. Of a step that ran repeatedly, it keeps only the last record.
 func sortRecords(records []*step.Record) []*step.Record {
 	type position struct {
 		Now    int64  `json:"now"`
@@ -327,7 +326,8 @@ func sortRecords(records []*step.Record) []*step.Record {
 	return settled
 }
 
-// deterministicStore is a database with which a vector's recording is reproducible.
+// deterministicStore is a database with constant ids, paths and order of notifications,
+// so that recordings are reproducible.
 type deterministicStore struct{ *sqlite.DB }
 
 var (
@@ -338,14 +338,14 @@ var (
 // Secret returns a constant, so that the ids derived from it are constant.
 func (*deterministicStore) Secret() []byte { return bytes.Repeat([]byte("vector--"), 4) }
 
-// TranscriptPath does not depend on the database's path.
+// TranscriptPath returns a path that does not depend on the database's path.
 func (*deterministicStore) TranscriptPath(sessionID string) string {
 	return vector.TranscriptPath(sessionID)
 }
 
-// Subscribe notifies of flows a millisecond after everything else. So the next run of
-// a session has always begun when the flow that waited for the previous run resumes,
-// whatever the order of their goroutines.
+// Subscribe delays notifications of flows by a millisecond. When a run has ended, the
+// session's next run therefore always begins before the flow that waited for the run
+// resumes, whatever the order of their goroutines.
 func (t *deterministicStore) Subscribe(fn func([]store.Due)) (cancel func()) {
 	var over atomic.Bool
 	stop := t.DB.Subscribe(func(all []store.Due) {

@@ -26,8 +26,8 @@ import (
 )
 
 // TestVectors runs the conformance vectors end to end: the compiled plugin in the
-// engine, the host functions and the SQLite store. It compares the exchange between
-// host and plugin with testdata/recordings.
+// engine, the host functions and the SQLite store. It compares the inputs, host calls
+// and outputs of the plugin with testdata/recordings.
 func TestVectors(t *testing.T) {
 	all, err := vector.Load(vectors.Files)
 	if err != nil {
@@ -36,7 +36,8 @@ func TestVectors(t *testing.T) {
 	recorded := newRecordings(t)
 	var mu sync.Mutex // guards recorded
 	w := newReadFixture(t)
-	// Each vector that writes has its own host; they run in parallel after all others.
+	// Each vector that writes has its own host. These vectors run in parallel, after all
+	// others.
 	t.Cleanup(func() { recorded.finish(t, all) })
 	recordingtest.Run(t, all, func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error)) {
 		c, err := config.Parse(v.ID, v.Config)
@@ -50,7 +51,7 @@ func TestVectors(t *testing.T) {
 			recorded.skip(v.ID, "the configuration is refused")
 			play(nil, err)
 		case v.Writes():
-			if v.SameAs == "" { // otherwise the test then plays the SameAs vector
+			if v.SameAs == "" { // else this function is called again for the SameAs vector
 				t.Parallel()
 			}
 			check(playWriting(t, v, c, play))
@@ -197,7 +198,7 @@ func TestVectorCallersAreAccepted(t *testing.T) {
 	for _, v := range all {
 		c, err := config.Parse(v.ID, v.Config)
 		if err != nil {
-			continue // the vector tests the refusal
+			continue // the vector tests that this configuration is refused
 		}
 		call, _ := w.prepare(t, &vector.Vector{ID: v.ID, Now: v.Now, Store: empty, Caller: v.Caller}, c)
 		if a := call(abi.ToolAgents, nil); a.Err != nil {
@@ -267,7 +268,7 @@ func (a vectorAgent) call(ctx context.Context, t *runner.Turn, c *vector.AgentCa
 	return nil
 }
 
-// abort stores that the operator aborted a run, and makes the run due.
+// abort stores that the operator has aborted a run, and schedules the run at once.
 func (b *writeFixture) abort(runID string) error {
 	return b.store.Update(b.ctx, func(tx store.Tx) error {
 		r, err := tx.Run(runID)

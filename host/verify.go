@@ -17,7 +17,7 @@ import (
 const maxFailures = 5
 
 // verify runs the vectors that the settings select against a version. A version to
-// which no vector applies is accepted only with File.Force.
+// which no vector applies is accepted only with PluginFile.Force.
 func (h *Host) verify(ctx context.Context, v *module.Version, c *module.File) (*module.Verified, error) {
 	level := cmp.Or(h.Config().Plugins.Verify, config.VerifyQuick)
 	if level == config.VerifyNone {

@@ -57,7 +57,8 @@ func TestPluginIsVerified(t *testing.T) {
 	if err := open(wrong, "wrong.wasm", config.VerifyNone); err != nil {
 		t.Error(err)
 	}
-	// It was active when the store was last used, so it is not verified again.
+	// This version was active when the store was last used, so the host does not verify
+	// it again.
 	if err := open(wrong, "wrong.wasm", config.VerifyAll); err != nil {
 		t.Error(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// Two sessions send to each other concurrently, and both calls are checked before the
-// other is stored. One waits; the other is refused at once.
+// Two sessions send to each other concurrently. Even if both deadlock checks precede
+// both commits, at least one call gets its reply and none waits until its timeout.
 func TestCrossingSends(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
@@ -82,8 +82,8 @@ func TestWaitRunPermission(t *testing.T) {
 	}
 }
 
-// A run that waits for another one occupies no slot. It does not wait for a run that
-// cannot begin before it has ended itself (S4.5).
+// A run that waits for another run holds no slot (S4.5). It does not wait for a run that
+// is queued behind it in its own session (S4.4).
 func TestWaitRunReleasesSlot(t *testing.T) {
 	t.Parallel()
 	var h *host.Host
@@ -120,7 +120,8 @@ func TestWaitRunReleasesSlot(t *testing.T) {
 	})
 	first := startRun(t, h, "agent:main:a", "wait")
 	startRun(t, h, "agent:main:c", "third")
-	// The other session's run ends only after the third has begun, which needs the slot.
+	// The run in session b ends only after the third run has begun, and the third run
+	// needs the slot that the first run has released.
 	if got := awaitReply(t, h, first); got != "done queued" {
 		t.Errorf("a run that waits for another session, and then for itself, saw %q", got)
 	}

@@ -1,12 +1,13 @@
-// Package chat handles inbound requests: messages from chat channels (chat.send) and
-// from programs (agent), and the operator's changes to session settings
-// (sessions.patch).
+// Package chat handles inbound requests: messages from chat channels (method chat.send)
+// and from programs (method agent), and the operator's changes to session settings
+// (method sessions.patch).
 //
 // A message is either refused, and nothing is written, or accepted: its session (a new
-// one if necessary) and its run are committed together. A message of an owner may be
-// a command instead, which changes the session and starts no run. The checks are, in
-// this order: the request itself, whether it was accepted before, whether the session
-// is archived, and the send policy (S8.3).
+// one if necessary) and its run are committed together. A message from the operator or
+// a sender in session.owners may be a command instead, which changes the session's send
+// policy and starts no run. The checks are, in this order: whether the request is
+// valid, whether it was accepted before, whether the session is archived, and the send
+// policy (S8.3).
 package chat
 
 import (
@@ -68,8 +69,8 @@ func New(o *Options) (*Service, error) {
 // Send accepts a message from a chat channel (chat.send). It fails with an *abi.Error:
 // InvalidArgs (the request is invalid, its session is archived or its agent is not
 // configured, or its id belongs to another request) or Forbidden (send policy, S8).
-// Any other error comes from the store and leaves open whether the message was
-// accepted: the caller may repeat it with the same RequestID.
+// Any other error is from the store. The message may then have been accepted; the
+// caller may repeat it with the same RequestID.
 func (s *Service) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	c := s.options.Config()
 	r, err := newRequest(c, "chat.send", m.SessionKey, m.Text, m.RequestID)

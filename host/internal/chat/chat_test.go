@@ -109,7 +109,7 @@ func (f *fixture) runs() (runs []*store.Run) {
 			}
 		}
 		if err != nil || len(due) != open {
-			f.t.Errorf("%d runs have not ended, but due are %v, %v", open, due, err)
+			f.t.Errorf("%d runs have not ended, but %v are due, %v", open, due, err)
 		}
 	})
 	return runs
@@ -151,7 +151,7 @@ func (f *fixture) expectError(err error, code abi.Code, text string) {
 
 var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-func TestSendMakesSessionAndRun(t *testing.T) {
+func TestSendCreatesSessionAndRun(t *testing.T) {
 	f := newFixture(t, `{}`)
 	a := f.mustSend(&chat.Message{SessionKey: " main ", Text: " hello\xff ", From: "7",
 		Target: abi.Target{Channel: "Telegram", To: "123", AccountID: "bot", ThreadID: "9"}})
@@ -180,7 +180,7 @@ func TestSendMakesSessionAndRun(t *testing.T) {
 		t.Error(d)
 	}
 
-	// The second message finds the session.
+	// The second message uses the same session.
 	f.now += 1000
 	f.mustSend(&chat.Message{SessionKey: "agent:main:main", Text: "again"})
 	again := f.session("agent:main:main")
@@ -252,8 +252,8 @@ func TestPolicy(t *testing.T) {
 	f.expectError(err, abi.Forbidden, `the session's own sendPolicy is "deny"`)
 }
 
-// Requests with the same id are one request, also if they are concurrent or the session
-// has changed since.
+// Repetitions of a request with the same id are one request, even if they are concurrent
+// or the session has changed since.
 func TestRequestID(t *testing.T) {
 	f := newFixture(t, `{}`)
 	m := chat.Message{SessionKey: "main", Text: "x", Target: abi.Target{Channel: "telegram", To: "1"}, RequestID: "r1"}
@@ -313,7 +313,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// An error of the store is not an *abi.Error about the message.
+// A store error is not converted to an *abi.Error.
 func TestStoreError(t *testing.T) {
 	f := newFixture(t, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,13 +8,13 @@ import (
 	"github.com/parley-wasm/parley/host/config"
 )
 
-// command is an owner's message that changes its session.
+// command is a message that changes the send policy of its session.
 type command struct {
-	override string // of the send policy; empty: no override
+	override string // replaces the send policy in the session; empty: no override
 	reply    string
 }
 
-// commands by their text (S8.2).
+// commands maps texts to commands (S8.2).
 var commands = map[string]command{
 	"/send on":      {policy.Allow, "Messages are sent in this session, whatever the send policy says."},
 	"/send off":     {policy.Deny, "Nothing is sent in this session until /send on or /send inherit."},

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/chat"
 )
 
-func TestOwns(t *testing.T) {
+func TestIsOwner(t *testing.T) {
 	c := parse(t, `{session: {owners: ["Telegram:123", "slack:U1:x"]}}`)
 	for _, tt := range []struct {
 		channel, from string
@@ -26,7 +26,7 @@ func TestOwns(t *testing.T) {
 		{"", "telegram:123", false},
 	} {
 		if got := chat.IsOwner(c, tt.channel, tt.from); got != tt.want {
-			t.Errorf("S8.2 Owns(%q, %q) = %v", tt.channel, tt.from, got)
+			t.Errorf("S8.2 IsOwner(%q, %q) = %v", tt.channel, tt.from, got)
 		}
 	}
 }
@@ -39,8 +39,8 @@ func TestCommands(t *testing.T) {
 		name   string
 		m      chat.Message
 		before string
-		want   string // the override after it
-		text   bool   // treated as ordinary text
+		want   string // the override after the message
+		text   bool   // the message is ordinary text
 	}{
 		{"on", chat.Message{Text: "/send on"}, "", "allow", false},
 		{"off", chat.Message{Text: "/send off"}, "", "deny", false},
@@ -108,7 +108,7 @@ func TestCommandOverridesPolicy(t *testing.T) {
 	}
 }
 
-// S4.4: a command that is repeated with its id changes nothing.
+// S4.4: a command that is repeated with the same id changes nothing.
 func TestRepeatedCommand(t *testing.T) {
 	f := newFixture(t, `{}`)
 	send := func(id, text, want string) {

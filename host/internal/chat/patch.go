@@ -16,8 +16,8 @@ import (
 )
 
 // Patch changes the settings of a stored session and returns the changed session
-// (sessions.patch). It does not count as activity: updatedAt stays. It fails with an
-// *abi.Error: InvalidArgs or NotFound.
+// (sessions.patch). A patch does not count as activity: updatedAt is unchanged. Patch
+// fails with an *abi.Error, InvalidArgs or NotFound; any other error is from the store.
 func (s *Service) Patch(ctx context.Context, p *Patch) (*abi.Session, error) {
 	c := s.options.Config()
 	key, _, err := resolve(c, p.Key)

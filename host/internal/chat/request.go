@@ -125,8 +125,8 @@ func (r *request) run(id string, now int64) *store.Run {
 	return run
 }
 
-// commandRun returns the record of a command with an id, so that a repetition does not
-// change the session again. It has no group because no agent executed it.
+// commandRun returns the run that records a command with an id, so that a repetition
+// does not change the session again. The run has no group, because no agent executes it.
 func (r *request) commandRun(id string, now int64) *store.Run {
 	run := r.run(id, now)
 	run.Group, run.Deliver = "", false

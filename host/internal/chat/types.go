@@ -3,27 +3,27 @@ package chat
 import "github.com/parley-wasm/parley/abi"
 
 // Message is an inbound message from a chat channel (chat.send): the session's
-// agent answers it, and the answer goes to the session's target (S9).
+// agent answers it, and the answer is delivered to the session's target (S9).
 type Message struct {
 	SessionKey string // any form of a key (S1.1, S1.2)
 	Text       string
-	From       string // the sender's id on the channel; empty: the operator writes
-	Target     abi.Target
-	RequestID  string // makes repetitions of the same message one request; may be empty
+	From       string     // the sender's id on the channel; empty: the operator writes
+	Target     abi.Target // the message's origin; becomes the session's target
+	RequestID  string     // makes repetitions of the same message one request; may be empty
 }
 
 // AgentRequest asks for one run of a session's agent (agent).
 type AgentRequest struct {
 	SessionKey string
 	Message    string
-	Deliver    bool   // the reply goes to the session's target (S9)
+	Deliver    bool   // deliver the reply to the session's target (S9)
 	RequestID  string // as in Message
 }
 
 // Values of Accepted.Status.
 const (
-	StatusAccepted = "accepted" // stored; a run will answer it
-	StatusOK       = "ok"       // it was a command and was executed
+	StatusAccepted = "accepted" // the message is stored; a run will answer it
+	StatusOK       = "ok"       // the message was a command and was executed
 )
 
 // Accepted is the answer to an accepted message.

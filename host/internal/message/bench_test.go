@@ -8,8 +8,8 @@ import (
 	"github.com/parley-wasm/parley/host/internal/message"
 )
 
-// BenchmarkShorten shows that the time per byte does not grow with the document. For
-// comparison it searches a document for an absent byte.
+// BenchmarkShorten shows that the time per byte does not grow with the document. The
+// case IndexByte, for comparison, only searches a document for an absent byte.
 func BenchmarkShorten(b *testing.B) {
 	for _, c := range []struct{ name, unit string }{
 		{"plain", strings.Repeat("All of it is plain text. ", 41)},

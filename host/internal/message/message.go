@@ -1,12 +1,11 @@
 // Package message converts raw transcript messages for the store and stored messages
 // for the guest.
 //
-// Normalize prepares a message for the store: a JSON object, repaired where it
-// violates strict JSON, otherwise unchanged byte for byte. Shorten prepares a stored
-// message for the guest. It returns messages of up to abi.MaxString bytes, which is
-// nearly every message, unchanged. It truncates long strings in longer ones, so that
-// no message adds more than abi.MaxMessage bytes to the guest's memory. Stored
-// messages are never truncated.
+// Normalize prepares a message for the store: it repairs a JSON object where it
+// violates strict JSON and keeps all other bytes. Shorten prepares a stored message for
+// the guest. It returns messages of up to abi.MaxString bytes (nearly all messages)
+// unchanged. In longer messages it truncates long strings, so that no message adds more
+// than abi.MaxMessage bytes to the guest's memory. Stored messages are never truncated.
 package message
 
 import (
@@ -63,7 +62,7 @@ func Role(doc []byte) string {
 
 // Timestamp returns the message's time in milliseconds since the Unix epoch. It reads
 // the member timestamp, a number of milliseconds or an RFC 3339 text, and returns 0
-// if that is missing, invalid or before 1970.
+// if the member is missing, invalid or before 1970.
 func Timestamp(doc []byte) int64 {
 	switch r := gjson.GetBytes(doc, "timestamp"); r.Type {
 	case gjson.Number:

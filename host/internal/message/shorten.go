@@ -21,19 +21,19 @@ var guest = bounds{
 	message: abi.MaxMessage,
 }
 
-// Shorten returns a stored message in the form for the guest, and a list of what was
-// truncated. doc must be a result of Normalize.
+// Shorten returns a stored message in the form for the guest, and the list of its
+// truncations. doc must be a result of Normalize.
 //
 // Shorten returns a message of at most abi.MaxString bytes unchanged, without scanning
-// it. In a longer one, it replaces each string whose decoded length exceeds
+// it. In a longer message, it replaces each string whose decoded length exceeds
 // abi.MaxString by its longest prefix of whole code points within that limit. If the
 // message and its list of truncations are still longer than abi.MaxMessage, Shorten
-// truncates all strings at 16 KiB instead, then at 4 KiB. If that is not enough (many
-// values, long member names), the result has only the members role and timestamp, if
-// they are short, and the list has one entry with the Path "".
+// truncates all strings at 16 KiB instead, then at 4 KiB. If the message is still too
+// long (many values, long member names), the result has only the members role and
+// timestamp, if they are short, and the list has one entry with the Path "".
 //
-// It takes time linear in doc's length and memory bounded by abi.MaxMessage, except
-// for a longer role or timestamp. If nothing is truncated, short is doc itself.
+// Shorten takes time linear in doc's length. Its memory is bounded by abi.MaxMessage
+// and the lengths of role and timestamp. If nothing is truncated, short is doc itself.
 func Shorten(doc []byte) (short []byte, truncated []abi.Truncation) { return guest.shorten(doc) }
 
 func (b *bounds) shorten(doc []byte) ([]byte, []abi.Truncation) {

@@ -40,9 +40,9 @@ func TestShorten(t *testing.T) {
 			`{"role":"user","a/b~c":[0,{"x":1,"\u0022":["",{},[],"` + text(64*kib) + `",2]}],"z":"` + text(64*kib) + `"}`,
 			[]abi.Truncation{{Path: `/a~1b~0c/1/"/3`, Bytes: 65 * kib}, {Path: "/z", Bytes: 66 * kib}}},
 		{"twenty strings", `{"a":[` + strings.Repeat(`"`+text(70*kib)+`",`, 20) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(16*kib)+`",`, 20) + `""]}`,
-			expectedCuts("/a/", 20, 70*kib)},
+			expectedTruncations("/a/", 20, 70*kib)},
 		{"a hundred strings", `{"a":[` + strings.Repeat(`"`+text(17*kib)+`",`, 100) + `""]}`, `{"a":[` + strings.Repeat(`"`+text(4*kib)+`",`, 100) + `""]}`,
-			expectedCuts("/a/", 100, 17*kib)},
+			expectedTruncations("/a/", 100, 17*kib)},
 		{"many values", `{"role":"tool","a":[` + strings.Repeat(`12345678,`, 200*kib) + `0],"timestamp":1767225600000}`,
 			`{"role":"tool","timestamp":1767225600000}`, []abi.Truncation{{Bytes: 200*kib*9 + 49}}},
 		{"long name", `{"` + text(2048*kib) + `":"","timestamp":"2026-01-01T00:00:00Z"}`,
@@ -65,7 +65,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func expectedCuts(prefix string, n int, size int64) []abi.Truncation {
+func expectedTruncations(prefix string, n int, size int64) []abi.Truncation {
 	var list []abi.Truncation
 	for i := range n {
 		list = append(list, abi.Truncation{Path: prefix + strconv.Itoa(i), Bytes: size})
@@ -80,8 +80,8 @@ func abbreviate(doc []byte) string {
 	return string(doc[:100]) + "…" + string(doc[len(doc)-100:]) + " (" + strconv.Itoa(len(doc)) + " bytes)"
 }
 
-// TestShortenBroken passes invalid messages to Shorten: it must end, and return strict
-// JSON if it truncates.
+// TestShortenBroken passes invalid messages to Shorten. Shorten must end and, if it
+// truncates, return strict JSON.
 func TestShortenBroken(t *testing.T) {
 	filler := strings.Repeat("x", 70*kib)
 	for _, doc := range []string{
@@ -183,7 +183,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 		return
 	}
 	if truncated[0].Path == "" {
-		checkEmptied(t, doc, short, truncated)
+		checkStripped(t, doc, short, truncated)
 		return
 	}
 	m := abi.Message{JSON: short, Truncations: truncated}
@@ -214,7 +214,7 @@ func checkShortened(t fataler, b *bounds, doc []byte) {
 	}
 }
 
-func checkEmptied(t fataler, doc, short []byte, truncated []abi.Truncation) {
+func checkStripped(t fataler, doc, short []byte, truncated []abi.Truncation) {
 	if len(truncated) != 1 || truncated[0].Bytes != int64(len(doc)) {
 		t.Fatalf("%s: %+v", doc, truncated)
 	}

@@ -15,8 +15,8 @@ var (
 	topics   = []string{"builds", "incidents", "travel", "garden", "invoices", "reading list", "home network", "thesis", "music", "support queue"}
 )
 
-// session generates the i-th ordinary session. The first ones have the rare properties;
-// in lists they are spread among all others.
+// session generates the i-th ordinary session. The first sessions have the rare
+// properties; in lists these sessions are spread among all others.
 func (g *generator) session(i int) abi.Session {
 	r := g.random(i)
 	s := abi.Session{

@@ -3,11 +3,11 @@
 // thinking, tool calls, tool results), and optionally one very long and one very large
 // transcript. The same options generate the same store.
 //
-// For any number of sessions, exactly Few of them have each of these properties, so
-// that in a good store the cost of filtering for one depends only on the result: the
-// kind is cron; the kind is hook; the agent is RareAgent; the label is RareLabel; the
-// session was spawned by MainKey; updatedAt is within the last RecentMinutes before
-// Options.Now. Half of the sessions are archived.
+// For any number of sessions, each of these properties occurs in exactly RareSessions of
+// them, so that in a good store the cost of filtering by a property depends only on the
+// size of the result: the kind is cron; the kind is hook; the agent is RareAgent; the
+// label is RareLabel; the session was spawned by MainKey; updatedAt is within the last
+// RecentMinutes before Options.Now. Half of the other ordinary sessions are archived.
 package storegen
 
 import (
@@ -86,14 +86,14 @@ func Generate(ctx context.Context, into store.Loader, o *Options) (*Summary, err
 	return &g.summary, nil
 }
 
-// generator generates one session after the other; the long and the large one take
-// several batches.
+// generator generates the sessions one after another. The long and the large transcript
+// take several batches.
 type generator struct {
 	Options
 	summary Summary
 	ordinal int         // index of the next ordinary session
 	current *transcript // transcript in progress, or nil
-	special int         // number of special sessions begun, of two
+	special int         // number of special sessions (long, large) considered so far
 }
 
 func newGenerator(o *Options) (*generator, error) {
@@ -140,7 +140,7 @@ func (g *generator) next(b store.Batch) (done bool, err error) {
 	return false, nil
 }
 
-// begin starts the next transcript, if there is one.
+// begin starts the next transcript and reports whether there is one.
 func (g *generator) begin() bool {
 	if i := g.ordinal; i < g.Sessions {
 		g.ordinal++
@@ -161,6 +161,6 @@ func (g *generator) begin() bool {
 	return false
 }
 
-// random returns a separate source for each session, so that a larger store begins
-// with the sessions of a smaller one.
+// random returns the random source of session i. Each session has its own source, so
+// that a larger store begins with the sessions of a smaller one.
 func (g *generator) random(i int) *rand.Rand { return rand.New(rand.NewPCG(g.Seed, uint64(i))) }

@@ -14,7 +14,7 @@ type transcript struct {
 	session abi.Session
 	random  *rand.Rand
 	texts   writer
-	left    int // remaining messages, or
+	left    int // remaining messages; not positive in a large transcript
 	bytes   int // remaining bytes of a large transcript
 	large   bool
 	n       int
@@ -106,7 +106,7 @@ func (s *transcript) toolResult(at int64) []byte {
 }
 
 // resultWords returns the maximum number of words of a tool result. In a large
-// transcript these are up to about 200 kB, occasionally over a megabyte.
+// transcript a result has up to about 200 kB, occasionally over a megabyte.
 func (s *transcript) resultWords() int {
 	switch {
 	case !s.large:

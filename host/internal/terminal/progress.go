@@ -31,7 +31,7 @@ func (p *Progress) Bytes(done, total int64, note string) {
 	p.bar(done, total, line+"  "+note)
 }
 
-// Items shows done and total items after the first second.
+// Items shows done and total items. In the first second it shows nothing.
 func (p *Progress) Items(done, total int, thing string) {
 	if p.shown || p.now().Sub(p.start) > time.Second {
 		p.bar(int64(done), int64(total), Count(int64(done))+" of "+Plural(total, thing))
@@ -52,7 +52,7 @@ func (p *Progress) bar(done, total int64, text string) {
 	p.shown = true
 }
 
-// Clear removes the line.
+// Clear removes the progress bar.
 func (p *Progress) Clear() {
 	if p.shown {
 		p.out.Printf("\r\x1b[K")

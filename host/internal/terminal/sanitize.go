@@ -21,8 +21,9 @@ func Text(s string) string {
 	return visible(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(s), true)
 }
 
-// visible replaces characters that control a terminal: control characters by their
-// pictures (U+2400…), bidirectional controls and invalid UTF-8 by U+FFFD.
+// visible replaces characters that control a terminal: C0 controls and DEL by their
+// pictures (U+2400…); C1 and bidirectional controls, line and paragraph separators, and
+// invalid UTF-8 by U+FFFD.
 func visible(s string, breaks bool) string {
 	ok := func(r rune) bool { return r == '\n' && breaks || !isControl(r) }
 	clean := true
@@ -62,8 +63,9 @@ func isControl(r rune) bool {
 	return false
 }
 
-// JSON escapes characters in a JSON document that control a terminal. They occur only
-// in strings, so the document's value is unchanged.
+// JSON escapes the characters of a JSON document that control a terminal. doc must have
+// no white space between tokens except spaces and line feeds. Then such characters occur
+// only in strings, and the document's value is unchanged.
 func JSON(doc []byte) []byte {
 	if !strings.ContainsFunc(string(doc), func(r rune) bool { return r != '\n' && isControl(r) }) {
 		return doc

@@ -12,7 +12,7 @@ import (
 const gap = 2
 
 // Table writes rows below headers. On a terminal it truncates the widest columns so
-// that rows fit; other outputs get the full text. The caller must pass each cell
+// that rows fit; other outputs receive the full text. The caller must pass each cell
 // through Line.
 func (o *Output) Table(headers []string, rows [][]string) {
 	if o.width > 0 {
@@ -44,8 +44,8 @@ func (o *Output) Table(headers []string, rows [][]string) {
 const minTruncated = 8
 
 // fit truncates the widest columns until rows fit the width or no column can be
-// truncated further: short ones, such as states and numbers, stay complete. On an even
-// narrower terminal, lines wrap.
+// truncated further. Short columns, such as states and numbers, stay complete. On a
+// terminal that is too narrow for that, lines wrap.
 func fit(headers []string, rows [][]string, width int) [][]string {
 	widths, least := make([]int, len(headers)), make([]int, len(headers))
 	total := gap * (len(headers) - 1)
@@ -79,8 +79,8 @@ func fit(headers []string, rows [][]string, width int) [][]string {
 	return fitted
 }
 
-// Fields writes names and values in two columns, indented by two. It omits fields
-// without a value.
+// Fields writes names and values in two columns, indented by two spaces. It omits
+// fields without a value.
 func (o *Output) Fields(fields ...[2]string) {
 	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 	width := 0

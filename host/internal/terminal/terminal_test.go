@@ -85,14 +85,14 @@ func TestTableWithoutRows(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		n    int
 		want string
 	}{{"hello", 5, "hello"}, {"hello!", 5, "hell…"}, {"世界世界", 5, "世界…"}, {"ab", 1, "…"}} {
 		if got := Truncate(c.in, c.n); got != c.want {
-			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+			t.Errorf("Truncate(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}
 }
