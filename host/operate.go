@@ -217,7 +217,11 @@ func (h *Host) WaitRun(ctx context.Context, caller abi.Caller, id string, timeou
 const deadlockCheckInterval = time.Second
 
 // Send accepts a message from a chat channel: the session's agent answers it, and the
-// answer is delivered (chat.Service.Send).
+// answer is delivered to the message's Target, or else to the session's last target.
+// Without either, the delivery is skipped. Send fails with abi.InvalidArgs (the request
+// is invalid, its session is archived, its agent is not configured, or its id belongs to
+// another request) or abi.Forbidden (send policy, S8). After any other error the message
+// may have been accepted; the caller may repeat it with the same RequestID.
 func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -230,7 +234,7 @@ func (h *Host) Send(ctx context.Context, m *Message) (*Accepted, error) {
 	return accepted, diskFull(err)
 }
 
-// StartAgent starts one run of a session's agent (chat.Service.StartAgent).
+// StartAgent queues one run of a session's agent. It fails as Send does.
 func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, error) {
 	s, err := h.durable()
 	if err != nil {
@@ -243,7 +247,8 @@ func (h *Host) StartAgent(ctx context.Context, r *AgentRequest) (*Accepted, erro
 	return accepted, diskFull(err)
 }
 
-// PatchSession changes a session's settings (chat.Service.Patch).
+// PatchSession changes a stored session's settings and returns the changed session. It
+// fails with abi.InvalidArgs or abi.NotFound; any other error is from the store.
 func (h *Host) PatchSession(ctx context.Context, p *SessionPatch) (*abi.Session, error) {
 	s, err := h.durable()
 	if err != nil {

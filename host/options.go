@@ -19,11 +19,12 @@ type Options struct {
 	// Store holds the sessions. Tools that write need a store.Durable. The embedder
 	// must close it, after the Host.
 	Store store.Store
-	// Runners returns the runner that executes an agent's runs. If it fails, the run
-	// fails with its error. nil: the configured runners.
+	// Runners returns the runner that executes an agent's runs, instead of the configured
+	// ones. The runner must not be nil. If Runners fails, the run fails with its error.
+	// nil: the configured runners.
 	Runners func(agentID string) (runner.Runner, error)
-	// Sinks returns the sink for a channel. If it fails, the delivery fails with its
-	// error. nil: the configured sinks.
+	// Sinks returns the sink for a channel, instead of the configured ones. If it fails,
+	// the delivery fails with its error. nil: the configured sinks.
 	Sinks func(channel string) (sink.Sink, error)
 	// Supervisor is the command that starts the programs of runners of kind "command",
 	// such as "parley runner-exec". nil: this executable with the argument "runner-exec".

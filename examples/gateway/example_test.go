@@ -38,9 +38,14 @@ func Example() {
 
 	agents := map[string]runner.Runner{"desk": desk{}, "stock": &stock{answers: []string{"I have counted.", "Three."}}}
 	h := must(host.New(ctx, wasm.Parley, &host.Options{
-		Store:   &gateway.Rooms{Durable: db, Watch: func(room, text string) { fmt.Println(room, "|", text) }},
-		Runners: func(id string) (runner.Runner, error) { return agents[id], nil },
-		Config:  must(config.Parse("settings", []byte(settings))),
+		Store: &gateway.Rooms{Durable: db, Watch: func(room, text string) { fmt.Println(room, "|", text) }},
+		Runners: func(id string) (runner.Runner, error) {
+			if a, ok := agents[id]; ok {
+				return a, nil
+			}
+			return nil, fmt.Errorf("agent %q has no runner", id)
+		},
+		Config: must(config.Parse("settings", []byte(settings))),
 	}))
 	defer h.Close(ctx)
 	if err := h.Start(ctx); err != nil {
