@@ -10,8 +10,8 @@
  */
 export function register(api, host, runOf = () => undefined) {
   for (const { name, description, inputSchema } of host.tools) {
-    // The gateway calls the factory per session: the caller comes from the context,
-    // never from the arguments.
+    // The factory is called for each session, and knows whose call it will be: the
+    // arguments never say that.
     const forSession = (context) => ({
       name: `parley_${name}`,
       label: name,
