@@ -176,8 +176,8 @@ func (b *writeFixture) Call(c *vector.Call) vector.Answer {
 	return a
 }
 
-// Pass advances the bubble's time and executes the work that becomes due.
-func (b *writeFixture) Pass(ms int64) {
+// Advance advances the bubble's time and executes the work that becomes due.
+func (b *writeFixture) Advance(ms int64) {
 	time.Sleep(time.Duration(ms) * time.Millisecond)
 	synctest.Wait()
 }
@@ -197,7 +197,7 @@ func (b *writeFixture) Receive(m *vector.Inbound) vector.Answer {
 	return vector.Answer{Result: result, Err: err}
 }
 
-func (b *writeFixture) Kill(runID string) error {
+func (b *writeFixture) Abort(runID string) error {
 	_, err := b.host.AbortRun(b.ctx, runID, "")
 	synctest.Wait()
 	return err

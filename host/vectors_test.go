@@ -275,7 +275,7 @@ func (b *writeFixture) abort(runID string) error {
 		if err != nil || r.Ended() {
 			return err
 		}
-		r.Abort = vector.Killed
+		r.Abort = vector.AbortedByOperator
 		return errors.Join(tx.PutRun(r), tx.Schedule(store.KindRun, runID, b.now().UnixMilli()))
 	})
 }

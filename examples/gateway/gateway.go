@@ -23,12 +23,12 @@ import (
 func Service(h *host.Host) http.Handler {
 	operator := abi.Caller{Operator: true}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /rooms/{key}", answered(func(r *http.Request, body []byte) (string, error) {
-		said, err := h.Send(r.Context(), &host.Message{SessionKey: r.PathValue("key"), Text: string(body)})
+	mux.HandleFunc("POST /rooms/{key}", respond(func(r *http.Request, body []byte) (string, error) {
+		sent, err := h.Send(r.Context(), &host.Message{SessionKey: r.PathValue("key"), Text: string(body)})
 		if err != nil {
 			return "", err
 		}
-		run, err := h.WaitRun(r.Context(), operator, said.RunID, time.Minute)
+		run, err := h.WaitRun(r.Context(), operator, sent.RunID, time.Minute)
 		if err != nil {
 			return "", err
 		}
@@ -37,7 +37,7 @@ func Service(h *host.Host) http.Handler {
 		}
 		return run.Reply, nil
 	}))
-	mux.HandleFunc("POST /tools/{name}", answered(func(r *http.Request, body []byte) (string, error) {
+	mux.HandleFunc("POST /tools/{name}", respond(func(r *http.Request, body []byte) (string, error) {
 		answer, err := h.Call(r.Context(), &host.Call{Tool: r.PathValue("name"), Args: body, Caller: operator})
 		if err != nil {
 			return "", err
@@ -47,7 +47,7 @@ func Service(h *host.Host) http.Handler {
 	return mux
 }
 
-func answered(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
+func respond(do func(*http.Request, []byte) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, abi.MaxText))
 		var text string

@@ -49,8 +49,8 @@ export class Host {
     const flow = { abi: 1, flowId: `flow-${++this.#calls}`, acceptedAt: Date.now(), caller, config: this.#config };
     const out = await this.#step("call", { ...flow, step: 1, callId: flow.flowId, tool, args }, tool);
     return new Promise((answer, fail) => {
-      const done = this.#goOn(flow, tool, out, answer).catch((error) => {
-        this.#runs.waits(flow, undefined);
+      const done = this.#advance(flow, tool, out, answer).catch((error) => {
+        this.#runs.setAwaited(flow, undefined);
         fail(error); // no effect if the call has been answered
         throw error;
       });
@@ -71,11 +71,11 @@ export class Host {
   }
 
   /** Executes the further steps of a flow, until one of them returns no wait. */
-  async #goOn(flow, tool, out, answer) {
+  async #advance(flow, tool, out, answer) {
     for (let step = 2, answered = false; ; step++) {
       if (out.result) answer({ result: out.result, code: out.code });
       answered ||= !!out.result;
-      this.#runs.waits(flow, answered ? undefined : out.wait?.run);
+      this.#runs.setAwaited(flow, answered ? undefined : out.wait?.run);
       if (!out.wait) return;
       const { run, until, state, stateVersion } = out.wait;
       const event = await this.#event(this.#runs.get(run), until);

@@ -10,8 +10,8 @@
  */
 export function register(api, host, runOf = () => undefined) {
   for (const { name, description, inputSchema } of host.tools) {
-    // The factory is called for each session, and knows whose call it will be: the
-    // arguments never say that.
+    // The gateway calls the factory per session: the caller comes from the context,
+    // never from the arguments.
     const forSession = (context) => ({
       name: `parley_${name}`,
       label: name,

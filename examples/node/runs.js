@@ -33,7 +33,7 @@ export class Runs {
   }
 
   /** Records the run that an unanswered call of a run waits for, or that it waits no longer. */
-  waits({ flowId, caller }, awaited) {
+  setAwaited({ flowId, caller }, awaited) {
     const run = this.#runs.get(caller.runId);
     if (awaited) run?.awaited.set(flowId, this.#runs.get(awaited));
     else run?.awaited.delete(flowId);

@@ -99,7 +99,7 @@ class Host:
         self._step(flow, "call", callId=flow.id, tool=tool, args=args)
         if flow.wait:
             self.flows[flow.id] = flow
-            self._start_task(self._go_on(flow))
+            self._start_task(self._advance(flow))
         return await answer
 
     async def idle(self):
@@ -122,7 +122,7 @@ class Host:
         if missing:
             raise ValueError(f"the plugin requires {', '.join(sorted(missing))}")
 
-    async def _go_on(self, flow):
+    async def _advance(self, flow):
         try:
             while flow.wait:
                 event = await self._event(**flow.wait)
@@ -137,7 +137,7 @@ class Host:
                 flow.answer.set_exception(error)
 
     async def _event(self, run=None, until=None, **_):
-        """What comes first: the end of the run, which wins a tie, or the time."""
+        """Wait for the end of the run or for the time. If both are due, the run wins."""
         seconds = None if until is None else max(0, until / 1000 - time.time())
         if run is None:
             await asyncio.sleep(seconds)
@@ -145,7 +145,7 @@ class Host:
             run = self.runs.get(run)
             await asyncio.wait([run.task], timeout=seconds)
             if run.ended_at:
-                return {"type": "run", "at": now(), "run": run.facts()}
+                return {"type": "run", "at": now(), "run": run.for_plugin()}
             if run.task.done():
                 raise RuntimeError(f"the task of run {run.id} was cancelled")
         return {"type": "time", "at": now()}
@@ -261,7 +261,7 @@ class _Step:
 
     def _status(self, *, run_id):
         run = self._host.runs.get(run_id)
-        return {"run": run and run.facts()}
+        return {"run": run and run.for_plugin()}
 
     def _waits(self, *, session_key):
         return {"waits": self._host._would_block(session_key, self._flow.caller.get("runId"))}

@@ -26,7 +26,7 @@ class Run:
     ahead: "Run | None" = None  # None once the run has started
     task: asyncio.Task | None = None
 
-    def facts(self):
+    def for_plugin(self):
         """Return the members that the plugin receives."""
         return present(
             id=self.id,

@@ -134,8 +134,8 @@ func (h *Host) Call(c *vector.Call) vector.Answer {
 	return vector.Answer{Err: fmt.Errorf("refhost: no event is left, and the call has no answer")}
 }
 
-// Pass advances the clock and handles the events that become due.
-func (h *Host) Pass(ms int64) {
+// Advance advances the clock and handles the events that become due.
+func (h *Host) Advance(ms int64) {
 	for end := h.now + ms; h.next(end); {
 	}
 }
@@ -184,13 +184,13 @@ func (h *Host) Restart() error {
 	return nil
 }
 
-// Kill aborts a run unless it has ended.
-func (h *Host) Kill(runID string) error {
+// Abort aborts a run unless it has ended.
+func (h *Host) Abort(runID string) error {
 	r := h.run(runID)
 	if r == nil {
 		return fmt.Errorf("run %s does not exist", runID)
 	}
-	h.end(r, abi.RunKilled, "", vector.Killed)
+	h.end(r, abi.RunKilled, "", vector.AbortedByOperator)
 	return nil
 }
 

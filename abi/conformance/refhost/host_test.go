@@ -264,19 +264,19 @@ func TestHostAbortsRuns(t *testing.T) {
 		var answers []vector.Answer
 		h.call(&vector.Call{Tool: "write", Args: args, Caller: v.Caller}, func(a vector.Answer) { answers = append(answers, a) })
 		if wait > 0 {
-			h.Pass(wait)
+			h.Advance(wait)
 		}
 		id := h.runs[0].id
 		for range 2 { // the second call has no effect
-			if err := h.Kill(id); err != nil {
+			if err := h.Abort(id); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := h.Finish().Runs[0]
-		if r.Status != abi.RunKilled || r.Reply != "" || r.Error != vector.Killed || (r.Attempts > 0) != (wait > 0) || len(answers) != 1 {
+		if r.Status != abi.RunKilled || r.Reply != "" || r.Error != vector.AbortedByOperator || (r.Attempts > 0) != (wait > 0) || len(answers) != 1 {
 			t.Errorf("after %d ms: got %+v, %d answers", wait, r, len(answers))
 		}
-		if err := h.Kill("none"); err == nil {
+		if err := h.Abort("none"); err == nil {
 			t.Error("Kill accepted a run that does not exist")
 		}
 	}

@@ -13,12 +13,12 @@ import (
 type Fixture interface {
 	// Call makes a tool call and waits for its answer, on the fixture's clock.
 	Call(c *Call) Answer
-	// Pass advances the clock.
-	Pass(ms int64)
+	// Advance advances the clock.
+	Advance(ms int64)
 	Patch(p *Patch) error
 	Receive(m *Inbound) Answer
-	// Kill aborts a run as the operator.
-	Kill(runID string) error
+	// Abort aborts a run as the operator.
+	Abort(runID string) error
 	// Restart shuts the gateway down and starts it again.
 	Restart() error
 	// Finish waits until all work has finished and returns the outcome.
@@ -151,13 +151,13 @@ var _ Fixture = CallFunc(nil)
 
 func (call CallFunc) Call(c *Call) Answer { return call(c.Tool, c.Args) }
 
-func (CallFunc) Pass(int64) {}
+func (CallFunc) Advance(int64) {}
 
 func (CallFunc) Patch(*Patch) error { return errReadOnly }
 
 func (CallFunc) Receive(*Inbound) Answer { return Answer{Err: errReadOnly} }
 
-func (CallFunc) Kill(string) error { return errReadOnly }
+func (CallFunc) Abort(string) error { return errReadOnly }
 
 func (CallFunc) Restart() error { return errReadOnly }
 

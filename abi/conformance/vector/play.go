@@ -31,7 +31,7 @@ func Play(v *Vector, f Fixture, refused error) (answers []Answer, problems []str
 			report([]string{missing.Error()})
 			return answers, problems
 		}
-		f.Pass(s.AfterMs)
+		f.Advance(s.AfterMs)
 		a, result, wrong := s.perform(v, f, args)
 		report(wrong)
 		if c := s.Cost; c != nil && (a.HostCalls > c.Calls || a.ReplyBytes > c.Bytes) {
@@ -59,12 +59,12 @@ func (s *Step) perform(v *Vector, f Fixture, args []byte) (a Answer, result any,
 	switch {
 	case s.Patch != nil:
 		return noResult(f.Patch(s.Patch))
-	case s.Kill:
+	case s.Abort:
 		o, err := jsonvalue.Parse(args)
 		if err != nil {
 			return noResult(err)
 		}
-		return noResult(f.Kill(jsonvalue.Text(o.(map[string]any)["runId"])))
+		return noResult(f.Abort(jsonvalue.Text(o.(map[string]any)["runId"])))
 	case s.Restart:
 		return noResult(f.Restart())
 	case s.Message != nil:

@@ -223,13 +223,13 @@ func turn(v any) (Turn, error) {
 	case t.Status == abi.RunFailed && t.Error == "":
 		t.Error = "the agent failed"
 	case t.Status == abi.RunKilled:
-		t.Error = Killed
+		t.Error = AbortedByOperator
 	}
 	return t, f.Done()
 }
 
-// Killed is the error of a run that the operator aborted.
-const Killed = "aborted by the operator"
+// AbortedByOperator is the error of a run that the operator aborted.
+const AbortedByOperator = "aborted by the operator"
 
 func agentCall(v any) (AgentCall, error) {
 	var c AgentCall

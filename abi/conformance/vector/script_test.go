@@ -42,7 +42,7 @@ func TestLoadScriptAndSteps(t *testing.T) {
 	if m := s[3].Message; m.Text != "/send on" || m.Target.To != "t" || !s[4].Restart {
 		t.Errorf("step 4: %+v", m)
 	}
-	if args, err := s[5].Arguments([]any{map[string]any{"runId": "r"}}); !s[5].Kill || s[5].AfterMs != 4 || err != nil || string(args) != `{"runId":"r"}` {
+	if args, err := s[5].Arguments([]any{map[string]any{"runId": "r"}}); !s[5].Abort || s[5].AfterMs != 4 || err != nil || string(args) != `{"runId":"r"}` {
 		t.Errorf("step 6: %+v, %s, %v", s[5], args, err)
 	}
 }

@@ -49,7 +49,7 @@ func anyStep(o map[string]any) (s Step, err error) {
 			err = fmt.Errorf("restart: want true")
 		}
 	case jsonvalue.Has(o, "kill"):
-		s.Kill, s.args = true, o["kill"]
+		s.Abort, s.args = true, o["kill"]
 		kill, _ := s.args.(map[string]any)
 		if err = errors.Join(jsonvalue.Only(o, "afterMs", "kill"), jsonvalue.Only(kill, "runId")); err == nil && !jsonvalue.Has(kill, "runId") {
 			err = fmt.Errorf("kill: want a runId")

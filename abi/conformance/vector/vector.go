@@ -75,7 +75,7 @@ type Vector struct {
 func (v *Vector) Writes() bool {
 	for i := range v.Steps {
 		s := &v.Steps[i]
-		if s.Tool == abi.ToolSend || s.Tool == abi.ToolSpawn || s.Patch != nil || s.Message != nil || s.Kill || s.Restart {
+		if s.Tool == abi.ToolSend || s.Tool == abi.ToolSpawn || s.Patch != nil || s.Message != nil || s.Abort || s.Restart {
 			return true
 		}
 	}
@@ -110,7 +110,7 @@ type Step struct {
 	AbandonAfterMs int64
 	Patch          *Patch
 	Message        *Inbound
-	Kill           bool
+	Abort          bool
 	Restart        bool
 	Follow         *Follow
 	Cost           *Cost
@@ -124,7 +124,7 @@ func (s *Step) Name() string {
 		return "patch"
 	case s.Message != nil:
 		return "message"
-	case s.Kill:
+	case s.Abort:
 		return "kill"
 	case s.Restart:
 		return "restart"

@@ -189,8 +189,8 @@ impl Host {
         loop {
             if let Some(result) = out.result {
                 if out.wait.is_some() {
-                    let rest = move |host: &Host| while let Ok(Some(_)) = host.resume(&id) {};
-                    self.begin(&mut self.lock().imports(), rest);
+                    let remaining = move |host: &Host| while let Ok(Some(_)) = host.resume(&id) {};
+                    self.spawn(&mut self.lock().imports(), remaining);
                 }
                 let code = out.code;
                 return Ok(Answer { result, code });
@@ -291,9 +291,9 @@ impl Host {
             Effect::Run(task) => {
                 let id = task.id.clone();
                 state.runs.queue(task);
-                self.begin(state, move |host| host.execute(&id));
+                self.spawn(state, move |host| host.execute(&id));
             }
-            Effect::Deliver(delivery) => self.begin(state, move |host| {
+            Effect::Deliver(delivery) => self.spawn(state, move |host| {
                 if let Err(error) = host.post(&delivery) {
                     let parked = Parked::new(&delivery.id, &error);
                     host.lock().imports().undelivered.push(parked);
@@ -339,7 +339,7 @@ impl Host {
     }
 
     /// Starts a thread. However it ends, all waiting threads check their conditions again.
-    fn begin(&self, state: &mut State, work: impl FnOnce(&Host) + Send + 'static) {
+    fn spawn(&self, state: &mut State, work: impl FnOnce(&Host) + Send + 'static) {
         struct Pending(Host);
         impl Drop for Pending {
             fn drop(&mut self) {
