@@ -11,8 +11,8 @@ import (
 )
 
 // acquire makes this process the owner of the database. It waits for an owner that is
-// shutting down, and for a short command, which ends by itself: a call that was waiting
-// for its answer when the last gateway died has become the owner.
+// shutting down, and for a short command, which ends by itself. For example, a command
+// that waits for an answer becomes the owner when the gateway dies.
 func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 	start, noted := time.Now(), false
 	for {
@@ -37,10 +37,10 @@ func acquire(ctx context.Context, o *Options) (*local.Owner, error) {
 	}
 }
 
-// longRunning reports whether an owner runs until it is stopped. It assumes so for an
-// owner with another API version, whose notice may lack this member.
+// longRunning reports whether an owner runs until it is stopped. It returns true for an
+// owner with another API version, whose notice may lack the member "stays".
 func longRunning(i *local.Info) bool { return i.LongRunning || i.PID != 0 && i.API != local.API }
 
-// exited reports whether a process has ended. A forked child of a killed process holds
-// the lock until its exec.
+// exited reports whether a process has ended. Its lock may still be held: a child that it
+// forked holds the lock until the child's exec.
 func exited(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

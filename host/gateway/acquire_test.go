@@ -27,8 +27,8 @@ func (w waitContext) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// A forked child of a killed gateway may hold its lock until the child's exec: acquire
-// waits for that.
+// After a gateway was killed, a child that it forked may hold the lock until the child's
+// exec. acquire waits for the exec.
 func TestAcquireAfterKill(t *testing.T) {
 	dead := exec.Command(os.Args[0], "-test.run=^$")
 	if err := dead.Run(); err != nil {

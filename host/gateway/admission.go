@@ -26,13 +26,12 @@ var errGone = errors.New("client disconnected")
 type AdmissionOptions struct {
 	// Tokens are the credentials of clients; nil: no client is accepted.
 	Tokens *Tokens
-	// Trusted makes every client the operator, without credentials: for a front end that
-	// only the user's own processes can reach.
+	// Trusted makes every client the operator, without credentials. It is for front ends
+	// that only the user's own processes can reach.
 	Trusted bool
-	// Keys returns the current settings of session keys; required for As.
+	// Keys returns the current settings for session keys; required for As.
 	Keys func() sessionkey.Settings
-	// Bound is the maximum number of concurrent requests, waiting ones excluded; 0: no
-	// limit.
+	// Bound is the maximum number of concurrent requests that do not wait; 0: no limit.
 	Bound int
 }
 
@@ -44,9 +43,10 @@ type AdmissionOptions struct {
 // without the request. So a waiting request holds no slot, and Close cancels it; every
 // other request may finish. A request is
 //
-//	working  from Enter on: it holds a slot and ends by itself
+//	working  after Enter and after Resume: it ends by itself. It holds a slot until its
+//	         first wait.
 //	waiting  between Suspend and Resume: Close cancels its context with the cause
-//	         ErrClosing. The first wait releases its slot for good.
+//	         ErrClosing.
 //
 // An Admission is safe for concurrent use. The front end must call Close.
 type Admission struct {
@@ -139,9 +139,9 @@ func Await[T any](r *Request, wait func(ctx context.Context) (T, error)) (T, err
 	return answer, r.Cause(err)
 }
 
-// Cause returns the reason why a request failed with err: ErrClosing after Admission.Close
-// cancelled it; an error of class Gone that wraps the context's error after its client
-// disconnected; otherwise err.
+// Cause returns the reason why a request failed with err: ErrClosing if Admission.Close
+// cancelled the request; an error of class Gone, which wraps the context's error, if the
+// client disconnected; otherwise err.
 func (r *Request) Cause(err error) error {
 	switch {
 	case err == nil || r.ctx.Err() == nil:

@@ -78,8 +78,8 @@ func TestClientDisconnects(t *testing.T) {
 	}
 }
 
-// A deadline of the gateway itself does not count as a disconnected client: the client
-// receives an answer, and the error is logged for the operator.
+// The gateway's own deadline does not count as a disconnect: the client receives an
+// answer, and the error is logged for the operator.
 func TestGatewayDeadline(t *testing.T) {
 	a := NewAdmission(nil, nil)
 	defer a.Close()
@@ -135,7 +135,7 @@ func (w *waitingTools) Call(ctx context.Context, c *host.Call) (*host.Answer, er
 	return nil, ctx.Err()
 }
 
-// Close cancels waiting calls like every other wait. Call does not change its argument.
+// Close cancels waiting calls and all other waits. Call does not change its argument.
 func TestCloseCancelsWaitingCalls(t *testing.T) {
 	w := &waitingTools{waiting: make(chan struct{})}
 	a := NewAdmission(w, nil)

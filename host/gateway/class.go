@@ -21,14 +21,14 @@ const (
 	Limit             // a limit was exceeded
 	Full              // the disk is full, and nothing was accepted
 	Busy              // too many requests in progress
-	Unavailable       // the gateway is stopping: the next one resumes the work
+	Unavailable       // the gateway is stopping; the next gateway resumes the work
 	Gone              // the client has disconnected and receives no answer
 )
 
 // Classify returns the class of an error and its text for the client. The text is empty
-// for Internal, Full and Gone. Only Request.Cause makes errors of class Gone: any other
-// context error comes from a deadline or cancellation of the gateway itself, and is
-// Internal, so that a connected client receives an answer.
+// for Internal, Full and Gone. Only Request.Cause makes errors of class Gone. Any other
+// context error comes from a deadline or cancellation by the gateway itself, and is
+// Internal: the client may still be connected and receives an answer.
 func Classify(err error) (Class, string) {
 	var e *abi.Error
 	switch {

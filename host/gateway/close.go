@@ -12,23 +12,23 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Close releases the database. It first waits for the runs and due steps, and serves
-// other processes meanwhile: an interrupted run has used up one of its attempts, and
-// another process may have requested it. Then it shuts down; when ctx ends, at once.
+// Close releases the database. It first waits for the runs and due steps and serves other
+// processes meanwhile, because an interrupted run uses up one of its attempts, and other
+// processes may wait for it. Then, or as soon as ctx ends, it shuts down.
 func (g *Gateway) Close(ctx context.Context) error {
-	err := errors.Join(g.finish(ctx), g.retire(ctx))
+	err := errors.Join(g.awaitWork(ctx), g.stopServing(ctx))
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
-	return errors.Join(err, g.end(ctx, g.Host.Close), g.store.Close(), g.owner.Close())
+	return errors.Join(err, g.withNotices(ctx, g.Host.Close), g.store.Close(), g.owner.Close())
 }
 
-// stepPause is the interval at which a closing owner checks whether the due steps, which
-// may start runs, have been executed.
+// stepPause is the interval at which awaitWork checks whether the due steps have been
+// executed.
 const stepPause = 20 * time.Millisecond
 
-// finish waits until no run is queued or running and no step, which may start a run, is
-// due, or until ctx ends.
-func (g *Gateway) finish(ctx context.Context) error {
+// awaitWork waits until ctx ends, or until no run is queued or running and no step is due.
+// A due step may start a run.
+func (g *Gateway) awaitWork(ctx context.Context) error {
 	if !g.working.Load() {
 		return nil
 	}
@@ -64,13 +64,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// retire cancels the waiting requests of other processes, which then join the next
+// stopServing cancels the waiting requests of other processes, which then join the next
 // owner. It waits for all other requests and for the active runs.
-func (g *Gateway) retire(ctx context.Context) error {
+func (g *Gateway) stopServing(ctx context.Context) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	drained := make(chan error, 1)
-	go func() { drained <- g.end(ctx, g.Drain) }()
+	go func() { drained <- g.withNotices(ctx, g.Drain) }()
 	g.owner.OnShutdown(g.front.Close)
 	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note("waiting for requests from other processes; interrupt to cancel them")
@@ -93,17 +93,17 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 }
 
-// end calls work, which must return when ctx ends. It notes the pending work if this
-// takes long, and any work that was interrupted.
-func (g *Gateway) end(ctx context.Context, work func(context.Context) error) error {
+// withNotices calls end, which must end the work of agents and return when ctx ends. It
+// notifies the user of the pending work if end takes long, and of interrupted work.
+func (g *Gateway) withNotices(ctx context.Context, end func(context.Context) error) error {
 	if !g.working.Load() {
-		return work(ctx)
+		return end(ctx)
 	}
 	what := g.activeWork(ctx)
 	notice := time.AfterFunc(NoticeDelay, func() {
 		g.options.Note(fmt.Sprintf("waiting for %s; interrupt to leave it to the next owner", what))
 	})
-	err := work(ctx)
+	err := end(ctx)
 	notice.Stop()
 	if interrupted(err) {
 		g.options.Note(fmt.Sprintf("%s was interrupted; the next owner of the database, such as parley serve, resumes it", what))

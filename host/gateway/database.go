@@ -27,7 +27,7 @@ var (
 )
 
 // Database serves requests for a database through its owner, which may be this process.
-// After that process ends, the next request joins the database again, and may make this
+// After the owner has ended, the next request joins the database again, and may make this
 // process the owner. It is safe for concurrent use; the caller of Join must call Close.
 type Database struct {
 	options Options
@@ -35,7 +35,7 @@ type Database struct {
 	mu       sync.Mutex
 	backend  backend
 	replaced chan struct{} // closed when the backend is replaced
-	leave    bool          // see Leave
+	leave    bool          // Leave was called
 	work     bool          // execute the database's work while this process owns it
 }
 
@@ -52,9 +52,8 @@ func Join(ctx context.Context, o *Options) (*Database, error) {
 	return d, nil
 }
 
-// join retries when an owner, such as another call, ends before it has answered with its
-// status: short commands may own the database one after the other. local.Join itself
-// waits for a slow owner.
+// join retries when an owner ends before it has returned its status: short commands may
+// own the database one after the other. local.Join itself waits for a slow owner.
 func (d *Database) join(ctx context.Context) (b backend, err error) {
 	for range attempts {
 		if b, err = d.joinOnce(ctx); !errors.Is(err, local.ErrFree) || ctx.Err() != nil {
@@ -108,8 +107,8 @@ func (d *Database) Work() error {
 	return nil
 }
 
-// current returns the backend. It joins the database again if failed is still the
-// current backend.
+// current returns the backend. If that is still failed, current joins the database again
+// first. failed may be nil.
 func (d *Database) current(ctx context.Context, failed backend) (backend, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,7 +125,7 @@ func (d *Database) current(ctx context.Context, failed backend) (backend, error)
 	return d.backend, nil
 }
 
-// attempts bounds how many owners may end during one request: short commands own the
+// attempts bounds how many owners may end during one request: short commands may own the
 // database one after the other.
 const attempts = 500
 
@@ -154,8 +153,7 @@ func (d *Database) Import(ctx context.Context, dir string, progress func(local.I
 	return report, err
 }
 
-// try calls fn with the backend. After an owner has ended it repeats fn with the next
-// one.
+// try calls fn with the backend. If the owner ends, it repeats fn with the next owner.
 func (d *Database) try(ctx context.Context, fn func(backend) error) error {
 	b, err := d.current(ctx, nil)
 	for range attempts {
@@ -195,7 +193,8 @@ func (d *Database) Location() string { return d.options.Store.Location() }
 // end, and the next owner resumes the rest.
 func (d *Database) Leave() { d.leave = true }
 
-// Close releases the database. An owner first waits for active runs.
+// Close releases the database. If this process is the owner, Close first waits for runs
+// and due steps.
 func (d *Database) Close(ctx context.Context) error {
 	if d.leave {
 		var cancel context.CancelFunc

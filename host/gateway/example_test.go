@@ -26,7 +26,7 @@ func (hello) Call(_ context.Context, c *host.Call) (*host.Answer, error) {
 }
 
 // A front end identifies the caller, enters the request, makes the call, and reports
-// errors by their class. This one reads lines of a session and a tool.
+// errors by their class. This front end reads lines, each with a session and a tool.
 func ExampleAdmission() {
 	a := gateway.NewAdmission(hello{}, &gateway.AdmissionOptions{
 		Keys: func() sessionkey.Settings { return sessionkey.Settings{} }, Bound: 16,

@@ -4,16 +4,15 @@
 //   - A Gateway is a database that this process owns: the lock, the store, the host
 //     with the plugin, and the service to other processes.
 //   - A Database is a database owned by this process (through a Gateway) or by another
-//     one (through a local.Client). It survives the end of an owner.
+//     one (through a local.Client). It stays usable when the owner changes.
 //   - An Admission admits the requests of one front end: it maps credentials to an
-//     identity and a caller, bounds the concurrent requests, tracks which of them wait,
+//     identity and a caller, bounds the concurrent requests, tracks the waiting ones,
 //     and cancels those when the front end closes. Classify returns the class of an
 //     error.
 //
 // Package local, on which this package builds, implements the socket between the
-// processes of one user, and its client. The API on that socket is a front end too: the
-// process that makes a Gateway supplies it (Options.Local), and this package imports no
-// front end.
+// processes of one user, and its client. The API on that socket is a front end too.
+// Options.Local makes it, so this package imports no front end.
 package gateway
 
 import (
@@ -34,13 +33,12 @@ import (
 // Gateway is a database that this process owns. It is safe for concurrent use; the
 // caller of Own must call Close.
 //
-//	idle     it serves read-only tools and nothing else
-//	working  from Work on: it also serves tools that write, and executes flows, runs
-//	         and deliveries
-//	closing  it serves no new request and starts no work; active work may end
+//	idle     it serves requests, and executes no flows, runs or deliveries
+//	working  from Work on: it also executes flows, runs and deliveries
+//	closing  it refuses new requests and starts no work; active work may end
 //
-// It starts working when the process calls Work (serve, mcp), or with the first request,
-// of this process or another, that waits for work.
+// The commands serve and mcp call Work. Otherwise the Gateway calls it for the first
+// request that waits for a flow or a run, of this process or another.
 type Gateway struct {
 	*host.Host
 	options Options
@@ -58,8 +56,8 @@ var _ interface {
 } = (*Gateway)(nil)
 
 // Own makes this process the owner of a database. It waits for an owner that is
-// shutting down, or that ends by itself; if the owner is long-running, it fails with a
-// *local.Error of kind store.ErrOwned.
+// shutting down, or that ends by itself. If the owner is long-running, or does not shut
+// down in time, Own fails with a *local.Error of kind store.ErrOwned.
 func Own(ctx context.Context, o *Options) (*Gateway, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -72,8 +70,8 @@ func Own(ctx context.Context, o *Options) (*Gateway, error) {
 	return open(ctx, owner, o)
 }
 
-// open opens the store and starts to serve other processes. It closes the owner if it
-// fails.
+// open opens the store and starts to serve other processes. If open fails, it closes the
+// owner.
 func open(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err error) {
 	defer func() {
 		if err != nil {
@@ -86,7 +84,7 @@ func open(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err 
 	}
 	g := &Gateway{options: *o, owner: owner, store: db}
 	g.begin = sync.OnceValue(func() error {
-		err := g.Start(context.Background()) // must outlive the request that happens to be first
+		err := g.Start(context.Background()) // the work outlives the request that starts it
 		g.working.Store(err == nil)
 		return err
 	})
@@ -98,8 +96,8 @@ func open(ctx context.Context, owner *local.Owner, o *Options) (_ *Gateway, err 
 	return g, nil
 }
 
-// load makes the host with the plugin of the options, else with the module in the
-// watched file, else with the version that was active or the built-in one.
+// load makes the host with Options.Plugin, else with the module in the watched file, else
+// with the last active version or the built-in one.
 func (g *Gateway) load(ctx context.Context) (*host.Host, error) {
 	o := &g.options
 	limits, effects := Limits(o.Config)
@@ -161,8 +159,8 @@ func (g *Gateway) Import(ctx context.Context, dir string, progress func(local.Im
 	return importer.Import(ctx, dir, g.store, &importer.Options{Keys: &keys, Progress: progress, Logger: g.options.Logger})
 }
 
-// Reconfigure applies new settings. It reports whether a changed setting takes effect
-// only at the next start: gateway, store, plugins.limits, plugins.watch.
+// Reconfigure applies new settings. It reports whether a setting has changed that takes
+// effect only at the next start: gateway, store, plugins.limits, plugins.watch.
 func (g *Gateway) Reconfigure(c *config.Config) (later bool) {
 	old := g.Config()
 	g.Configure(c)
@@ -170,15 +168,15 @@ func (g *Gateway) Reconfigure(c *config.Config) (later bool) {
 		old.Plugins.Limits != c.Plugins.Limits || old.Plugins.Watch != c.Plugins.Watch
 }
 
-// Serve runs a front end until ctx ends. It cancels the context of serve only after the
-// requests and runs have ended, so that agents that run as separate programs keep their
+// Serve runs a front end until ctx ends. It then cancels the context of serve only after
+// the requests and runs have ended, so that agents that run as separate programs can call
 // tools until they exit.
 func (g *Gateway) Serve(ctx context.Context, serve func(context.Context) error) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		defer stop()
-		if err := g.retire(ctx); err != nil {
+		if err := g.stopServing(ctx); err != nil {
 			g.options.Logger.Error("serve: requests or runs did not end cleanly", "error", err)
 		}
 	})()

@@ -8,15 +8,14 @@ import (
 )
 
 // Identity is the authenticated client of a request: the operator, one session or one
-// run of an agent. The operator may act as any session by naming its key; the holder of
-// a session's token is always that session, and an agent with its run's token is always
-// that run. Nothing else in a request, tool arguments in particular, determines the
-// caller.
+// run of an agent. The operator may act as any session by naming its key. A client with a
+// session's token is always that session, and an agent with its run's token is always
+// that run. Nothing else in a request, such as tool arguments, determines the caller.
 type Identity struct {
 	// Caller is the operator, or the token's session or run.
 	Caller abi.Caller
-	// ID is unique among the tokens and reveals nothing about the secret. An object that
-	// one identity opened, such as an MCP session, is not usable by another.
+	// ID differs for each token and reveals nothing about it. Other identities cannot use
+	// an object that this one opened, such as an MCP session.
 	ID string
 }
 
@@ -27,9 +26,9 @@ func OperatorIdentity() *Identity {
 }
 
 // As returns the caller of a request that names a session, in any form of a key
-// (S1.1, S1.2); an empty name is the identity itself. The operator becomes that
-// session. A session may name only itself: As fails with abi.Forbidden for any other
-// key, and with abi.InvalidArgs for an invalid key.
+// (S1.1, S1.2). For an empty name it returns the identity's own caller. The operator acts
+// as the named session. A session may name only itself: As fails with abi.Forbidden for
+// any other key, and with abi.InvalidArgs for an invalid key.
 func (i *Identity) As(name string, keys sessionkey.Settings) (abi.Caller, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -58,8 +57,8 @@ func (i *Identity) As(name string, keys sessionkey.Settings) (abi.Caller, error)
 		"this token is for session "+i.Caller.SessionKey+" only; omit sessionKey, or use the operator's token")
 }
 
-// resolve returns the canonical key and its agent. The canonical key "global" does not
-// contain the agent (S1.3).
+// resolve returns the canonical key of name and its agent. The canonical key "global" does
+// not contain an agent (S1.3): its agent is the one in name, or own.
 func resolve(name, own string, keys sessionkey.Settings) (key, agent string, err error) {
 	if key, err = keys.Canonical(name, own); err != nil {
 		return "", "", &abi.Error{Code: abi.InvalidArgs, Message: "sessionKey " + err.Error(), Cause: err}

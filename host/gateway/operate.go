@@ -40,9 +40,9 @@ func (d *Database) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResu
 }
 
 // AwaitPlugin waits until the active version of the plugin has another digest, and
-// returns that version. While the database has no owner it waits for another request to
-// join again: an observer must not become the owner, because an owner prevents a gateway
-// from starting.
+// returns that version. After the owner has ended, AwaitPlugin waits until another request
+// has joined the database again. It does not join by itself: this process could become the
+// owner without any request of its own, and keep a gateway from starting.
 func (d *Database) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	for {
 		d.mu.Lock()
@@ -71,9 +71,9 @@ func (d *Database) Run(ctx context.Context, id string) (*store.Run, error) {
 }
 
 // AbortRun aborts a run and returns it in its final state, or fails with abi.Conflict if
-// the run has already ended. It does not require Work. An owner that ended during the
-// request may have aborted the run: after a retry, a run with the status killed is not a
-// conflict.
+// the run has already ended. It does not require Work. If the owner ends during the
+// request, it may have aborted the run: after a retry, AbortRun also returns a run that
+// already has the status killed.
 func (d *Database) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	retried := false
 	return tried(ctx, d, func(b backend) (*store.Run, error) {
@@ -89,13 +89,13 @@ func (d *Database) AbortRun(ctx context.Context, id, why string) (*store.Run, er
 }
 
 // WaitFlow waits until a flow has ended, is idle or is parked, and its deliveries have
-// ended. It requires an owner that works.
+// ended. The owner starts to work if it has not.
 func (d *Database) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	return tried(ctx, d, func(b backend) (*store.Flow, error) { return b.WaitFlow(ctx, id) })
 }
 
-// RetryFlow, DropFlow and ResendDelivery change a row. An owner that works executes the
-// resulting work.
+// RetryFlow, DropFlow and ResendDelivery change a row. The owner executes the resulting
+// work once it works.
 
 func (d *Database) RetryFlow(ctx context.Context, id string) error {
 	return d.try(ctx, func(b backend) error { return b.RetryFlow(ctx, id) })

@@ -20,23 +20,24 @@ type Options struct {
 	Store      store.Backend // its Ownership must not be nil
 	Config     *config.Config
 	ConfigFile string           // file that Config was read from; "" = none
-	Plugin     *host.PluginFile // served instead of the last active version; nil = none
+	Plugin     *host.PluginFile // module to activate; nil = the watched file, or the last active version
 	BuiltIn    []byte           // the module that is built into the program
 	CacheDir   string           // for compiled modules; "" = each start compiles again
 
 	Version     string        // of this program, shown to other processes
 	Command     string        // parley command of this process, shown to other processes
-	LongRunning bool          // long-running: this process runs until it is stopped
+	LongRunning bool          // this process runs until it is stopped
 	Timeout     time.Duration // for an owner to answer; 0 = local.DefaultTimeout
 	// Agree returns an error if this process must not be a client of an owner with this
-	// status. nil: every owner is accepted.
+	// status; nil: every owner is accepted.
 	Agree func(*local.Status) error
 
-	// Local makes the front end for the socket, which serves other processes of the user.
+	// Local makes the front end that serves the user's other processes over the socket.
 	Local func(*Gateway) FrontEnd
 	// Supervisor is the command that starts the programs of agents (host.Options).
 	Supervisor []string
-	// Note shows a message to the user who started the process; nil: discarded.
+	// Note shows a message to the user who started the process; nil: messages are
+	// discarded.
 	Note   func(text string)
 	Logger *slog.Logger // nil: slog.Default()
 }
@@ -46,7 +47,7 @@ func (o *Options) validate() (*Options, error) {
 		return nil, errors.New("gateway: Options.Store, Config, BuiltIn and Local are required")
 	}
 	if o.Store.Ownership() == nil {
-		return nil, fmt.Errorf("gateway: %s: a store of kind %s has no owner, and a gateway must own its database", o.Store.Location(), o.Store.Kind())
+		return nil, fmt.Errorf("gateway: %s: a store of kind %s cannot have an owner, and a gateway must own its database", o.Store.Location(), o.Store.Kind())
 	}
 	v := *o
 	if v.Timeout == 0 {
@@ -77,7 +78,7 @@ const (
 	closeGrace = 10 * time.Second
 )
 
-// shutdownTimeout is how long an owner may take to exit after it was stopped.
+// shutdownTimeout is how long an owner that is shutting down may take to exit.
 func (o *Options) shutdownTimeout() time.Duration { return closeGrace + o.Timeout }
 
 func (o *Options) local() *local.Options {

@@ -43,7 +43,7 @@ func ReadPlugin(path, signature string) (*host.PluginFile, error) {
 	return c, nil
 }
 
-// ReadModule reads a module. It refuses files that are not regular or too large.
+// ReadModule reads a module. It refuses files that are too large or not regular.
 func ReadModule(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -61,7 +61,7 @@ func ReadModule(path string) ([]byte, error) {
 	return b, nil
 }
 
-// PluginError wraps an error in loading a plugin with the file name and a hint.
+// PluginError adds the file name and a hint to an error in loading a plugin.
 func PluginError(file string, err error) error {
 	hint := "a plugin of this repository is built by ./build.sh wasm"
 	switch {

@@ -32,9 +32,10 @@ type Tokens struct {
 	runs    Runs
 }
 
-// Runs identifies the tokens of running agents. Each token identifies one run and
-// expires with the attempt for which it was made.
+// Runs knows the tokens of running agents. Each token identifies one run and expires with
+// the attempt for which it was made.
 type Runs interface {
+	// Identify returns the caller of a token, or false if the token is unknown or expired.
 	Identify(token string) (abi.Caller, bool)
 }
 
@@ -44,8 +45,8 @@ type entry struct {
 }
 
 // NewTokens returns the set of the configured tokens and, unless empty, the operator's
-// token (the value of TokenVariable). Without any token it generates one for the operator
-// and returns it as made, to be shown to the user; otherwise made is empty.
+// token (the value of TokenVariable). If the set would be empty, NewTokens generates a
+// token for the operator and returns it as made, which the caller must show to the user.
 func NewTokens(configured []config.Token, operator string) (t *Tokens, made string, err error) {
 	t = &Tokens{}
 	for i, c := range configured {
@@ -66,7 +67,7 @@ func NewTokens(configured []config.Token, operator string) (t *Tokens, made stri
 		case known == nil:
 			t.add(operator, *OperatorIdentity())
 		case !known.Caller.Operator:
-			return nil, "", fmt.Errorf("%s is also the token of the session %s in gateway.tokens; the operator needs one of its own", TokenVariable, known.Caller.SessionKey)
+			return nil, "", fmt.Errorf("%s is also the token of the session %s in gateway.tokens; the operator needs another token", TokenVariable, known.Caller.SessionKey)
 		}
 	}
 	if len(t.entries) == 0 {
@@ -134,8 +135,8 @@ func (t *Tokens) run(token string) *Identity {
 	return &Identity{Caller: caller, ID: "run " + caller.RunID + " " + hex.EncodeToString(digest[:8])}
 }
 
-// find compares digests with every entry, so that the time taken reveals nothing about
-// the tokens.
+// find compares the token's digest with every entry, so that the time taken reveals
+// nothing about the accepted tokens.
 func (t *Tokens) find(token string) *Identity {
 	digest := sha256.Sum256([]byte(token))
 	var found *Identity

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Tools answers tool calls: a host in this process, or a client of another process.
+// Tools answers tool calls. *host.Host and *local.Client implement it.
 type Tools interface {
 	Tools() []abi.Tool
 	// ToolsFor returns the tools that the caller may use.
@@ -36,7 +36,8 @@ type Chat interface {
 type Plugins interface {
 	Plugins(ctx context.Context) (*host.Plugins, error)
 	Swap(ctx context.Context, c *host.PluginFile) (*host.SwapResult, error)
-	// AwaitPlugin waits until the active version has another digest, and returns it.
+	// AwaitPlugin waits until the active version has another digest, and returns that
+	// version.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
 
@@ -59,8 +60,8 @@ type Work interface {
 	WaitFlow(ctx context.Context, id string) (*store.Flow, error)
 }
 
-// Operator is the set of operations that the user may perform on a database, whichever
-// process owns it. *Gateway, *local.Client and *Database implement it.
+// Operator is the set of operations that the user may perform on a database, regardless
+// of the process that owns it. *Gateway, *local.Client and *Database implement it.
 type Operator interface {
 	Tools
 	Plugins

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// watchPause is how long a watched file must be unchanged before it is read: a writer
-// may write it in parts.
+// watchPause is how long a watched file must be unchanged before it is read: another
+// process may write it in parts.
 const watchPause = 200 * time.Millisecond
 
 // watched returns the module in the file that plugins.watch names, or nil if the file
@@ -35,7 +35,7 @@ func (g *Gateway) watched() *host.PluginFile {
 }
 
 // Watch swaps to the module in the file that plugins.watch names whenever the file
-// changes, until stop is called. A module that fails to load changes nothing.
+// changes, until stop is called or ctx ends. A module that fails to load changes nothing.
 func (g *Gateway) Watch(ctx context.Context) (stop func(), err error) {
 	file := g.options.Config.Plugins.Watch
 	if file == "" {
@@ -62,7 +62,7 @@ func (g *Gateway) Watch(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// follow swaps when the file has changed and then been unchanged for watchPause.
+// follow swaps when the file has changed and then stayed unchanged for watchPause.
 func (g *Gateway) follow(ctx context.Context, w *fsnotify.Watcher, file string) {
 	quiet := time.NewTimer(0) // the file may have changed since it was read
 	for {
@@ -91,7 +91,7 @@ func (g *Gateway) follow(ctx context.Context, w *fsnotify.Watcher, file string) 
 func (g *Gateway) swapTo(ctx context.Context, file string) {
 	c, err := ReadPlugin(file, "")
 	if errors.Is(err, os.ErrNotExist) {
-		return // about to be replaced, or removed: the active version stays
+		return // removed, perhaps to be replaced: the active version stays
 	}
 	if err == nil {
 		_, err = g.Swap(ctx, c)

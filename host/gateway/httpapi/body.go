@@ -32,8 +32,8 @@ func (a *API) timed(next http.Handler) http.Handler {
 	})
 }
 
-// setReadDeadline sets the read deadline of the server's own writers. It does nothing for
-// writers of tests and wrappers, which have no deadlines.
+// setReadDeadline sets the read deadline of the request's connection. It does nothing for
+// writers without a connection, such as those of tests.
 func setReadDeadline(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
@@ -66,8 +66,8 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte,
 
 func bytesBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
 
-// readBody parses a request's body, one strict JSON object with known members of the
-// right types. Otherwise it fails with abi.InvalidArgs and names the member.
+// readBody parses a request's body. It fails with abi.InvalidArgs if the body is not one
+// strict JSON object, or has a wrong member, which the error names.
 func readBody(body []byte, to jsonobject.Reader, mode jsonobject.Mode) error {
 	if err := jsonstrict.Check(body); err != nil {
 		return invalid("the body is not strict JSON: %v", err)

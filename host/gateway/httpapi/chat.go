@@ -45,7 +45,7 @@ var messageMembers = jsonobject.New(
 // sendMessage implements chat.send: a message → {"runId"?, "status", "reply"?}.
 func sendMessage(c gateway.Chat) operation {
 	return func(r *input) ([]byte, error) {
-		m := &host.Message{RequestID: r.id}
+		m := &host.Message{RequestID: r.requestID}
 		if err := readBody(r.body, messageMembers.Of(m), jsonobject.Nullable); err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func startAgent(c gateway.Chat) operation {
 		case err != nil:
 			return nil, err
 		case q.RequestID == "":
-			q.RequestID = r.id
-		case r.id != "" && r.id != q.RequestID:
+			q.RequestID = r.requestID
+		case r.requestID != "" && r.requestID != q.RequestID:
 			return nil, invalid("idempotencyKey and the header %s differ; send only one, or equal values", HeaderIdempotency)
 		}
 		return accepted(c.StartAgent(r.Context(), q))
@@ -190,13 +190,13 @@ var historyMembers = jsonobject.New(
 )
 
 // readHistory implements chat.history: a request → the result of sessions_history for the
-// caller. A failure of the tool fails the request.
+// caller. If the tool fails, the request fails.
 func readHistory(r *input) ([]byte, error) {
 	var q historyRequest
 	if err := readBody(r.body, historyMembers.Of(&q), jsonobject.Nullable); err != nil {
 		return nil, err
 	}
-	answer, err := r.Call(&host.Call{Tool: abi.ToolHistory, Args: historyMembers.Append(nil, &q), Caller: r.caller, ID: r.id})
+	answer, err := r.Call(&host.Call{Tool: abi.ToolHistory, Args: historyMembers.Append(nil, &q), Caller: r.caller, ID: r.requestID})
 	switch {
 	case err != nil:
 		return nil, err
@@ -218,8 +218,8 @@ var patchMembers = jsonobject.New(
 )
 
 // patchSession implements sessions.patch: a patch → the session. An absent setting is
-// unchanged; null unsets it. The kind in the answer is derived by S1.6, not the stored
-// one.
+// unchanged; null unsets it. The answer's kind is derived from the key (S1.6), not the
+// stored one.
 func patchSession(c gateway.Chat, keys func() sessionkey.Settings) operation {
 	return func(r *input) ([]byte, error) {
 		p := &host.SessionPatch{}

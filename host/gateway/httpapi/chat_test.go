@@ -167,7 +167,7 @@ func TestChatHistory(t *testing.T) {
 }
 
 // The operator's endpoints refuse sessions and runs before they parse the body, with a
-// hint what to do instead.
+// hint about what to do instead.
 func TestOperatorEndpoints(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -25,8 +25,8 @@ import (
 
 const child = "agent:main:subagent:1"
 
-// testGateway is a gateway with a real host. Its agents send their tokens to tokens, and
-// run until the end of the test.
+// testGateway is a gateway with a real host. It is also the runner of all agents: each run
+// sends its token to tokens and lasts until the end of the test.
 type testGateway struct {
 	t      *testing.T
 	url    string
@@ -179,7 +179,8 @@ func outcome(result []byte) string {
 }
 
 // With the token of a child's run, a client has only the tools that the settings allow,
-// over both MCP and HTTP. Every other caller is listed all tools and may call them (S5.4).
+// over both MCP and HTTP. Every other caller has all tools, but a child session has no
+// sessions_spawn (S5.4).
 func TestToolsOfChildToken(t *testing.T) {
 	t.Parallel()
 	const all = "agents_list sessions_history sessions_list sessions_send sessions_spawn"

@@ -32,7 +32,7 @@ type fake struct {
 	mu           sync.Mutex
 	calls        []host.Call
 	flows        map[string]bool // ids of calls with the action "flow"
-	flowsStarted int             // number of distinct ones
+	flowsStarted int             // number of distinct ids in flows
 	chats        []any           // arguments of Send, StartAgent, PatchSession, AbortRun and WaitRun
 	refuse       error           // error that these methods return
 	code         abi.Code        // code of every answer, if set
@@ -58,7 +58,7 @@ type waitArgs struct {
 // abortArgs are the arguments of AbortRun.
 type abortArgs struct{ RunID, Why string }
 
-// AbortRun serves the network and the socket.
+// AbortRun records its arguments.
 func (f *fake) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	if err := f.record(abortArgs{id, why}); err != nil {
 		return nil, err
@@ -309,8 +309,8 @@ func (q request) send(t *testing.T, url string) response {
 	return response{resp.StatusCode, resp.Header, string(body)}
 }
 
-// isFailure checks that a body is a failure of this kind, in OpenClaw's format, with the
-// message, and reveals no secret.
+// isFailure checks that a body is a failure in OpenClaw's format, of this kind and with
+// this message, and reveals no secret.
 func isFailure(t *testing.T, r response, kind, message string) {
 	t.Helper()
 	var f struct {

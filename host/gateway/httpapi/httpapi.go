@@ -16,9 +16,9 @@
 //	                         parameters digest, signature, force (operator)
 //	GET  /healthz            {"status": "ok", "plugin": {"name", "version"}, "abi": 1}
 //
-// NewLocal serves the other processes of one user, over the socket of the database's
-// owner, which its file mode protects. It serves every path below /v1, as the operator,
-// and these, which only the local user may call:
+// NewLocal serves the other processes of one user over the socket of the database's owner.
+// The socket's file mode protects it, and every client is the operator. NewLocal serves
+// the paths below /v1 and these:
 //
 //	POST /v1/call                   {"tool", "args"?, "caller"?, "callId"?} → {"callId", "flowId"?, "result", "code"?}
 //	GET  /v1/tools                  the plugin's tools, in describe's format; query parameter caller: only the tools that it may use
@@ -32,10 +32,10 @@
 //	GET  /v1/runs/{id}              a run
 //	GET  /v1/tree                   {"roots": […]}, sessions with the sessions they have spawned; query parameters key, limit
 //	GET  /v1/deliveries             {"deliveries": […]}; query parameters as for flows
-//	POST /v1/deliveries/{id}/resend makes it pending again
+//	POST /v1/deliveries/{id}/resend makes the delivery pending again
 //
-// On the socket a swap also takes the query parameter origin. An error has its abi.Code
-// and all details, because client and owner belong to one user.
+// On the socket, a swap also takes the query parameter origin, and an error has its
+// abi.Code and all details, because client and owner belong to one user.
 //
 // A failure is {"ok": false, "error": {"type", "code"?, "message"}}, with an HTTP status
 // that fits the type, and Retry-After if too many calls are in progress or the gateway is
@@ -67,13 +67,13 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 )
 
-// Options of an API for the network. Tools, Tokens and Keys are required.
+// Options configures New. Tools, Tokens and Keys are required.
 type Options struct {
 	Tools gateway.Tools
 	// Chat accepts messages from outside; nil: its routes are not served.
 	Chat   gateway.Chat
 	Tokens *gateway.Tokens
-	// Keys returns the current settings of session keys.
+	// Keys returns the current settings for session keys.
 	Keys func() sessionkey.Settings
 	// Plugins changes the plugin; nil: its routes are not served.
 	Plugins gateway.Plugins
@@ -98,12 +98,12 @@ type API struct {
 	tools     gateway.Tools
 	about     func() (name, version string)
 	logger    *slog.Logger
-	mcp       *mcp.Server // nil for the processes of one user
-	local     bool        // for the processes of one user
+	mcp       *mcp.Server // nil if local
+	local     bool        // made by NewLocal
 	routes    map[string]*route
 	handler   http.Handler
 
-	bodyTimeout time.Duration // to receive a body
+	bodyTimeout time.Duration // for a client to send a body
 }
 
 var (

@@ -104,8 +104,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// listen serves the API on a TCP port. stop ends it; closed is closed after the listener
-// was closed.
+// listen serves the API on a TCP port. stop ends the server; closed is closed after the
+// listener.
 func listen(t *testing.T, a *API) (address string, stop func() error, closed <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-wasm/parley/host/internal/invoke"
 )
 
-// invoke answers one tool call in OpenClaw's format. It uses the request's context: a
-// client that disconnects ends the wait, not the call.
+// invoke answers one tool call in OpenClaw's format. A client that disconnects ends only
+// its wait, not the call.
 func (a *API) invoke(w http.ResponseWriter, r *http.Request, identity *gateway.Identity) {
 	request, body, ok := a.enter(w, r, invoke.MaxBody)
 	if !ok {
@@ -65,7 +65,7 @@ func (a *API) invokeTool(request *gateway.Request, r *http.Request, identity *ga
 		return nil, a.callProblem(tool, err)
 	}
 	if answer.Code == abi.InvalidArgs {
-		// A missing or wrong argument. Other failures of the tool are results.
+		// Other failures of the tool are results with HTTP status 200.
 		return nil, newProblem(http.StatusBadRequest, kindTool, gjson.GetBytes(answer.Result, "error").String(), abi.Internal)
 	}
 	return a.result(invoke.Result(answer.Result))
@@ -78,9 +78,9 @@ func (a *API) result(doc []byte, err error) ([]byte, *problem) {
 	return doc, nil
 }
 
-// callProblem is the problem of a tool call that failed without an answer. For a
-// read-only call that exceeded a limit it hides the details of the sandbox. A call that
-// writes was already accepted, so the client must learn its outcome.
+// callProblem returns the problem of a tool call that failed without an answer. If a
+// read-only call exceeded a limit, callProblem hides the details of the sandbox. A call
+// that writes was already accepted, so the client must learn its outcome.
 func (a *API) callProblem(tool *abi.Tool, err error) *problem {
 	p := a.problem(err)
 	if class, text := gateway.Classify(err); class == gateway.Limit {
@@ -106,18 +106,18 @@ func (a *API) tool(name string) *abi.Tool {
 // to the operator: a session's token has its own channel context.
 func (a *API) caller(r *http.Request, identity *gateway.Identity, name string) (abi.Caller, error) {
 	if identity.Caller.Operator {
-		context := *identity
+		operator := *identity
 		for _, h := range []struct {
 			header string
 			to     *string
-		}{{invoke.HeaderChannel, &context.Caller.Channel}, {invoke.HeaderAccount, &context.Caller.AccountID}} {
+		}{{invoke.HeaderChannel, &operator.Caller.Channel}, {invoke.HeaderAccount, &operator.Caller.AccountID}} {
 			v := strings.TrimSpace(r.Header.Get(h.header))
 			if len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
 				return abi.Caller{}, abi.NewError(abi.InvalidArgs, "the header "+h.header+" must be UTF-8 text of at most 256 bytes without control characters")
 			}
 			*h.to = v
 		}
-		identity = &context
+		identity = &operator
 	}
 	return a.admission.As(identity, name)
 }

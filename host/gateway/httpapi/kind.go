@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// wholeOrText is the kind of a thread id, which is a number on some channels.
+// wholeOrText is the jsonobject.Kind of a thread id, which is a number on some channels.
 type wholeOrText struct{}
 
 func (wholeOrText) String() string { return "a string or a whole number" }

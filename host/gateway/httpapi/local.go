@@ -52,8 +52,8 @@ func describe(tools gateway.Tools) operation {
 	}
 }
 
-// callTool makes a tool call as the caller in the body, or as the operator if there is
-// none. The caller's sessionKey must be canonical.
+// callTool makes a tool call as the caller in the body, or as the operator if the body has
+// no caller. The caller's sessionKey must be canonical.
 func callTool(in *input) ([]byte, error) {
 	c, err := parseCall(in.body)
 	if err != nil {
@@ -109,12 +109,12 @@ func (a *API) importer(o gateway.Operator) handler {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		out, flush := json.NewEncoder(w), http.NewResponseController(w)
 		write := func(e local.ImportEvent) {
-			// A disconnect cancels the request's context, and so the import.
+			// Errors are ignored: a disconnect cancels the request's context, and so the import.
 			_ = out.Encode(e)
 			_ = flush.Flush()
 		}
 		report, err := func() (*local.ImportReport, error) {
-			defer busy.Unlock() // the client that reads the last event may start the next import at once
+			defer busy.Unlock() // before the last event, which allows the client to start the next import
 			return o.Import(r.Context(), q.Dir, func(p local.ImportProgress) { write(local.ImportEvent{Progress: &p}) })
 		}()
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/gateway/mcp"
 )
 
-// HeaderSession names the session as which an MCP client with the operator's token acts.
-// Requests to /tools/invoke name it in the body.
+// HeaderSession names the header with the key of a session. An MCP client with the
+// operator's token acts as this session. Requests to /tools/invoke name it in the body.
 const HeaderSession = "X-Openclaw-Session-Key"
 
 // serveMCP passes the caller to package mcp in the request's context.

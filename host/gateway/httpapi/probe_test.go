@@ -94,7 +94,7 @@ func overMCP(url string, credentials bearer, tool, args string) (string, error) 
 	return summary(gjson.Parse(result.Content[0].(*sdk.TextContent).Text)), nil
 }
 
-// summary returns the keys that a tool's result lists, else its status and failure.
+// summary returns the session keys that a tool's result lists, else its status and error.
 func summary(result gjson.Result) string {
 	if failure := result.Get("error").Str; failure != "" {
 		return result.Get("status").Str + ": " + failure

@@ -51,7 +51,7 @@ var problems = map[gateway.Class]problem{
 	gateway.Unavailable: {status: http.StatusServiceUnavailable, kind: kindUnavailable, retry: true},
 }
 
-// Messages to the network for classes of error without a text.
+// Messages to the network for classes of error for which Classify returns no text.
 const (
 	textFull     = "the gateway's disk is full and nothing was accepted: send it again when there is room, with the same " + HeaderIdempotency
 	textInternal = "tool execution failed; the gateway's log has the details"

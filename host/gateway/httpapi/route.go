@@ -14,10 +14,11 @@ import (
 // endpoint handles one method of a path.
 type endpoint struct {
 	method, path string // the path may have one segment {id}
-	// operator describes the operation, if it requires the operator's token.
+	// operator, if set, describes the operation and makes it require the operator's token.
 	operator string
 	open     bool // no credentials required
-	// do answers an admitted request with JSON. Its body has at most maxBody bytes.
+	// do answers an admitted request with JSON. The request's body has at most maxBody
+	// bytes; values below defaultMaxBody mean defaultMaxBody.
 	do      operation
 	maxBody int64
 	// handler, if set, answers instead of do, and admits the request itself if necessary.
@@ -34,11 +35,11 @@ type handler func(http.ResponseWriter, *http.Request, *gateway.Identity)
 // input is the part of a request that operations use.
 type input struct {
 	*gateway.Request
-	body   []byte
-	query  url.Values
-	path   string // the segment {id}
-	id     string // Idempotency-Key
-	caller abi.Caller
+	body      []byte
+	query     url.Values
+	pathID    string // the segment {id}
+	requestID string // Idempotency-Key
+	caller    abi.Caller
 }
 
 // route is the set of a path's endpoints.
@@ -131,7 +132,7 @@ func (a *API) operate(w http.ResponseWriter, r *http.Request, identity *gateway.
 	key, err := requestID(r)
 	var doc []byte
 	if err == nil {
-		doc, err = e.do(&input{Request: request, body: body, query: r.URL.Query(), path: id, id: key, caller: identity.Caller})
+		doc, err = e.do(&input{Request: request, body: body, query: r.URL.Query(), pathID: id, requestID: key, caller: identity.Caller})
 		err = request.Cause(err)
 	}
 	switch {
@@ -161,7 +162,8 @@ func (a *API) enter(w http.ResponseWriter, r *http.Request, maxBody int64) (requ
 	return request, body, true
 }
 
-// HeaderIdempotency identifies a call or a message, so that it can be repeated (S4.4).
+// HeaderIdempotency names the header that identifies a call or a message, so that the
+// client can repeat it (S4.4).
 const HeaderIdempotency = "Idempotency-Key"
 
 // requestID returns the client's id for the request, or "" (S4.4).

@@ -17,10 +17,10 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// These tests try known escapes from sandboxes from outside: by a program that is a
-// child's agent, and by clients with a token.
+// These tests try known sandbox escapes, from a program that executes a child's runs and
+// from clients with a token.
 
-// fullAccess are settings under which every session sees all others, except from a sandbox.
+// fullAccess is the settings that let every session without a sandbox see all others.
 const fullAccess = `
   tools: { sessions: { visibility: "all" }, agentToAgent: { enabled: true }, subagents: { tools: { allow: ["*"] } } },
 `
@@ -66,8 +66,8 @@ func fakeModel(t *testing.T) string {
 
 // A sandboxed session spawns a child under an agent with another kind of runner: a
 // program with its own environment and token. The token identifies the child's run, which
-// is sandboxed whatever runner executes it, over HTTP and over MCP. The environment of
-// the program says so, so that it can apply a sandbox too (S5.2).
+// is sandboxed over HTTP and over MCP, whatever runner executes it. The environment tells
+// the program that it is sandboxed, so that it can apply a sandbox too (S5.2).
 func TestChildWithOtherRunnerStaysSandboxed(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

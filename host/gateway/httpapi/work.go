@@ -23,15 +23,15 @@ func workRoutes(w gateway.Work) []endpoint {
 			return encode(w.Tree(in.Context(), q))
 		}},
 		{method: http.MethodGet, path: "/v1/flows/{id}", do: func(in *input) ([]byte, error) {
-			return encode(w.Flow(in.Context(), in.path))
+			return encode(w.Flow(in.Context(), in.pathID))
 		}},
 		{method: http.MethodGet, path: "/v1/flows/{id}/end", do: func(in *input) ([]byte, error) {
 			return encode(gateway.Await(in.Request, func(ctx context.Context) (*store.Flow, error) {
-				return w.WaitFlow(ctx, in.path)
+				return w.WaitFlow(ctx, in.pathID)
 			}))
 		}},
 		{method: http.MethodGet, path: "/v1/runs/{id}", do: func(in *input) ([]byte, error) {
-			return encode(w.Run(in.Context(), in.path))
+			return encode(w.Run(in.Context(), in.pathID))
 		}},
 		{method: http.MethodPost, path: "/v1/flows/{id}/retry", do: change(w.RetryFlow)},
 		{method: http.MethodPost, path: "/v1/flows/{id}/drop", do: change(w.DropFlow)},
@@ -55,7 +55,7 @@ func list[T any](name string, rows func(context.Context, *store.Filter) ([]T, er
 }
 
 func change(do func(context.Context, string) error) operation {
-	return func(in *input) ([]byte, error) { return []byte("{}"), do(in.Context(), in.path) }
+	return func(in *input) ([]byte, error) { return []byte("{}"), do(in.Context(), in.pathID) }
 }
 
 func encode[T any](v T, err error) ([]byte, error) {

@@ -68,7 +68,7 @@ func (w *work) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResult, er
 	return &host.SwapResult{Before: "one", Active: &host.Plugin{Digest: "two"}}, nil
 }
 
-// AwaitPlugin returns the version "one", and blocks if that is the given digest.
+// AwaitPlugin returns the version "one", or blocks if that is the given digest.
 func (w *work) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	if digest == "one" {
 		<-ctx.Done()
@@ -81,7 +81,7 @@ func (w *work) Run(_ context.Context, id string) (*store.Run, error) {
 	return &store.Run{ID: id, Status: abi.RunRunning}, requireID(id, "r_1")
 }
 
-// AbortRun aborts r_1; r_done has ended, and r_waiting does not end.
+// AbortRun aborts r_1. It fails for r_done, which has ended, and blocks for r_waiting.
 func (w *work) AbortRun(ctx context.Context, id, why string) (*store.Run, error) {
 	switch id {
 	case "r_done":
@@ -104,7 +104,7 @@ func (w *work) change(action, id, want string) error {
 	return requireID(id, want)
 }
 
-// WaitFlow returns f_1 at once; f_waiting never ends.
+// WaitFlow returns f_1 at once, and blocks for f_waiting.
 func (w *work) WaitFlow(ctx context.Context, id string) (*store.Flow, error) {
 	if id == "f_waiting" {
 		<-ctx.Done()

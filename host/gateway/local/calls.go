@@ -15,11 +15,11 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// maxAnswer bounds an answer, in bytes; the engine's own bound is lower.
+// maxAnswer bounds an answer, in bytes. The engine's bound for results is lower.
 const maxAnswer = 64 << 20
 
 // Call makes a tool call in the owner. It returns the errors of host.Host.Call and this
-// package's own. It ignores the call's Wait: only the owner knows when the call waits.
+// package's own. It ignores call.Wait: only the owner knows when the call waits.
 func (c *Client) Call(ctx context.Context, call *host.Call) (*host.Answer, error) {
 	q := CallRequest{Tool: call.Tool, Args: call.Args, Caller: &call.Caller, ID: call.ID}
 	doc, err := c.ask(ctx, http.MethodPost, "/v1/call", CallMembers.Append(nil, &q))

@@ -14,11 +14,11 @@ import (
 )
 
 // Client sends tool calls and requests for flows, runs and deliveries to the process that
-// owns a database, over its socket. It answers like a *host.Host of this process. It is
-// safe for concurrent use; the caller of NewClient must call Close.
+// owns a database, over its socket. It returns the same answers as a *host.Host in this
+// process. It is safe for concurrent use; the caller of NewClient must call Close.
 //
-// After the owner has ended, calls fail with an *Error of kind ErrFree: the database can
-// be joined again. If the owner stops answering, they fail with ErrHung.
+// After the owner has ended, calls fail with an *Error of kind ErrFree, and the caller can
+// join the database again. If the owner stops answering, calls fail with ErrHung.
 type Client struct {
 	peer   *Peer
 	served atomic.Pointer[served]
@@ -30,7 +30,8 @@ type served struct {
 	tools  []abi.Tool
 }
 
-// NewClient asks the owner for its status and tools. The Client closes the peer.
+// NewClient returns a Client with the owner's current status and tools. Client.Close closes
+// the peer; if NewClient fails, its caller must close the peer.
 func NewClient(ctx context.Context, peer *Peer) (*Client, error) {
 	c := &Client{peer: peer}
 	if err := c.refresh(ctx); err != nil {
@@ -62,8 +63,8 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	})
 }
 
-// do sends a request and passes the answer to read. Meanwhile it checks that the owner
-// still answers.
+// do sends a request and passes the answer to read. Meanwhile it checks regularly that the
+// owner still answers pings.
 func (c *Client) do(ctx context.Context, method, path string, body []byte, read func(*http.Response) error) error {
 	watched, stop := c.peer.Watch(ctx)
 	defer stop()
@@ -74,9 +75,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, read 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	// Every request may be repeated, calls because they have ids. Without values the
-	// header is not sent and only allows the transport to retry; otherwise a request
-	// fails when an owner that ends closes an idle connection.
+	// An ending owner closes idle connections. This header lets the transport retry a
+	// request that fails for this reason; without values it is not sent. Every request
+	// can be repeated, a call because of its id.
 	req.Header["X-Idempotency-Key"] = nil
 	resp, err := c.peer.Transport.RoundTrip(req)
 	if err == nil {

@@ -29,8 +29,8 @@ var status = local.Status{
 	Keys: sessionkey.Settings{MainKey: "home", DefaultAgent: "ops"},
 }
 
-// serve becomes the owner of a new database, answers calls with call and imports with
-// load, and returns the owner and a client.
+// serve becomes the owner of a new database and returns the owner and a client. The owner
+// answers calls with call and imports with load.
 func serve(t *testing.T, call http.HandlerFunc, load func(ctx context.Context, dir string, progress func(importer.Progress)) (*importer.Report, error)) (*local.Owner, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")

@@ -15,8 +15,8 @@ import (
 )
 
 // Dial connects to the owner of the database at this location (store.Backend) and checks
-// that it answers. It fails with an *Error of kind ErrFree if there is no owner, ErrHung,
-// or ErrMismatch. It changes nothing.
+// that the owner answers. It fails with an *Error of kind ErrHung, ErrMismatch, or, if no
+// owner is listening, ErrFree.
 func Dial(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Peer, error) {
 	opts := o.orDefault()
 	info, err := published(ctx, ownership)
@@ -56,7 +56,7 @@ func Join(ctx context.Context, location string, ownership store.Ownership, o *Op
 		if peer, err = Dial(ctx, location, ownership, &opts); !errors.Is(err, ErrFree) {
 			return nil, peer, err
 		}
-		if owned.Owner.Ending { // stays in effect after the owner has removed its notice
+		if owned.Owner.Ending { // also applies after the owner has removed its notice
 			timeout, state = opts.ShutdownTimeout, "which is shutting down and has not exited"
 		}
 		if time.Since(start) > timeout {

@@ -62,7 +62,7 @@ func TestWatchCancelsRequestToStoppedOwner(t *testing.T) {
 }
 
 // foreignOwner holds the lock, as another version of the program would, and serves h on
-// the socket; nil: it opens no socket.
+// the socket. If h is nil, it opens no socket.
 func foreignOwner(t *testing.T, db string, h http.Handler) {
 	t.Helper()
 	lock, err := ownership(t, db).Acquire(t.Context())

@@ -1,10 +1,10 @@
 // Package local connects the processes of one user that use one database: one of them
 // owns it (Owner), and the others connect to the owner (Dial, Join) as its Clients.
 //
-// The owner holds the lock of the store (store.Ownership) and publishes a notice there
-// with its pid, start time and socket. If the store is in a folder, the file
-// <database>.sock next to it is a Unix socket of mode 0600, over which the owner serves
-// its API to the other processes.
+// The owner holds the lock of the store (store.Ownership) and publishes a notice with its
+// pid, start time and socket. It serves its API to the other processes over this Unix
+// socket of mode 0600: the file <database>.sock next to the store or, if that is not
+// possible, a file in a private directory.
 //
 // States of a database and how a process detects them:
 //
@@ -19,15 +19,17 @@
 // owner never blocks the next one. Only the holder of the lock creates and removes
 // sockets.
 //
-// Failures are store.ErrOwned (the lock is held), ErrHung, ErrMismatch (the owner has
-// another version of the API) and ErrFree (there is no owner to dial). Each error text
-// names the database and the process and says what to do.
+// Failures are store.ErrOwned (the lock is held), ErrHung (the owner does not answer),
+// ErrMismatch (the owner has another version of the API) and ErrFree (the database has
+// no owner). Each error text names the database; if there is an owner, it also names the
+// process and says what to do.
 //
-// The owner serves the API of package httpapi on its socket; the types that only the
-// socket uses, and the Client's requests, are here (wire.go, query.go). The API has no
-// tokens: every process with access to the socket could open the database itself.
+// The owner serves the API of package httpapi on its socket. This package has the Client
+// for it, and the bodies and query parameters that only this API uses (wire.go, query.go).
+// The API needs no tokens, because every process that can reach the socket could also open
+// the database itself.
 //
-// The package needs Unix sockets, so it supports Unix only.
+// The package supports Unix only.
 package local
 
 import (
@@ -44,7 +46,7 @@ const API = 2
 // DefaultTimeout is how long an owner may take to answer.
 const DefaultTimeout = 5 * time.Second
 
-// Failures besides store.ErrOwned, to be compared with errors.Is.
+// Kinds of Error besides store.ErrOwned. Compare with errors.Is.
 var (
 	ErrHung     = errors.New("the owner of the database does not answer")
 	ErrMismatch = errors.New("the owner of the database has another API version")
@@ -57,14 +59,14 @@ type Info struct {
 	Version     string    `json:"version"` // of the program
 	PID         int       `json:"pid"`
 	Command     string    `json:"command"` // parley command, such as "serve"
-	LongRunning bool      `json:"stays"`   // long-running: it executes accepted work until it is stopped
+	LongRunning bool      `json:"stays"`   // the process runs until it is stopped, and executes accepted work
 	Started     time.Time `json:"started"`
 	Database    string    `json:"database"` // its location (store.Backend)
 	Socket      string    `json:"socket"`   // empty until the socket exists, and while the owner is ending
 	Ending      bool      `json:"ending,omitempty"`
 }
 
-// String names the process, for errors.
+// String describes the process, for errors.
 func (i *Info) String() string {
 	if i.PID == 0 {
 		return "another process"
@@ -93,7 +95,7 @@ func (e *Error) Unwrap() error { return e.Kind }
 type Options struct {
 	Version     string        // of this program, shown to other processes
 	Command     string        // parley command of this process, shown to other processes
-	LongRunning bool          // long-running: this process runs until it is stopped
+	LongRunning bool          // this process runs until it is stopped
 	Timeout     time.Duration // for an owner to answer; 0 = DefaultTimeout
 	// ShutdownTimeout is how long Join waits for an owner that is ending; 0 = Timeout.
 	ShutdownTimeout time.Duration

@@ -28,7 +28,7 @@ func (c *Client) Swap(ctx context.Context, m *host.PluginFile) (*host.SwapResult
 }
 
 // AwaitPlugin waits until the owner's active version of the plugin has another digest,
-// and returns it. From then on Tools returns that version's tools.
+// and returns that version. Afterwards Tools returns its tools.
 func (c *Client) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	p, err := request[host.Plugin](ctx, c, http.MethodGet, pluginsPath+"/next"+SwapQuery(digest, nil, false, ""), nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Client) change(ctx context.Context, path string) error {
 	return err
 }
 
-// list requests rows; name is their path and their member in the answer.
+// list requests the rows at /v1/name. name is also the answer's member that contains them.
 func list[T any](ctx context.Context, c *Client, name string, f *store.Filter) ([]*T, error) {
 	doc, err := request[map[string][]*T](ctx, c, http.MethodGet, "/v1/"+name+Query(f), nil)
 	if err != nil {

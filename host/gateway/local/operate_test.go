@@ -19,8 +19,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fakeOwner implements an owner's API with one row of each kind, in which every field is
-// set that the encoding must preserve.
+// fakeOwner implements an owner's API with one row of each kind. Every field that the
+// encoding must preserve is set.
 type fakeOwner struct {
 	gateway.Chat // not called
 
@@ -29,7 +29,7 @@ type fakeOwner struct {
 	tree    host.TreeQuery
 	changed string
 	swapped host.PluginFile
-	waits   chan bool // if set, receives when WaitFlow begins to wait, which then never ends
+	waits   chan bool // if set, receives when WaitFlow begins to wait; the wait lasts until its ctx ends
 }
 
 var (
@@ -147,7 +147,7 @@ func (k *fakeOwner) ResendDelivery(_ context.Context, id string) error {
 	return k.requireID(id, "d_1")
 }
 
-// serveFake becomes the owner of a new database and serves k with the socket's real API.
+// serveFake becomes the owner of a new database and serves k with the real API.
 func serveFake(t *testing.T, k *fakeOwner) (*local.Owner, *httpapi.API, *local.Client) {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "a.db")

@@ -32,8 +32,8 @@ type Owner struct {
 }
 
 // Acquire makes this process the owner of the database at this location (store.Backend),
-// or fails with an *Error of kind store.ErrOwned. From then on GET /v1/owner is answered;
-// all other requests wait for Handle.
+// or fails with an *Error of kind store.ErrOwned. The owner answers GET /v1/owner; all
+// other requests wait for Handle.
 func Acquire(ctx context.Context, location string, ownership store.Ownership, o *Options) (*Owner, error) {
 	opts := o.orDefault()
 	lock, err := ownership.Acquire(ctx)
@@ -58,7 +58,7 @@ func Acquire(ctx context.Context, location string, ownership store.Ownership, o 
 	return owner, nil
 }
 
-// start opens the socket and publishes it.
+// start opens the socket, publishes its path, and serves it.
 func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.Logger) error {
 	previous, err := published(ctx, ownership)
 	if err != nil {
@@ -67,9 +67,9 @@ func (o *Owner) start(ctx context.Context, ownership store.Ownership, log *slog.
 	if err := o.publish(&o.info); err != nil {
 		return err
 	}
-	beside := ownership.CompanionPath(".sock")
-	removeStale(o.info.Database, beside, &previous)
-	socket, clean, err := listen(o.info.Database, beside)
+	companion := ownership.CompanionPath(".sock")
+	removeStale(o.info.Database, companion, &previous)
+	socket, clean, err := listen(o.info.Database, companion)
 	if err != nil {
 		return err
 	}
@@ -110,23 +110,22 @@ func (o *Owner) serve(socket net.Listener, log *slog.Logger) {
 func (o *Owner) Info() Info { return o.info }
 
 // Handle sets the handler for requests of other processes, and passes waiting requests to
-// it. It may be called again.
+// the handler. A second call replaces the handler.
 func (o *Owner) Handle(h http.Handler) { o.gate.open(h) }
 
-// OnShutdown registers fn to be called, in its own goroutine, when Shutdown has removed
-// the socket and waits for the running requests.
+// OnShutdown registers fn. Shutdown calls fn in its own goroutine after it has removed the
+// socket, while it waits for the running requests.
 func (o *Owner) OnShutdown(fn func()) { o.server.RegisterOnShutdown(fn) }
 
-// Shutdown ends the service to other processes: it removes the socket, waits for running
-// requests, and refuses requests that still wait for Handle with 503. If ctx ends first,
-// it cancels the requests. No request is running when Shutdown returns. The lock remains
-// held.
+// Shutdown ends the service to other processes: it removes the socket, answers requests
+// that still wait for Handle with 503, and waits for running requests. If ctx ends first,
+// it cancels them. No request is running when Shutdown returns. The lock remains held.
 func (o *Owner) Shutdown(ctx context.Context) error {
 	o.stop.Do(func() {
 		// Remove the socket's name first, so that no other process connects from now on.
 		ending := o.info
 		ending.Ending, ending.Socket = true, ""
-		_ = o.publish(&ending) // only improves error messages
+		_ = o.publish(&ending) // if this fails, new processes may fail instead of waiting for this one
 		o.clean()
 		o.gate.refuse()
 		if o.stopped = o.server.Shutdown(ctx); o.stopped != nil {
@@ -139,8 +138,8 @@ func (o *Owner) Shutdown(ctx context.Context) error {
 	return o.stopped
 }
 
-// Close releases the lock. It cancels requests that are still running: the caller should
-// call Shutdown first, and close the database in between.
+// Close releases the lock. It cancels requests that are still running. The caller should
+// first call Shutdown and then close the database.
 func (o *Owner) Close() error {
 	o.release.Do(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -160,8 +159,8 @@ func (o *Owner) publish(i *Info) error {
 	return o.lock.Publish(append(text, '\n'))
 }
 
-// published returns the last notice of an owner. It is empty if there is no notice, or
-// while an owner writes one.
+// published returns the last notice of an owner. It returns the zero Info if no notice
+// exists, or while an owner writes its notice.
 func published(ctx context.Context, ownership store.Ownership) (Info, error) {
 	text, err := ownership.Notice(ctx)
 	if err != nil {

@@ -187,7 +187,7 @@ func TestShutdownBeforeHandleRefuses(t *testing.T) {
 		if err == nil && status != http.StatusServiceUnavailable {
 			err = fmt.Errorf("status %d", status)
 		} else {
-			err = nil // refused, or the connection never made it
+			err = nil // the request was refused, or the connection failed
 		}
 		got <- err
 	}()

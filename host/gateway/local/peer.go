@@ -20,7 +20,7 @@ const URL = "http://parley"
 // use; the caller of Dial or Join must call Close.
 type Peer struct {
 	Info      Info
-	Transport http.RoundTripper // over the owner's socket; for any path below URL
+	Transport http.RoundTripper // sends requests for any path below URL over the owner's socket
 
 	timeout time.Duration
 	idle    func()

@@ -27,7 +27,7 @@ func (k *fakeOwner) Swap(_ context.Context, c *host.PluginFile) (*host.SwapResul
 	return swapRow, nil
 }
 
-// AwaitPlugin returns pluginRow, and blocks if digest is pluginRow's.
+// AwaitPlugin returns pluginRow, or blocks if digest is pluginRow's.
 func (k *fakeOwner) AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error) {
 	if digest == pluginRow.Digest {
 		<-ctx.Done()

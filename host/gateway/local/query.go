@@ -18,15 +18,15 @@ const (
 	QueryKey     = "key" // of a tree
 )
 
-// QueryCaller is the query parameter of the list of tools that restricts it to a caller:
-// an abi.Caller's JSON.
+// QueryCaller is the query parameter that restricts the list of tools to those of a
+// caller, an abi.Caller in JSON.
 const QueryCaller = "caller"
 
 // Query parameters of a swap.
 const (
 	QueryDigest    = "digest"    // of the module in the body, or of a stored one
 	QuerySignature = "signature" // base64
-	QueryForce     = "force"     // true
+	QueryForce     = "force"     // "true"
 	QueryOrigin    = "origin"    // source of the module; only on the socket
 )
 
@@ -43,8 +43,8 @@ func SwapQuery(digest string, signature []byte, force bool, origin string) strin
 	return q.encode()
 }
 
-// Query returns a filter as a query, with its question mark, or "" for nil and the zero
-// filter.
+// Query returns the query of a list, with its question mark, or "" if the filter is nil or
+// zero.
 func Query(f *store.Filter) string {
 	if f == nil {
 		return ""
@@ -66,7 +66,7 @@ func TreeQuery(key string, limit int) string {
 	return q.encode()
 }
 
-// query is a query that omits parameters with zero values.
+// query is a URL's query. Its methods omit parameters with zero values.
 type query url.Values
 
 func (q query) text(name, value string) {

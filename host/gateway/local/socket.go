@@ -12,16 +12,16 @@ import (
 // maxSocketPath is a length that every Unix accepts (limits: Linux 107 bytes, macOS 103).
 const maxSocketPath = 100
 
-// shortDir is the name prefix of the directories for sockets that cannot be placed next
-// to their database.
+// shortDir is the name prefix of the directories that listenShort creates.
 const shortDir = "parley-"
 
-// listen opens the socket at the path next to the database. If that path is empty or too
-// long, or the file system does not support sockets, listen creates a directory for the
-// socket under the runtime directory. clean removes the created files.
-func listen(database, beside string) (l net.Listener, clean func(), err error) {
-	if beside != "" && len(beside) <= maxSocketPath {
-		if l, clean, err = listenBeside(beside); err == nil {
+// listen opens the socket at the path companion, next to the database. If that path is
+// empty or too long, or listening there fails, for example because the file system does
+// not support sockets, listen creates a directory for the socket under the runtime
+// directory. clean removes the created files.
+func listen(database, companion string) (l net.Listener, clean func(), err error) {
+	if companion != "" && len(companion) <= maxSocketPath {
+		if l, clean, err = listenCompanion(companion); err == nil {
 			return l, clean, nil
 		}
 	}
@@ -32,9 +32,9 @@ func listen(database, beside string) (l net.Listener, clean func(), err error) {
 	return l, clean, nil
 }
 
-// listenBeside creates the socket in a private directory and moves it after setting its
-// mode, so that it is never accessible to other users, whatever the umask.
-func listenBeside(path string) (net.Listener, func(), error) {
+// listenCompanion creates the socket in a private directory, sets its mode, and moves it
+// to path, so that other users can never access it, whatever the umask.
+func listenCompanion(path string) (net.Listener, func(), error) {
 	private, err := os.MkdirTemp(filepath.Dir(path), ".p")
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +55,8 @@ func listenBeside(path string) (net.Listener, func(), error) {
 	return renamed{l, path}, func() { os.Remove(path) }, nil
 }
 
-// listenShort creates the socket in a new private directory, which clean removes too.
+// listenShort creates the socket in a new private directory with a short path. The
+// returned function removes both.
 func listenShort() (net.Listener, func(), error) {
 	base := os.Getenv("XDG_RUNTIME_DIR")
 	if base == "" || len(base) > maxSocketPath-30 {
@@ -102,11 +103,11 @@ type renamed struct {
 func (r renamed) Addr() net.Addr { return &net.UnixAddr{Name: r.path, Net: "unix"} }
 
 // removeStale removes the sockets that a killed owner left behind. Only the holder of the
-// lock may call it. previous comes from the notice, which may be a copy from another
-// database: removeStale removes the socket it names only if it belongs to this database
-// and is in a directory that listenShort made.
-func removeStale(database, beside string, previous *Info) {
-	removeSocket(beside)
+// lock may call it. previous comes from the last notice, which may have been copied with
+// another database. So removeStale removes previous.Socket only if previous names this
+// database and the socket is in a directory that listenShort made.
+func removeStale(database, companion string, previous *Info) {
+	removeSocket(companion)
 	dir := filepath.Dir(previous.Socket)
 	if previous.Database != database || !strings.HasPrefix(filepath.Base(dir), shortDir) {
 		return

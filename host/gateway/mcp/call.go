@@ -25,8 +25,8 @@ func tokenInfo(id string, c abi.Caller) *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: id, Extra: map[string]any{callerExtra: c}}
 }
 
-// callerOf returns the caller of a request, which every transport sets for each request.
-// Requests without a caller are refused.
+// callerOf returns the caller that the transport has set for a request. It fails if the
+// request has no caller.
 func callerOf(r sdk.Request) (abi.Caller, error) {
 	if x := r.GetExtra(); x != nil && x.TokenInfo != nil {
 		if c, ok := x.TokenInfo.Extra[callerExtra].(abi.Caller); ok {
@@ -37,7 +37,7 @@ func callerOf(r sdk.Request) (abi.Caller, error) {
 }
 
 // call answers one tool call. If the request is cancelled or its connection is lost, only
-// its wait ends, not the call.
+// the request's wait ends, not the call.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	caller, err := callerOf(r)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // sessionTimeout is the time after which an MCP session without requests ends.
 const sessionTimeout = 24 * time.Hour
 
-// sessionless is the first protocol version without sessions. The SDK has one handler for
-// it and later versions, and another for earlier ones.
+// sessionless is the first protocol version without sessions. Requests of this and later
+// versions need a stateless handler of the SDK.
 const sessionless = "2026-07-28"
 
 type contextKey struct{}
@@ -30,8 +30,9 @@ type identity struct {
 	caller abi.Caller
 }
 
-// WithCaller returns a context for a request to Handler, with the caller and the id of
-// its identity. An MCP session accepts only requests of the identity that opened it.
+// WithCaller returns a context for a request to Handler. The context contains the caller
+// and the id of its identity. An MCP session accepts only requests of the identity that
+// opened it.
 func WithCaller(ctx context.Context, id string, c abi.Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, &identity{id, c})
 }
@@ -64,8 +65,8 @@ func (s *Server) Handler() http.Handler {
 	}))
 }
 
-// identified passes the caller to the SDK, which attaches it to each request and binds
-// sessions to it. The SDK does not see the token.
+// identified passes the caller and its identity to the SDK. The SDK attaches the caller to
+// each request, and binds sessions to the identity. It does not see the client's token.
 func identified(next http.Handler) http.Handler {
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		i := ctx.Value(contextKey{}).(*identity)

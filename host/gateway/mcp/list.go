@@ -13,8 +13,8 @@ import (
 // cachePrivate is the cacheScope of results that must not be shared between callers.
 const cachePrivate = "private"
 
-// filterTools is a middleware that removes the tools the caller may not use from the
-// SDK's list, which is the same for all callers.
+// filterTools is a middleware that filters the SDK's list of tools, which is the same for
+// all callers. It removes the tools that the caller may not use.
 func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, r)

@@ -1,5 +1,5 @@
-// Package mcp serves the tools over the Model Context Protocol, with the
-// official Go SDK: on standard input and output, and as streamable HTTP.
+// Package mcp serves the tools over the Model Context Protocol, on standard input and
+// output and as streamable HTTP. It uses the official Go SDK.
 //
 // Names, descriptions and schemas are the plugin's own. A result is one text block, the
 // JSON indented by two, and the same object as structured content; isError is set when
@@ -14,7 +14,8 @@
 // When a swap of the plugin changes the tools, the server sends
 // notifications/tools/list_changed to clients.
 //
-// During a long call, the server sends progress for a request with a progress token.
+// During a long call, the server sends progress notifications if the request has a
+// progress token.
 package mcp
 
 import (

@@ -21,8 +21,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// fake implements gateway.Tools. Its tools answer with their caller, or as their arguments
-// say.
+// fake implements gateway.Tools. Its tools answer with their caller, or with the error or
+// result that Call selects by the arguments.
 type fake struct {
 	mu    sync.Mutex
 	calls []host.Call

@@ -27,8 +27,8 @@ func (r *refusal) appendJSON(b []byte) []byte {
 	return o.Close()
 }
 
-// check refuses a message that is not strict JSON: the SDK would use the last of two
-// members of the same name, and ignore unknown members.
+// check refuses a message that is not strict JSON. The SDK would accept such messages; for
+// example, it would use the last of two members of the same name.
 func check(message []byte) *refusal {
 	if err := jsonstrict.Check(message); err != nil {
 		return &refusal{jsonrpc.CodeParseError, "the message is not strict JSON: " + err.Error(), idIn(message)}

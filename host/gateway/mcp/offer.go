@@ -14,18 +14,19 @@ import (
 	"github.com/parley-wasm/parley/host"
 )
 
-// PluginAwaiter is implemented by gateway.Tools that may change while they are served.
+// PluginAwaiter is implemented by gateway.Tools whose tools may change while a Server
+// serves them.
 type PluginAwaiter interface {
 	// AwaitPlugin waits until the active version of the plugin has another digest, and
-	// returns it.
+	// returns that version.
 	AwaitPlugin(ctx context.Context, digest string) (*host.Plugin, error)
 }
 
 var _ PluginAwaiter = (*host.Host)(nil)
 
 // offer registers the tools with the SDK and removes all others. The SDK notifies clients
-// of a change. offer skips tools that the SDK rejects, so that the others stay usable.
-// Only New and follow call it.
+// of a change. offer skips tools that the SDK rejects, so that the others stay usable. It
+// is not safe for concurrent use: only New and follow call it.
 func (s *Server) offer(tools []abi.Tool) {
 	var gone []string
 	for _, old := range s.offered {
@@ -39,7 +40,7 @@ func (s *Server) offer(tools []abi.Tool) {
 		if !slices.ContainsFunc(s.offered, func(old abi.Tool) bool { return same(&old, &t) }) {
 			if err := s.add(t); err != nil {
 				s.logger.Error("mcp: tool skipped", "tool", t.Name, "error", err)
-				s.sdk.RemoveTools(t.Name) // a previous version may have registered it
+				s.sdk.RemoveTools(t.Name) // a tool of this name may be registered for the previous version
 				continue
 			}
 		}
@@ -54,7 +55,7 @@ func same(a, b *abi.Tool) bool {
 		bytes.Equal(a.InputSchema, b.InputSchema) && bytes.Equal(a.OutputSchema, b.OutputSchema)
 }
 
-// add registers one tool. It recovers from the SDK's schema check, which panics.
+// add registers one tool. It returns an error if the SDK's schema check panics.
 func (s *Server) add(t abi.Tool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -75,8 +76,8 @@ func (s *Server) add(t abi.Tool) (err error) {
 }
 
 // annotations returns hints that clients may show before they allow a tool call. A tool
-// that writes adds messages and removes nothing, is not idempotent, and may cause
-// messages in chat channels.
+// that writes adds messages and removes nothing, is not idempotent, and may send messages
+// to chat channels.
 func annotations(t abi.Tool) *sdk.ToolAnnotations {
 	writes := !t.ReadOnly
 	a := &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, OpenWorldHint: &writes}

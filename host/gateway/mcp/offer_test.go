@@ -69,7 +69,7 @@ func named(name, description string) abi.Tool {
 	return abi.Tool{Name: name, Description: description, InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)}
 }
 
-// Clients are notified of versions with other tools, and only of those.
+// Clients are notified only of versions with other tools.
 func TestToolsChange(t *testing.T) {
 	tools := &swappableTools{digest: "1", offers: []abi.Tool{named("a", ""), named("b", "")}, next: make(chan struct{}), err: errors.New("the owner has ended")}
 	s := New(tools, &Options{Logger: slog.New(slog.DiscardHandler)})
@@ -97,7 +97,7 @@ func TestToolsChange(t *testing.T) {
 	}{
 		{"2", []abi.Tool{named("b", ""), named("c", "")}, []string{"b", "c"}},
 		{"3", []abi.Tool{named("b", "new description"), named("c", "")}, []string{"b", "c"}},
-		// A tool that the SDK rejects is removed, and returns with its old schema.
+		// Version "bad" removes tool c, whose schema the SDK rejects. Version "good" adds it again.
 		{"bad", []abi.Tool{bad, named("a", "")}, []string{"a"}},
 		{"good", []abi.Tool{named("c", ""), named("a", ""), named("b", "")}, []string{"a", "b", "c"}},
 		{"4", []abi.Tool{named("c", "")}, []string{"c"}},

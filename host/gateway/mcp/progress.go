@@ -7,15 +7,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Times of progress notifications: early enough to show activity, and frequent enough to
-// prevent timeouts of connections and clients.
+// Times of progress notifications. The first is early enough to show activity; the next
+// ones are frequent enough to prevent timeouts of connections and clients.
 const (
 	firstProgress = time.Second
 	nextProgress  = 5 * time.Second
 )
 
-// progress periodically notifies the client, if its request has a progress token, how many
-// seconds the call has taken. After stop returns, no more notifications are sent.
+// progress periodically sends the client the number of seconds that the call has taken, if
+// the request has a progress token. It sends nothing after stop has returned.
 func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) (stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil || r.Session == nil {

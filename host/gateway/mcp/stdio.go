@@ -35,10 +35,11 @@ func (s *Server) ServeStdio(ctx context.Context, caller abi.Caller, in io.Reader
 }
 
 const (
-	// methodListen is answered when the session ends, so drain must not wait for it.
+	// methodListen names a call that the SDK answers only when the session ends, so drain
+	// must not wait for it.
 	methodListen = "subscriptions/listen"
-	// methodCancelled cancels a call, whose client expects no answer. The SDK answers
-	// nevertheless.
+	// methodCancelled cancels a call. The client then expects no answer, but the SDK sends
+	// one, which Write drops.
 	methodCancelled = "notifications/cancelled"
 )
 
@@ -47,8 +48,8 @@ type stdio struct {
 	in    io.Reader
 	out   io.Writer
 	token *auth.TokenInfo
-	// stop ends reading, and thereby cancels the active calls: the contexts that the SDK
-	// passes on never end by themselves.
+	// stop ends Read when it is closed, and the SDK then cancels the active calls. It does
+	// not pass the end of ServeStdio's context on to them.
 	stop <-chan struct{}
 }
 
@@ -126,8 +127,8 @@ func readLine(r *bufio.Reader) (l line) {
 	}
 }
 
-// Read returns the next message. At the end of the input it waits for the
-// answers to all calls, and then returns io.EOF.
+// Read returns the next message. At the end of the input it waits for the answers to all
+// calls, and then returns io.EOF.
 func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
