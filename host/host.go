@@ -84,8 +84,8 @@ func New(ctx context.Context, wasm []byte, o *Options) (*Host, error) {
 
 // Close drains the host (see Drain), releases waiting callers, waits for the flow steps
 // and posts in progress, and releases the sandbox. If ctx ends first, Close interrupts
-// the work in progress, and the next Host on this store resumes it. The store stays
-// open.
+// the work in progress. Everything that is queued or interrupted, deliveries included,
+// stays in the store, and the next Host on it continues. The store stays open.
 func (h *Host) Close(ctx context.Context) error {
 	return h.close(ctx)
 }
