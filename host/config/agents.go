@@ -9,22 +9,23 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Agents are the configured agents. An empty List means one agent, "main".
+// Agents are the configured agents and their defaults. An empty List means one agent,
+// "main".
 type Agents struct {
-	Sandbox           string    `config:"defaults.sandbox.mode" oneOf:"off non-main all"` // a policy.Sandbox constant, for agents without their own
+	Sandbox           string    `config:"defaults.sandbox.mode" oneOf:"off non-main all"` // a policy.Sandbox constant, for agents without a mode
 	SandboxVisibility string    `config:"defaults.sandbox.sessionToolsVisibility" oneOf:"spawned all" guest:"always"`
-	Model             string    `config:"defaults.model" guest:"set"` // for agents without their own
-	Runner            *Runner   `config:"defaults.runner"`            // for agents without their own; nil: none
+	Model             string    `config:"defaults.model" guest:"set"` // for agents without a model
+	Runner            *Runner   `config:"defaults.runner"`            // for agents without a runner; nil: no runner
 	Subagents         Subagents `config:"defaults.subagents" guest:"always"`
 	List              []Agent   `config:"list" guest:"always"`
 }
 
 // Subagents are the settings and limits of spawned children (S5.2, S5.3, S5.7).
 type Subagents struct {
-	AllowAgents         []string `config:"allowAgents" format:"agentOrAll"`                       // for agents without their own
-	Model               string   `config:"model" guest:"set"`                                     // empty: the target agent's
+	AllowAgents         []string `config:"allowAgents" format:"agentOrAll"`                       // for agents without such a list
+	Model               string   `config:"model" guest:"set"`                                     // empty: the model of the child's agent
 	ArchiveAfterMinutes int      `config:"archiveAfterMinutes" range:"0 52704000" guest:"always"` // from the end of the child's run; 0 = never
-	MaxConcurrent       int      `config:"maxConcurrent" range:"1 1000"`                          // children that execute at the same time
+	MaxConcurrent       int      `config:"maxConcurrent" range:"1 1000"`                          // children whose runs execute at the same time
 	MaxChildrenPerAgent int      `config:"maxChildrenPerAgent" range:"1 1000" guest:"always"`     // active children of one session
 }
 
@@ -36,15 +37,15 @@ type Agent struct {
 	Model   string  `config:"model" guest:"set"`                     // empty: Agents.Model
 	Sandbox string  `config:"sandbox.mode" oneOf:"off non-main all"` // empty: Agents.Sandbox
 	Runner  *Runner `config:"runner"`                                // nil: Agents.Runner
-	// AllowAgents are the agents under which this agent may spawn children: ids, or
+	// AllowAgents are the permitted agents of the children that this agent spawns: ids, or
 	// "*" for every configured agent (S5.2, S6). nil: Subagents.AllowAgents.
 	AllowAgents []string `config:"subagents.allowAgents" format:"agentOrAll" guest:"always"`
-	// SubagentModel is the model of children under this agent; empty: Subagents.Model.
+	// SubagentModel is the model of children whose agent is this one; empty: Subagents.Model.
 	SubagentModel string `config:"subagents.model" guest:"set"`
 }
 
-// read reports duplicate ids, a second default agent, and permissions for agents that
-// are not configured, which can only be mistakes.
+// read also reports duplicate ids, a second default agent, and agents in an allowAgents
+// list that are not configured.
 func (a *Agents) read(r *reader, v value) {
 	r.object(v, a)
 	allow := []value{v.get("defaults", "subagents", "allowAgents")}
@@ -68,8 +69,8 @@ func (a *Agents) read(r *reader, v value) {
 	}
 }
 
-// add appends the agent unless its id is a duplicate. A second default is reported and
-// ignored.
+// add appends the agent, and reports whether it did: a duplicate id is a problem. A second
+// default agent is also a problem, and loses its Default.
 func (a *Agents) add(r *reader, v value, agent Agent, paths []string) bool {
 	for i, other := range a.List {
 		if other.ID == agent.ID {
@@ -109,8 +110,8 @@ func (c *Config) Sandboxed(agentID, sessionKey string) bool {
 	return policy.Sandboxed(mode, c.Keys(), agentID, sessionKey)
 }
 
-// ModelOf returns the model that an agent uses: its own, its runner's, or the default
-// of all agents. "" means that the runner chooses.
+// ModelOf returns the model of an agent: its own, that of its runner, or the default of all
+// agents. "" means that the runner chooses the model.
 func (a *Agents) ModelOf(id string) string {
 	var own, runner string
 	for i := range a.List {

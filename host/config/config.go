@@ -1,5 +1,5 @@
-// Package config reads the configuration of a gateway: one JSON5 file with OpenClaw's
-// settings and Parley's own.
+// Package config reads the configuration of a gateway: one JSON5 file with the OpenClaw
+// settings of the specification (S0 to S10) and Parley's own settings.
 //
 //	{
 //	  session: {
@@ -76,18 +76,15 @@
 //	  },
 //	}
 //
-// A file is accepted or refused as a whole: every unknown name, duplicate name and
-// invalid value is one Problem with its path and position, and all of them are
-// reported at once. A secret whose environment variable is not set is not a Problem:
-// the value stays empty, and an Unset field names the variable.
+// A file is accepted or refused as a whole. Every unknown name, duplicate name and invalid
+// value is a Problem with its path and position, and Parse reports all problems of the
+// file together. A secret whose environment variable is not set is not a Problem: the
+// value stays empty, and a field whose name ends in Unset holds the variable's name.
 //
 // tools.subagents.tools.allow and .deny list names of tools, in which * matches any
-// run of characters, such as "sessions_*". Spawned children have every tool except the
-// session tools (S5.4): allow returns session tools, but never sessions_spawn; deny
-// removes any tool and takes precedence.
-//
-// The known settings are those of the specification (S0 to S10) and Parley's own. Any
-// other name is a Problem.
+// sequence of characters, such as "sessions_*". Spawned children may use every tool except
+// the session tools (S5.4). allow permits session tools, but never sessions_spawn. deny
+// forbids any tool and takes precedence.
 package config
 
 import (
@@ -130,8 +127,8 @@ const MaxPingPongTurns = 5
 // DefaultListen is the default of gateway.listen.
 const DefaultListen = "127.0.0.1:8484"
 
-// Config holds all settings. Parse, Load and Default fill in every default. It is safe
-// for concurrent use as long as no caller modifies it.
+// Config holds all settings. Parse, Load and Default fill in the defaults, except those of
+// PluginLimits. A Config is safe for concurrent use as long as no caller modifies it.
 //
 // The tags of the fields describe the file; see shape.
 type Config struct {
@@ -148,9 +145,10 @@ type Config struct {
 
 // Session are the settings of sessions.
 type Session struct {
-	MainKey string `config:"mainKey" format:"mainKey" guest:"always"`        // the <rest> of main sessions (S1.2)
+	MainKey string `config:"mainKey" format:"mainKey" guest:"always"`        // the last part of the keys of main sessions (S1.2)
 	Scope   string `config:"scope" oneOf:"per-sender global" guest:"always"` // ScopePerSender or ScopeGlobal
-	// MaxPingPongTurns is 0 to MaxPingPongTurns (S4.6).
+	// MaxPingPongTurns is from 0 to the constant MaxPingPongTurns; read clamps larger values
+	// (S4.6).
 	MaxPingPongTurns int    `config:"agentToAgent.maxPingPongTurns" range:"0 2147483647" guest:"always"`
 	AnnounceLocale   string `config:"announce.locale" oneOf:"en pt" guest:"always"` // LocaleEnglish or LocalePortuguese (S5.5)
 	// Owners are the senders, as <channel>:<senderId>, that may use /send (S8.2).
@@ -165,10 +163,10 @@ type Tools struct {
 	Subagents    policy.Tools `config:"subagents.tools" guest:"always"` // of spawned children (S5.4)
 }
 
-// Models are the models that runs may use. A nil Allow permits all (S5.2).
+// Models are the permitted models and their prices.
 type Models struct {
-	Allow   []string         `config:"allow" guest:"set"`
-	Pricing map[string]Price `config:"pricing"` // by model
+	Allow   []string         `config:"allow" guest:"set"` // models that a spawn may select (S5.2); nil: all
+	Pricing map[string]Price `config:"pricing"`           // by model
 }
 
 // Price is the price of a model in dollars per million tokens.
@@ -189,19 +187,19 @@ type Gateway struct {
 	Tokens []Token `config:"tokens"`
 }
 
-// Store is the location of the database.
+// Store holds the location of the database.
 type Store struct {
 	Path string `config:"path"` // empty: the program chooses
 }
 
 // Runs are the limits of agents' runs.
 type Runs struct {
-	MaxAttempts    int `config:"maxAttempts" range:"1 10"`       // per run, including the first (S10.2)
-	TimeoutSeconds int `config:"timeoutSeconds" range:"1 86400"` // of a run without its own timeout, from its start
-	MainSlots      int `config:"groups.main" range:"1 1000"`     // runs for messages from outside that execute at the same time
+	MaxAttempts    int `config:"maxAttempts" range:"1 10"`       // attempts of a run, including the first (S10.2)
+	TimeoutSeconds int `config:"timeoutSeconds" range:"1 86400"` // the time limit of a run that has no own one, from its start
+	MainSlots      int `config:"groups.main" range:"1 1000"`     // maximum number of concurrent runs for messages from outside
 }
 
-// Default returns the settings for an empty file.
+// Default returns the settings of an empty file.
 func Default() *Config {
 	return &Config{
 		Session: Session{
@@ -245,8 +243,8 @@ func (c *Config) DefaultAgent() string {
 	return sessionkey.DefaultAgent
 }
 
-// read reads the whole file. The sessions of tokens depend on other settings and are
-// checked last.
+// read reads the whole file. It checks the sessions of tokens last, because they depend on
+// other settings.
 func (c *Config) read(r *reader, root value) {
 	r.object(root, c)
 	c.Session.MaxPingPongTurns = min(c.Session.MaxPingPongTurns, MaxPingPongTurns) // clamped (S4.6)

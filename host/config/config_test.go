@@ -109,7 +109,7 @@ func TestLoadFull(t *testing.T) {
 
 func tokens(n int64) *int64 { return &n }
 
-// publicKey is the example of RFC 8037, A.2.
+// publicKey is the example key of RFC 8037, A.2.
 var publicKey = ed25519.PublicKey{
 	0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
 	0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
@@ -218,7 +218,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTokenGlobalScope checks that a caller in the global session keeps its agent.
+// TestTokenGlobalScope checks that a token's caller has its own agent although the session
+// key is "global".
 func TestTokenGlobalScope(t *testing.T) {
 	c, err := Parse("x", []byte(`{session: {scope: "global"}, gateway: {tokens: [
 		{token: "a", caller: {sessionKey: "agent:ops:main"}}, {token: "b", caller: {sessionKey: "main"}}, {token: "c", caller: {sessionKey: "main", agentId: "ops"}}]}}`))

@@ -4,7 +4,7 @@ import "time"
 
 // Delivery holds the sinks of chat channels and the age limit of deliveries.
 type Delivery struct {
-	MaxAge   time.Duration      `config:"maxAge"`                   // a failing delivery is given up after this time (S10.3)
+	MaxAge   time.Duration      `config:"maxAge"`                   // a delivery that still fails at this age is not tried again (S10.3)
 	Channels map[string]Channel `config:"channels" names:"channel"` // by channel
 }
 
@@ -23,7 +23,8 @@ type Channel struct {
 	URL    string `config:"url" needed:"webhook" format:"url"`
 	Secret Secret `config:"secret" for:"webhook" unset:"TokenUnset"` // signs the requests; empty: no signature
 	Token  Secret `config:"token" needed:"telegram slack discord" format:"credential" unset:"TokenUnset"`
-	// TokenUnset is the environment variable that should hold the token or secret, if it is not set.
+	// TokenUnset is the name of the token's or secret's environment variable if the variable
+	// is not set.
 	TokenUnset string
 	BaseURL    string `config:"baseUrl" for:"telegram slack discord" format:"service"` // empty: the service's public URL
 }

@@ -35,8 +35,8 @@ func quoted(s, problem string) (text, quoted string) {
 	return "", fmt.Sprintf("%q %s", clip(s), problem)
 }
 
-// mainKey refuses a key with which a main session's key would be invalid or would parse
-// as the key of another kind of session.
+// mainKey refuses a text that would make the keys of main sessions invalid or turn them
+// into keys of another kind of session.
 func mainKey(s string) (text, problem string) {
 	if err := sessionkey.Check(sessionkey.Join(strings.Repeat("a", 64), s)); err != nil {
 		return quoted(s, err.Error())
@@ -78,22 +78,22 @@ func agentOrAll(s string) (text, problem string) {
 	return agentID(s)
 }
 
-// agentPattern accepts an agent id in which * matches any run of characters.
+// agentPattern accepts an agent id in which * matches any sequence of characters.
 func agentPattern(s string) (text, problem string) {
 	s = strings.ToLower(s)
 	plain := "a" + strings.ReplaceAll(s, "*", "")
 	if id, err := sessionkey.AgentID(plain); err != nil || id != plain || len(s) > 64 {
-		return quoted(s, "is not a pattern of agent ids; write a-z, 0-9, _ and -, with * for any run of them")
+		return quoted(s, "is not a pattern of agent ids; write a-z, 0-9, _ and -, with * for any sequence of them")
 	}
 	return s, ""
 }
 
-// toolPattern accepts the name of a tool, in which * matches any run of characters. The
-// set of tools depends on the plugin, but a text that cannot match any name is refused:
-// a tool that is denied under a wrong name would not be denied.
+// toolPattern accepts the name of a tool, in which * matches any sequence of characters. The
+// set of tools depends on the plugin, but toolPattern refuses a text that cannot match any
+// name: a deny list with a mistyped name would not deny the tool.
 func toolPattern(s string) (text, problem string) {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-*") != "" {
-		return quoted(s, "is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them")
+		return quoted(s, "is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them")
 	}
 	return s, ""
 }
@@ -123,7 +123,7 @@ func service(s string) (text, problem string) {
 	return s, problem
 }
 
-// credential accepts a secret that can be sent in a header or a URL.
+// credential accepts a secret that can be part of a header or a URL.
 func credential(s string) (text, problem string) {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c > '~' {
@@ -154,7 +154,7 @@ func variable(s string) (text, problem string) {
 	return s, ""
 }
 
-// capability accepts the name of a host operation, or a namespace followed by ".*".
+// capability accepts the name of a host function, or a namespace followed by ".*".
 func capability(s string) (text, problem string) {
 	if len(capabilities(s)) == 0 {
 		return quoted(s, "is not a host function; known: "+strings.Join(abi.Capabilities, ", "))
@@ -162,7 +162,7 @@ func capability(s string) (text, problem string) {
 	return s, ""
 }
 
-// capabilities returns the host operations that match a name or a namespace.
+// capabilities returns the host functions that match a name or a namespace.
 func capabilities(s string) (names []string) {
 	namespace, all := strings.CutSuffix(s, ".*")
 	for _, name := range abi.Capabilities {

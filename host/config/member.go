@@ -7,10 +7,10 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// Member returns the guest-visible part of a top-level member as JSON: "session",
-// "tools", "agents" or "models", structured as in the file, with all defaults filled in.
-// It returns nil for any other name. Only fields whose tag exposes them to guests are
-// included, so a guest never receives a secret, an address or a path.
+// Member returns as JSON the part of the member "session", "tools", "agents" or "models"
+// that a guest (the plugin) may see, structured as in the file and with all defaults filled
+// in. It returns nil for any other name. It includes only fields with the tag guest, so a
+// guest never receives a secret, an address or a path.
 func (c *Config) Member(name string) []byte {
 	shown := *c
 	shown.Agents = c.Agents.inherited()
@@ -22,8 +22,8 @@ func (c *Config) Member(name string) []byte {
 	return appendValue(nil, s.Field(m.field))
 }
 
-// inherited returns a copy in which each agent has its effective model and AllowAgents,
-// so that a guest need not apply agents.defaults.
+// inherited returns a copy in which each agent has its effective Model and AllowAgents, so
+// that guests do not have to apply agents.defaults.
 func (a *Agents) inherited() Agents {
 	out := *a
 	out.Model = a.ModelOf("")

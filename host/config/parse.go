@@ -11,8 +11,8 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// Load reads the file at path; see Parse. Relative paths in it (store.path,
-// plugins.watch and a runner's dir) are relative to the file's directory.
+// Load reads the file at path; see Parse. It resolves relative paths in the settings
+// (store.path, plugins.watch and a runner's dir) against the file's directory.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// resolvePaths makes relative paths in the settings relative to dir.
+// resolvePaths resolves relative paths in the settings against dir.
 func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.Store.Path, &c.Plugins.Watch}
 	if c.Agents.Runner != nil {

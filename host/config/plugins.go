@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Plugins are the settings of plugin versions: trust, capabilities, verification,
+// Plugins are the settings of plugin versions: signatures, capabilities, verification,
 // rollback and limits.
 type Plugins struct {
 	RequireSignature bool       `config:"requireSignature"`
@@ -18,14 +18,14 @@ type Plugins struct {
 	// Allow lists the host functions that plugins may use if they request them, such as
 	// "store.list"; nil: all.
 	Allow []string `config:"allow" format:"capability"`
-	// Verify selects the conformance vectors that a version must pass before it serves:
-	// one of the Verify constants.
+	// Verify selects the conformance vectors that a version must pass before it becomes
+	// active: one of the Verify constants.
 	Verify string `config:"verify" oneOf:"all quick none"`
 	// A version that fails in RollbackFailures of its first RollbackSteps steps is
-	// rolled back; 0 failures: never.
+	// rolled back. 0 RollbackFailures disable rollbacks.
 	RollbackFailures int          `config:"rollback.failures" range:"0 1000"`
 	RollbackSteps    int          `config:"rollback.steps" range:"1 1000000"`
-	MaxPinned        int          `config:"maxPinned" range:"0 1000"` // old versions kept for flows that the active version cannot resume
+	MaxPinned        int          `config:"maxPinned" range:"0 1000"` // maximum number of old versions for flows that the active version cannot resume
 	Watch            string       `config:"watch"`                    // a module file that becomes active when it changes; empty: none
 	Limits           PluginLimits `config:"limits"`
 }
@@ -38,7 +38,7 @@ func (p *Plugins) Allows(capability string) bool {
 // Values of plugins.verify: the vectors that a version must pass.
 const (
 	VerifyAll   = "all"
-	VerifyQuick = "quick" // some vectors of each tool
+	VerifyQuick = "quick" // the first vector of each kind
 	VerifyNone  = "none"
 )
 
@@ -48,13 +48,12 @@ type PluginKey struct {
 	Public ed25519.PublicKey
 }
 
-// PluginKeys are public keys, in the file the members of an object, in their order
-// there.
+// PluginKeys are the members of the object plugins.keys, in the order of the file.
 type PluginKeys []PluginKey
 
-// PluginLimits bound a step of a plugin; see engine.Limits and step.Limits, which also
-// define the defaults that zero selects. The maximum of Fuel is the largest integer that
-// every JSON reader represents exactly.
+// PluginLimits are the limits of one step of a plugin. Zero selects a default of
+// engine.Limits or step.Limits, which also describe the limits. The maximum of Fuel is 2^53,
+// because JSON readers may round larger integers.
 type PluginLimits struct {
 	Fuel          int `config:"fuel" range:"1 9007199254740992"`
 	MemoryMiB     int `config:"memoryMiB" range:"1 4095"`
@@ -72,7 +71,7 @@ func (p *Plugins) read(r *reader, v value) {
 	if p.RequireSignature && len(p.Keys) == 0 {
 		r.problem(v, "requireSignature is true, but there are no keys to check signatures with; add keys")
 	}
-	allow := p.Allow[:0:0] // stays nil if all are allowed
+	allow := p.Allow[:0:0] // nil if p.Allow is nil
 	for _, name := range p.Allow {
 		for _, c := range capabilities(name) {
 			if !slices.Contains(allow, c) {

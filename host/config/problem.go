@@ -39,7 +39,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the problems for errors.Is and errors.As.
+// Unwrap makes the problems available to errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	list := make([]error, len(e))
 	for i, p := range e {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// invalidFile is a configuration with all problems that Parse must report.
+// invalidFile is an invalid configuration. want are the problems that Parse must report.
 type invalidFile struct {
 	name, text string
 	want       []string
@@ -64,17 +64,17 @@ var problems = []invalidFile{
 	{"long main key", "{session: {mainKey: '" + strings.Repeat("é", 300) + "'}}",
 		[]string{`f:1:21: session.mainKey: "` + strings.Repeat("é", 30) + `…" is longer than 512 bytes`}},
 	{"patterns", "{tools: {agentToAgent: {allow: ['a b', 1, '', '*', 'x-*']}}}", []string{
-		`f:1:33: tools.agentToAgent.allow[0]: "a b" is not a pattern of agent ids; write a-z, 0-9, _ and -, with * for any run of them`,
+		`f:1:33: tools.agentToAgent.allow[0]: "a b" is not a pattern of agent ids; write a-z, 0-9, _ and -, with * for any sequence of them`,
 		"f:1:40: tools.agentToAgent.allow[1]: is a number; it must be a string",
 		"f:1:43: tools.agentToAgent.allow[2]: is blank; leave it out, or give it a value",
 	}},
 	{"tools of children", "{tools: {subagents: {tools: {\nallow: ['sessions_*', 'Exec', '', '-'],\ndeny: ['*', 'group:fs', 'a b', 'exec?', 'é']}}}}", []string{
-		`f:2:23: tools.subagents.tools.allow[1]: "Exec" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them`,
+		`f:2:23: tools.subagents.tools.allow[1]: "Exec" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them`,
 		"f:2:31: tools.subagents.tools.allow[2]: is blank; leave it out, or give it a value",
-		`f:3:13: tools.subagents.tools.deny[1]: "group:fs" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them`,
-		`f:3:25: tools.subagents.tools.deny[2]: "a b" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them`,
-		`f:3:32: tools.subagents.tools.deny[3]: "exec?" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them`,
-		`f:3:41: tools.subagents.tools.deny[4]: "é" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any run of them`,
+		`f:3:13: tools.subagents.tools.deny[1]: "group:fs" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them`,
+		`f:3:25: tools.subagents.tools.deny[2]: "a b" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them`,
+		`f:3:32: tools.subagents.tools.deny[3]: "exec?" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them`,
+		`f:3:41: tools.subagents.tools.deny[4]: "é" is neither a tool nor a pattern of tools; write a-z, 0-9, _ and -, with * for any sequence of them`,
 	}},
 	{"agents", "{agents: {list: [\n{id: 'a b'},\n{name: 'x'},\n{id: 'Main', default: true},\n{id: 'main'},\n{id: 'ops', default: true},\n'x',\n{id: 'q', subagents: {allowAgents: ['ops', 'nobody', '-', '*']}}],\n defaults: {subagents: {allowAgents: ['other']}}}}", []string{
 		`f:2:6: agents.list[0].id: "a b" has an invalid agent id; one is 1 to 64 of a-z, 0-9, _ and -, and starts with a letter or digit`,

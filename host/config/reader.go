@@ -9,16 +9,16 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// reader reads the file into structs according to their shapes, and collects problems.
-// After a problem the contents of the structs do not matter: the file is refused.
+// reader reads the file into structs according to their shapes, and collects problems. If
+// there is a problem, Parse discards the structs, so their contents do not matter.
 type reader struct {
 	file     string
 	doc      *document.Document
 	problems Errors
 }
 
-// custom is implemented by settings with rules that tags cannot express. Their read
-// methods usually begin with reader.object.
+// custom is implemented by settings with rules that tags cannot express. Most read methods
+// call reader.object first.
 type custom interface{ read(r *reader, v value) }
 
 // value is a node with its path.
@@ -38,8 +38,8 @@ func (v value) item(i int) value {
 	return value{fmt.Sprintf("%s[%d]", v.path, i), v.node.Items[i]}
 }
 
-// get returns the value at a path of members. Its node is empty if the file has no such
-// member.
+// get returns the value at a path of member names. If the file has no such member, the
+// value's node is empty.
 func (v value) get(names ...string) value {
 	for _, name := range names {
 		n := &document.Node{}
@@ -97,8 +97,8 @@ func (r *reader) members(v value, s shape, to reflect.Value) bool {
 	return true
 }
 
-// kind returns the object's kind, which the shape's first member names at any position,
-// or "" if it is missing or invalid.
+// kind returns the object's kind: the value of the member that is first in the shape,
+// wherever the object has it. It returns "" if that member is missing or invalid.
 func (s shape) kind(v value) string {
 	for _, m := range v.node.Members {
 		if kind := strings.TrimSpace(m.Value.String); m.Name == s[0].name && slices.Contains(s[0].oneOf(), kind) {
@@ -126,7 +126,7 @@ func (r *reader) duplicate(offset int, v value, first int) {
 	r.problemAt(offset, v.path, "is given twice; the first is on line %d", line)
 }
 
-// wants reports whether v has the kind, and records a problem if not.
+// wants reports whether v has the kind. If not, it adds a problem.
 func (r *reader) wants(v value, kind document.Kind) bool {
 	if v.node.Kind == kind {
 		return true
@@ -145,14 +145,14 @@ func (r *reader) problemAt(offset int, path, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// valid reports whether v has no problem so far.
+// valid reports whether neither v nor a member of it has a problem so far.
 func (r *reader) valid(v value) bool {
 	return !slices.ContainsFunc(r.problems, func(p *Problem) bool {
 		return p.Path == v.path || strings.HasPrefix(p.Path, v.path+".")
 	})
 }
 
-// clip shortens texts of the file for messages.
+// clip truncates a text of the file for a message.
 func clip(s string) string {
 	const most = 60
 	for i := range s {

@@ -8,8 +8,7 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// json appends a value of the file as JSON. Numbers that JSON cannot represent are
-// problems.
+// json appends a value of the file as JSON. NaN and numbers beyond ±2^53 are problems.
 func (r *reader) json(b []byte, v value) []byte {
 	switch n := v.node; n.Kind {
 	case document.Bool:

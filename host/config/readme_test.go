@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReadme compares the tables of README.md with the settings: their names, and the
-// defaults of those that are not in lists and maps.
+// TestReadme compares the tables of README.md with the settings: all names, and the defaults
+// of settings outside lists and maps.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -59,7 +59,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// add adds the paths of the settings in a struct, with their defaults; "" is unknown.
+// add adds the paths of the settings in a struct, with their defaults. "" means that
+// TestReadme does not compare the default.
 func add(all map[string]string, path string, v reflect.Value) {
 	var members func(path string, s shape)
 	members = func(path string, s shape) {

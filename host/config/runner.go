@@ -30,22 +30,22 @@ type Runner struct {
 	// RunnerOpenAI: an OpenAI-compatible endpoint.
 	BaseURL     string `config:"baseUrl" needed:"openai" format:"service"` // such as http://127.0.0.1:11434/v1
 	APIKey      Secret `config:"apiKey" for:"openai" format:"credential" unset:"APIKeyUnset"`
-	APIKeyUnset string // the environment variable of APIKey, if it is not set
+	APIKeyUnset string // the name of APIKey's environment variable if the variable is not set
 	Model       string `config:"model" for:"openai"` // empty: the agent's model
 
 	// RunnerCommand: a program that reads the prompt from standard input.
 	Argv           []string          `config:"argv" needed:"command" format:"exact" empty:"has no program; write one such as [\"claude\", \"-p\"]"`
 	Dir            string            `config:"dir" for:"command"`                                                  // working directory; empty: the gateway's
 	Env            map[string]Secret `config:"env" for:"command" names:"variable" format:"exact" unset:"EnvUnset"` // added to a minimal environment
-	EnvUnset       []string          // environment variables that Env refers to and that are not set, sorted
+	EnvUnset       []string          // sorted names of the environment variables of Env that are not set
 	MaxOutputBytes int               `config:"maxOutputBytes" for:"command" range:"1 1073741824"` // of standard output
 
 	// RunnerOpenAI and RunnerCommand: limits of the transcript in a prompt.
 	HistoryMessages int `config:"historyMessages" for:"openai command" range:"0 1000"`
 	HistoryBytes    int `config:"historyBytes" for:"openai command" range:"0 1073741824"`
 
-	// RunnerScript: the answers to the successive turns of a session. The last one
-	// repeats.
+	// RunnerScript: the answers to the successive runs of a session. Further runs repeat the
+	// last one.
 	Replies []Reply `config:"replies" needed:"script" empty:"is empty; give it at least one reply"`
 }
 

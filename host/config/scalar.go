@@ -12,8 +12,8 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// text reads a string that is not blank, trims it and checks the member's format. The
-// format exact keeps the string unchanged, including blanks.
+// text reads a string, trims it, refuses a blank one and checks the member's format. With
+// the format exact, it returns the string unchanged, even a blank one.
 func (r *reader) text(v value, m *member) (string, bool) {
 	if !r.wants(v, document.String) {
 		return "", false
@@ -47,8 +47,8 @@ func (r *reader) formatted(v value, format, s string) (string, bool) {
 }
 
 // secret reads a secret, given as a string or as {env: NAME}. A variable that is not set
-// is not a problem of the file: its name is stored in the field that the member's tag
-// unset names.
+// is not a problem of the file: secret stores its name in the field of owner that the
+// member's tag unset names.
 func (r *reader) secret(v value, m *member, owner reflect.Value) (string, bool) {
 	if v.node.Kind == document.String {
 		return r.text(v, m)
@@ -74,7 +74,8 @@ func (r *reader) secret(v value, m *member, owner reflect.Value) (string, bool) 
 	return "", false
 }
 
-// duration reads a text such as "15m", or a number of milliseconds.
+// duration reads a text such as "15m", or a number of milliseconds if the member has a
+// range.
 func (r *reader) duration(v value, m *member) (time.Duration, bool) {
 	if m.tag.Get("range") != "" {
 		n, ok := r.whole(v, m)

@@ -19,24 +19,25 @@ import (
 //	range    the minimum and maximum of an integer; a duration with a range is given in milliseconds
 //	format   the format of the string or strings, see formats
 //	names    the format of the names in a map
-//	missing  the problem of an object that lacks the member; for a path, of its first member
+//	missing  the problem of an object that lacks the member, or the first member of a path
 //	empty    the problem of an empty array
-//	for      the kinds of object that may have the member; the first member gives the object's kind
+//	for      the kinds of object that may have the member; the shape's first member gives the kind
 //	needed   like for, and objects of these kinds must have the member
-//	unset    the field that receives the name of the secret's environment variable if that is not set
-//	guest    whether a guest sees the member: always, or only if it is set (see Config.Member)
+//	unset    the field that receives the name of a secret's environment variable if the variable is not set
+//	guest    when Config.Member shows the member to a guest: always, or if it is set; absent: never
 type shape []*member
 
+// member is one member of a shape.
 type member struct {
 	name    string
-	inner   shape // set for an object whose members are fields of the same struct
-	field   int
+	inner   shape // if the path continues: the members below name; their fields are in the same struct
+	field   int   // index in the struct
 	tag     reflect.StructTag
-	kinds   []string
+	kinds   []string // of the tags for and needed
 	missing string
 }
 
-// tagged maps structs of other packages to structs with the same fields and tags.
+// tagged maps structs of other packages to structs with the same fields, which have tags.
 var tagged = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[policy.Send](): reflect.TypeFor[struct {
 		Rules   []policy.Rule `config:"rules"`
@@ -55,14 +56,14 @@ var tagged = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[abi.Usage](): reflect.TypeFor[struct {
 		Input  *int64   `config:"input" range:"0 1000000000"`
 		Output *int64   `config:"output" range:"0 1000000000"`
-		Total  *int64   // not a setting: unknown
+		Total  *int64   // not a setting
 		Cost   *float64 // not a setting: computed from the prices
 	}](),
 }
 
 var shapes sync.Map // by reflect.Type
 
-// shapeOf returns the shape of objects that are read into a struct type.
+// shapeOf returns the shape of the objects that are read into a struct type.
 func shapeOf(t reflect.Type) shape {
 	if s, ok := shapes.Load(t); ok {
 		return s.(shape)
@@ -70,7 +71,7 @@ func shapeOf(t reflect.Type) shape {
 	from := t
 	if d, ok := tagged[t]; ok {
 		if !d.ConvertibleTo(t) {
-			panic("config: " + t.String() + " has other fields than its tagged copy")
+			panic("config: " + t.String() + " and its tagged copy have different fields")
 		}
 		from = d
 	}
@@ -107,7 +108,7 @@ func (s shape) find(name string) *member {
 	return nil
 }
 
-// oneOf returns the permitted values of a string; none: any value.
+// oneOf returns the permitted values of a string, or nothing if any value is permitted.
 func (m *member) oneOf() []string { return strings.Fields(m.tag.Get("oneOf")) }
 
 // limits returns the minimum and maximum of an integer.

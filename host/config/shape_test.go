@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTags checks the tags of all settings: known formats, valid ranges, and secrets that
-// guests cannot see.
+// TestTags checks the tags of all settings: formats are known, ranges are valid, and guests
+// see no secrets.
 func TestTags(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	secrets := 0

@@ -9,13 +9,13 @@ import (
 // Token is a bearer token and the identity that it grants: the operator or a session.
 type Token struct {
 	Secret Secret `config:"token" format:"credential" unset:"Unset" missing:"has no token; give it as text or as {env: NAME}"`
-	// Unset is the environment variable that should hold the secret, if it is not set.
+	// Unset is the name of the secret's environment variable if the variable is not set.
 	Unset    string
 	Operator bool   `config:"operator"`
 	Caller   Caller `config:"caller"` // not with Operator
 }
 
-// Caller is the session as which the holder of a token calls.
+// Caller is the session on whose behalf a token's holder calls tools.
 type Caller struct {
 	SessionKey string `config:"sessionKey" missing:"has no sessionKey; name the session of the token"` // canonical
 	AgentID    string `config:"agentId" format:"agent"`
@@ -51,7 +51,7 @@ func (c *Config) checkTokens(r *reader, list value) {
 	}
 }
 
-// resolve makes the caller's key canonical (S1.1–S1.4).
+// resolve makes the caller's key canonical (S1.1–S1.4) and sets the agent.
 func (c *Caller) resolve(r *reader, at value, keys sessionkey.Settings) {
 	agent := c.AgentID
 	if after, ok := strings.CutPrefix(c.SessionKey, "agent:"); ok {

@@ -8,9 +8,10 @@ import (
 	"github.com/parley-wasm/parley/host/config/internal/document"
 )
 
-// value reads a field, or an item of it, according to the field's type and tags. It
-// reports whether to keep the result: objects in an array are always kept, so that their
-// indexes match the file. owner is the struct that has the field.
+// value reads v into to, a field or an item of a field, according to the type of to and the
+// tags of m. It reports whether the caller must store the result. The result is always true
+// for objects, so that indexes in an array match the file. owner is the struct that has the
+// field.
 func (r *reader) value(v value, m *member, to, owner reflect.Value) bool {
 	switch p := to.Addr().Interface().(type) {
 	case custom:
@@ -66,8 +67,8 @@ func (r *reader) value(v value, m *member, to, owner reflect.Value) bool {
 	return true
 }
 
-// list reads an array. Invalid strings are left out. An empty array of strings is stored
-// as an empty slice, which differs from nil.
+// list reads an array into a slice without its invalid strings. For an empty array of
+// strings it stores an empty slice, which differs from nil.
 func (r *reader) list(v value, m *member, to, owner reflect.Value) {
 	if !r.wants(v, document.Array) {
 		return
@@ -111,7 +112,7 @@ func (r *reader) each(v value, read func(name string, v value)) {
 	if !r.wants(v, document.Object) {
 		return
 	}
-	seen := map[string]int{} // offsets
+	seen := map[string]int{} // offsets of names
 	for _, m := range v.node.Members {
 		name := strings.TrimSpace(m.Name)
 		at := v.member(clip(name), m.Value)

@@ -20,7 +20,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/module/verify"
 )
 
-// callCmd calls one tool.
+// callCmd calls a tool and prints its result.
 type callCmd struct {
 	Tool string `arg:"" help:"Name of the tool, such as sessions_list."`
 	Args string `arg:"" optional:"" help:"Arguments: a JSON object, - for standard input, or @FILE; default: {}."`
@@ -40,7 +40,6 @@ Examples:
   echo '{}' | parley call agents_list - --agent ops`
 }
 
-// Run calls the tool.
 func (c *callCmd) Run(ctx context.Context, a *app) error {
 	args, err := arguments(c.Args, a.stdin)
 	if err != nil {
@@ -68,7 +67,8 @@ func (f *asFlags) ask(ctx context.Context, db *gateway.Database, tool string, ar
 	return result, nil
 }
 
-// callError marks mistakes in the call as wrong usage.
+// callError returns the error of a failed call; an unknown tool and invalid arguments are
+// wrong usage.
 func callError(tool string, tools []abi.Tool, err error) error {
 	switch {
 	case errors.Is(err, abi.NotFound):
@@ -79,8 +79,9 @@ func callError(tool string, tools []abi.Tool, err error) error {
 	return fmt.Errorf("%s: %w", tool, err)
 }
 
-// arguments reads a tool's arguments: JSON text, - for standard input, @FILE, or nothing.
-// It checks that they are one JSON object, before the database is opened.
+// arguments reads a tool's arguments from text: JSON, "-" for standard input, or @FILE.
+// Without a text the arguments are {}. It checks that they are one JSON object, before the
+// database is opened.
 func arguments(text string, stdin io.Reader) ([]byte, error) {
 	raw, where, err := argumentText(text, stdin)
 	if err != nil {
@@ -123,7 +124,7 @@ func argumentText(text string, stdin io.Reader) (raw []byte, where string, err e
 	return raw, path, err
 }
 
-// readLimited reads up to one byte more than the limit, so that the caller can detect
+// readLimited reads up to one byte more than host.MaxArgs, so that the caller can detect
 // longer input.
 func readLimited(r io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, host.MaxArgs+1))
@@ -146,7 +147,7 @@ func (f *asFlags) caller(keys sessionkey.Settings) (abi.Caller, error) {
 	return (&callerFlags{asFlags: *f}).caller(keys)
 }
 
-// callerFlags select the session also by its agent.
+// callerFlags are asFlags and a flag for the agent of the session.
 type callerFlags struct {
 	asFlags
 	Agent string `placeholder:"ID" help:"The agent that a bare --as key belongs to; alone: call as that agent's main session."`

@@ -31,7 +31,7 @@ type cli struct {
 	Deliveries deliveriesCmd `cmd:"" help:"Show deliveries to chat channels; resend a failed one."`
 	Serve      serveCmd      `cmd:"" help:"Serve the tools over HTTP and MCP."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Serve the tools over MCP on standard input and output."`
-	Plugin     pluginCmd     `cmd:"" help:"Inspect, verify and list plugin modules; swap the active one."`
+	Plugin     pluginCmd     `cmd:"" help:"Inspect, verify and list plugin modules; swap the active version."`
 	Demo       demoCmd       `cmd:"" help:"Run a script of commands on sample data, in temporary databases."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of program, ABI and plugin."`
 }
@@ -50,7 +50,7 @@ type globals struct {
 // app is the environment of a command: its flags, streams and log.
 type app struct {
 	globals
-	command string // as in error texts: "plugin inspect"
+	command string // as error texts name it, such as "plugin inspect"
 	stdin   io.Reader
 	out     *terminal.Output // results
 	err     *terminal.Output // everything else
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return a.execute(ctx, args)
 }
 
-// execute parses args, runs the command and returns the exit code. It is called once.
+// execute parses args, runs the command and returns the exit code. It must be called only once.
 func (a *app) execute(ctx context.Context, args []string) int {
 	a.level = new(slog.LevelVar)
 	a.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: a.level}))
@@ -96,7 +96,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context != nil {
 			command = commandPath(p.Context)
 		}
-		text := strings.TrimPrefix(err.Error(), command+": ") // errors of Validate methods have this prefix
+		text := strings.TrimPrefix(err.Error(), command+": ") // kong adds this prefix to errors of Validate methods
 		return report(a.err, command, usage(fmt.Errorf("%s: see parley %s", text, strings.TrimLeft(command+" --help", " "))))
 	}
 	a.globals, a.command = c.globals, commandPath(parsed)
@@ -148,7 +148,7 @@ const (
 	exitUsage   = 2
 )
 
-// failure is an error with the exit code for it.
+// failure is an error with the exit code of the program.
 type failure struct {
 	code int
 	err  error
@@ -177,7 +177,7 @@ func report(out *terminal.Output, command string, err error) int {
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
 	}
-	// The text may quote foreign data. Joined errors have one line each.
+	// The text may quote untrusted data. Each joined error has its own line.
 	lines := mapStrings(strings.Split(strings.TrimSpace(err.Error()), "\n"), terminal.Line)
 	out.Println(strings.TrimSuffix("parley: "+command, ": ") + ": " + strings.Join(lines, "\n  "))
 	return code

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestInvalidUTF8 is not a script because testscript's files must be UTF-8.
+// TestInvalidUTF8 is not a script, because scripts must be UTF-8.
 func TestInvalidUTF8(t *testing.T) {
 	for _, args := range [][]string{
 		{"call", "sessions_list", "{\"search\": \"\xff\"}"},

@@ -35,8 +35,8 @@ type callResult struct {
 	IsError           bool
 }
 
-// TestClients lists and calls the tools with foreign MCP clients, over stdio and HTTP: the
-// official TypeScript SDK and the command line of the MCP inspector.
+// TestClients lists and calls the tools with two third-party MCP clients, over stdio and
+// HTTP: the official TypeScript SDK and the command line of the MCP inspector.
 func TestClients(t *testing.T) {
 	if os.Getenv("PARLEY_CONFORM") == "" {
 		t.Skip("installs Node packages: run ./build.sh conform clients")

@@ -18,8 +18,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// with calls fn with the database, as its owner or as a client of its owner, and closes
-// it.
+// with opens the database, as its owner or as a client of its owner, calls fn, and closes
+// the database.
 func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error {
 	o, err := a.options()
 	if err != nil {
@@ -32,8 +32,8 @@ func (a *app) with(ctx context.Context, fn func(*gateway.Database) error) error 
 	return errors.Join(fn(db), db.Close(ctx))
 }
 
-// options returns the database, settings and plugin that flags, environment and
-// configuration select.
+// options returns the database, the settings and the plugin that the flags, the environment
+// and the configuration select.
 func (a *app) options() (*gateway.Options, error) {
 	o := &gateway.Options{
 		BuiltIn: wasm.Parley, CacheDir: a.cacheDir(), Version: version(), Command: a.command,
@@ -64,7 +64,7 @@ func (a *app) options() (*gateway.Options, error) {
 	return o, nil
 }
 
-// supervisor returns the command that starts the programs of agents: this program.
+// supervisor returns the command line that starts the programs of agents (see supervise).
 func supervisor() []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -73,8 +73,8 @@ func supervisor() []string {
 	return []string{self, supervise}
 }
 
-// checkOwner refuses --plugin and --config flags that differ from the owner's plugin and
-// configuration, which a client would silently use instead.
+// checkOwner refuses --plugin and --config flags that differ from the plugin and the
+// configuration of the owner: a client uses those of the owner.
 func (a *app) checkOwner(o *gateway.Options, s *local.Status) error {
 	switch {
 	case o.Plugin != nil && module.Digest(o.Plugin.Wasm) != s.Plugin.Digest:
@@ -104,7 +104,7 @@ func (a *app) configFile() (string, error) {
 	return path, nil
 }
 
-// loadConfig reads the configuration that configFile found.
+// loadConfig reads the configuration at a path that configFile returned.
 func loadConfig(path string) (*config.Config, error) {
 	if path == "" {
 		return config.Default(), nil
@@ -112,8 +112,8 @@ func loadConfig(path string) (*config.Config, error) {
 	return config.Load(path)
 }
 
-// database returns the path of the database. It creates the default directory, but not
-// one that the user names, which may be a typing error.
+// database returns the path of the database. It creates the default directory. It does not
+// create a directory that the user names, because the name may be mistyped.
 func (a *app) database(c *config.Config) (string, error) {
 	switch {
 	case a.DB != "":
@@ -132,7 +132,7 @@ func (a *app) database(c *config.Config) (string, error) {
 	return filepath.Join(dir, "parley.db"), nil
 }
 
-// cacheDir returns the cache directory of compiled modules, or "" if there is none.
+// cacheDir returns the cache directory of compiled modules, or "" if it cannot be created.
 func (a *app) cacheDir() string {
 	dir, err := a.xdg("XDG_CACHE_HOME", ".cache")
 	if err != nil {

@@ -23,8 +23,8 @@ func (*deliveriesCmd) Help() string {
 parley deliveries [--failed] [--limit N] lists them; see parley deliveries list --help.`
 }
 
-// deliveries is the description of deliveries for the shared commands. No command shows
-// a single one, so get is not set.
+// deliveries is the resource of the deliveries commands. No command shows a single
+// delivery, so get is not set.
 var deliveries = &resource[*store.Delivery]{
 	plural: "deliveries", id: func(d *store.Delivery) string { return d.ID },
 	list: (*gateway.Database).Deliveries, missing: "delivery: see parley deliveries",
@@ -47,7 +47,6 @@ type deliveriesListCmd struct {
 	limitFlag
 }
 
-// Run lists the deliveries.
 func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 	return deliveries.show(ctx, a, func(db *gateway.Database) ([]*store.Delivery, error) {
 		f := &store.Filter{Limit: c.Limit}
@@ -58,14 +57,13 @@ func (c *deliveriesListCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// resendCmd posts a delivery again.
+// resendCmd makes a failed or skipped delivery pending again.
 type resendCmd struct{ idArg }
 
 func (*resendCmd) Help() string {
 	return "The delivery keeps its idempotency key: a sink that honours the key drops a text that it has posted before."
 }
 
-// Run makes the delivery pending again.
 func (c *resendCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		id, err := deliveries.complete(ctx, db, c.ID)

@@ -28,21 +28,21 @@ type demoCmd struct {
 }
 
 func (*demoCmd) Help() string {
-	return "Run it in the repository, or name a directory. The databases are temporary and removed at the end. With --json it prints the --json output of each command."
+	return "Run the demo in the repository, or name OpenClaw's state directory with --dir. The demo removes its databases at the end. With --json it prints the --json output of each command."
 }
 
-// demoFiles are the input files of the demo's commands. Each line of script.txt is a step:
+// demoFiles are the script and its input files. Each line of script.txt is a step:
 //
 //	# TEXT               an explanation
-//	$ parley …           a command of this program; a shell filter may follow |
+//	$ parley …           runs a command of this program; a shell filter may follow |
 //	! parley …           like $, but the command must fail
-//	$ parley serve … &   a command in a separate process, until it is killed
-//	$ kill [-9] %1       stops that process
-//	$ export NAME=VALUE  sets variables for the following steps
-//	? PATTERN parley …   repeats a command without output until its output matches
+//	$ parley serve … &   starts a command in a background process
+//	$ kill [-9] %1       ends the background process
+//	$ export NAME=VALUE  sets environment variables for the following steps
+//	? PATTERN parley …   repeats a command until its output, which is not printed, matches
 //
 // Every other line is printed. $DEMO is the folder of the files and databases, $DIR the
-// directory to import, $CONFIG the configuration for it.
+// directory to import, and $CONFIG the configuration for the imported data.
 //
 //go:embed demo
 var demoFiles embed.FS
@@ -53,26 +53,25 @@ var demoScript string
 // demo is the state of the running script.
 type demo struct {
 	*app
-	expand     *strings.Replacer // of variables
+	expand     *strings.Replacer // replaces $DEMO, $DIR and $CONFIG
 	steps      []*demoStep
-	background *exec.Cmd // nil: none
+	background *exec.Cmd // nil: no background process
 }
 
-// demoStep is the report of a command for --json.
+// demoStep is the report of one command in the --json output.
 type demoStep struct {
 	Command  string          `json:"command"`
 	ExitCode int             `json:"exitCode"`
-	Result   json.RawMessage `json:"result,omitempty"` // the output, if it is JSON
+	Result   json.RawMessage `json:"result,omitempty"` // the standard output, if it is JSON
 	Note     string          `json:"note,omitempty"`   // the standard error
 	Took     time.Duration   `json:"nanoseconds"`
 }
 
-// Run runs the script.
 func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	if st, err := os.Stat(c.Dir); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s: not a directory: run the demo in the repository, or name OpenClaw's state directory with --dir", c.Dir)
 	}
-	// When a reader such as head closes the pipe, the cleanup must still run.
+	// The cleanup must also run after a reader such as head has closed standard output.
 	signal.Ignore(syscall.SIGPIPE)
 	temp, err := os.MkdirTemp("", "parley-demo-")
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *demoCmd) Run(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// words matches the words of a command line. Quotes enclose whole words only.
+// words matches the words of a command line. Quotes must enclose a whole word.
 var words = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
 // step executes one line of the script.
@@ -142,7 +141,7 @@ func (d *demo) step(ctx context.Context, line string) error {
 	case args[0] == "kill":
 		return d.kill(syscall.SIGTERM)
 	case args[len(args)-1] == "&":
-		return d.serve(ctx, args[1:len(args)-1])
+		return d.start(ctx, args[1:len(args)-1])
 	}
 	code, err := d.command(ctx, line, args[1:], filter)
 	if err == nil && mustFail != (code != 0) {
@@ -221,9 +220,9 @@ func (d *demo) until(ctx context.Context, pattern string, args []string) error {
 	}
 }
 
-// serve starts a process that runs a command of this program, and waits until it is
-// ready: it prints a line then.
-func (d *demo) serve(ctx context.Context, args []string) error {
+// start starts a background process that runs a command of this program, and waits for its
+// first line of output, which means that it is ready.
+func (d *demo) start(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -251,7 +250,7 @@ func (d *demo) serve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// kill sends a signal to the background process, if any, and waits for its end.
+// kill sends a signal to the background process, if there is one, and waits for its end.
 func (d *demo) kill(s syscall.Signal) error {
 	cmd := d.background
 	if cmd == nil {
@@ -263,7 +262,7 @@ func (d *demo) kill(s syscall.Signal) error {
 	}
 	err := cmd.Wait()
 	if s == syscall.SIGKILL {
-		return nil // the expected end
+		return nil // Wait reports the signal as an error
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host/store/sqlite"
 )
 
-// mcpClient is an MCP client over the standard input and output of a process.
+// mcpClient is a parley mcp process and the client on its standard input and output.
 type mcpClient struct {
 	*exec.Cmd
 	t   *testing.T
@@ -68,8 +68,8 @@ func (c *mcpClient) listAgents() {
 	}
 }
 
-// TestMCPTakesOver kills an owner that serves another MCP process. The other process must
-// become the owner at its client's next call.
+// TestMCPTakesOver kills an MCP process that owns the database. The MCP process that is its
+// client must become the owner at the next call.
 func TestMCPTakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := startMCP(t, dir)
@@ -101,8 +101,8 @@ func TestMCPTakesOver(t *testing.T) {
 	}
 }
 
-// TestServeWaitsForShortOwner checks that serve waits for a short command that owns the
-// database, instead of failing.
+// TestServeWaitsForShortOwner checks that serve does not fail if a short command owns the
+// database, but waits until the command exits.
 func TestServeWaitsForShortOwner(t *testing.T) {
 	dir := t.TempDir()
 	b, err := sqlite.NewBackend(filepath.Join(dir, "test.db"), nil)
@@ -137,7 +137,7 @@ func TestServeWaitsForShortOwner(t *testing.T) {
 }
 
 // TestConcurrentShortCommands runs short commands concurrently. They own the database in
-// turn while others connect, and all must get their answer.
+// turn while others connect, and every command must get its answer.
 func TestConcurrentShortCommands(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -18,23 +18,23 @@ type flowsCmd struct {
 	List  flowsListCmd `cmd:"" default:"withargs" help:"List flows, newest first (the default)."`
 	Show  flowShowCmd  `cmd:"" help:"Show a flow with its runs and deliveries."`
 	Retry flowRetryCmd `cmd:"" help:"Retry the failed step of a parked flow."`
-	Drop  flowDropCmd  `cmd:"" help:"End a flow; no further step is executed."`
+	Drop  flowDropCmd  `cmd:"" help:"End a flow: no further step is executed."`
 }
 
 func (*flowsCmd) Help() string {
-	return `A flow is one call of a tool that writes, such as sessions_send: its answer and the steps that follow. It waits for runs of agents, is idle when only a later step is left (a child is archived an hour after its end), is parked when one of its steps has failed twice, and ends as done or dropped. Ids may be shortened.
+	return `A flow executes one call of a tool that writes, such as sessions_send, in steps: those up to the answer and those that follow. A flow is waiting while it needs runs of agents, idle when only a later step is left (such as archiving a child an hour after its end), parked when one of its steps has failed twice or it has reached the step limit, and in the end done or dropped. Ids may be shortened.
 
 parley flows [--failed | --all] [--limit N] lists them; see parley flows list --help.`
 }
 
-// flows is the description of flows for the shared commands.
+// flows is the resource of the flows commands.
 var flows = &resource[*store.Flow]{
 	plural: "flows", id: func(f *store.Flow) string { return f.ID },
 	list: (*gateway.Database).Flows, get: (*gateway.Database).Flow, missing: "flow: see parley flows --all",
 	header: []string{"FLOW", "TOOL", "STATUS", "FROM", "STEP", "AGE", "NOTE"},
 	cells: func(a *app, f *store.Flow, now time.Time) []string {
 		return []string{
-			terminal.Line(f.Tool), a.status(state(f)), terminal.Line(callerName(&f.Caller)),
+			terminal.Line(f.Tool), a.status(flowStatus(f)), terminal.Line(callerName(&f.Caller)),
 			strconv.Itoa(f.Step), age(now, f.AcceptedAt), truncate(cmp.Or(f.Error, f.StatusText())),
 		}
 	},
@@ -51,10 +51,9 @@ func (*flowsListCmd) Help() string {
 	return "Without --failed and --all: the flows that have not ended, and those that were accepted in the last 24 hours."
 }
 
-// recent is the age up to which ended flows are listed.
+// recent is the maximum age, since acceptance, of ended flows in the list.
 const recent = 24 * time.Hour
 
-// Run lists the flows.
 func (c *flowsListCmd) Run(ctx context.Context, a *app) error {
 	return flows.show(ctx, a, func(db *gateway.Database) ([]*store.Flow, error) { return c.list(ctx, db, time.Now()) })
 }
@@ -82,8 +81,8 @@ func (c *flowsListCmd) list(ctx context.Context, db *gateway.Database, now time.
 	return rows[:min(len(rows), c.Limit)], nil
 }
 
-// state returns the flow's status, or "idle".
-func state(f *store.Flow) string {
+// flowStatus returns the flow's status, or "idle" for a waiting flow that is idle.
+func flowStatus(f *store.Flow) string {
 	if f.Idle() {
 		return "idle"
 	}
@@ -100,19 +99,18 @@ func callerName(c *abi.Caller) string {
 // flowShowCmd shows a flow.
 type flowShowCmd struct{ idArg }
 
-// Run shows the flow.
 func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 	return flows.with(ctx, a, c.ID, func(db *gateway.Database, f *store.Flow) error {
 		of := &store.Filter{FlowID: f.ID, Limit: maxSearch}
-		queued, errRuns := db.Runs(ctx, of)
-		posts, errPosts := db.Deliveries(ctx, of)
-		if err := cmp.Or(errRuns, errPosts); err != nil {
+		itsRuns, errRuns := db.Runs(ctx, of)
+		itsDeliveries, errDeliveries := db.Deliveries(ctx, of)
+		if err := cmp.Or(errRuns, errDeliveries); err != nil {
 			return err
 		}
-		return a.show(map[string]any{"flow": f, "runs": orEmpty(queued), "deliveries": orEmpty(posts)}, func() {
+		return a.show(map[string]any{"flow": f, "runs": orEmpty(itsRuns), "deliveries": orEmpty(itsDeliveries)}, func() {
 			a.flow(f)
-			runs.section(a, queued)
-			deliveries.section(a, posts)
+			runs.section(a, itsRuns)
+			deliveries.section(a, itsDeliveries)
 		})
 	})
 }
@@ -121,7 +119,7 @@ func (c *flowShowCmd) Run(ctx context.Context, a *app) error {
 func (a *app) flow(f *store.Flow) {
 	a.out.Println(a.out.Bold(terminal.Line("flow " + f.ID)))
 	a.out.Fields([][2]string{
-		{"tool", terminal.Line(f.Tool)}, {"status", a.status(state(f))}, {"from", terminal.Line(callerName(&f.Caller))},
+		{"tool", terminal.Line(f.Tool)}, {"status", a.status(flowStatus(f))}, {"from", terminal.Line(callerName(&f.Caller))},
 		{"call id", terminal.Line(f.Call.ID)}, {"steps", strconv.Itoa(f.Step)}, {"plugin", terminal.Line(f.Plugin)},
 		{"accepted", date(f.AcceptedAt)}, {"answered", date(f.AnsweredAt)}, {"ended", date(f.EndedAt)},
 		{"waits for", terminal.Line(f.WaitRun)}, {"waits until", date(f.WaitUntil)},
@@ -132,7 +130,6 @@ func (a *app) flow(f *store.Flow) {
 // flowRetryCmd retries a parked flow.
 type flowRetryCmd struct{ idArg }
 
-// Run retries the flow.
 func (c *flowRetryCmd) Run(ctx context.Context, a *app) error {
 	return changeFlow(ctx, a, c.ID, (*gateway.Database).RetryFlow, "will be retried")
 }
@@ -144,7 +141,6 @@ func (*flowDropCmd) Help() string {
 	return "Runs and deliveries that the flow has queued remain. Callers that wait for its answer receive an error."
 }
 
-// Run drops the flow.
 func (c *flowDropCmd) Run(ctx context.Context, a *app) error {
 	return changeFlow(ctx, a, c.ID, (*gateway.Database).DropFlow, "was dropped")
 }
@@ -166,7 +162,8 @@ func changeFlow(ctx context.Context, a *app, id string, change func(*gateway.Dat
 	})
 }
 
-// noteWork prints a note if work is left and no long-running process executes it.
+// noteWork prints a note if the operation has left work (ended is false) and the owner is
+// not a long-running process.
 func (a *app) noteWork(db *gateway.Database, ended bool) {
 	if !ended && !db.Status().LongRunning {
 		a.note("no process executes the work of this database now: it continues under the next owner, such as parley serve")

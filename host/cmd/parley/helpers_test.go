@@ -18,7 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// parley returns a command that runs this test binary as the program (see TestMain).
+// parley returns a command that runs this test binary as the program parley (see TestMain).
 func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -33,8 +33,8 @@ func parley(t *testing.T, dir string, args ...string) *exec.Cmd {
 
 // model is an OpenAI-compatible endpoint that the test controls.
 type model struct {
-	asked  chan string // the last message of each request
-	answer chan string // the answer to each request
+	asked  chan string // receives the last message of each request
+	answer chan string // supplies the answer to each request
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +51,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fixture is a directory with an imported database and a configuration whose agents the
-// test answers.
+// fixture is a directory with an imported database and a configuration in which the agents
+// use the test's model.
 type fixture struct {
 	t   *testing.T
 	dir string
@@ -92,7 +92,7 @@ func (fx *fixture) parley(args ...string) *exec.Cmd {
 	return c
 }
 
-// serve starts an owner and waits until it is ready.
+// serve starts a gateway and waits until it is ready.
 func (fx *fixture) serve() *exec.Cmd {
 	fx.t.Helper()
 	c := fx.parley("serve", "--listen", "127.0.0.1:0", "--json")
@@ -118,14 +118,15 @@ func (fx *fixture) start(c *exec.Cmd) {
 	})
 }
 
-// callProcess is a process that calls a tool.
+// callProcess is a process that executes parley call.
 type callProcess struct {
 	*exec.Cmd
 	out    io.Reader
 	stderr bytes.Buffer
 }
 
-// call sends a message from the main session.
+// call starts a process that sends a message from the main session to the session to. more
+// is added to the JSON arguments.
 func (fx *fixture) call(to string, more string, flags ...string) *callProcess {
 	fx.t.Helper()
 	c := &callProcess{Cmd: fx.parley(append([]string{"call", "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":"hello %s"%s}`, to, to, more), "--as", "agent:main:main"}, flags...)...)}
@@ -138,7 +139,7 @@ func (fx *fixture) call(to string, more string, flags ...string) *callProcess {
 	return c
 }
 
-// result reads the call's result, which it prints before it exits.
+// result reads the call's result, which the process prints before it exits.
 func (c *callProcess) result(t *testing.T) gjson.Result {
 	t.Helper()
 	var doc json.RawMessage
@@ -149,7 +150,7 @@ func (c *callProcess) result(t *testing.T) gjson.Result {
 	return gjson.ParseBytes(doc)
 }
 
-// expect waits for the next prompt to an agent, which must contain want.
+// expect waits for the next prompt to an agent and checks that it contains want.
 func (fx *fixture) expect(want string) {
 	fx.t.Helper()
 	if got := <-fx.asked; !strings.Contains(got, want) {
@@ -165,10 +166,10 @@ func (fx *fixture) kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// pollInterval is the interval of checks where no notification exists.
+// pollInterval is the interval of checks of conditions that nothing notifies.
 const pollInterval = 5 * time.Millisecond
 
-// flow waits until the only flow has ended and returns it with its runs.
+// flow waits until the only flow has ended and returns it with its runs and deliveries.
 func (fx *fixture) flow() gjson.Result {
 	fx.t.Helper()
 	for tick := time.NewTicker(pollInterval); ; <-tick.C {

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// historyCmd shows the result of sessions_history.
+// historyCmd shows a session's conversation with the tool sessions_history.
 type historyCmd struct {
 	Key    string `arg:"" help:"Session: main, a key, or a sessionId."`
 	Limit  int    `short:"n" default:"50" placeholder:"N" help:"At most this many messages, the newest (default ${default})."`
@@ -26,7 +26,7 @@ type historyCmd struct {
 }
 
 func (*historyCmd) Help() string {
-	return "Oldest message first. With --json, one result of the tool sessions_history, which has at most 80 KiB of messages; nextOffset is the offset of the next page."
+	return "Messages are printed oldest first. With --json, the command prints one result of the tool sessions_history, which has at most 80 KiB of messages; its nextOffset is the value of --offset for the next page."
 }
 
 // Validate refuses values that the tool would clamp silently.
@@ -37,7 +37,6 @@ func (c *historyCmd) Validate() error {
 	return cmp.Or(checkLimit(c.Limit), checkAgent(c.Agent))
 }
 
-// Run shows the history.
 func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		key, err := c.key(db.Keys())
@@ -55,7 +54,8 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// key resolves a bare key with --agent. The tool resolves all other keys.
+// key returns the key to pass to the tool. It resolves a bare key for the agent of --agent;
+// the tool resolves all other keys.
 func (c *historyCmd) key(keys sessionkey.Settings) (string, error) {
 	if c.Agent == "" || !sessionkey.HasKeyForm(c.Key) {
 		return c.Key, nil

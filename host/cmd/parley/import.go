@@ -18,12 +18,12 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// importCmd groups the sources of imports.
+// importCmd groups the import commands, one for each kind of source.
 type importCmd struct {
 	OpenClaw importOpenClawCmd `cmd:"" name:"openclaw" help:"Import or update from OpenClaw's state directory, such as ~/.openclaw."`
 }
 
-// importOpenClawCmd imports OpenClaw's file store.
+// importOpenClawCmd imports OpenClaw's state directory.
 type importOpenClawCmd struct {
 	Dir string `arg:"" help:"The state directory. It is only read."`
 }
@@ -32,7 +32,6 @@ func (*importOpenClawCmd) Help() string {
 	return "A repeated import updates the sessions, and resumes an interrupted import. Entries that could not be imported are listed with file and line; --json prints the full report."
 }
 
-// Run imports the directory.
 func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
@@ -55,12 +54,13 @@ func (c *importOpenClawCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// compareSettings prints a note if the source's settings give session keys another
-// meaning than the current settings, which the import used to make them canonical.
+// compareSettings prints a note for each setting that differs between OpenClaw's
+// configuration in dir and mine, if the canonical form of session keys depends on it. The
+// import used mine.
 func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 	theirs, err := importer.Settings(dir)
 	if err != nil {
-		a.note("openclaw.json: %s: not compared with the current configuration", terminal.Line(err.Error()))
+		a.note("openclaw.json: %s: its settings were not compared with the current ones", terminal.Line(err.Error()))
 	}
 	scope := map[bool]string{false: config.ScopePerSender, true: config.ScopeGlobal}
 	for _, c := range [][3]string{
@@ -69,12 +69,12 @@ func (a *app) compareSettings(dir string, mine sessionkey.Settings) {
 		{"the default agent", theirs.Agent(), mine.Agent()},
 	} {
 		if c[1] != c[2] {
-			a.note("openclaw.json: %s is %q there and %q here, and determines the meaning of \"main\": if this is wrong, set it in the configuration and import again", c[0], c[1], c[2])
+			a.note("openclaw.json: %s is %q, but the import used %q, on which the meaning of \"main\" depends: to use the value of openclaw.json, set it in the configuration and import again", c[0], c[1], c[2])
 		}
 	}
 }
 
-// maxProblems is the number of problems that a summary lists.
+// maxProblems is the maximum number of problems and notes that a summary lists.
 const maxProblems = 20
 
 func (a *app) importSummary(r *local.ImportReport, database string, took time.Duration) {
@@ -103,7 +103,7 @@ func countList(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// importProblems lists problems before notes.
+// importProblems lists the problems, then the notes.
 func (a *app) importProblems(r *local.ImportReport) {
 	total := 0
 	for _, n := range r.Totals {

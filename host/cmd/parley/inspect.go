@@ -19,7 +19,7 @@ type inspectCmd struct {
 }
 
 func (*inspectCmd) Help() string {
-	return "The module is loaded into the sandbox and its describe export is called, but no tool. The exit code is 1 if it cannot serve as the plugin."
+	return "The module is loaded into the sandbox and its describe export is called; no tool is called. The exit code is 1 if the module cannot serve as the plugin."
 }
 
 // inspection is the output of --json.
@@ -32,11 +32,11 @@ type inspection struct {
 	Name    string     `json:"name,omitempty"`
 	Version string     `json:"version,omitempty"`
 	Tools   []toolInfo `json:"tools"`
-	// Capabilities are the operations of host functions that it requests, Denied those of
-	// them that plugins.allow does not include.
-	Capabilities []string      `json:"capabilities"`
-	Denied       []string      `json:"withheld,omitempty"`
-	Limits       limitsInForce `json:"limits"`
+	// Capabilities are the host functions that the plugin requests. Denied are the requested
+	// ones that plugins.allow does not include.
+	Capabilities []string        `json:"capabilities"`
+	Denied       []string        `json:"withheld,omitempty"`
+	Limits       effectiveLimits `json:"limits"`
 }
 
 type toolInfo struct {
@@ -45,9 +45,9 @@ type toolInfo struct {
 	Needs    []string `json:"needs"`
 }
 
-// limitsInForce are the limits of a step under the current configuration, named as
-// there.
-type limitsInForce struct {
+// effectiveLimits are the limits of a step under the current configuration. Their JSON
+// names are those of plugins.limits.
+type effectiveLimits struct {
 	Fuel          int   `json:"fuel"`
 	MemoryMiB     int   `json:"memoryMiB"`
 	StepTimeoutMs int64 `json:"stepTimeoutMs"`
@@ -60,12 +60,11 @@ type limitsInForce struct {
 	ModuleBytes   int   `json:"moduleBytes"`
 }
 
-func (l *limitsInForce) String() string {
+func (l *effectiveLimits) String() string {
 	return fmt.Sprintf("%s of fuel, %d MiB of memory, %d ms, %d host calls, %d MiB in, %d MiB out, %d log lines, %d runs, %d deliveries a step",
 		terminal.Count(int64(l.Fuel)), l.MemoryMiB, l.StepTimeoutMs, l.HostCalls, l.InMiB, l.OutMiB, l.LogLines, l.Runs, l.Deliveries)
 }
 
-// Run inspects the module.
 func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 	wasm, settings, err := a.readModule(c.File)
 	if err != nil {
@@ -82,7 +81,7 @@ func (c *inspectCmd) Run(ctx context.Context, a *app) error {
 	return gateway.PluginError(c.File, problem)
 }
 
-// load loads the module as a host would and fills in its description.
+// load loads the module as the gateway does and fills in the limits and the description.
 func (i *inspection) load(ctx context.Context, a *app, wasm []byte, c *config.Config) error {
 	use, effects := gateway.Limits(c)
 	l, err := use.Effective()
@@ -90,7 +89,7 @@ func (i *inspection) load(ctx context.Context, a *app, wasm []byte, c *config.Co
 		return err
 	}
 	effects = effects.Effective()
-	i.Limits = limitsInForce{
+	i.Limits = effectiveLimits{
 		l.Fuel, l.MemoryMiB, l.StepTimeout.Milliseconds(), l.HostCalls, l.InMiB, l.OutMiB, l.LogLines,
 		effects.Runs, effects.Deliveries, l.ModuleBytes,
 	}

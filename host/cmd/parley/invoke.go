@@ -19,7 +19,7 @@ import (
 
 // invokeFlags are the flags of commands that call a tool as a given caller.
 type invokeFlags struct {
-	CallID string `placeholder:"ID" help:"Idempotency key: a repeated call with the same id and arguments waits for the first one's answer, or gets it."`
+	CallID string `placeholder:"ID" help:"Idempotency key: a repeated call with the same id and arguments returns the answer of the first call, and waits for it if necessary."`
 	Detach bool   `help:"Do not wait until the flow has finished: the next owner of the database continues it."`
 	callerFlags
 }
@@ -27,10 +27,10 @@ type invokeFlags struct {
 // Validate checks the call id.
 func (f *invokeFlags) Validate() error { return host.CheckCallID("--call-id", f.CallID) }
 
-// invoke calls a tool and passes its answer to show, which prints it and reports whether
-// the tool succeeded. The flow of a tool that writes continues after the answer in the
-// owner of the database, for example with the turns of both agents and the announce. If
-// the owner is not a long-running process, both it and this process wait until the flow
+// invoke calls a tool and passes the answer to show, which must print the answer and report
+// whether the tool succeeded. The owner of the database continues the flow of a tool that
+// writes after the answer, for example with the replies of both agents to each other. If
+// the owner is not a long-running process, the owner and this process wait until the flow
 // has finished.
 func (f *invokeFlags) invoke(ctx context.Context, a *app, tool string, args []byte, show func(*host.Answer) (ok bool, err error)) error {
 	return a.with(ctx, func(db *gateway.Database) error {
@@ -54,8 +54,9 @@ func (f *invokeFlags) invoke(ctx context.Context, a *app, tool string, args []by
 	})
 }
 
-// await calls the tool. It prints a note if the answer takes long, and, if a call that
-// writes fails, a note about how to get the answer.
+// await calls the tool and returns its answer. For a tool that writes, it prints a note if
+// the answer takes longer than gateway.NoticeDelay, and after a failure a note about how to
+// get the answer.
 func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) (answer *host.Answer, err error) {
 	writes := slices.ContainsFunc(db.Tools(), func(t abi.Tool) bool { return t.Name == call.Tool && !t.ReadOnly })
 	during(func() { answer, err = db.Call(ctx, call) }, sync.OnceFunc(func() {
@@ -77,7 +78,7 @@ func (a *app) await(ctx context.Context, db *gateway.Database, call *host.Call) 
 	return nil, callError(call.Tool, db.Tools(), err)
 }
 
-// during calls work, and meanwhile calls tick at intervals of gateway.Notice.
+// during calls work, and calls tick at intervals of gateway.NoticeDelay until work returns.
 func during(work, tick func()) {
 	done := make(chan struct{})
 	go func() {
@@ -96,8 +97,8 @@ func during(work, tick func()) {
 	}
 }
 
-// waitFinished waits until the flow has finished, and prints its status meanwhile. With
-// detach it does not wait.
+// waitFinished prints the flow's status until the flow has finished. With detach it does
+// not wait.
 func (a *app) waitFinished(ctx context.Context, db *gateway.Database, id string, detach bool) error {
 	f, err := db.Flow(ctx, id)
 	if err != nil || finished(f) && detach {
@@ -122,8 +123,9 @@ func (a *app) waitFinished(ctx context.Context, db *gateway.Database, id string,
 	return a.reportEnd(ctx, db, f, last, err)
 }
 
-// finished reports whether no process needs to wait for the flow: it has ended, or it is
-// idle until a time that may be far off. Its deliveries may still be pending.
+// finished reports whether the flow has ended or is idle. Commands do not wait for an idle
+// flow, because its next step may be due much later. Deliveries of a finished flow may
+// still be pending.
 func finished(f *store.Flow) bool { return f.Ended() || f.Idle() }
 
 // progress describes what the flow is waiting for.
@@ -136,7 +138,8 @@ func progress(f *store.Flow) string {
 }
 
 // reportEnd prints the outcome of the wait for a flow: finished, parked, or not finished
-// because ctx ended. seen is the flow as last read, last the result of the wait.
+// because ctx ended. seen is the flow as read before the end of the wait; last and err are
+// the result of the wait.
 func (a *app) reportEnd(ctx context.Context, db *gateway.Database, seen, last *store.Flow, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -152,7 +155,7 @@ func (a *app) reportEnd(ctx context.Context, db *gateway.Database, seen, last *s
 	return a.noteUndelivered(ctx, db, last.ID)
 }
 
-// noteUndelivered prints the deliveries of a flow that failed or were skipped.
+// noteUndelivered prints the failed and skipped deliveries of a flow.
 func (a *app) noteUndelivered(ctx context.Context, db *gateway.Database, id string) error {
 	failed, err := db.Deliveries(ctx, &store.Filter{FlowID: id, Statuses: []string{store.DeliveryFailed, store.DeliverySkipped}})
 	for _, d := range failed {

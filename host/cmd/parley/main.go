@@ -19,9 +19,9 @@
 // over a socket and shows the same results. See package local.
 //
 // The owner executes the database's work, such as the runs of agents. "serve" and "mcp"
-// always do; any other command starts with it when it or one of its clients calls a tool
-// that writes, and then exits only after the running agents have finished. The next owner
-// continues unfinished work.
+// execute work from the start. Any other command that is the owner begins when it or one
+// of its clients calls a tool that writes, and then exits only after the running agents
+// have finished. The next owner resumes unfinished work.
 package main
 
 import (
@@ -40,8 +40,8 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// supervise is the internal command with which this program starts the programs of
-// agents (see package command). It must be handled before anything else.
+// supervise is the internal command that starts the program of an agent (see package
+// command). It must be handled before the command line is parsed.
 const supervise = "runner-exec"
 
 func main() { os.Exit(mainExit()) }
@@ -56,10 +56,9 @@ func mainExit() int {
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }
 
-// versionCmd prints the versions of program, ABI and plugin.
+// versionCmd prints the versions of the program, the ABI and the built-in plugin.
 type versionCmd struct{}
 
-// Run prints the versions.
 func (*versionCmd) Run(a *app) error {
 	digest := module.Digest(wasm.Parley)
 	return a.show(map[string]any{
@@ -74,7 +73,7 @@ func (*versionCmd) Run(a *app) error {
 	})
 }
 
-// version returns the Go module's version, or the commit of the build.
+// version returns the Go module's version, or "devel-" and the commit of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

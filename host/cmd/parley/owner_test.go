@@ -17,7 +17,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// notes receives the lines that a command prints on standard error.
+// notes is a standard error that sends each line to a channel.
 type notes chan string
 
 func (n notes) Write(b []byte) (int, error) {
@@ -45,8 +45,8 @@ func (fx *fixture) ownAsReader() (*gateway.Database, notes) {
 	return db, lines
 }
 
-// TestReaderExecutesClientRuns checks that a command that only reads executes runs as soon
-// as a client needs them, and that it exits after the last run, serving clients meanwhile.
+// TestReaderExecutesClientRuns checks that an owner that only reads executes runs as soon
+// as a client needs them, and that it serves clients until it exits after the last run.
 func TestReaderExecutesClientRuns(t *testing.T) {
 	fx := newFixture(t, 0)
 	db, notes := fx.ownAsReader()
@@ -73,8 +73,8 @@ func TestReaderExecutesClientRuns(t *testing.T) {
 	}
 }
 
-// TestWaitFlowStartsWork checks that waiting for a flow makes the owner execute it, even
-// if another process accepted the call.
+// TestWaitFlowStartsWork checks that WaitFlow makes the owner execute the flow, even if an
+// earlier owner accepted the call.
 func TestWaitFlowStartsWork(t *testing.T) {
 	fx := newFixture(t, 0)
 	gateway := fx.serve()
@@ -134,7 +134,7 @@ func TestRefusedCallStartsNoWork(t *testing.T) {
 }
 
 // TestConcurrentCallsStartWorkOnce sends several messages at the same time to an owner that
-// has not started its work.
+// does not execute work yet. Every message must get its answer.
 func TestConcurrentCallsStartWorkOnce(t *testing.T) {
 	fx := newFixture(t, 0)
 	go func() {

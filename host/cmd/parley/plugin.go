@@ -21,7 +21,7 @@ import (
 
 // pluginCmd groups the commands for plugin modules.
 type pluginCmd struct {
-	Inspect inspectCmd    `cmd:"" help:"Show a module's properties, and whether it can serve as the plugin."`
+	Inspect inspectCmd    `cmd:"" help:"Show a module's properties, and whether the module can serve as the plugin."`
 	List    pluginListCmd `cmd:"" help:"List the versions of the plugin in the database."`
 	Swap    swapCmd       `cmd:"" help:"Activate another version of the plugin, while the gateway runs."`
 	Verify  verifyCmd     `cmd:"" help:"Check a module against the conformance vectors of the specification."`
@@ -29,11 +29,11 @@ type pluginCmd struct {
 
 // pluginListCmd lists the versions of the plugin.
 type pluginListCmd struct {
-	History bool `help:"List the activations instead: when, which version and why, newest first."`
+	History bool `help:"List the activations instead, newest first: the time, the version and the reason."`
 }
 
 func (*pluginListCmd) Help() string {
-	return `active: serves new calls. loaded: resumes flows that the active version cannot resume, or is ready for a rollback soon after a swap. stored: can be activated again with parley plugin swap --digest. Versions that are no longer needed are removed, except the last ten that were active.`
+	return `active: serves new calls. loaded: resumes flows that the active version cannot resume, or stays in memory for a rollback soon after a swap. stored: can be activated again with parley plugin swap --digest. Versions that are no longer needed are removed, except the last ten active ones.`
 }
 
 // Run lists the versions or the activations.
@@ -84,7 +84,7 @@ func (a *app) showActivations(all *host.Plugins, now time.Time) {
 
 func origin(h *store.Activation) string { return strings.TrimSuffix(h.Origin+": "+h.Reason, ": ") }
 
-// readModule reads a module, and the settings under which to load it.
+// readModule returns the module in file and the settings with which to load it.
 func (a *app) readModule(file string) ([]byte, *config.Config, error) {
 	wasm, err := gateway.ReadModule(file)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) readModule(file string) ([]byte, *config.Config, error) {
 	return wasm, settings, err
 }
 
-// withPlugin loads a module as a host would, calls use with it, and unloads it.
+// withPlugin loads a module as the gateway does, calls use with the plugin, and unloads it.
 func (a *app) withPlugin(ctx context.Context, wasm []byte, c *config.Config, use func(*engine.Plugin, *abi.Description) error) error {
 	limits, _ := gateway.Limits(c)
 	e, err := engine.New(ctx, &engine.Options{CacheDir: a.cacheDir(), Limits: limits, Logger: a.log})

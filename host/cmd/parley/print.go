@@ -16,24 +16,24 @@ import (
 func (a *app) status(s string) string {
 	text := terminal.Line(s)
 	switch s {
-	case abi.RunDone, store.DeliveryDelivered: // a flow's FlowDone is the same word
+	case abi.RunDone, store.DeliveryDelivered: // store.FlowDone has the same value as RunDone
 		return a.out.Good(text)
-	case store.FlowParked, abi.RunFailed, abi.RunKilled, abi.RunTimeout: // DeliveryFailed is RunFailed
+	case store.FlowParked, abi.RunFailed, abi.RunKilled, abi.RunTimeout: // store.DeliveryFailed has the same value as RunFailed
 		return a.out.Bad(text)
 	}
 	return text
 }
 
-// truncate formats a foreign text as a table cell of limited width.
+// truncate formats untrusted text as a table cell of limited width.
 func truncate(s string) string {
 	const columns = 80
 	return terminal.Truncate(terminal.Line(s), columns)
 }
 
-// age formats the time since ms, a time in milliseconds.
+// age formats the time since ms, in Unix milliseconds.
 func age(now time.Time, ms int64) string { return terminal.Age(now.Sub(time.UnixMilli(ms))) }
 
-// date formats a time in milliseconds, or returns "" for 0.
+// date formats a time in Unix milliseconds, or returns "" for 0.
 func date(ms int64) string {
 	if ms == 0 {
 		return ""

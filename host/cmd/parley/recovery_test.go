@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestServeKilledDuringRun kills the gateway during each run of a flow. The next gateway
-// must retry the run, without losing or repeating a turn.
+// TestServeKilledDuringRun kills the gateway during each run of a flow in turn. The next
+// gateway must retry the run, and the flow must neither lose nor repeat a reply.
 func TestServeKilledDuringRun(t *testing.T) {
 	script := []struct{ prompt, answer string }{
 		{"hello agent:ops:main", "first"}, {"first", "second"}, {"second", "third"}, {"An exchange with another agent is over", "ANNOUNCE_SKIP"},
@@ -85,7 +85,7 @@ func TestServeShutdownWaitsForRun(t *testing.T) {
 	if err := gateway.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	waitShutdown(t, fx.dir) // the socket is closed, and waiting clients have been disconnected
+	waitShutdown(t, fx.dir) // the gateway has closed the socket and disconnected waiting clients
 	fx.answer <- "in time"
 	if err := gateway.Wait(); err != nil {
 		t.Errorf("serve: %v", err)
@@ -102,7 +102,7 @@ func TestServeShutdownWaitsForRun(t *testing.T) {
 }
 
 // TestCallLeavesFlow checks that a call leaves its flow to the next owner after an
-// interrupt, and at once with --detach.
+// interrupt, and with --detach immediately.
 func TestCallLeavesFlow(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		fx := newFixture(t, 1)
@@ -153,8 +153,8 @@ func TestCallLeavesFlow(t *testing.T) {
 	})
 }
 
-// TestOwnerWaitsForOtherCall checks that of two concurrent calls, the one that owns the
-// database waits until the other has its answer.
+// TestOwnerWaitsForOtherCall starts two calls at the same time. The call that owns the
+// database must not exit before the other call has its answer.
 func TestOwnerWaitsForOtherCall(t *testing.T) {
 	fx := newFixture(t, 0)
 	first := fx.call("agent:ops:main", `,"announce":"none"`)

@@ -17,19 +17,19 @@ import (
 
 // resource describes flows, runs or deliveries to the commands that list and show them.
 type resource[T any] struct {
-	plural  string // as in JSON
+	plural  string // also the name of the JSON member
 	header  []string
 	id      func(T) string
-	cells   func(a *app, row T, now time.Time) []string // of a table row, after the id
+	cells   func(a *app, row T, now time.Time) []string // the cells of a table row after the id
 	list    func(*gateway.Database, context.Context, *store.Filter) ([]T, error)
 	get     func(*gateway.Database, context.Context, string) (T, error)
-	missing string // completes the error "there is no such …"
+	missing string // the end of the error "there is no such …"
 }
 
-// show lists the rows that ask returns, as JSON or as a table.
-func (k *resource[T]) show(ctx context.Context, a *app, ask func(*gateway.Database) ([]T, error)) error {
+// show prints the rows that query returns, as JSON or as a table.
+func (k *resource[T]) show(ctx context.Context, a *app, query func(*gateway.Database) ([]T, error)) error {
 	return a.with(ctx, func(db *gateway.Database) error {
-		rows, err := ask(db)
+		rows, err := query(db)
 		switch {
 		case err != nil:
 			return err
@@ -44,7 +44,7 @@ func (k *resource[T]) show(ctx context.Context, a *app, ask func(*gateway.Databa
 	})
 }
 
-// table prints rows, with ids shortened as far as they stay distinct.
+// table prints rows, with ids truncated to the shortest length at which they are distinct.
 func (k *resource[T]) table(a *app, rows []T) {
 	length, now := shortLength(mapStrings(rows, k.id)), time.Now()
 	table(a, k.header, rows, func(r T) []string {
@@ -53,7 +53,7 @@ func (k *resource[T]) table(a *app, rows []T) {
 	})
 }
 
-// section prints rows as a further section of a report, oldest first.
+// section prints rows, which are newest first, below other output and oldest first.
 func (k *resource[T]) section(a *app, rows []T) {
 	if len(rows) > 0 {
 		a.out.Println("")
@@ -62,7 +62,8 @@ func (k *resource[T]) section(a *app, rows []T) {
 	}
 }
 
-// maxSearch is the number of newest rows that are searched for a shortened id.
+// maxSearch is the number of newest rows that are searched for a shortened id, and of the
+// newest runs and deliveries that flows show prints.
 const maxSearch = 500
 
 // complete returns the full id for a shortened one, searching the newest rows (see
@@ -98,7 +99,7 @@ func (k *resource[T]) notFound(text string, err error) error {
 	return err
 }
 
-// orEmpty replaces nil with an empty slice, which JSON does not encode as null.
+// orEmpty replaces nil with an empty slice, so that JSON encodes it as [] and not as null.
 func orEmpty[T any](rows []T) []T {
 	if rows == nil {
 		return []T{}
@@ -111,10 +112,9 @@ type limitFlag struct {
 	Limit int `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
 }
 
-// Validate checks the limit.
 func (f *limitFlag) Validate() error { return checkLimit(f.Limit) }
 
-// checkLimit refuses values that a tool would clamp silently.
+// checkLimit refuses limits below 1, which a tool would clamp silently.
 func checkLimit(n int) error {
 	if n < 1 {
 		return fmt.Errorf("--limit %d: give a number from 1", n)
@@ -122,7 +122,7 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// checkAgent refuses an invalid agent id.
+// checkAgent refuses an invalid agent id. An empty id is valid.
 func checkAgent(id string) error {
 	if _, err := sessionkey.AgentID(id); id != "" && err != nil {
 		return fmt.Errorf("--agent %q: %w", id, err)
@@ -130,7 +130,7 @@ func checkAgent(id string) error {
 	return nil
 }
 
-// idArg names a flow, a run or a delivery.
+// idArg is the argument that names a flow, a run or a delivery.
 type idArg struct {
 	ID string `arg:"" help:"The id, or a prefix that is unique."`
 }
@@ -146,8 +146,8 @@ func (c *idArg) Validate() error {
 // shortID is the minimum length of an id in a table.
 const shortID = 10
 
-// shortLength returns the length, in bytes, to which ids can be truncated and stay
-// distinct.
+// shortLength returns the length in bytes, at least shortID, at which truncated ids are
+// distinct. It sorts ids.
 func shortLength(ids []string) int {
 	slices.Sort(ids)
 	n := shortID
@@ -159,8 +159,8 @@ func shortLength(ids []string) int {
 	return n
 }
 
-// completeID returns the only id with the given prefix. Without a match it returns the
-// text unchanged: it may be an id outside the list.
+// completeID returns the only id that begins with text. If no id does, it returns text
+// unchanged, which may be an id outside the list.
 func completeID(text string, ids []string) (string, error) {
 	var found []string
 	for _, id := range ids {

@@ -19,16 +19,16 @@ import (
 type runsCmd struct {
 	List  runsListCmd `cmd:"" default:"withargs" help:"List runs, newest first (the default)."`
 	Show  runShowCmd  `cmd:"" help:"Show a run with its message and answer."`
-	Abort runAbortCmd `cmd:"" aliases:"kill" help:"Abort a run: it never starts, or its agent is stopped."`
+	Abort runAbortCmd `cmd:"" aliases:"kill" help:"Abort a run: a queued run never starts, and the agent of a running one is stopped."`
 }
 
 func (*runsCmd) Help() string {
-	return `A run is one answer of an agent to one message. It is queued behind the earlier runs of its session, is then running, and ends as done, failed, killed (aborted) or timeout. A run whose process died is retried, up to runs.maxAttempts attempts in all. Ids may be shortened.
+	return `A run is one execution of an agent for one message. A run is queued behind the earlier runs of its session, then running, and in the end done, failed, killed (aborted) or timeout. A run whose process died is retried, up to runs.maxAttempts attempts in all. Ids may be shortened.
 
 parley runs [--failed] [--session KEY] [--limit N] lists them; see parley runs list --help.`
 }
 
-// runs is the description of runs for the shared commands.
+// runs is the resource of the runs commands.
 var runs = &resource[*store.Run]{
 	plural: "runs", id: func(r *store.Run) string { return r.ID },
 	list: (*gateway.Database).Runs, get: (*gateway.Database).Run, missing: "run: see parley runs",
@@ -48,7 +48,6 @@ type runsListCmd struct {
 	limitFlag
 }
 
-// Run lists the runs.
 func (c *runsListCmd) Run(ctx context.Context, a *app) error {
 	return runs.show(ctx, a, func(db *gateway.Database) ([]*store.Run, error) {
 		f := &store.Filter{Limit: c.Limit}
@@ -66,7 +65,7 @@ func (c *runsListCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// took returns the execution time of a run, up to now if it is running.
+// took formats the execution time of a run, up to now if the run has not ended.
 func took(r *store.Run, now time.Time) string {
 	end := r.EndedAt
 	switch {
@@ -85,7 +84,6 @@ func took(r *store.Run, now time.Time) string {
 // runShowCmd shows a run.
 type runShowCmd struct{ idArg }
 
-// Run shows the run.
 func (c *runShowCmd) Run(ctx context.Context, a *app) error {
 	return runs.with(ctx, a, c.ID, func(_ *gateway.Database, r *store.Run) error {
 		return a.show(map[string]any{"run": r}, func() { a.run(r, time.Now()) })
@@ -108,7 +106,7 @@ func (a *app) run(r *store.Run, now time.Time) {
 	}...)
 }
 
-// usageOf formats token counts, or returns "" if none is known.
+// usageOf formats the known token counts.
 func usageOf(u *abi.Usage) string {
 	if u == nil {
 		return ""
@@ -131,10 +129,9 @@ type runAbortCmd struct {
 func (*runAbortCmd) Help() string {
 	return `A queued run never starts. If the run is executing, in this process or in another owner of the database, its agent is stopped (a command with every process that it has started) and its output is discarded. If the process that executed the run has died, the remaining processes of its agent are terminated.
 
-The run ends with the status killed. Its session continues with the next run, and callers that wait for the run receive the reason. This command starts no other work: unless a long-running process such as parley serve owns the database, that is left to the next owner. A run that has already ended is not changed, and the exit code is 1. The command can also be written as parley runs kill.`
+The run ends with the status killed. Its session continues with the next run, and callers that wait for the run receive the reason. This command does not start other work: unless a long-running process such as parley serve owns the database, the next owner starts it. A run that has already ended is not changed, and the exit code is 1. parley runs kill is another name of this command.`
 }
 
-// Run aborts the run.
 func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 	return runs.with(ctx, a, c.ID, func(db *gateway.Database, r *store.Run) error {
 		r, err := db.AbortRun(ctx, r.ID, c.Why)
@@ -153,8 +150,8 @@ func (c *runAbortCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// noteWaiting prints a note if the flow of an ended run waits for the next owner of the
-// database.
+// noteWaiting prints a note if a flow waits for the ended run r and no long-running process
+// owns the database: the next owner continues the flow.
 func (a *app) noteWaiting(ctx context.Context, db *gateway.Database, r *store.Run) error {
 	if r.FlowID == "" || db.Status().LongRunning {
 		return nil

@@ -20,9 +20,10 @@ import (
 )
 
 // probe is the program of a command agent. It lists sessions over MCP, tries to act as
-// another session, and answers with one line for each result. Its first argument names a
-// file for its token: if the file has the token of an earlier run, probe uses that one. It
-// starts when the file that its second argument names exists.
+// another session, and answers with one line for each result. Its first argument names the
+// token file: probe uses the token of an earlier run if the file has one, and writes its own
+// token to the file. Probe sends its requests when the file that its second argument names
+// exists.
 func probe() {
 	if err := probeWhenReady(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,7 +60,7 @@ func waitForFile(file string) error {
 	return nil
 }
 
-// requestAll makes the requests with the token and writes their results.
+// requestAll sends the requests with the token and writes their results to w.
 func requestAll(ctx context.Context, token string, w io.Writer) error {
 	for _, name := range []string{"", "agent:ops:main"} {
 		seen, err := listOverMCP(ctx, runTransport{token, name})
@@ -86,8 +87,8 @@ func requestAll(ctx context.Context, token string, w io.Writer) error {
 	return nil
 }
 
-// runTransport adds a run's token to requests, and optionally the header that selects
-// another session.
+// runTransport adds a run's token to requests, and the header that selects session if it
+// is not empty.
 type runTransport struct{ token, session string }
 
 func (a runTransport) RoundTrip(r *http.Request) (*http.Response, error) {

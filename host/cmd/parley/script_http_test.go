@@ -32,7 +32,7 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// webhook is the server to which agents' messages are posted.
+// webhook is the server to which deliveries are posted.
 type webhook struct {
 	status atomic.Int64
 	posts  chan string
@@ -66,7 +66,7 @@ func startWebhook(e *testscript.Env) {
 	e.Values[webhookKey{}] = h
 }
 
-// posted waits for a matching post to the webhook.
+// posted waits for a post to the webhook that matches.
 func posted(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "posted REGEXP")
 	want := regexp.MustCompile(args[0])

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-wasm/parley/plugin/wasm"
 )
 
-// build writes a copy of the plugin with another version number.
+// build writes a copy of the plugin with another version number of the same length.
 func build(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "build FILE VERSION")
 	const name, version = "parley ", "0.4.0"
@@ -25,7 +25,7 @@ func build(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), module, 0o600))
 }
 
-// keypair creates a key pair and sets the variable NAME to the public key.
+// keypair derives a key pair from NAME and sets the variable NAME to the public key.
 func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "keypair NAME")
 	seed := bytes.Repeat([]byte(args[0]+"."), ed25519.SeedSize)[:ed25519.SeedSize]
@@ -34,7 +34,7 @@ func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_private", base64.StdEncoding.EncodeToString(key))
 }
 
-// sign writes a signature, by default to FILE.sig.
+// sign writes the signature of FILE, by default to FILE.sig.
 func sign(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "sign NAME FILE [SIGNATURE]")
 	key, err := base64.StdEncoding.DecodeString(ts.Getenv(args[0] + "_private"))

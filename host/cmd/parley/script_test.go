@@ -20,7 +20,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/engine/wasmtest"
 	"github.com/parley-wasm/parley/plugin/wasm"
 
-	_ "modernc.org/sqlite" // the driver, to modify databases
+	_ "modernc.org/sqlite" // the driver of the command sql
 )
 
 var update = flag.Bool("update", false, "rewrite the golden texts of testdata/script")
@@ -32,18 +32,18 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script. Besides the commands of testscript, there are:
 //
 //	exits N PROGRAM ARGS…   run a program and check the exit code
-//	json PATH WANT          check a member of the JSON on standard output (gjson path)
-//	keep NAME PATH          set a variable to a member of the JSON on standard output
-//	start NAME ARGS…        start parley ARGS… --json and wait for its first line;
-//	                        for serve, set URL, TOKEN, PID and SERVING (the plugin's digest)
-//	signal NAME SIGNAL      send KILL, TERM, HUP, STOP (waits until it has stopped) or CONT
-//	ends NAME N             wait for the end and check the exit code
+//	json PATH WANT          check the value at a gjson path in the JSON on standard output
+//	keep NAME PATH          set a variable to the value at a gjson path in that JSON
+//	start NAME ARGS…        start parley ARGS… --json as process NAME and wait for its first
+//	                        line; for serve, set URL, TOKEN, PID and SERVING (the plugin's digest)
+//	signal NAME SIGNAL      send KILL, TERM, HUP, STOP (and wait until NAME has stopped) or CONT
+//	ends NAME N             wait until NAME ends and check its exit code
 //	says NAME REGEXP        read lines of the standard error of NAME until one matches
 //	post PATH STATUS BODY   POST to URL with TOKEN and check the status
 //	webhook STATUS          set the response status of the webhook at $HOOK
 //	posted REGEXP           wait for a post to the webhook that matches
 //	expand FILE             expand the environment variables in a file
-//	until REGEXP PROGRAM ARGS…   repeat until standard output matches
+//	until REGEXP PROGRAM ARGS…   run a program repeatedly until its standard output matches
 //	sql FILE STATEMENT      execute a statement on a database file
 //	normalize FILE          write standard output to FILE, with times, ids and paths replaced
 //	normalize-ages FILE     write standard output to FILE, with the ages of old rows replaced
@@ -51,9 +51,9 @@ func TestMain(m *testing.M) {
 //	keypair NAME            create a signing key and set NAME to the public key
 //	sign NAME FILE [SIG]    sign a file
 //
-// bad/*.wasm are modules that cannot serve as the plugin: abi (another version), exports
-// (one is missing), wasi (imports WASI), tools (none); and plugins that fail vectors: other
-// (another tool), answers (a result member has another name).
+// Four modules in bad/ cannot serve as the plugin: abi (has another ABI version), exports
+// (lacks an export), wasi (imports WASI) and tools (has no tools). Two fail verification:
+// other (has none of the session tools) and answers (misnames a member of its results).
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -85,7 +85,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// badModules writes the modules of bad/.
+// badModules writes the modules of bad/ to dir.
 func badModules(dir string) error {
 	errs := []error{os.Mkdir(dir, 0o700)}
 	for name, change := range map[string]func(m *wasmtest.Module){
@@ -179,8 +179,8 @@ type replacement struct {
 	text    string
 }
 
-// varying replaces values that differ between runs: times, ports, folders and ids, and the
-// padding that depends on them.
+// varying replaces values that differ between executions of a script: times, ports, folders
+// and ids, and the padding that depends on them.
 var varying = []replacement{
 	{regexp.MustCompile(`(?m)^parley: waiting .*\n`), ""}, // printed only on a slow machine
 	{regexp.MustCompile(`\d+\.\d ms`), "N ms"},

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sendCmd calls sessions_send.
+// sendCmd sends a message with the tool sessions_send.
 type sendCmd struct {
 	Key        string        `arg:"" help:"Session: main, a key, or a sessionId."`
 	Message    string        `arg:"" help:"The text, or - for standard input."`
@@ -31,7 +31,7 @@ func (*sendCmd) Help() string {
 The session's agent answers, as agents.list configures it. If no long-running process such as parley serve owns the database, this command waits until the flow has finished and no agent is running. After an interrupt, or with --detach, the next owner of the database continues the flow.`
 }
 
-// Validate refuses values that the tool would clamp silently.
+// Validate refuses timeouts that the tool would clamp silently.
 func (c *sendCmd) Validate() error {
 	if c.Timeout < 0 || c.Timeout > time.Hour {
 		return fmt.Errorf("--timeout %s: give a duration from 0 to 1h", c.Timeout)
@@ -39,7 +39,6 @@ func (c *sendCmd) Validate() error {
 	return c.invokeFlags.Validate()
 }
 
-// Run sends the message.
 func (c *sendCmd) Run(ctx context.Context, a *app) error {
 	if err := c.read(a.stdin); err != nil {
 		return usage(err)
@@ -52,7 +51,7 @@ func (c *sendCmd) read(stdin io.Reader) error {
 		return nil
 	}
 	text, err := readLimited(stdin)
-	if len(text) > abi.MaxText { // the text may be read only in part
+	if len(text) > abi.MaxText { // the text has been read only in part
 		return fmt.Errorf("the message on standard input is longer than %d bytes: shorten it, or send a reference to the full text", abi.MaxText)
 	}
 	c.Message = string(text)
@@ -70,7 +69,7 @@ func (c *sendCmd) arguments() []byte {
 	return o.Close()
 }
 
-// showSent prints the answer, or the reason why the wait ended without one.
+// showSent prints the answer, or the reason why there is no answer.
 func (a *app) showSent(answer *host.Answer) (ok bool, err error) {
 	r := gjson.ParseBytes(answer.Result)
 	status := r.Get("status").Str

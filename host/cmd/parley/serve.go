@@ -18,15 +18,15 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// serveCmd owns the database and serves clients over the network.
+// serveCmd runs the gateway: it owns the database and serves clients over the network.
 type serveCmd struct {
 	Listen string `placeholder:"HOST:PORT" help:"Address to listen on; default: gateway.listen of the configuration, else ${listen}. Port 0 = any free port."`
 }
 
 func (*serveCmd) Help() string {
-	return `POST /tools/invoke accepts calls in OpenClaw's format, /mcp serves MCP over streamable HTTP, and /healthz reports that the gateway is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside. GET /v1/plugins lists the versions of the plugin, POST /v1/plugins activates the module in its body. Agents are executed as agents.list configures them, and their messages are posted to delivery.channels. Unfinished work of an earlier process is continued. Tokens come from gateway.tokens of the configuration, and the operator's token from PARLEY_TOKEN; if there is no token at all, one is generated for the operator and printed.
+	return `POST /tools/invoke accepts calls in OpenClaw's format, /mcp serves MCP over streamable HTTP, and /healthz reports that the gateway is up. POST /v1/chat/send, /v1/agent, /v1/agent/wait, /v1/agent/abort, /v1/chat/history and /v1/sessions/patch are for messages from outside and the runs that they start. GET /v1/plugins lists the versions of the plugin; POST /v1/plugins activates the module in its body. Agents are executed as agents.list configures them, and their messages are posted to delivery.channels. The gateway continues unfinished work of earlier processes. Tokens come from gateway.tokens of the configuration, and the operator's token from PARLEY_TOKEN; if there is no token at all, one is generated for the operator and printed.
 
-When the gateway is ready it prints its address on standard output, with --json as one line of JSON: {"listening", "url", "database", "plugin": {"name", "version", "digest"}, "token"?, "pid"}. SIGHUP reloads the configuration. SIGINT or SIGTERM stops the gateway when the current requests and agents have finished, or after 10 seconds; a second signal stops it at once. No accepted work is lost: the next owner of the database continues it. But an interrupted answer of an agent counts as an attempt of its run, which has runs.maxAttempts attempts (2 by default); after the last one the run fails as interrupted.`
+When the gateway is ready, it prints its address on standard output; with --json, one line of JSON: {"listening", "url", "database", "plugin": {"name", "version", "digest"}, "token"?, "pid"}. SIGHUP reloads the configuration. SIGINT or SIGTERM stops the gateway when the current requests and agents have finished, or after 10 seconds; a second signal stops it at once. No accepted work is lost: the next owner of the database continues it. But an interrupted answer of an agent counts as an attempt of its run, which has runs.maxAttempts attempts (2 by default); after the last one the run fails as interrupted.`
 }
 
 // ready is the output of --json when the gateway accepts requests.
@@ -39,17 +39,17 @@ type ready struct {
 	PID       int          `json:"pid"`
 }
 
-// Run serves until ctx ends.
+// Run serves requests until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	o, err := a.options()
 	if err != nil {
 		return err
 	}
-	tokens, made, err := gateway.NewTokens(o.Config.Gateway.Tokens, a.getenv(gateway.TokenVariable))
+	tokens, generated, err := gateway.NewTokens(o.Config.Gateway.Tokens, a.getenv(gateway.TokenVariable))
 	if err != nil {
 		return err
 	}
-	addr, err := listenAddress(cmp.Or(c.Listen, o.Config.Gateway.Listen), made == "")
+	addr, err := listenAddress(cmp.Or(c.Listen, o.Config.Gateway.Listen), generated == "")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w: choose another address with --listen", err)
 	}
-	defer l.Close() // usually closed already
+	defer l.Close() // api.Serve usually closes it first
 	g.SetURL("http://" + reachable(l.Addr().(*net.TCPAddr)).String())
 	tokens.AcceptRuns(g)
 	api, err := httpapi.New(&httpapi.Options{
@@ -82,7 +82,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer unwatch()
-	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Store.Location(), g.Status().Plugin, made, os.Getpid()}
+	r := &ready{l.Addr().String(), "http://" + l.Addr().String(), o.Store.Location(), g.Status().Plugin, generated, os.Getpid()}
 	if err := a.printReady(r); err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func reachable(a *net.TCPAddr) *net.TCPAddr {
 	return a
 }
 
-// listenAddress resolves the address. An address that other machines can reach requires a
-// configured token: a token that is generated at the start and printed to a terminal or
-// a log is only for local experiments.
+// listenAddress resolves the address. It refuses an address that other machines can reach
+// unless a token is configured: a generated token is printed to a terminal or a log, and is
+// only for local experiments.
 func listenAddress(text string, configured bool) (*net.TCPAddr, error) {
 	addr, err := net.ResolveTCPAddr("tcp", text)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) printReady(r *ready) error {
 	}
 	token := ""
 	if r.Token != "" {
-		token = r.Token + "  (the operator's, for this run; " + gateway.TokenVariable + " sets one)"
+		token = r.Token + "  (the operator's, valid until this process ends; " + gateway.TokenVariable + " sets another)"
 	}
 	a.out.Println(a.out.Bold("Parley is listening on " + r.URL))
 	a.out.Fields([][2]string{
@@ -146,31 +146,31 @@ func (a *app) reconfigureOnHangup(g *gateway.Gateway, file string) (stop func())
 	}
 }
 
-// reconfigure applies the settings of the configuration file. A file with an error
-// changes nothing.
+// reconfigure applies the settings of the configuration file. If the file has an error, no
+// setting changes.
 func (a *app) reconfigure(g *gateway.Gateway, file string) {
 	c, err := loadConfig(file)
 	if err != nil {
 		a.log.Error("the configuration was not reloaded; the previous one stays in force", "error", err)
 		return
 	}
-	later := g.Reconfigure(c)
+	needRestart := g.Reconfigure(c)
 	a.note("the configuration was reloaded: %s", cmp.Or(file, "no file, the defaults"))
-	if later {
+	if needRestart {
 		a.log.Warn("changes of gateway (including its tokens: the old ones stay valid), store, plugins.limits and plugins.watch take effect at the next start")
 	}
 }
 
-// mcpCmd serves MCP to the program that started it.
+// mcpCmd serves MCP on standard input and output to the program that started it.
 type mcpCmd struct {
 	callerFlags
 }
 
 func (*mcpCmd) Help() string {
-	return `For MCP clients that start their servers, configured as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. All calls of the client are made as the session that --as and --agent select, or as the operator. Any number of these processes may use one database: the first one executes its work, such as the runs of agents. When that one exits, another one takes over at the next call of its client; parley serve takes over at any time. A request with a progress token receives progress notifications while it waits for an answer.`
+	return `This command is for MCP clients that start their servers, with a configuration such as {"command": "parley", "args": ["mcp", "--as", "agent:ops:main"]}. All calls of the client are made as the session that --as and --agent select, or as the operator. Any number of these processes may use one database. The first process executes the database's work, such as the runs of agents. When it exits, another process takes over at the next call of its own client; parley serve takes over at any time. A request with a progress token receives progress notifications while it waits for an answer.`
 }
 
-// Run serves until the input ends.
+// Run serves requests until standard input ends.
 func (c *mcpCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		caller, err := c.caller(db.Keys())

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// sessionsCmd shows the result of sessions_list.
+// sessionsCmd lists sessions with the tool sessions_list.
 type sessionsCmd struct {
 	Kind     []string `placeholder:"KIND" enum:"main,group,cron,hook,node,other" help:"Only these kinds: ${enum}."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"At most this many (default ${default})."`
@@ -37,7 +37,6 @@ func (c *sessionsCmd) Validate() error {
 	return cmp.Or(checkLimit(c.Limit), checkAgent(c.Agent))
 }
 
-// Run lists the sessions.
 func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		rows, next, err := c.list(ctx, db)
@@ -59,7 +58,8 @@ func (c *sessionsCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// list reads pages until it has enough rows.
+// list reads pages until it has c.Limit rows or the last row. next is the cursor of the
+// next page, or "".
 func (c *sessionsCmd) list(ctx context.Context, db *gateway.Database) (rows []gjson.Result, next string, err error) {
 	for {
 		page, err := c.ask(ctx, db, abi.ToolList, c.arguments(c.Limit-len(rows), next))

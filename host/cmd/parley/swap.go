@@ -25,12 +25,12 @@ type swapCmd struct {
 }
 
 func (*swapCmd) Help() string {
-	return `The module is checked, loaded into the sandbox, started and verified (plugins.verify) before anything changes. Then it answers new calls. Running steps finish with the version that they started with, and a flow whose state the new version cannot read stays with an old version that can. If anything fails, nothing changes. The new version stays active after a restart. A version that fails in several of its first steps is rolled back automatically (plugins.rollback), and its flows are parked.
+	return `The module is checked, loaded into the sandbox, started and verified (plugins.verify) before anything changes. Then it answers new calls. Running steps finish with the version that they started with, and a flow whose state the new version cannot read keeps an old version that can read it. If anything fails, nothing changes. The new version stays active after a restart. A version that fails in several of its first steps is rolled back automatically (plugins.rollback), and its flows are parked.
 
 To create a signature: openssl pkeyutl -sign -rawin -inkey KEY.pem -in FILE -out FILE.sig`
 }
 
-// Validate checks that the flags select a module.
+// Validate checks that the arguments select exactly one module.
 func (c *swapCmd) Validate() error {
 	switch {
 	case c.BuiltIn && (c.File != "" || c.Digest != ""):
@@ -43,7 +43,6 @@ func (c *swapCmd) Validate() error {
 	return nil
 }
 
-// Run swaps the plugin.
 func (c *swapCmd) Run(ctx context.Context, a *app) error {
 	m := &host.PluginFile{Origin: "parley plugin swap"}
 	if c.File != "" {
@@ -90,7 +89,7 @@ func (a *app) showSwap(s *host.SwapResult, before []string) {
 	}
 	pinned := ""
 	if s.Pinned > 0 {
-		pinned = terminal.Plural(s.Pinned, "flow") + " stay with other versions: this one cannot read their states"
+		pinned = terminal.Plural(s.Pinned, "flow") + " stay with other versions, because the new version cannot read their states"
 	}
 	a.out.Fields([][2]string{
 		{"previous", fmt.Sprintf("%.12s", s.Before)},
@@ -102,7 +101,7 @@ func (a *app) showSwap(s *host.SwapResult, before []string) {
 	}...)
 }
 
-// verified formats the result of the verification, or returns "" if there was none.
+// verified formats the result of the verification, or returns "" if the swap did not verify the module.
 func verified(v *host.Verified) string {
 	if v == nil {
 		return ""
@@ -114,7 +113,7 @@ func verified(v *host.Verified) string {
 	return text
 }
 
-// denied formats the capabilities that a plugin requests and plugins.allow denies.
+// denied formats the requested capabilities that plugins.allow denies.
 func denied(capabilities []string) string {
 	if len(capabilities) == 0 {
 		return ""
@@ -122,7 +121,7 @@ func denied(capabilities []string) string {
 	return terminal.Line(strings.Join(capabilities, ", ")) + "  (plugins.allow of the configuration)"
 }
 
-// toolsChanged lists the removed and the added tools.
+// toolsChanged lists the removed tools with "-" and the added tools with "+".
 func toolsChanged(before, after []string) string {
 	var changed []string
 	add := func(sign string, names, others []string) {

@@ -14,16 +14,15 @@ import (
 // treeCmd shows sessions with the sessions that they have spawned.
 type treeCmd struct {
 	Key   string `arg:"" optional:"" help:"Session: main, a key, or a sessionId; default: every session that has spawned one."`
-	Limit int    `short:"n" default:"50" placeholder:"N" help:"At most this many trees, and children of a session, the newest (default ${default})."`
+	Limit int    `short:"n" default:"50" placeholder:"N" help:"At most this many trees, and this many children of each session, the newest first (default ${default})."`
 }
 
 func (*treeCmd) Help() string {
-	return `A session spawns child sessions for tasks, with the tool sessions_spawn, and receives a report of each result. The tree shows each child with its status (queued: not started yet), its model, its tokens, and the state of its report; parley flows show ID shows more, with the flow id from --json. Newest first, including archived sessions.
+	return `A session spawns child sessions for tasks, with the tool sessions_spawn, and receives a report of each result. The tree shows each child with its status (queued: not started yet), its model, its tokens, and the state of its report. Sessions are listed newest first, including archived ones. --json also prints the id of each child's flow, for parley flows show.
 
 parley runs abort ID aborts the run of a child; its parent receives a report that it was killed.`
 }
 
-// Validate checks the limit.
 func (c *treeCmd) Validate() error {
 	if c.Limit < 1 || c.Limit > abi.MaxListLimit {
 		return fmt.Errorf("--limit %d: give a number from 1 to %d", c.Limit, abi.MaxListLimit)
@@ -31,7 +30,6 @@ func (c *treeCmd) Validate() error {
 	return nil
 }
 
-// Run shows the tree.
 func (c *treeCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(db *gateway.Database) error {
 		tree, err := db.Tree(ctx, &host.TreeQuery{Key: c.Key, Limit: c.Limit})
@@ -72,8 +70,8 @@ type treeRows struct {
 	more  bool // some children were left out
 }
 
-// add adds a session and its descendants. lead is the prefix of its own line, below the
-// prefix of its children's lines.
+// add adds a session and its descendants. lead is the prefix of the session's line, below
+// the prefix of its descendants' lines.
 func (t *treeRows) add(n *host.TreeNode, lead, below string) {
 	name := terminal.Line(n.Key)
 	if n.Label != "" { // before the key, which may be truncated
@@ -110,7 +108,7 @@ func (t *treeRows) state(n *host.TreeNode) string {
 	return t.status(n.Status) + " (archived)"
 }
 
-// count formats a number, or returns "" if it is unknown.
+// count formats a number, or returns "" for nil, an unknown number.
 func count(n *int64) string {
 	if n == nil {
 		return ""

@@ -13,14 +13,14 @@ import (
 	"github.com/parley-wasm/parley/host/internal/terminal"
 )
 
-// verifyCmd runs the conformance vectors with a module.
+// verifyCmd runs the conformance vectors against a module.
 type verifyCmd struct {
 	File  string       `arg:"" help:"The module, such as plugin/wasm/parley.wasm."`
-	Level verify.Level `enum:"all,quick" default:"all" help:"Vectors to run: ${enum}. quick is the first of each kind, and the default of a swap (plugins.verify)."`
+	Level verify.Level `enum:"all,quick" default:"all" help:"Vectors to run: ${enum}. quick runs the first vector of each kind, as a swap does by default (plugins.verify)."`
 }
 
 func (*verifyCmd) Help() string {
-	return "Runs the conformance vectors built into this program with the module, in memory: no database, agent or channel is used. " +
+	return "Runs the conformance vectors that are built into this program against the module, in memory: no database, agent or channel is used. " +
 		"Vectors for tools that the module does not describe are skipped. The exit code is 1 if a vector fails, or if none can be run."
 }
 
@@ -36,7 +36,6 @@ type verification struct {
 	TookMs int64 `json:"tookMs"`
 }
 
-// Run runs the vectors and prints the result.
 func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	wasm, settings, err := a.readModule(c.File)
 	if err != nil {
@@ -76,10 +75,10 @@ func (v *verification) run(ctx context.Context, a *app, p *engine.Plugin, about 
 	return nil
 }
 
-// Limits of the text output.
+// Maximum lengths of the text output.
 const (
 	maxFailures = 20
-	maxLines    = 5 // per failure
+	maxLines    = 5 // problems of one failure
 )
 
 func (a *app) showVerification(v *verification) {

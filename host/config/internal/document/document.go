@@ -1,8 +1,8 @@
-// Package document parses JSON5 into a tree that keeps the offset of each value, and
-// every member, including duplicates, so that a reader can report them.
+// Package document parses JSON5 into a tree with the offset of each value. The tree keeps
+// duplicate members, so that a reader of the tree can report them.
 //
-// The json5 library defines the syntax and decodes names, strings and numbers. It
-// discards offsets and duplicates, so a second pass over the accepted text collects
+// The json5 library defines the syntax and decodes names, strings and numbers. The library
+// discards offsets and duplicates, so a scanner reads the accepted text again and collects
 // them.
 package document
 
@@ -24,7 +24,7 @@ const (
 // Kind is the kind of a value.
 type Kind string
 
-// The kinds of value, as messages call them.
+// The kinds of values, with the texts that messages use.
 const (
 	Null   Kind = "null"
 	Bool   Kind = "a boolean"
@@ -34,7 +34,7 @@ const (
 	Object Kind = "an object"
 )
 
-// Node is one value. Besides Kind and Offset, only the field of its kind is set.
+// Node is one value. Besides Kind and Offset, only the field for the kind is set.
 type Node struct {
 	Kind    Kind
 	Offset  int // of the value's first byte
@@ -58,7 +58,7 @@ type Document struct {
 	text []byte
 }
 
-// Error is a syntax error. Line and Column count from 1, columns in characters.
+// Error is a syntax error. Line and Column count from 1; Column counts characters.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -108,8 +108,8 @@ func (d *Document) fail(offset int, message string) error {
 	return e
 }
 
-// syntax converts an error of the library into an *Error. The library's offset is behind
-// the unexpected character, which its message does not quote.
+// syntax converts an error of the library into an *Error. The library's offset is the one
+// after the unexpected character, and the library's message does not quote the character.
 func (d *Document) syntax(err error) error {
 	var s *json5.SyntaxError
 	if !errors.As(err, &s) {

@@ -10,8 +10,8 @@ import (
 	"github.com/alchemy/json5"
 )
 
-// scanner parses a text that the library accepted. If the two disagree, it fails instead
-// of guessing. Every call consumes input or fails.
+// scanner parses a text that the library accepted. It fails if it cannot parse the text.
+// Every call of value and name consumes input or fails.
 type scanner struct {
 	text []byte
 	at   int
@@ -81,8 +81,8 @@ func (s *scanner) array(depth int) (*Node, error) {
 	}
 }
 
-// name reads a member's name: a string or an identifier. The library decodes identifiers
-// with escapes, as the name of the only member of an object.
+// name reads a member's name: a string or an identifier. For an identifier with escapes, it
+// makes the library decode an object that has only this member.
 func (s *scanner) name() (string, error) {
 	if s.peek('"') || s.peek('\'') {
 		n, err := s.scalar()
