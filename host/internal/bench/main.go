@@ -1,6 +1,6 @@
-// Command bench measures gateways over HTTP, with a small and a big store. It alternates
-// requests to the two gateways, so that external load affects both, and prints medians and
-// their ratio. It does not check times against limits. At the end it measures sends and
+// Command bench measures two gateways over HTTP, one with a small and one with a big store.
+// It alternates requests between them, so that external load affects both, and prints medians
+// and their ratio. It does not check times against limits. At the end it measures sends and
 // spawns in hosts in its own process.
 package main
 
@@ -24,7 +24,7 @@ var (
 	sessions = flag.Int("sessions", 10_000, "sessions of the big store; the small one has 100")
 	long     = flag.Int("long", 200_000, "messages of the big store's longest session; the small one's has 100")
 	large    = flag.Int("large", 100, "MB of the big store's largest session")
-	requests = flag.Int("requests", 300, "requests per row and per store")
+	requests = flag.Int("requests", 300, "requests per query and store")
 )
 
 func run(ctx context.Context, dir string, _ *e2e.Report) (err error) {

@@ -18,7 +18,7 @@ import (
 
 const (
 	connections = 8               // of the throughput measurement
-	warmUp      = 30              // requests before the measurement of a row
+	warmUp      = 30              // requests before the measurement of a query
 	saturation  = 3 * time.Second // duration of a throughput measurement
 )
 
@@ -45,8 +45,8 @@ var queries = []query{
 	same("agents_list", abi.ToolAgents, `{}`),
 }
 
-// table returns a writer that aligns columns, after it has printed their titles. The caller
-// must call Flush.
+// table prints the titles of columns and returns a writer that aligns the columns. The
+// caller must call Flush.
 func table(columns string) *tabwriter.Writer {
 	fmt.Println()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)

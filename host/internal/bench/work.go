@@ -34,18 +34,18 @@ const (
 	horizon  = time.Hour // of e2e.Drain
 )
 
-// agent is a runner that calls a function.
-type agent func(ctx context.Context) (text string, err error)
+// runnerFunc is a function that implements runner.Runner.
+type runnerFunc func(ctx context.Context) (text string, err error)
 
-var _ runner.Runner = agent(nil)
+var _ runner.Runner = runnerFunc(nil)
 
-func (a agent) Run(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
-	text, err := a(ctx)
+func (fn runnerFunc) Run(ctx context.Context, _ *runner.Turn) (*runner.Outcome, error) {
+	text, err := fn(ctx)
 	return &runner.Outcome{Text: text}, err
 }
 
 // withHost runs fn with a host whose store has sessions with these keys.
-func withHost(ctx context.Context, file string, keys []string, a agent, fn func(db *sqlite.DB, h *host.Host) error) error {
+func withHost(ctx context.Context, file string, keys []string, r runnerFunc, fn func(db *sqlite.DB, h *host.Host) error) error {
 	sessions := make([]*abi.Session, len(keys))
 	for i, key := range keys {
 		sessions[i] = &abi.Session{Key: key, SessionID: key, UpdatedAt: 1}
@@ -55,7 +55,7 @@ func withHost(ctx context.Context, file string, keys []string, a agent, fn func(
 	}
 	return e2e.WithStore(ctx, file, func(db *sqlite.DB) error {
 		h, err := host.New(ctx, wasm.Parley, &host.Options{
-			Store: db, Runners: func(string) (runner.Runner, error) { return a, nil },
+			Store: db, Runners: func(string) (runner.Runner, error) { return r, nil },
 			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		})
 		if err != nil {
@@ -146,8 +146,8 @@ func memoryInUse() float64 {
 }
 
 // measureSpawns measures sessions_spawn: the duration of a spawn, the memory of a child that
-// is queued until a running one ends, and the rate of reports. It uses two numbers of
-// children, of which the second is ten times the first: the cost per child should be equal.
+// is queued until a running one ends, and the rate of reports. It repeats the
+// measurement with ten times as many children: the cost per child should be equal.
 func measureSpawns(ctx context.Context, dir string) error {
 	w := table("sessions_spawn, 8 children run concurrently\tspawn p50 ms\tp99 ms\tKB per queued child\treports per second\t")
 	for _, n := range []int{40, 400} {
@@ -174,8 +174,8 @@ func measureSpawns(ctx context.Context, dir string) error {
 // measureChildren lets each parent spawn the maximum number of children, then unblocks the
 // children and waits for all reports.
 func measureChildren(ctx context.Context, w *tabwriter.Writer, h *host.Host, parents []string, start chan<- struct{}) error {
-	// The same number of refused concurrent spawns allocates the memory of all sandboxes
-	// before the measurement.
+	// Concurrent spawns that are refused allocate the plugin instances before the
+	// measurement.
 	refused, refusing := errgroup.WithContext(ctx)
 	for range spawners {
 		refused.Go(func() error {

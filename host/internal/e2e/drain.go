@@ -56,7 +56,7 @@ func countDue(ctx context.Context, db store.Durable, before time.Time) (sum int,
 
 var kinds = []string{store.KindFlow, store.KindRun, store.KindDelivery}
 
-// Pause waits for the polling interval of state that another process changes.
+// Pause waits between two polls of state that another process changes.
 func Pause(ctx context.Context) error { return Sleep(ctx, 5*time.Millisecond) }
 
 // Sleep waits for d. It fails if ctx ends first.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Drain waits without limit while the number of open items decreases, and fails at the
-// limit when it does not.
+// Drain waits as long as the number of open items decreases. It fails when the number has
+// not decreased for stallLimit.
 func TestDrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		open   func(after time.Duration) int

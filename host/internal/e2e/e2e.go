@@ -1,11 +1,12 @@
-// Package e2e is the harness of the programs below it, which kill, stop, swap and
-// load gateways for minutes or hours and check that no work is lost or repeated.
+// Package e2e is the harness of the programs in its subfolders and of ../bench. Its
+// programs kill, stop, swap and load gateways for minutes or hours, and check that no
+// work is lost or repeated and that memory does not grow.
 //
 // It starts gateways in separate processes (Process, Gateway), calls them over HTTP
 // like clients (Load, Gateway.CallUntilAnswered), simulates their model and channels
 // (Peers), waits until their work has ended (Drain), and reads all stored rows (Rows).
-// A Report collects a program's counts and problems. The programs contain the scenarios:
-// crash, swaps and soak fail on a problem; ../bench only measures.
+// A Report collects a program's counts and problems. The programs crash, swaps and soak
+// fail on a problem; ../bench only measures.
 package e2e
 
 import (
@@ -20,7 +21,7 @@ import (
 )
 
 // Main parses the flags and runs a program in a temporary folder until it returns or is
-// interrupted. It prints the program's problems, and its counts in one line. It exits
+// interrupted. Main prints the program's problems, and the counts in one line. It exits
 // with 1 if the program failed or found a problem.
 func Main(name string, program func(ctx context.Context, dir string, r *Report) error) {
 	flag.Parse()
@@ -47,8 +48,8 @@ func Main(name string, program func(ctx context.Context, dir string, r *Report) 
 	}
 }
 
-// Report is the counts and problems of a program or a part of it. The zero value is
-// empty. It is safe for concurrent use.
+// Report holds the counts and problems of a program or a part of it. The zero value is
+// empty. Its methods are safe for concurrent use, except Summary.
 type Report struct {
 	mu       sync.Mutex
 	counts   map[string]int
@@ -86,7 +87,7 @@ func (r *Report) Problems() []string {
 	return r.problems
 }
 
-// Add adds the report of a part, and prefixes its problems with the part's name.
+// Add adds the complete report of a part, and prefixes its problems with the part's name.
 func (r *Report) Add(part string, of *Report) {
 	for name, n := range of.counts {
 		r.Count(name, n)

@@ -103,8 +103,8 @@ func (g *Gateway) Resident() (mb float64, err error) {
 	return float64(n) / (1 << 20), err
 }
 
-// Post sends a request as the operator. Unless id is empty, it is the request's
-// idempotency key.
+// Post sends a request as the operator. kind is the content type; id, unless it is empty,
+// is the idempotency key.
 func (g *Gateway) Post(ctx context.Context, path, kind, id string, body []byte) (status int, answer []byte, err error) {
 	g.mu.Lock()
 	url := g.url + path

@@ -31,7 +31,7 @@ func StartLoad(ctx context.Context, clients int, call func(l *Load, client, n in
 	return l
 }
 
-// Context ends when a call fails.
+// Context returns the context of the calls. It ends when a call fails.
 func (l *Load) Context() context.Context { return l.ctx }
 
 // Stopping reports whether Stop was called.

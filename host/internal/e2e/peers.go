@@ -21,12 +21,12 @@ const (
 // ModelFailure is the error text of a failing model.
 const ModelFailure = "the model is out of order"
 
-// Peers are the services that a gateway uses, and that keep running when it crashes: a
+// Peers simulate the services that a gateway uses and that survive the gateway's crash: a
 // model, which replies according to a script, and a channel of each kind, which records
-// its posts.
+// the posts that it receives.
 type Peers struct {
 	Latency time.Duration               // of the model
-	Hold    chan struct{}               // unless nil, the model waits until this is closed
+	Hold    chan struct{}               // unless nil, the model replies only after this is closed
 	Script  func(message string) string // returns the model's reply to a message
 
 	server   *httptest.Server
@@ -46,8 +46,8 @@ type posted struct {
 	expected bool // Posts was called for it
 }
 
-// channels are the kinds of channels. A channel with a key drops a message with a key
-// that it has received before, like the real service.
+// channels are the kinds of channels. Like the real service, a channel with keys drops a
+// message whose key it has already received.
 var channels = []struct {
 	name, path string
 	text       string // path of the text in the body
@@ -60,8 +60,8 @@ var channels = []struct {
 	{"slack", "/slack/", "text", nil, `{"ok":true,"ts":"1.1"}`},
 }
 
-// DropsRepeats reports whether a channel drops a message with a key that it has received
-// before.
+// DropsRepeats reports whether a channel drops a message whose key it has already
+// received.
 func DropsRepeats(channel string) bool {
 	for _, c := range channels {
 		if c.name == channel {
@@ -139,8 +139,8 @@ func (p *Peers) Receive(channel, text, key string) {
 	p.posts[to].accepted++
 }
 
-// Posts returns how often a text arrived at a channel, and how often a reader sees it.
-// The text counts as expected from then on.
+// Posts returns how often a text arrived at a channel, and how often a reader sees it. It
+// records that the text was expected.
 func (p *Peers) Posts(channel, text string) (arrived, accepted int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,8 +24,8 @@ type bookmark struct {
 	Problems int    `json:"problems"` // reported when the file was read
 }
 
-// bookmarkVersion changes when the import of messages changes such that unchanged
-// transcripts must be read again.
+// bookmarkVersion must be increased if a change of this package requires unchanged
+// transcripts to be read again.
 const bookmarkVersion = 1
 
 // bookmarkName returns the name of the bookmark of a session's transcript. It depends
@@ -58,7 +58,7 @@ func parseBookmark(s string) (b bookmark) {
 
 const edge = 4 << 10 // bytes at the start and at the end that the digest covers
 
-// fingerprint returns the bookmark of an open transcript of this size.
+// fingerprint returns the bookmark, without counts, of an open transcript of this size.
 func fingerprint(f *os.File, name string, size int64) (bookmark, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -76,8 +76,8 @@ func fingerprint(f *os.File, name string, size int64) (bookmark, error) {
 	}, nil
 }
 
-// lookupsPerView is the number of sessions looked up in one snapshot of the store:
-// enough to be cheap, few enough not to delay the store's housekeeping.
+// lookupsPerView is the number of sessions looked up in one snapshot of the store. More
+// snapshots would be slow; a longer one would delay the store's housekeeping.
 const lookupsPerView = 256
 
 // storedBookmark returns the transcript's bookmark. It returns the zero value if the

@@ -30,7 +30,7 @@ func (c *catalog) addStore(a *agentDir, text []byte) {
 		c.report.problem(a.store(), bad.Line, BadStore, bad.Reason+"; its sessions are skipped")
 		return
 	}
-	if !doc.utf8 {
+	if doc.replaced {
 		c.report.Repairs[repairUTF8]++
 		c.report.problem(a.store(), 0, Repaired, "the file is not valid UTF-8; each invalid sequence was replaced by U+FFFD")
 	}
@@ -43,8 +43,8 @@ func (c *catalog) addStore(a *agentDir, text []byte) {
 	}
 }
 
-// add maps one entry and adds it, unless it is invalid or another entry of the same
-// session is used.
+// add converts one entry to a session and adds it. It reports an invalid entry, and one
+// of two entries for the same session.
 func (c *catalog) add(a *agentDir, spelling string, raw []byte, line int) {
 	skip := func(kind, text string) {
 		c.report.Sessions.Skipped++
@@ -127,5 +127,5 @@ func agentOf(key string, settings sessionkey.Settings) string {
 	return settings.Agent()
 }
 
-// quote returns a key, truncated and in quotes, for a report.
-func quote(key string) string { return `"` + clip(key, 120) + `"` }
+// quote returns a text, truncated and in quotes, for a report.
+func quote(s string) string { return `"` + clip(s, 120) + `"` }

@@ -11,12 +11,14 @@
 //     id, or by its content if the line has no id, so no message is stored twice;
 //     an unchanged transcript is not read again. Records that were removed from
 //     the source remain in the store.
-//   - Memory is bounded by the longest line, not by the size of a transcript.
-//     Work is committed every few thousand messages or few megabytes, each
-//     transcript's bookmark together with its last messages, so that the next
-//     import continues after an interrupted one.
-//   - Nothing is dropped silently. Skipped and repaired records are counted in
-//     the Report and listed with file and line.
+//   - Memory is bounded by the session stores and the longest line, plus a few bytes
+//     for each message of the current transcript. Work is committed every few
+//     thousand messages or few megabytes, each transcript's bookmark with or after
+//     its last messages, so that an import resumes where an interrupted one stopped.
+//   - Skipped and repaired records are counted in the Report, and the first MaxListed
+//     of each kind are listed with file and line. Transcript lines of other types are
+//     counted. Only members that OpenClaw rebuilds and unknown members of a delivery
+//     target are omitted without a report.
 //
 // # Failures
 //

@@ -16,12 +16,12 @@ import (
 )
 
 // A document is a JSON or JSON5 file converted to JSON, with the original text to
-// locate members in the file. Duplicate members and large numbers are unchanged.
+// locate members in the file. It keeps duplicate members and large numbers.
 type document struct {
-	text  []byte // of the file
-	json  []byte // the same as text if that is JSON
-	json5 bool
-	utf8  bool // false = invalid sequences of text are U+FFFD in json
+	text     []byte // of the file
+	json     []byte // the same as text if that is JSON
+	json5    bool
+	replaced bool // json has U+FFFD for the invalid UTF-8 of text
 }
 
 // syntaxError describes why a text is neither JSON nor JSON5.
@@ -36,7 +36,7 @@ func (e *syntaxError) Error() string { return e.Reason }
 func parseLenient(text []byte) (*document, *syntaxError) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
-		return &document{text: text, json: text, utf8: true}, nil
+		return &document{text: text, json: text}, nil
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, &syntaxError{Line: 1, Reason: "the file is empty"}
@@ -55,11 +55,11 @@ func parseLenient(text []byte) (*document, *syntaxError) {
 		offset := min(max(int(bad.Offset), 0), len(text))
 		return nil, &syntaxError{Line: lineAt(text, offset), Reason: "is neither JSON nor JSON5: " + plainReason(text, offset, err)}
 	}
-	return &document{text: text, json: raw, json5: true, utf8: utf8.Valid(text)}, nil
+	return &document{text: text, json: raw, json5: true, replaced: !utf8.Valid(text)}, nil
 }
 
-// plainReason returns the standard library's error, which names the character, if it
-// is not before the position of the JSON5 parser's error.
+// plainReason prefers encoding/json's error, which names the character, unless that
+// error is at an earlier position than the JSON5 parser's.
 func plainReason(text []byte, offset int, err error) string {
 	var strict *json.SyntaxError
 	if e := json.Unmarshal(text, new(json.RawMessage)); errors.As(e, &strict) && strict.Offset >= int64(offset) {
@@ -99,7 +99,7 @@ func (l *locator) at(offset int, name string) int {
 }
 
 // mention returns the offset after the first mention of a member name, or -1. It
-// prefers quoted mentions.
+// searches for the name in quotes first.
 func mention(text []byte, name string) int {
 	for _, quoted := range [...]string{`"` + name + `"`, `'` + name + `'`, name} {
 		if i := bytes.Index(text, []byte(quoted)); i >= 0 {
@@ -125,8 +125,8 @@ func members(doc []byte, fn func(name string, value []byte, end int)) bool {
 	return true
 }
 
-// unquote decodes a member name. A name without escapes keeps bytes that are not
-// UTF-8, so that the check of the name finds them.
+// unquote decodes a member name. It keeps invalid UTF-8 in a name without escapes, so
+// that the check of session keys rejects the name.
 func unquote(quoted string) (name string) {
 	if strings.Contains(quoted, `\`) && json.Unmarshal([]byte(quoted), &name) == nil {
 		return name
@@ -138,7 +138,7 @@ func unquote(quoted string) (name string) {
 // runs.json, openclaw.json.
 const maxDocument = 512 << 20
 
-// readFile reads a regular file below root of at most maxDocument bytes.
+// readFile reads a regular file in root. It refuses a file larger than maxDocument.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	f, size, err := open(root, name)
 	if err != nil {

@@ -26,14 +26,14 @@ type entry struct {
 	Extra       []byte // JSON object of the members that abi.Session lacks; empty = none
 	SessionFile string // the transcript's path according to the entry
 	Transcript  string // path of the transcript below the state directory; empty = not read
-	Size        int64  // of the transcript; -1 = missing
+	Size        int64  // of the transcript; -1 = not read
 }
 
 // errReserved is the error for keys that are reserved words (S1.3).
 var errReserved = errors.New("is a reserved word, not a session key")
 
-// canonicalKey returns the stored key for a spelling found in the directory of agent.
-// "global" is the only reserved word that is a session's key.
+// canonicalKey returns the stored key for a spelling found in the directory of agent. Of
+// the reserved words, only "global" is also a session's key.
 func canonicalKey(settings sessionkey.Settings, spelling, agent string) (string, error) {
 	spelling = strings.TrimSpace(spelling)
 	switch spelling {
@@ -83,7 +83,7 @@ func (e *entry) problem(r *Report, kind, text string) {
 }
 
 // fill maps an entry's normalised JSON to a session (S2.3). The caller must set the key
-// and the agent.
+// and the agent first.
 func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) error {
 	s, f := &e.Session, &fields{e, r}
 	var origin struct{ channel, chatType string }
@@ -93,17 +93,17 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) 
 		switch name := k.Str; name {
 		case "skillsSnapshot", "systemPromptReport": // large; OpenClaw rebuilds them when needed
 		case "sessionId":
-			s.SessionID = f.name(name, v)
+			s.SessionID = f.text(name, v)
 		case "sessionFile":
-			e.SessionFile = f.name(name, v)
+			e.SessionFile = f.text(name, v)
 		case "updatedAt":
 			s.UpdatedAt = f.millis(name, v)
 		case "label":
-			s.Label = f.name(name, v)
+			s.Label = f.text(name, v)
 		case "displayName":
-			s.DisplayName = f.name(name, v)
+			s.DisplayName = f.text(name, v)
 		case "subject":
-			s.Subject = f.name(name, v)
+			s.Subject = f.text(name, v)
 		case "chatType":
 			s.ChatType = f.chatType(name, v)
 		case "channel":
@@ -119,15 +119,15 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) 
 		case "lastThreadId":
 			s.LastThreadID = f.address(name, v)
 		case "model":
-			s.Model = f.name(name, v)
+			s.Model = f.text(name, v)
 		case "contextTokens":
 			s.ContextTokens = f.count(name, v)
 		case "totalTokens":
 			s.TotalTokens = f.count(name, v)
 		case "thinkingLevel":
-			s.ThinkingLevel = f.name(name, v)
+			s.ThinkingLevel = f.text(name, v)
 		case "verboseLevel":
-			s.VerboseLevel = f.name(name, v)
+			s.VerboseLevel = f.text(name, v)
 		case "systemSent":
 			s.SystemSent = f.flag(name, v)
 		case "abortedLastRun":
@@ -158,7 +158,7 @@ func (e *entry) fill(obj gjson.Result, settings sessionkey.Settings, r *Report) 
 		e.Extra = nil
 	}
 	s.ChatType = cmp.Or(s.ChatType, origin.chatType)
-	s.Channel = cmp.Or(s.Channel, clipAddress(strings.TrimSpace(origin.channel)))
+	s.Channel = cmp.Or(s.Channel, omitLongAddress(strings.TrimSpace(origin.channel)))
 	if archived && s.ArchivedAt == 0 {
 		s.ArchivedAt = max(s.UpdatedAt, 1)
 	}
@@ -180,7 +180,7 @@ func compact(raw string) []byte {
 	return b.Bytes()
 }
 
-func clipAddress(s string) string {
+func omitLongAddress(s string) string {
 	if len(s) > maxAddress {
 		return ""
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-wasm/parley/abi/sessionkey"
 )
 
-// Length limits of an entry's strings, in bytes. Longer display names are truncated;
-// longer addresses are omitted.
+// Length limits of an entry's strings, in bytes. Longer texts are truncated; longer
+// addresses are omitted.
 const (
-	maxName    = 4096
+	maxString  = 4096
 	maxAddress = abi.MaxSessionKey
 )
 
@@ -34,8 +34,8 @@ func (f *fields) wrongType(name string, v gjson.Result, want string) {
 	f.omitted(fmt.Sprintf("%s is %s, not %s; omitted", name, kindOf(v), want))
 }
 
-// name reads a string for display.
-func (f *fields) name(member string, v gjson.Result) string {
+// text reads a string that is not an address.
+func (f *fields) text(member string, v gjson.Result) string {
 	if v.Type != gjson.String {
 		if v.Type != gjson.Null {
 			f.wrongType(member, v, "a string")
@@ -43,10 +43,10 @@ func (f *fields) name(member string, v gjson.Result) string {
 		return ""
 	}
 	s := strings.TrimSpace(v.Str)
-	if len(s) > maxName {
+	if len(s) > maxString {
 		f.report.Repairs[repairTruncated]++
-		f.entry.problem(f.report, Repaired, fmt.Sprintf("%s has %d bytes; truncated to %d", member, len(s), maxName))
-		s = clip(s, maxName)
+		f.entry.problem(f.report, Repaired, fmt.Sprintf("%s has %d bytes; truncated to %d", member, len(s), maxString))
+		s = clip(s, maxString)
 	}
 	return s
 }
@@ -79,7 +79,7 @@ func (f *fields) channel(member string, v gjson.Result) string {
 
 // oneOf reads a string that is one of the allowed ones, ignoring case.
 func (f *fields) oneOf(member string, v gjson.Result, allowed ...string) string {
-	s := strings.ToLower(f.name(member, v))
+	s := strings.ToLower(f.text(member, v))
 	if s == "" || slices.Contains(allowed, s) {
 		return s
 	}
@@ -146,7 +146,7 @@ func (f *fields) parent(member string, v gjson.Result, settings sessionkey.Setti
 	return key
 }
 
-// target reads a delivery target.
+// target reads a delivery target. It ignores unknown members.
 func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
 	if !v.IsObject() {
 		if v.Type != gjson.Null {
@@ -170,7 +170,7 @@ func (f *fields) target(member string, v gjson.Result) (t abi.Target) {
 	return t
 }
 
-// whole rounds a number from 0 to 2^53 down.
+// whole rounds down a number from 0 to 2^53. It returns false for any other value.
 func whole(v gjson.Result) (int64, bool) {
 	if v.Type != gjson.Number || !(v.Num >= 0 && v.Num <= abi.MaxSafeInteger) {
 		return 0, false

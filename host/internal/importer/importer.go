@@ -23,10 +23,11 @@ type Options struct {
 	// Progress is called at most ten times a second, and once at the end, on the
 	// goroutine that called Import.
 	Progress func(Progress)
-	// Logger gets one line per import and agent. Nil = none.
+	// Logger gets one line for the import, and one for each agent's store at debug
+	// level. Nil = none.
 	Logger *slog.Logger
 
-	progressInterval time.Duration // set by tests; 0 = progressInterval, negative = report every change
+	progressInterval time.Duration // set by tests; 0 = the constant, negative = report every change
 }
 
 // importer is the state of a running import.
@@ -39,11 +40,11 @@ type importer struct {
 	log     *slog.Logger
 	maxLine int
 	view    store.Snapshot // to look up stored sessions; reopened periodically
-	lookups int            // of sessions in view
+	lookups int            // number of sessions looked up so far
 }
 
-// Import reads the state directory dir into the store. Once the directory has been
-// opened the report is never nil; with an error it covers the committed work.
+// Import reads the state directory dir into the store. The report is nil only if dir
+// cannot be opened as one. After any other error it covers the committed work.
 func Import(ctx context.Context, dir string, into store.Loader, o *Options) (*Report, error) {
 	return importDir(ctx, dir, into, o, MaxLine)
 }

@@ -18,7 +18,8 @@ const (
 	sessionsDir = "sessions"
 	storeFile   = "sessions.json"
 	runsFile    = "subagents/runs.json"
-	transcript  = ".jsonl"
+
+	transcriptSuffix = ".jsonl"
 )
 
 // agentDir is one agent's sessions directory.
@@ -31,8 +32,8 @@ type agentDir struct {
 
 func (a *agentDir) store() string { return path.Join(a.Path, storeFile) }
 
-// openState opens the state directory. The root cannot open a file outside it, not
-// even through a symbolic link.
+// openState opens the state directory. The returned root opens no file outside the
+// directory, not even through a symbolic link.
 func openState(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -83,7 +84,7 @@ func hasStore(root *os.Root, folder string) bool {
 }
 
 // layout lists the agents' sessions directories, sorted by name. It counts old
-// copies, and reports directories that cannot be used.
+// copies of their files, and reports directories that cannot be used.
 func layout(root *os.Root, r *Report) ([]*agentDir, error) {
 	entries, err := fs.ReadDir(root.FS(), agentsDir)
 	if err != nil {
@@ -119,7 +120,7 @@ func (a *agentDir) read(root *os.Root, files []fs.DirEntry, r *Report) {
 			r.Ignored[suffix]++
 		case name == storeFile:
 			a.Store = true
-		case strings.HasSuffix(name, transcript):
+		case strings.HasSuffix(name, transcriptSuffix):
 			if info, err := root.Stat(path.Join(a.Path, name)); err == nil && info.Mode().IsRegular() {
 				a.Transcripts[name] = info.Size()
 			}

@@ -19,11 +19,11 @@ type lineReader struct {
 	r   *bufio.Reader
 	max int
 	buf []byte
-	n   int   // lines read
-	pos int64 // bytes read
+	n   int // number of the current line
 }
 
-// line is one line without its line ending. Text is valid until the next call.
+// line is one line without its line ending. Text is valid until next is
+// called again.
 type line struct {
 	Text    []byte
 	Number  int   // 1-based
@@ -73,7 +73,6 @@ func (l *lineReader) next() (line, error) {
 			if n := len(out.Text); out.Ended && n > 0 && out.Text[n-1] == '\r' {
 				out.Text = out.Text[:n-1]
 			}
-			l.pos += out.Bytes
 			return out, nil
 		}
 	}

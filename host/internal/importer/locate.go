@@ -87,7 +87,7 @@ func (f *finder) name(e *entry) string {
 		e.problem(f.report, Outside, "sessionFile is outside the state directory; not read")
 		return ""
 	}
-	if !strings.Contains(path.Base(name), transcript) {
+	if !strings.Contains(path.Base(name), transcriptSuffix) {
 		e.problem(f.report, BadField, "sessionFile is not a .jsonl file; not read")
 		return ""
 	}
@@ -97,9 +97,9 @@ func (f *finder) name(e *entry) string {
 // defaultName returns <sessionId>.jsonl in the store's directory, or the topic's own
 // file if it exists.
 func (f *finder) defaultName(e *entry) string {
-	plain := path.Join(e.Dir.Path, e.Session.SessionID+transcript)
+	plain := path.Join(e.Dir.Path, e.Session.SessionID+transcriptSuffix)
 	if topic := topicOf(e.Session.Key); topic != "" {
-		own := path.Join(e.Dir.Path, e.Session.SessionID+"-topic-"+escapeTopic(topic)+transcript)
+		own := path.Join(e.Dir.Path, e.Session.SessionID+"-topic-"+escapeTopic(topic)+transcriptSuffix)
 		if _, err := f.root.Lstat(own); err == nil {
 			return own
 		}
@@ -118,8 +118,8 @@ func (f *finder) below(file string) (string, bool) {
 	return "", false
 }
 
-// moved maps an absolute path to the same agents/<id>/sessions/<file> in this state
-// directory, which may be a copy. It returns false if there is no such file.
+// moved returns the agents/<id>/sessions/<file> at the end of an absolute path, for a
+// state directory that was moved or copied. It returns false if that file does not exist.
 func (f *finder) moved(file string) (string, bool) {
 	i := strings.LastIndex(file, "/"+agentsDir+"/")
 	if i < 0 {
@@ -149,10 +149,10 @@ func topicOf(key string) string {
 	return ""
 }
 
-// unescaped restores the characters that a URL component may contain but a query
-// escapes.
-var unescaped = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+// asComponent converts url.QueryEscape's output to that of JavaScript's
+// encodeURIComponent.
+var asComponent = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
 // escapeTopic returns a topic id as OpenClaw writes it in a file name: escaped as a
 // URL component.
-func escapeTopic(id string) string { return unescaped.Replace(url.QueryEscape(id)) }
+func escapeTopic(id string) string { return asComponent.Replace(url.QueryEscape(id)) }

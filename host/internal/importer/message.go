@@ -16,8 +16,8 @@ import (
 // larger one is committed before the next line is read.
 const maxCopied = 1 << 20
 
-// message passes the message of a line with normalised text to the writer. It returns
-// true if the writer refers to the line's buffer.
+// message passes the message of a line to the writer. text is the line's normalised JSON.
+// message returns true if the writer refers to the line's buffer.
 func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held bool) {
 	if len(body) == 0 || body[0] != '{' {
 		r.problem(l.Number, BadMessage, "has no message object; skipped")
@@ -48,7 +48,8 @@ func (r *reader) message(l line, text, id, body []byte, fixed repairs) (held boo
 }
 
 // sourceID returns the id that identifies a message in repeated imports: its line's
-// id, or a digest of its content. Later lines with the same id or content get a number.
+// id, or a digest of its content. Later lines with the same id or content get the
+// suffix #2, #3 and so on.
 func (r *reader) sourceID(line int, id, body []byte) string {
 	v := gjson.ParseBytes(id)
 	named := v.Type == gjson.String && v.Str != ""

@@ -10,13 +10,13 @@ const (
 	repairNumbers        = "numbers"
 	repairDuplicates     = "duplicates"
 	repairByteOrderMarks = "marks"
-	repairTruncated      = "cut" // a display name that was too long
+	repairTruncated      = "cut" // a text that was too long
 )
 
 // repairs counts the normalised parts of one record.
 type repairs struct{ jsonstrict.Report }
 
-// normalizeJSON returns raw as strict JSON, and the repairs that this took.
+// normalizeJSON returns raw as strict JSON, and the repairs that it made.
 func normalizeJSON(raw []byte) ([]byte, repairs, error) {
 	if jsonstrict.Check(raw) == nil {
 		return raw, repairs{}, nil

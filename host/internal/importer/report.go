@@ -26,7 +26,7 @@ const (
 
 	Repaired          = "repaired"           // text that was normalised
 	OtherAgent        = "other-agent"        // an entry whose key and directory name different agents
-	Moved             = "moved"              // a transcript found here, although its entry names another directory
+	Moved             = "moved"              // a transcript found in the state directory, although its entry names another directory
 	MissingTranscript = "missing-transcript" // an entry whose transcript does not exist; its history is empty
 	NoHeader          = "no-header"          // a transcript that does not start with a session line
 	HeaderMismatch    = "header-mismatch"    // a transcript whose header names another session or a newer version
@@ -124,8 +124,8 @@ func (r *Report) skipLine(kind string) {
 	r.Lines[kind]++
 }
 
-// printable reduces s to one line of bounded length and escapes unprintable
-// characters: reports quote untrusted input, and terminals show them.
+// printable reduces s to one line of bounded length and escapes unprintable characters,
+// because reports quote untrusted input and are shown in terminals.
 func printable(s string) string {
 	var b []byte
 	for s = clip(s, maxText); s != ""; {

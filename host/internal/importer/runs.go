@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// run is the spawn registry's record of a child session.
+// run is the run registry's record of a child session.
 type run struct {
 	line      int
 	createdAt int64
@@ -18,7 +18,7 @@ type run struct {
 	label     string
 	status    string // done, failed, killed, timeout; empty if the run had not ended
 	ended     bool
-	known     bool // outcome is a known one
+	known     bool // the outcome is documented or empty
 	outcome   string
 }
 
@@ -76,7 +76,7 @@ func (c *catalog) addRuns(root *os.Root) {
 func parseRun(record gjson.Result, line int) *run {
 	r := &run{
 		line: line, requester: strings.TrimSpace(record.Get("requesterSessionKey").Str),
-		label: clip(strings.TrimSpace(record.Get("label").Str), maxName),
+		label: clip(strings.TrimSpace(record.Get("label").Str), maxString),
 	}
 	r.createdAt, _ = whole(record.Get("createdAt"))
 	outcome := record.Get("outcome")

@@ -28,7 +28,8 @@ func Settings(dir string) (sessionkey.Settings, error) {
 	return s, err
 }
 
-// readSettings also returns the line of an error, or 0.
+// readSettings is Settings for an open directory. It also returns the line of a syntax
+// error, or 0.
 func readSettings(root *os.Root) (sessionkey.Settings, int, error) {
 	text, err := readFile(root, configFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -61,7 +61,7 @@ func contents(t *testing.T, db *sqlite.DB, keys []string) map[string]string {
 	return all
 }
 
-// expected returns the sessions of a memory in the same form.
+// expected returns the sessions of a memory store in the same form.
 func expected(m *memory) map[string]string {
 	all := map[string]string{}
 	for key, s := range m.sessions {
@@ -76,7 +76,7 @@ func expected(m *memory) map[string]string {
 }
 
 // TestSQLite imports the demo into SQLite twice, and compares the contents with those of
-// a memory.
+// a memory store.
 func TestSQLite(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory()

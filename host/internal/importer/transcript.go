@@ -67,8 +67,8 @@ func (im *importer) readTranscript(ctx context.Context, e *entry) error {
 	im.report.Transcripts.Read++
 	before := im.report.total()
 	r := &reader{im: im, file: e.Transcript, entry: e, ids: map[[16]byte]int{}}
-	// Like the bookmark, the reader ignores lines appended from here on; the next
-	// import reads them.
+	// The bookmark and the reader cover size bytes. The next import reads lines that
+	// are appended later.
 	whole, err := r.read(ctx, newLineReader(io.LimitReader(f, size), im.maxLine))
 	if err != nil || !whole {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// Limits of a batch. The importer reads no further until a full batch is committed, so
-// they also bound the messages in memory.
+// Limits of a batch. They also bound the messages in memory, because the importer commits
+// a full batch before it continues to read.
 const (
 	maxBatchPuts  = 4000
 	maxBatchBytes = 8 << 20

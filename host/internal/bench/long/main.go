@@ -1,10 +1,10 @@
-// Command long runs the long tests with their full numbers, one stage after the
-// other, and appends the counts of each stage to a log. The totals of a revision
-// can come from several runs on several days.
+// Command long runs the long tests with their full numbers of repetitions, one
+// stage after the other, and appends the counts of each stage to a log. The totals
+// of a revision can come from several runs on several days.
 //
-// A stage is a verb of build.sh. It prints its counts in lines of the form
-// "summary {NAME:NUMBER,…}", whose numbers are added up. After a stage has failed,
-// the others still run. A failed stage has a line in the log too.
+// A stage is a verb of build.sh, which prints its counts in lines of the form
+// "summary {NAME:NUMBER,…}". Command long adds these numbers up. If a stage fails,
+// the failure is logged too, and the other stages still run.
 //
 //	./build.sh long [STAGE...] [-seed N]
 package main
@@ -102,7 +102,7 @@ func parse(args []string) (seed uint64, chosen []stage, err error) {
 	return seed, chosen, nil
 }
 
-// logFile returns the log's path after it has created its folder.
+// logFile returns the log's path. It creates the log's folder.
 func logFile() (string, error) {
 	path := os.Getenv("PARLEY_LONG_LOG")
 	if path == "" {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// stage is a verb of build.sh, with the arguments for its full numbers.
+// stage is a verb of build.sh, with the arguments for its full numbers of repetitions.
 type stage struct {
 	verb   string
 	args   []string

@@ -26,11 +26,11 @@ import (
 
 const recordings = "testdata/recordings"
 
-// steps are the measured steps. A step with a recording replays its last exchange.
+// steps are the measured steps. A step with a recording replays the recording's last exchange.
 var steps = []*step{
 	{
-		// The smallest possible request: an input without a version, which the plugin
-		// rejects immediately.
+		// This is the smallest request: the plugin rejects an input without a version
+		// immediately.
 		name: "no-op (an input that is rejected immediately)", target: targetSDK,
 		exchange: &recordingtest.Exchange{
 			Export: abi.ExportCall, Input: []byte(`{}`),

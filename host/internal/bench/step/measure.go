@@ -18,7 +18,7 @@ type step struct {
 	name      string
 	target    target
 	recording string                  // id; empty: exchange is set
-	exchange  *recordingtest.Exchange // the last of the recording
+	exchange  *recordingtest.Exchange // the last one of the recording
 }
 
 // replies returns the recorded replies without a check of the requests, so that the

@@ -12,8 +12,8 @@ type target int
 
 const (
 	targetNone   target = iota
-	targetNative        // at most maxVsNative times native Go: the most used tools
-	targetSDK           // at least minVsSDK times as fast as the SDK: steps with little work
+	targetNative        // at most maxVsNative times the time of native Go; for the most used tools
+	targetSDK           // at least minVsSDK times as fast as the SDK; for steps with little work
 )
 
 const (

@@ -73,7 +73,7 @@ func firstToHang(folder string) bool {
 	return err == nil && f.Close() == nil
 }
 
-// startDescendants starts a process in the own process group, and one in a new session.
+// startDescendants starts one process in this process's group, and one in a new session.
 func startDescendants(folder string) error {
 	self, err := os.Executable()
 	for _, newSession := range []bool{false, true} {
@@ -101,8 +101,8 @@ func recordPID(folder string) error {
 	return os.WriteFile(filepath.Join(folder, fmt.Sprint(os.Getpid())+".pid"), nil, 0o600)
 }
 
-// alive returns the recorded processes of a folder that are alive. It ignores other
-// processes to which the system has assigned a recorded id since.
+// alive returns the recorded processes of a folder that are alive. It ignores a
+// process that reuses a recorded id.
 func alive(folder string) (pids []int, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.pid"))
 	if err != nil {
@@ -153,8 +153,8 @@ func (t *trial) killAgents() error {
 	return err
 }
 
-// checkOverlap adds a problem for each agent that started while one of an earlier attempt
-// was alive.
+// checkOverlap adds a problem for each agent that started while an agent of an earlier
+// attempt was alive.
 func (t *trial) checkOverlap() error {
 	files, err := filepath.Glob(filepath.Join(t.agents(), "*.overlap"))
 	for _, file := range files {

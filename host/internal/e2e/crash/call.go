@@ -40,7 +40,7 @@ type verification struct {
 	*e2e.Report
 	*e2e.FlowRows
 	peers    *e2e.Peers
-	attempts int // maximum of a run
+	attempts int // maximum for a run
 }
 
 func (v *verification) check(c call) {
@@ -71,7 +71,7 @@ type expectedRun struct {
 // expectation is the expected result of a call.
 type expectation struct {
 	runs     []expectedRun
-	steps    int            // in addition to the first and one for each run
+	steps    int            // beyond the first step and one for each run
 	note     string         // contained in the flow's note
 	delivery *regexp.Regexp // the text of the only delivery; nil: no delivery
 	from     string         // the delivery's session
@@ -82,9 +82,9 @@ func exactly(text string) *regexp.Regexp {
 	return regexp.MustCompile("^" + regexp.QuoteMeta(text) + "$")
 }
 
-// match compares the rows and posts of the call with the expectation. Each step after the
-// first follows the end of a run, except for want.steps more, so the number of steps shows
-// that no step ran twice.
+// match compares the rows and posts of the call with the expectation. Each step except the
+// first and want.steps others follows the end of a run, so the number of steps shows that
+// no step ran twice.
 func (v *verification) match(want *expectation) {
 	for i := range want.runs {
 		v.matchRun(v.run(i), &want.runs[i])

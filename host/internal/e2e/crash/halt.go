@@ -31,7 +31,7 @@ type halt struct {
 	At        string // a point's number, or a kind for the first point of that kind
 	After     bool   // after the point; otherwise before it
 	Stop      bool   // by SIGSTOP, until it is continued; otherwise by SIGKILL
-	PastLease bool   // it is continued after its lease has ended
+	PastLease bool   // the stopped process is continued after its lease has ended
 }
 
 func (h *halt) String() string {
@@ -51,17 +51,16 @@ type points struct {
 	count  int
 	halted bool
 	agents []context.Context // of the executed agents
-	// stopped is set before the process stops past its lease, and continued after it.
-	// There are two flags because interrupted operations may fail before the process
-	// handles SIGCONT.
+	// stopped is set before the process stops past its lease, continued when the process
+	// handles SIGCONT. Interrupted operations may fail between the two.
 	stopped, continued atomic.Bool
-	// Commits hold committing for reading: a process that stopped during a commit would
-	// block the database for others.
+	// Commits read-lock committing, and stop write-locks it: a process that stopped during
+	// a commit would block the database for others.
 	committing sync.RWMutex
 }
 
-// pass runs do, which is a point of this kind, and halts the process before or after it if
-// the point is the halt's.
+// pass runs do, which is a point of this kind. If the halt names this point, the process
+// halts before or after it.
 func (p *points) pass(kind string, do func() error) error {
 	here := p.number(kind)
 	if here && !p.After {
@@ -110,9 +109,9 @@ func (p *points) stop() {
 // noticeLimit is the time in which a process must detect that it has lost its claims.
 const noticeLimit = 5 * time.Second
 
-// awaitLoss lets a process that was stopped past its lease detect the loss of its claims,
-// which ends ctx, before the effect. Without this delay, a process that stopped after its
-// last check of ctx could not detect it.
+// awaitLoss delays an effect of a process that was stopped past its lease until the process
+// has detected the loss of its claims, which ends ctx. Without the delay, a process that
+// stopped after its last check of ctx could not detect the loss.
 func (p *points) awaitLoss(ctx context.Context) {
 	if p.continued.Load() {
 		select {
@@ -136,7 +135,7 @@ func (p *points) agentContexts() []context.Context {
 	return slices.Clone(p.agents)
 }
 
-// countedStore numbers the commits, countedSink the posts, countedAgent the executions.
+// countedStore numbers the commits, countedSink the posts, countedRunner the executions.
 type (
 	countedStore struct {
 		store.Durable
@@ -146,13 +145,13 @@ type (
 		sink.Sink
 		points *points
 	}
-	countedAgent struct {
+	countedRunner struct {
 		runner.Runner
 		points *points
 	}
 )
 
-var _ runner.Reaper = (*countedAgent)(nil)
+var _ runner.Reaper = (*countedRunner)(nil)
 
 func (s *countedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return s.points.pass(pointCommit, func() error {
@@ -169,7 +168,7 @@ func (s *countedSink) Post(ctx context.Context, m *sink.Message) error {
 	})
 }
 
-func (a *countedAgent) Run(ctx context.Context, t *runner.Turn) (o *runner.Outcome, err error) {
+func (a *countedRunner) Run(ctx context.Context, t *runner.Turn) (o *runner.Outcome, err error) {
 	a.points.addAgent(ctx)
 	err = a.points.pass(pointAgent, func() (err error) {
 		a.points.awaitLoss(ctx)
@@ -180,7 +179,7 @@ func (a *countedAgent) Run(ctx context.Context, t *runner.Turn) (o *runner.Outco
 }
 
 // Reap calls the runner's Reap if it has one.
-func (a *countedAgent) Reap(ctx context.Context, left json.RawMessage) error {
+func (a *countedRunner) Reap(ctx context.Context, left json.RawMessage) error {
 	if r, ok := a.Runner.(runner.Reaper); ok {
 		return r.Reap(ctx, left)
 	}

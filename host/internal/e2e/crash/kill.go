@@ -43,8 +43,8 @@ func (s *scenario) kill(ctx context.Context, points []string, r *e2e.Report) (wa
 }
 
 // killDuringCommand kills a gateway whose command hangs. With wait, the next gateway starts
-// only after the command's supervisor has ended the command. Without, the next gateway must
-// end the command.
+// only after the command's supervisor has ended the command. Without wait, the next gateway
+// must end the command.
 func (t *trial) killDuringCommand(ctx context.Context, wait bool) error {
 	first, err := t.start(ctx, "first", halt{})
 	if err != nil {

@@ -3,20 +3,20 @@
 //
 // A scenario (scenario.go) defines a call and the points at which its process is halted. A
 // trial (trial.go) is one execution of a scenario: the call and all work that results from
-// it. For a sessions_send that is two reply turns and an announce; for a sessions_spawn, a
-// child's run, its announce, the delivery, and the archiving or deletion of the child's
-// session. The calls (send.go, spawn.go) define the expected result.
+// it. For a sessions_send that is the target's run, two reply turns, an announce and its
+// delivery; for a sessions_spawn, a child's run, its announce, the delivery, and the
+// archiving or deletion of the child's session. The calls (send.go, spawn.go) define the
+// expected result.
 //
 // The first trial of a scenario runs without faults and numbers its points: its commits and
-// its external effects, which are posts to a channel and executions of an agent. One more
-// trial for each point kills the process with SIGKILL before the point, another one after
-// it, and a second process completes the work (kill.go). There are scenarios for each kind
-// of channel, and for an agent that is a separate program. Some scenarios also use SIGSTOP:
-// the first process is continued while the second one works, or after it has ended
-// (stop.go). A process whose flow waits only for a time restarts its host with the clock set
-// to that time, so the archiving of a child has points too. Finally, `parley serve` is
-// killed at random moments under load, first of sends, then of spawns of all kinds
-// (random.go).
+// its external effects, which are posts to a channel and executions of an agent. For each
+// point, one trial kills the process with SIGKILL before the point and one after it; then a
+// second process completes the work (kill.go). There are scenarios for each kind of channel,
+// and for an agent that is a separate program. Some scenarios also use SIGSTOP: the first
+// process is continued while the second one works, or after it has ended (stop.go). When the
+// flow waits only for a time, the process restarts its host with the clock set to that time,
+// so the archiving of a child has points too. Finally, `parley serve` is killed at random
+// moments under load, first of sends, then of spawns of all kinds (random.go).
 //
 // The program checks that
 //   - every point was reached;
@@ -29,11 +29,12 @@
 //   - no report follows an ANNOUNCE_SKIP;
 //   - children are archived, not before their time, or deleted, and no session has more
 //     active children than allowed;
-//   - the repeated posts are exactly those that were made but not recorded; channels that
-//     drop repeated keys show them once; nothing else was posted;
-//   - a continued process changed nothing;
-//   - no process of an ended attempt was alive when the next attempt started, and its token
-//     is rejected.
+//   - the repeated posts are exactly those that were made but not recorded (a process that
+//     continues within its lease may repeat one more); channels that drop repeated keys show
+//     them once; nothing else was posted;
+//   - a continued process changed no stored row;
+//   - no process of an ended attempt was alive when the next attempt started, and the
+//     attempt's token is rejected.
 //
 // SIGKILL cannot show that a commit survives a crash of the machine: that depends on the
 // database's settings, which have their own tests.

@@ -15,7 +15,7 @@ const requester = "agent:main:main"
 // scenario defines the call of a trial and the points at which its processes are halted.
 type scenario struct {
 	channel  string
-	agent    string // that runs first: "ops" uses the model, "cmd" runs a command
+	agent    string // the agent that runs first: "ops" uses the model, "cmd" runs a command
 	announce string // of a spawn; empty: the call is a send
 	deletes  bool   // the child of a spawn is deleted at the end
 	once     bool   // runs have one attempt, so an interrupted run ends
@@ -116,8 +116,8 @@ func (s *scenario) run(ctx context.Context, r *e2e.Report) error {
 }
 
 // checkHalts prints the report. It adds a problem if a process was not halted, or if too
-// few were halted between a post and its record: a process halts after each post, and in
-// scenarios without only also before the commit of the record.
+// few were halted between a post and the commit that records the post: at least one if the
+// scenario halts at posts, and at least two if it halts at every point.
 func (s *scenario) checkHalts(r *e2e.Report, points int, mode string, want int) {
 	if n := r.Counted(mode); n != want {
 		r.Fail("%d %s, want %d", n, mode, want)

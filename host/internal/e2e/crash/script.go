@@ -34,8 +34,8 @@ const (
 	reportText = "Status: killed\nResult: " + resultText + "\nNotes: " + notesText + "\nStats: runtime 9h"
 )
 
-// tasks are the kinds of tasks, by the first word of the task. The task skip has an announce
-// too: an interrupted child receives an announce request.
+// tasks are the kinds of tasks, by the first word of the task. The task skip needs an
+// announce too, because an interrupted child receives an announce request.
 var tasks = map[string]task{
 	"do":            {work: "done #", announce: reportText},
 	"skip":          {work: announceSkip, announce: reportText},
@@ -57,7 +57,8 @@ func statusAfter(reply string) string {
 	return abi.RunDone
 }
 
-// reply returns every agent's reply to a message. Only the model can fail or hang.
+// reply returns the reply of any agent to a message. Only the model interprets
+// e2e.ModelFails and e2e.ModelHangs.
 func reply(message string) string {
 	tag := tagged.FindString(message)
 	switch {
@@ -78,7 +79,7 @@ func reply(message string) string {
 }
 
 // replyToSend returns the replies to the messages of a send: "r1" to "m", "r2" to "r1" and
-// so on. The announce request contains several of these; the reply to it is "a".
+// so on. The reply to the announce request, which contains several of them, is "a".
 func replyToSend(message, tag string) string {
 	has := func(word string) bool { return strings.Contains(message, word+" "+tag) }
 	if has("m") && has("r1") {

@@ -12,12 +12,12 @@ import (
 	"github.com/parley-wasm/parley/host/store"
 )
 
-// send is a sessions_send with two reply turns and an announce.
+// send is a sessions_send, followed by two reply turns and an announce.
 type send struct {
 	tag     string
 	from    string
 	to      string
-	channel string // of the session to
+	channel string // of the target session
 }
 
 var _ call = (*send)(nil)
@@ -38,7 +38,7 @@ func (c *send) accepted(answer gjson.Result) (bool, error) {
 // verify checks that every message, turn and announce is in its final state exactly once.
 func (c *send) verify(v *verification) {
 	if slices.ContainsFunc(v.Runs, func(r *store.Run) bool { return r.Status != abi.RunDone }) {
-		// The further runs depend on the one that was interrupted.
+		// The later runs depend on the interrupted one, so their contents are not checked.
 		for _, r := range v.Runs {
 			v.checkEnd(r, abi.RunDone)
 		}

@@ -30,7 +30,7 @@ import (
 // when all resulting work has ended.
 type job struct {
 	Dir   string // of the workspace
-	Trace string // name of its trace
+	Trace string // name of the process's trace
 	Call  *e2e.Request
 	Halt  halt
 }
@@ -130,7 +130,7 @@ func newHost(ctx context.Context, w *workspace, db *countedStore, now func() tim
 		Store: db, Config: settings, CacheDir: w.cache(), Logger: log, Now: now,
 		Runners: func(id string) (runner.Runner, error) {
 			r, err := runners.Runner(id)
-			return &countedAgent{r, db.points}, err
+			return &countedRunner{r, db.points}, err
 		},
 		Sinks: func(channel string) (sink.Sink, error) {
 			s, err := sinks.Sink(channel)
@@ -161,8 +161,8 @@ func (s *server) follow(ctx context.Context, h *host.Host) (f *store.Flow, err e
 	if ctx.Err() == nil && !s.db.points.stopped.Load() {
 		return nil, err
 	}
-	// Other processes end the runs of this one. Once it detects that, the contexts of its
-	// agents end, and their tokens become invalid.
+	// Another process ends the runs of this one. Once this process detects that, the contexts
+	// of its agents end, and their tokens become invalid.
 	noticing, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeLimit)
 	defer cancel()
 	for _, agent := range s.db.points.agentContexts() {

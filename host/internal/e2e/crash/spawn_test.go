@@ -226,7 +226,7 @@ func TestSpawnAccepted(t *testing.T) {
 	}
 }
 
-// A load has calls of every kind, all of its own sessions.
+// A load spawns every kind of task, and only from the load's sessions.
 func TestSpawnLoad(t *testing.T) {
 	l, rng := spawns(1), rand.New(rand.NewPCG(1, 0))
 	seen := map[string]bool{}

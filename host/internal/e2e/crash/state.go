@@ -60,7 +60,7 @@ func (s *state) unrecorded() bool { return s.posted && !s.recorded }
 // check compares the counted posts and attempts of a trial with its state when the process
 // was halted. Exactly the posts that were made but not recorded must be repeated. unaware
 // means that a process was stopped for less than its lease: if it had claimed the announce,
-// it cannot detect its successor, and may post after it.
+// it cannot detect its successor, and may also post.
 func (s *state) check(r *e2e.Report, drops, unaware bool) {
 	minimum, maximum := 0, 0
 	if s.unrecorded() {

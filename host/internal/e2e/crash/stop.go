@@ -23,8 +23,8 @@ const (
 // Normally the lock on the database prevents this; the trials cover a lock that fails or has
 // no effect, as on a machine that slept or on a network file system.
 //
-// Each point is used in two rounds. In the first, the stopped process is continued while its
-// successor is working, and by its own clock still has its leases. In the second, it is
+// Each halt has two trials. In one, the stopped process is continued while its successor
+// is working, and by its own clock still has its leases. In the other, the process is
 // stopped for longer than its lease, and must then neither call the model nor post.
 func (s *scenario) stop(ctx context.Context, points []string, r *e2e.Report) (want int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -34,7 +34,8 @@ func (s *scenario) stop(ctx context.Context, points []string, r *e2e.Report) (wa
 	for _, pastLease := range []bool{false, true} {
 		halts := s.halts(points)
 		if s.only == "" {
-			// Before its first commit a process has not yet taken over the database.
+			// Omit the halt before the first commit: the process has not yet taken over
+			// the database. nil stops the process while an agent runs.
 			halts = append(halts[1:], nil)
 		}
 		for i, h := range halts {
@@ -104,7 +105,8 @@ func (st *stoppage) run(ctx context.Context, t *trial) (stopped bool, err error)
 }
 
 // continueAfter continues the first process at until, after its successor has ended. It
-// releases its slot before it waits, and needs no new one: first must not exceed its limit.
+// releases the trial's slot before it waits. It does not wait for another slot, because
+// first could then exceed its time limit.
 func (st *stoppage) continueAfter(ctx context.Context, t *trial, first *e2e.Process, until time.Time, release func()) error {
 	if err := t.finish(ctx, "second"); err != nil {
 		return err

@@ -62,8 +62,8 @@ func (s *scenario) retry(ctx context.Context, r *e2e.Report, name, how string, h
 	return nil
 }
 
-// processLimit is the time limit of a process. The longest is one that is stopped past its
-// lease.
+// processLimit is the time limit of a process. A process that is stopped past its lease
+// takes longest.
 const processLimit = time.Minute
 
 // start starts a gateway process that makes the call or, if an earlier process has made it,
@@ -108,7 +108,8 @@ func (s *scenario) points(ctx context.Context) (points []string, err error) {
 	return points, err
 }
 
-// verify checks the result of the trial. before is the state when the process was halted.
+// verify checks the result of the trial. before is the state when the process was halted;
+// state.check describes unaware.
 func (t *trial) verify(ctx context.Context, before *state, unaware bool) error {
 	if err := errors.Join(t.waitForAgentExit(ctx), t.checkOverlap()); err != nil {
 		return err

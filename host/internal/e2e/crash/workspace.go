@@ -25,11 +25,11 @@ const (
 type workspace struct {
 	dir      string
 	sessions []*abi.Session // stored by create
-	attempts int            // maximum of a run
+	attempts int            // maximum for a run
 	hangs    bool           // the first command of an agent never ends
 }
 
-// session returns a session. Unless channel is empty, its destination is this number at
+// session returns a session. Unless channel is empty, to is the session's destination at
 // the channel.
 func session(key, channel string, to int) *abi.Session {
 	s := &abi.Session{Key: key, SessionID: "s-" + key, UpdatedAt: 1}
@@ -52,7 +52,7 @@ func (w *workspace) trace(name string) string { return filepath.Join(w.dir, name
 // and tokens.
 func (w *workspace) agents() string { return filepath.Join(w.dir, "agents") }
 
-// create writes the configuration, and a database with the sessions. It also starts and
+// create writes the configuration, and a database with the sessions. It also creates and
 // closes a host, which stores its plugin module, so that this commit is not a point.
 func (w *workspace) create(ctx context.Context, peers *e2e.Peers) error {
 	for _, dir := range []string{w.dir, w.cache(), w.agents()} {

@@ -29,7 +29,7 @@ type request struct {
 	want                int64
 }
 
-// Every hundredth request has a large result, which makes memory grow.
+// Every hundredth request is large: its result makes the guest's memory grow.
 var (
 	small = request{abi.ToolList, `{"limit": 1}`, "sessions.#", 1}
 	large = request{abi.ToolHistory, `{"sessionKey": "current", "limit": 100}`, "messages.#", 100}

@@ -1,7 +1,8 @@
 // Command soak runs a million steps in each of two hosts and checks their memory: the Go
 // host with a store and several concurrent callers, and one plugin instance of the Extism
-// SDK for Node, whose memory is not reset between steps. It fails if the memory at the end
-// exceeds the memory after the first tenth of the steps by more than a tenth.
+// SDK for Node, whose memory is not reset between steps. It compares
+// the memory at the end with the memory after the first tenth of the steps, and fails if
+// resident memory grew by more than a tenth or the plugin instance's memory grew at all.
 package main
 
 import (

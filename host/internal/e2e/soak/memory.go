@@ -34,8 +34,8 @@ func (m *memory) add(v reading) {
 	fmt.Fprintln(m.out)
 }
 
-// check fails if memory has grown between the first and the last reading: that of the
-// process by more than a tenth, or that of the guest at all.
+// check fails if, between the first and the last reading, resident memory grew by more
+// than a tenth or the guest's memory grew at all.
 func (m *memory) check() error {
 	if len(m.all) != readings {
 		return fmt.Errorf("%d readings, want %d", len(m.all), readings)

@@ -33,7 +33,7 @@ func soakNode(ctx context.Context, dir string, steps int, m *memory) error {
 		return err
 	}
 	// V8 doubles its nursery once in half a million steps, which is not a leak. The flags
-	// fix its size.
+	// fix the nursery's size.
 	args := []string{"--expose-gc", "--no-warnings", "--min-semi-space-size=4", "--max-semi-space-size=4", "soak.mjs", "parley.wasm", fmt.Sprint(steps)}
 	if err := os.WriteFile(filepath.Join(dir, "parley.wasm"), wasm.Parley, 0o600); err != nil {
 		return err

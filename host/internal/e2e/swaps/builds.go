@@ -13,8 +13,8 @@ import (
 // builtIn is the number of the plugin itself, which is active before the first swap.
 const builtIn = -1
 
-// ending is the end of the plugin's error about a session that does not exist. A build
-// has a text with its number instead, of the same length.
+// ending is the end of the plugin's error about a session that does not exist. Each build
+// has in its place a text of the same length with the build's number.
 const ending = "shows the sessions that do"
 
 var numbered = regexp.MustCompile(`answers here is build (\d{4})$`)

@@ -42,8 +42,8 @@ func (c *callers) tool(ctx context.Context, tool, args string) (gjson.Result, er
 	return gjson.GetBytes(body, "result.details"), err
 }
 
-// identify requests a session that does not exist, and checks that the answering build was
-// active.
+// identify requests the history of a session that does not exist, and checks that the
+// answering build was active.
 func (c *callers) identify(ctx context.Context, _, _ int) error {
 	from := time.Now()
 	r, err := c.tool(ctx, abi.ToolHistory, `{"sessionKey": "agent:main:none"}`)

@@ -101,7 +101,7 @@ func run(ctx context.Context, dir string, r *e2e.Report) (err error) {
 
 // start starts a gateway whose database has a long session and the targets.
 func start(ctx context.Context, dir string) (*e2e.Gateway, error) {
-	// A file has the name of the cache folder, so the gateway cannot cache modules.
+	// Cache names a regular file, so the gateway cannot cache modules.
 	g := &e2e.Gateway{
 		Database: filepath.Join(dir, "parley.db"), Config: filepath.Join(dir, "parley.json5"),
 		Cache: filepath.Join(dir, "file"), Log: os.Stderr,
@@ -129,8 +129,8 @@ func start(ctx context.Context, dir string) (*e2e.Gateway, error) {
 	return g, g.Start(ctx)
 }
 
-// fillCaches fills the database's caches, with as many readers as there will be clients, so
-// that memory does not grow because of the caches during the swaps.
+// fillCaches fills the database's caches with as many readers as there will be clients, so
+// that the caches do not grow during the swaps.
 func fillCaches(ctx context.Context, g *e2e.Gateway, readers int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range readers {

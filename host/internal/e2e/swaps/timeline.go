@@ -12,8 +12,8 @@ type timeline struct {
 	spans []span
 }
 
-// span is the time in which a build may have been active: from the request of the swap to
-// it until the reply to the next swap.
+// span is the time in which a build may have been active: from the request to swap to the
+// build until the reply to the next swap request.
 type span struct {
 	build       int
 	from, until time.Time // until is zero while the build is active
@@ -26,7 +26,7 @@ func (t *timeline) begin(build int) {
 	t.spans = append(t.spans, span{build: build, from: time.Now()})
 }
 
-// end records that this swap has ended: no other build is active.
+// end records the reply to the latest swap request: the previous build is not active.
 func (t *timeline) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,22 +5,28 @@
 // The program runs under a supervisor, a process of this executable that leads its
 // own session and holds a pipe to the host:
 //
-//	started    the supervisor waits while the host commits its identity (Turn.Leave)
+//	started    the supervisor waits while the host commits the supervisor's identity
+//	           (Turn.Leave)
 //	released   the host has sent one byte: the supervisor starts the program
 //	ended      the program has exited, or the host's end of the pipe was closed
-//	           because the turn was cancelled, printed too much, or the host died
+//	           because the turn was cancelled, the program printed too much, or the
+//	           host died
 //	gone       the supervisor has killed all its descendants; it reports and exits
 //
-// So no process that a program started outlives its turn or its host: not one that
-// ignores SIGTERM, one that left the process group, or one that is stopped. Two cases
-// remain, in which the supervisor cannot act. If the supervisor is stopped, the host
-// kills its descendants, in the turn or, when that host has died, in Reap. If the
-// supervisor is killed, the program dies, and the host kills the rest of its session;
-// a process that left the session survives, and if the host is killed at the same
-// time, so does the rest of the session. Without /proc (systems other than Linux)
-// only the process group is killed, and Reap finds nothing.
+// So no process that a program started outlives its turn or its host, even if that
+// process ignores SIGTERM, has left the process group, or is stopped. There are two
+// exceptions, in which the supervisor cannot act:
 //
-// The answer of a program that was ended before it exited is discarded.
+//   - If the supervisor is stopped, the host kills the supervisor's descendants in the
+//     turn. If that host has died, the next host kills them in Reap.
+//   - If the supervisor is killed, the kernel kills the program, and the host kills
+//     the other processes of the supervisor's session. Processes that left the session
+//     survive. If the host is killed at the same time, all but the program survive.
+//
+// Without /proc (systems other than Linux) only the process group is killed, and Reap
+// finds nothing.
+//
+// If the supervisor had to end the program, the program's answer is discarded.
 package command
 
 import (

@@ -8,8 +8,8 @@ import (
 // SetExitDelay sets how long, beyond the grace, a supervisor may take to exit.
 func (rn *Runner) SetExitDelay(d time.Duration) { rn.exitDelay = d }
 
-// Left returns the record of a turn whose supervisor is the given process, one with
-// another start time, and one with another boot id.
+// Left returns three records of a turn whose supervisor is the given process: one that
+// matches, one with another start time, and one with another boot id.
 func Left(pid int) (left, restarted, rebooted json.RawMessage, err error) {
 	id, err := identify(pid)
 	if err != nil {

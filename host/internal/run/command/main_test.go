@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program behaves as its arguments say: answer text, error, tool, the tool's
-// arguments, and a URL to call before it hangs.
+// program is an agent's program. Its arguments are the answer, an error, a tool, the
+// tool's arguments, and a URL to call before it hangs.
 func program(args []string) int {
 	text, failure, tool, toolArgs, hang := args[0], args[1], args[2], args[3], args[4]
 	prompt, err := io.ReadAll(os.Stdin)

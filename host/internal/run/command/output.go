@@ -7,8 +7,8 @@ import (
 	"github.com/parley-wasm/parley/host/runner"
 )
 
-// output collects the program's output up to a limit. Further output is read and
-// discarded, and the first of it calls exceeded.
+// output collects the program's output up to a limit. It discards further output, and
+// calls exceeded once.
 type output struct {
 	limit    int
 	exceeded func()

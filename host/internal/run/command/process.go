@@ -66,7 +66,7 @@ func (rn *Runner) start(env, secrets []string, prompt string) (*process, error) 
 		control.Close()
 		report.Close()
 		if _, missing := os.Stat(rn.o.Dir); rn.o.Dir != "" && missing != nil {
-			err = missing // the kernel reports it for the supervisor's path
+			err = missing // the error of Start names the supervisor's path
 		}
 		return nil, fmt.Errorf("start the supervisor of %s: %w", rn.o.Argv[0], err)
 	}
@@ -80,7 +80,7 @@ func (rn *Runner) start(env, secrets []string, prompt string) (*process, error) 
 }
 
 // supervisor returns the command that calls Supervise. By default it executes this
-// process's own file, even if the file has been replaced.
+// process's own file, on Linux even if the file has been replaced.
 func (o *Options) supervisor() *exec.Cmd {
 	if len(o.Supervisor) > 0 {
 		return exec.Command(o.Supervisor[0], o.Supervisor[1:]...)
@@ -146,7 +146,7 @@ func exitText(err error) string {
 	return err.Error()
 }
 
-// maxReport is the maximum length of a report; it fits into a pipe.
+// maxReport is the maximum length of a report; it fits into a pipe's buffer.
 const maxReport = 4 << 10
 
 // ending is the supervisor's report of how a program ended.
@@ -154,7 +154,7 @@ type ending struct {
 	Failure string `json:"failure,omitempty"` // the program could not be started
 	Exit    int    `json:"exit,omitempty"`
 	Signal  int    `json:"signal,omitempty"` // the signal that killed the program
-	Aborted bool   `json:"cut,omitempty"`    // the program was ended, or not started, because the pipe was closed
+	Aborted bool   `json:"cut,omitempty"`    // the supervisor ended the program, or did not start it
 }
 
 // err returns nil if the program exited with status 0 by itself.

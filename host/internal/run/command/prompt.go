@@ -37,7 +37,7 @@ func (rn *Runner) prompt(ctx context.Context, t *runner.Turn) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read the history: %w", err)
 		}
-		if lines := said(history); lines != "" {
+		if lines := transcriptLines(history); lines != "" {
 			fmt.Fprintf(&b, "<transcript>\n%s</transcript>\n\n", lines)
 		}
 	}
@@ -46,14 +46,14 @@ func (rn *Runner) prompt(ctx context.Context, t *runner.Turn) (string, error) {
 	return runner.Text(b.String()), nil
 }
 
-func said(history []json.RawMessage) string {
+func transcriptLines(history []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range history {
 		m, ok := conversation.Parse(raw)
 		if !ok || m.Text == "" || m.Role == conversation.ToolResult {
 			continue
 		}
-		// Marshalling two strings cannot fail. It escapes < and >.
+		// Marshalling two strings cannot fail, and escapes < and >.
 		line, _ := json.Marshal(struct {
 			Role string `json:"role"`
 			Text string `json:"text"`

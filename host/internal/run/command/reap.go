@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// identity identifies a process, even if its number is reused.
+// identity identifies a process, even if another process reuses its PID.
 type identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"startTime"` // clock ticks since boot
@@ -15,7 +15,7 @@ type identity struct {
 
 // Reap implements runner.Reaper. It kills the supervisor that an attempt left, and
 // the supervisor's descendants, and returns when they are gone. If the supervisor is
-// gone, Reap does nothing: the supervisor is the last process to go, and no process
+// gone, Reap does nothing: the supervisor exits after its descendants, and no process
 // survives a restart of the machine.
 func (rn *Runner) Reap(ctx context.Context, left json.RawMessage) error {
 	var id identity

@@ -67,7 +67,7 @@ func newSupervisor(args []string) (*supervisor, error) {
 		unix.CloseOnExec(fd)
 	}
 	if len(args) < 2 {
-		return nil, errors.New("the arguments are the grace and a program")
+		return nil, errors.New("the arguments must be the grace period and a program")
 	}
 	grace, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *supervisor) start() (pid int, err error) {
 	return pid, nil
 }
 
-// watch waits until the host's end of the pipe is closed.
+// watch closes stop when the host's end of the pipe is closed.
 func (s *supervisor) watch() {
 	_, _ = io.Copy(io.Discard, s.control)
 	close(s.stop)

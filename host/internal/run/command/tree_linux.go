@@ -33,7 +33,7 @@ func readStat(pid int) (s stat, err error) {
 	if err != nil {
 		return s, err
 	}
-	// The name, in parentheses, may contain anything.
+	// The name, in parentheses, may contain any character.
 	f := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(f) < 20 {
 		return s, fmt.Errorf("/proc/%d/stat: unknown format: %q", pid, raw)
@@ -78,7 +78,8 @@ func processes() ([]stat, error) {
 	return all, nil
 }
 
-// below returns the descendants of a process, and the members of its session.
+// below returns the descendants of a process, and the members of its session with
+// their descendants.
 func below(root int) ([]stat, error) {
 	all, err := processes()
 	if err != nil {
@@ -112,8 +113,7 @@ func below(root int) ([]stat, error) {
 	return list, nil
 }
 
-// kill sends SIGKILL to this process, but not to another process that has got its
-// number.
+// kill sends SIGKILL to this process, but not to another process that reuses the PID.
 func (s *stat) kill() {
 	fd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
@@ -143,8 +143,8 @@ func killBelow(root, _ int) (int, error) {
 	return len(list), err
 }
 
-// killSession kills the members of the session that an exited process led. That
-// process must not have been waited for, so that its number is not reused.
+// killSession kills the members of the session that an exited process led. The caller
+// must not have waited for that process, so that its PID is not reused.
 func killSession(leader int) {
 	for left := 1; left > 0; {
 		if left, _ = killBelow(leader, leader); left > 0 {
@@ -168,8 +168,8 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(id)), err
 }
 
-// kill ends the process and its descendants, if the number still belongs to that
-// process. The descendants go first: without the process they could not be found.
+// kill kills the process and its descendants, unless another process reuses the PID.
+// It kills the descendants first: without the process they could not be found.
 func (id *identity) kill(ctx context.Context) error {
 	boot, err := bootID()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // Programs that start processes which are hard to kill. Each process writes its
-// number to $FIFO when it is ready.
+// PID to $FIFO when it is ready.
 const (
 	say      = `say() { echo "$1" >"$FIFO"; }; `
 	stubborn = `trap "" TERM HUP INT; echo $$ >"$FIFO"; while :; do sleep 1000; done`
@@ -174,7 +174,7 @@ func TestAnswerEndsTree(t *testing.T) {
 	wantGone(t, all)
 }
 
-// A program that kills or stops its supervisor is ended all the same.
+// A program that kills or stops its supervisor is ended too.
 func TestAttackOnSupervisor(t *testing.T) {
 	for name, test := range map[string]struct{ script, want string }{
 		"killed":  {inGroup + `say $$; read go <"$GO"; kill -KILL $PPID; sleep 1000`, "without a report (signal: killed)"},
@@ -330,7 +330,7 @@ func TestReap(t *testing.T) {
 	wantGone(t, all)
 }
 
-// A process that has got the number of a recorded one is not killed.
+// A process that reuses the PID of a recorded one is not killed.
 func TestReapReusedPID(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {

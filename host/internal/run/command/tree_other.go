@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killBelow kills the program's process group; other descendants cannot be found
-// here.
+// killBelow kills the program's process group. Without /proc, other descendants cannot
+// be found.
 func killBelow(_, program int) (int, error) {
 	_ = unix.Kill(-program, unix.SIGKILL)
 	return 0, nil

@@ -28,7 +28,7 @@ func Arguments(written string) json.RawMessage {
 	return encode(strings.ToValidUTF8(written, "\uFFFD"))
 }
 
-// check returns the error in the arguments, for the model.
+// check returns an error, for the model, if the arguments are not a JSON object.
 func (c *Call) check() error {
 	var written string
 	if json.Unmarshal(c.Args, &written) == nil {

@@ -3,8 +3,8 @@
 //
 // A message is a JSON object of the transcript: a user's, an assistant's, or a tool's
 // result. An assistant message that calls tools, together with the results that
-// follow it, is a Round. A round is stored before its tools are executed, and each
-// result as soon as it is there, so that a later attempt can resume the run:
+// follow it, is a Round. The message is stored before its tools are executed, and each
+// result as soon as its tool has answered, so that a later attempt can resume the run:
 //
 //	nothing stored              the attempt asks the model again
 //	calls, some without result  the attempt executes those
@@ -45,7 +45,7 @@ type Message struct {
 type Call struct {
 	ID   string
 	Tool string
-	Args json.RawMessage // JSON; a string if the model wrote no valid object
+	Args json.RawMessage // JSON; a string if the model wrote invalid JSON
 }
 
 type wireMessage struct {
@@ -74,8 +74,8 @@ type wireBlock struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Parse reads a message of the transcript. It ignores unknown content. ok is false if
-// raw is not a message with one of the roles above.
+// Parse reads a message of the transcript. It ignores unknown content, and reads the
+// role tool as ToolResult. ok is false if raw is not a message with a known role.
 func Parse(raw json.RawMessage) (m Message, ok bool) {
 	// Transcripts have many writers. Members are decoded one at a time, so that an
 	// invalid member does not affect the others.

@@ -9,9 +9,9 @@ type Round struct {
 	Results []*Message // parallel to Calls; nil: no result yet
 }
 
-// Rounds groups messages into rounds. A result belongs to a call of the preceding
-// assistant message, because call ids need not be unique beyond it. Results without a
-// call and messages that Parse does not accept are left out.
+// Rounds groups messages into rounds. It searches only the preceding assistant message
+// for a result's call, because another message may use the same call id. It omits
+// results without a call and messages that Parse does not accept.
 func Rounds(messages []json.RawMessage) []*Round {
 	var rounds []*Round
 	for _, raw := range messages {

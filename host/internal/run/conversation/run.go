@@ -52,8 +52,8 @@ func (run *Run) Begin(ctx context.Context, m Message) (*Round, error) {
 }
 
 // Finish executes the calls of a round that have no result yet, one after the other
-// and in order, and appends each result immediately. The failure of a tool is a
-// result; an error ends the run.
+// and in order, and appends each result immediately. A tool's failure is
+// stored as the tool's result; any other error is returned and ends the run.
 func (run *Run) Finish(ctx context.Context, r *Round) error {
 	for i := range r.Calls {
 		if r.Results[i] != nil {

@@ -38,7 +38,7 @@ func (s *assembly) add(chunk *openai.ChatCompletionChunk) error {
 		s.model = chunk.Model
 	}
 	if chunk.JSON.Usage.Valid() {
-		s.usage = usage(&chunk.Usage) // cumulative if the endpoint repeats it
+		s.usage = usage(&chunk.Usage) // an endpoint that repeats the usage sends totals
 	}
 	for i := range chunk.Choices {
 		c := &chunk.Choices[i]
@@ -144,8 +144,8 @@ func usage(u *openai.CompletionUsage) *abi.Usage {
 	return &abi.Usage{Input: &u.PromptTokens, Output: &u.CompletionTokens, Total: &total}
 }
 
-// withoutThinking removes the block at the beginning in which some models write their
-// reasoning. An unterminated block extends to the end.
+// withoutThinking removes the <think> block with which some models begin their answer.
+// An unterminated block extends to the end.
 func withoutThinking(text string) string {
 	const begin, end = "<think>", "</think>"
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), begin)

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// Transient failures are retried; only the endpoint notices.
+// Transient failures are retried and have no effect on the answer or the transcript.
 func TestTransientFailures(t *testing.T) {
 	for name, failing := range map[string]reply{
 		"429":              status(429, "Retry-After: 7", `{"error":{"message":"slow down"}}`),
@@ -57,7 +57,7 @@ func TestTransientFailures(t *testing.T) {
 	}
 }
 
-// A permanent failure fails the run with the endpoint's text.
+// A permanent failure, or a request for a long pause, fails the run with the endpoint's text.
 func TestPermanentFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply reply

@@ -35,7 +35,7 @@ import (
 type Options struct {
 	BaseURL     string // such as http://127.0.0.1:11434/v1
 	APIKey      string // empty: no key is sent
-	APIKeyUnset string // the environment variable of the key if it is not set; named in the error if the endpoint requires a key
+	APIKeyUnset string // name of the environment variable that should hold the key but is not set; shown if the endpoint answers 401 or 403
 	Model       string // for turns that name no model
 
 	HistoryMessages int // messages of the transcript in a prompt; 0: 50; negative: none
@@ -154,7 +154,7 @@ func (rn *Runner) run(ctx context.Context, t *runner.Turn) (*runner.Outcome, err
 	}
 }
 
-// add adds the known counts of u.
+// add adds the known counts of u to total.
 func add(total, u *abi.Usage) {
 	if u == nil {
 		return

@@ -84,8 +84,8 @@ func (p *prompt) add(r *conversation.Round) {
 	for _, c := range r.Calls {
 		args := string(c.Args)
 		if !strings.HasPrefix(args, "{") {
-			// Endpoints parse the arguments that they are sent back. The tool's
-			// result describes the error in them.
+			// Endpoints parse the arguments of earlier calls. The tool's result
+			// describes the error in these.
 			args = "{}"
 		}
 		m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{

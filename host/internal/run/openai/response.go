@@ -115,7 +115,7 @@ func (rn *Runner) streamed(err error) *failure {
 	}
 }
 
-// bounded fails a response that is too long.
+// bounded is a response body whose Read fails at the limit.
 type bounded struct {
 	io.ReadCloser
 	left, max int

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-wasm/parley/host/runner/runnertest"
 )
 
-// Forms in which endpoints send one message that calls two tools.
+// Endpoints send a message that calls two tools in different forms.
 func TestCallShapes(t *testing.T) {
 	for name, chunks := range map[string][]string{
 		"pieces": {

@@ -7,8 +7,8 @@
 // second attempt at a run gets the same reply as the first, and a restart changes
 // nothing. The history that it reads is bounded, like every prompt, by messages and
 // bytes; the bounds suffice for sessions whose runs this runner executed. In an
-// imported session, or one with another runner, it counts the user messages among the
-// newest messages.
+// imported session, or one that another runner served too, the runner counts only the
+// user messages within the bounds.
 package script
 
 import (
@@ -35,8 +35,8 @@ type Reply struct {
 	Text  string
 	After time.Duration // delay before the answer
 	Error string        // if set, the run fails with this text
-	Tool  string        // a tool to call before the answer, …
-	Args  []byte        // … with these arguments, JSON; empty: {}
+	Tool  string        // a tool to call before the answer; empty: none
+	Args  []byte        // JSON arguments of the tool; empty: {}
 	Usage *abi.Usage    // reported usage of the turn's model; nil: no model is reported
 }
 

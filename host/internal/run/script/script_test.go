@@ -35,8 +35,8 @@ func TestRunner(t *testing.T) {
 	})
 }
 
-// The n-th run of a session gets the n-th reply, however the earlier runs ended and
-// whichever Runner executes it.
+// The n-th run of a session gets the n-th reply, regardless of how earlier runs ended and
+// which Runner executes the run.
 func TestReplies(t *testing.T) {
 	replies := []script.Reply{
 		{Text: "first"},
