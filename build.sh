@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The project's verbs. All need Go; wasm and repro also need LLVM 19 and report it if it
-# is missing. conform, soak and long need the toolchains of the languages they run.
+# Builds, tests and measures the project: ./build.sh help lists the verbs. All need Go.
+# wasm and repro also need LLVM 19, and report it if it is missing. conform, soak and long
+# need the toolchains of the languages that they run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -42,10 +43,10 @@ demo() {
   go run ./host/cmd/parley demo "$@"
 }
 
-# TESTFLAGS adds flags, such as -race or -run NAME.
+# test_ runs the tests. TESTFLAGS adds flags of go test, such as -race or -run NAME.
 test_() {
   # The default timeout of go test is ten minutes. A package that takes two minutes can
-  # exceed it with the race detector on a busy machine. conform runs TestClients.
+  # exceed it with the race detector on a busy machine. The verb conform runs TestClients.
   # shellcheck disable=SC2086
   go test -timeout 30m -skip '^TestClients$' ${TESTFLAGS:-} ./... "$@"
 }
@@ -149,7 +150,7 @@ soak() { go run ./host/internal/e2e/soak "$@"; }
 
 fuzz() {
   local seconds=${1:-20} targets pkg name failed=()
-  # go test lists the targets of a package before the package.
+  # go test -list prints the targets of a package first, and then the package.
   targets=$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1 } $1 == "ok" { for (i = 0; i < n; i++) print $2, names[i]; n = 0 }')
   while read -r pkg name; do
     echo "== $pkg $name"
@@ -158,9 +159,8 @@ fuzz() {
   [ ${#failed[@]} -eq 0 ] || { printf 'failed: %s\n' "${failed[@]}" >&2; return 1; }
 }
 
-# fuzz_target runs one target. When the time is over, go test sometimes fails with
-# "context deadline exceeded" and without a failing input. That is not a failure of the
-# target.
+# fuzz_target runs one target. At the end of the time go test sometimes fails with
+# "context deadline exceeded", although no input failed. The target has then passed.
 fuzz_target() {
   go test -run '^$' -fuzz "^$2\$" -fuzztime "$3s" -fuzzminimizetime 10x "$1" 2>&1 | awk '
     { print; fflush() }
@@ -185,7 +185,7 @@ part() {
 }
 
 format() {
-  gofmt -l . >/dev/null # fails on files that cannot be read
+  gofmt -l . >/dev/null # fails if gofmt fails, unlike the substitution below
   [ -z "$(gofmt -l .)" ] || { gofmt -d .; return 1; }
 }
 

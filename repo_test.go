@@ -55,8 +55,8 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// public lists the packages for other modules: those for programs that embed the host,
-// and those for authors of plugins. Every other package is internal or a program.
+// public lists the packages that other modules may import, to embed the host or to write
+// plugins. Every other package is internal, a program, or an example.
 var public = []string{
 	"abi", "abi/jsonappend", "abi/jsonobject", "abi/jsonstrict", "abi/policy", "abi/schema", "abi/sessionkey",
 	"abi/conformance/recordingtest", "abi/conformance/refhost", "abi/conformance/vector",
@@ -90,14 +90,14 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// layer is a folder with the packages that its packages may import.
+// layer is a folder and the packages that the packages in it may import.
 type layer struct {
 	folder string
 	may    []string
 }
 
 // layers lists the packages of this module that the packages of a layer may import, in
-// addition to those of their own layer. /... means a package and all packages below it.
+// addition to packages of their own layer. /... means a package and all packages below it.
 // A package belongs to the first layer whose folder contains it. The order is the
 // direction of dependencies: programs and front ends at the top, the contract at the
 // bottom.
@@ -168,7 +168,7 @@ func allowed(path string, patterns []string) bool {
 	return false
 }
 
-// TestDependencies checks the rules for imports from other modules and of testing.
+// TestDependencies checks which packages import other modules, and which import testing.
 func TestDependencies(t *testing.T) {
 	for _, p := range listPackages(t) {
 		for _, imp := range p.Imports {
@@ -190,12 +190,12 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// document is one of the repository's texts for people.
+// document is a Markdown file of the repository.
 type document struct {
 	path, text string
 }
 
-// documents returns all of them.
+// documents returns all documents.
 func documents(t *testing.T) (all []document) {
 	t.Helper()
 	out := execute(t, ".", nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md")
@@ -210,13 +210,13 @@ func documents(t *testing.T) (all []document) {
 		all = append(all, document{path, string(text)})
 	}
 	if len(all) < 10 {
-		t.Fatalf("%d documents", len(all))
+		t.Fatalf("found %d documents, want at least 10", len(all))
 	}
 	return all
 }
 
-// isGuide reports whether the document is one whose commands are run in the
-// repository's folder. The examples in other languages are run by their conform.sh.
+// isGuide reports whether the document's commands and excerpts are tested here. Those of
+// a single example are not: the example's own test runs it.
 func (d *document) isGuide() bool {
 	return !strings.HasPrefix(d.path, "examples/") || d.path == "examples/README.md"
 }
@@ -250,7 +250,7 @@ func execute(t *testing.T, dir string, env []string, name string, args ...string
 	return string(out)
 }
 
-// build compiles the command line into a folder.
+// build compiles the program parley into a folder.
 func build(t *testing.T, dir string) (program string) {
 	t.Helper()
 	program = filepath.Join(dir, "parley")
@@ -258,7 +258,7 @@ func build(t *testing.T, dir string) (program string) {
 	return program
 }
 
-// TestReadmeLength keeps the README short enough for two minutes.
+// TestReadmeLength limits the README to 1,300 words.
 func TestReadmeLength(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -269,7 +269,7 @@ func TestReadmeLength(t *testing.T) {
 	}
 }
 
-// TestLinks checks that the documents' links into the repository exist, headings included.
+// TestLinks checks that the files and headings to which the documents link exist.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
 	for _, d := range documents(t) {
@@ -283,8 +283,8 @@ func TestLinks(t *testing.T) {
 				path = filepath.Join(filepath.Dir(d.path), target)
 			}
 			text, err := os.ReadFile(path)
-			if _, is := os.Stat(path); is != nil || anchor != "" && (err != nil || !slices.Contains(anchors(string(text)), anchor)) {
-				t.Errorf("%s: nothing is at the link %s", d.path, m[1])
+			if _, statErr := os.Stat(path); statErr != nil || anchor != "" && (err != nil || !slices.Contains(anchors(string(text)), anchor)) {
+				t.Errorf("%s: the link %s leads to no file or heading", d.path, m[1])
 			}
 		}
 	}
@@ -308,8 +308,8 @@ func TestRationale(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document: those of its headings, as GitHub makes
-// them, and explicit ones.
+// anchors returns the anchors of a document: those that GitHub generates for headings, and
+// explicit ones.
 func anchors(text string) (all []string) {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
@@ -321,7 +321,8 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// TestDocumentPrograms builds and runs the documents' Go programs.
+// TestDocumentPrograms builds and runs the documents' Go programs. Each must print a count
+// of 0.
 func TestDocumentPrograms(t *testing.T) {
 	programs := 0
 	for _, d := range documents(t) {
@@ -346,8 +347,8 @@ func TestDocumentPrograms(t *testing.T) {
 	}
 }
 
-// TestDocumentExcerpts compares code blocks with the examples: each block that is not a
-// whole program is part of a file there, except for indentation.
+// TestDocumentExcerpts checks that each code block that is not a whole program is an
+// excerpt of a file in the examples. It ignores indentation.
 func TestDocumentExcerpts(t *testing.T) {
 	flush := func(text string) string {
 		return strings.TrimSpace(regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, ""))
@@ -388,7 +389,7 @@ func TestDocumentExcerpts(t *testing.T) {
 	}
 }
 
-// TestDocumentConfigurations loads the documents' configurations with the command line.
+// TestDocumentConfigurations checks that the program loads the documents' configurations.
 func TestDocumentConfigurations(t *testing.T) {
 	dir := t.TempDir()
 	program := build(t, dir)
@@ -403,7 +404,7 @@ func TestDocumentConfigurations(t *testing.T) {
 	}
 }
 
-// TestReadmeDemo compares the README's excerpt of the demo with what the demo prints.
+// TestReadmeDemo compares the README's excerpt of the demo with the demo's golden output.
 func TestReadmeDemo(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -427,7 +428,8 @@ func TestReadmeDemo(t *testing.T) {
 	}
 }
 
-// wants are patterns of what the documents' commands print, by how the commands begin.
+// wants holds patterns for the output of the documents' commands. The first entry whose
+// command is a prefix of the line applies.
 var wants = []struct{ command, want string }{
 	{"./parley import openclaw testdata/openclaw", `(?m)^  sessions +\d+`},
 	{"./parley sessions", `(?m)^main +main `},
@@ -452,8 +454,9 @@ var wants = []struct{ command, want string }{
 }
 
 // TestDocumentCommands runs the commands of each guide's shell blocks in their order, in
-// an empty home directory with copies of testdata and the module. It does not run the
-// verbs of build.sh, of which tests are one, but checks that they exist.
+// a home directory that has only the program and copies of testdata and the module. It does
+// not run the verbs of build.sh, because some of them run this test. It checks that they
+// exist.
 func TestDocumentCommands(t *testing.T) {
 	program := build(t, t.TempDir())
 	help := execute(t, ".", nil, "./build.sh", "help")
@@ -463,7 +466,7 @@ func TestDocumentCommands(t *testing.T) {
 			continue
 		}
 		t.Run(d.path, func(t *testing.T) {
-			r := newRunner(t, program)
+			sh := newShell(t, program)
 			for _, line := range lines {
 				if verb, ok := strings.CutPrefix(line, "./build.sh "); ok {
 					if !strings.Contains(help, "\n  "+verb+" ") {
@@ -471,21 +474,21 @@ func TestDocumentCommands(t *testing.T) {
 					}
 					continue
 				}
-				t.Run(line, func(t *testing.T) { r.run(t, line) })
+				t.Run(line, func(t *testing.T) { sh.run(t, line) })
 			}
 		})
 	}
 }
 
-// runner runs the commands of one document.
-type runner struct {
+// shell runs the commands of one document.
+type shell struct {
 	parent *testing.T
 	home   string
 	env    []string
 	url    string // of the gateway, once it is started
 }
 
-func newRunner(t *testing.T, program string) *runner {
+func newShell(t *testing.T, program string) *shell {
 	home := t.TempDir()
 	for _, folder := range []string{"testdata/openclaw", "testdata/script", "plugin/wasm"} {
 		if err := os.CopyFS(filepath.Join(home, folder), os.DirFS(folder)); err != nil {
@@ -495,25 +498,25 @@ func newRunner(t *testing.T, program string) *runner {
 	if err := os.Symlink(program, filepath.Join(home, "parley")); err != nil {
 		t.Fatal(err)
 	}
-	return &runner{parent: t, home: home, env: []string{
+	return &shell{parent: t, home: home, env: []string{
 		"PARLEY_TOKEN=secret", "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
 	}}
 }
 
-func (r *runner) run(t *testing.T, line string) {
+func (sh *shell) run(t *testing.T, line string) {
 	program, _, _ := strings.Cut(line, " ")
 	switch {
 	case strings.HasPrefix(line, "go build "):
-		return // build has done that
+		return // the test has built the program
 	case strings.HasPrefix(line, "./parley serve"):
-		r.url = startServe(r.parent, r.home, r.env, strings.Fields(line)[2:])
+		sh.url = startServe(sh.parent, sh.home, sh.env, strings.Fields(line)[2:])
 		return
 	case program == "curl" || program == "openssl":
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
 			t.Skipf("%s is not installed", program)
 		}
 	}
-	out := execute(t, r.home, r.env, "bash", "-c", strings.Replace(line, "http://127.0.0.1:8484", r.url, 1))
+	out := execute(t, sh.home, sh.env, "bash", "-c", strings.Replace(line, "http://127.0.0.1:8484", sh.url, 1))
 	for _, w := range wants {
 		if strings.HasPrefix(line, w.command) {
 			if !regexp.MustCompile(w.want).MatchString(out) {
@@ -522,11 +525,11 @@ func (r *runner) run(t *testing.T, line string) {
 			return
 		}
 	}
-	t.Error("wants does not have this command")
+	t.Error("the table wants has no pattern for this command")
 }
 
-// TestDocumentMentions checks commands in running text: parley's by their help, go test's
-// by the tests that they name, and build.sh's by its help.
+// TestDocumentMentions checks the commands in running text: commands of parley exist and
+// have the flags, tests after go test -run exist, and build.sh help explains the verbs.
 func TestDocumentMentions(t *testing.T) {
 	program := build(t, t.TempDir())
 	help := execute(t, ".", nil, "./build.sh", "help")
@@ -544,7 +547,7 @@ func TestDocumentMentions(t *testing.T) {
 					t.Errorf("%s: build.sh help does not explain %s", d.path, words[1])
 				}
 			case "parley", "./parley":
-				mentionsCommand(t, program, &d, words[1:])
+				checkMention(t, program, &d, words[1:])
 			case "go":
 				if i := slices.Index(words, "-run"); i > 0 {
 					if out := execute(t, ".", nil, "go", "test", "-list", "^"+words[i+1]+"$", words[2]); !strings.Contains(out, words[i+1]+"\n") {
@@ -555,12 +558,12 @@ func TestDocumentMentions(t *testing.T) {
 		}
 	}
 	if len(seen) < 20 {
-		t.Errorf("%d mentions", len(seen))
+		t.Errorf("found %d commands in running text, want at least 20", len(seen))
 	}
 }
 
-// mentionsCommand checks that the command line has a command and its flags.
-func mentionsCommand(t *testing.T, program string, d *document, words []string) {
+// checkMention checks that the program has a command and its flags.
+func checkMention(t *testing.T, program string, d *document, words []string) {
 	t.Helper()
 	name := slices.IndexFunc(words, func(w string) bool { return !regexp.MustCompile(`^[a-z]+$`).MatchString(w) })
 	if name < 0 {
@@ -580,7 +583,8 @@ func mentionsCommand(t *testing.T, program string, d *document, words []string) 
 	}
 }
 
-// TestDocumentClients connects as the documents' settings of MCP clients say.
+// TestDocumentClients connects an MCP client with each client configuration in the
+// documents.
 func TestDocumentClients(t *testing.T) {
 	program := build(t, t.TempDir())
 	connected := 0
@@ -597,15 +601,15 @@ func TestDocumentClients(t *testing.T) {
 			if err := json.Unmarshal([]byte(block), &settings); err != nil || len(settings.Servers) == 0 {
 				continue
 			}
-			r := newRunner(t, program)
+			sh := newShell(t, program)
 			for name, s := range settings.Servers {
 				var transport mcp.Transport
 				if s.Command != "" {
-					cmd := exec.Command(filepath.Join(r.home, s.Command), s.Args...)
-					cmd.Dir, cmd.Env = r.home, append(os.Environ(), r.env...)
+					cmd := exec.Command(filepath.Join(sh.home, s.Command), s.Args...)
+					cmd.Dir, cmd.Env = sh.home, append(os.Environ(), sh.env...)
 					transport = &mcp.CommandTransport{Command: cmd}
 				} else {
-					url := startServe(t, r.home, append(r.env, "OPS_TOKEN=ops"), nil)
+					url := startServe(t, sh.home, append(sh.env, "OPS_TOKEN=ops"), nil)
 					header := strings.ReplaceAll(s.Headers["Authorization"], "${OPS_TOKEN}", "secret")
 					transport = &mcp.StreamableClientTransport{
 						Endpoint:   strings.Replace(s.URL, "http://127.0.0.1:8484", url, 1),
@@ -628,7 +632,7 @@ func TestDocumentClients(t *testing.T) {
 		}
 	}
 	if connected < 2 {
-		t.Errorf("%d clients connected", connected)
+		t.Errorf("%d clients connected, want at least 2", connected)
 	}
 }
 

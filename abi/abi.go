@@ -5,9 +5,9 @@
 //
 // Each message is a struct with a table of its members (package jsonobject). The table
 // is the message's encoder, decoder and strict check, and plugin and host share it.
-// Each side reads untrusted JSON strictly: the plugin its inputs, the host requests and
-// step results. The plugin reads replies tolerantly, and a host reads stored rows
-// tolerantly, because later versions may add members to them.
+// Untrusted JSON is read strictly: inputs by the plugin, requests and step results by the
+// host. The plugin reads replies tolerantly, and a host reads stored rows tolerantly,
+// because later versions may add members to them.
 package abi
 
 // Version is the ABI version, the member "abi" of every input and description.
@@ -26,7 +26,7 @@ const (
 // Extism kernel calls to move bytes: README.md, section 7.
 const (
 	ExportInput = "parley_input" // (length i32) -> (pointer i32)
-	DirectReply = 1 << 63        // in the argument of an import: copy the pending reply to this pointer
+	DirectReply = 1 << 63        // flag in the argument of an import: copy the pending reply to the pointer in the lower half
 )
 
 // ImportModule holds the host functions, one per namespace: store, agent and deliver.
@@ -65,7 +65,7 @@ var Capabilities = []string{
 }
 
 // Writes lists, by namespace, the operations that record an effect. Every other
-// operation reads.
+// operation reads. "patch" and "abort" are reserved for later tools.
 var Writes = map[string][]string{
 	ImportStore:   {OpCreate, "patch", OpArchive, OpDelete},
 	ImportAgent:   {OpRun, "abort"},
@@ -108,5 +108,5 @@ const (
 	MaxNote         = 1 << 10  // note of a step result
 	MaxLabel        = 64       // characters of a session's label
 	MaxName         = 200      // characters of a model name or a thinking level
-	MaxHops         = 8        // flows in one chain, each started by a run of the one before (S5.6)
+	MaxHops         = 8        // length of a chain of flows, in which a run of each flow calls the next (S5.6)
 )

@@ -56,9 +56,9 @@ const (
 )
 
 // RunRequest records the effect of queueing a run in a session: one user message,
-// answered by the session's agent. Reply: {"runId": TEXT}. The host refuses a session
-// that is not stored (NotFound), and one to which the send policy denies messages
-// (Forbidden, S8).
+// answered by the session's agent. Reply: {"runId": TEXT}. The host refuses with NotFound
+// if the session is not stored, and with Forbidden if the send policy denies messages to
+// it (S8).
 type RunRequest struct {
 	SessionKey     string // canonical
 	Message        string // text of the user message, not blank
@@ -95,7 +95,7 @@ type SendRequest struct {
 	SessionKey string
 	Text       string
 	RunID      string // run whose answer the text is
-	AtCall     bool   // deliver to the caller's session, at its destination when the flow was called
+	AtCall     bool   // use the destination that the caller's session had at the call; SessionKey must be that session
 }
 
 var sendMembers = jsonobject.New(

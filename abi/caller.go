@@ -21,7 +21,7 @@ type Caller struct {
 	Hops       int    `json:"hops"`            // length of the chain of flows that led to this call (S5.6)
 	RunID      string `json:"runId,omitempty"` // calling run, if any
 	Operator   bool   `json:"operator,omitempty"`
-	Attempt    int    `json:"-"` // attempt of that run; internal to the host, not sent
+	Attempt    int    `json:"-"` // number of the calling run's attempt; for the host only, not sent
 }
 
 var callerMembers = jsonobject.New(

@@ -10,8 +10,8 @@ import (
 
 // CreateRequest records the effect of creating a child of the caller's session. The
 // host generates its key, agent:<agentId>:subagent:<id>, and its sessionId. The child
-// of a sandboxed caller is sandboxed. The host also creates the caller's session if
-// that is not stored yet. Reply: {"sessionKey": TEXT, "sessionId": TEXT}. The host
+// of a sandboxed caller is sandboxed. The host also creates the caller's session if it
+// is not stored yet. Reply: {"sessionKey": TEXT, "sessionId": TEXT}. The host
 // refuses with Forbidden when the caller is itself a child, or has MaxActive active
 // children.
 type CreateRequest struct {
@@ -19,7 +19,7 @@ type CreateRequest struct {
 	Label         string
 	Model         string // model for the child's runs
 	ThinkingLevel string
-	MaxActive     int // most children of the caller's session whose first run has not ended; 0: no limit
+	MaxActive     int // maximum number of the caller's children whose first run has not ended, this one included; 0: only the host's limit applies
 }
 
 var createMembers = jsonobject.New(

@@ -13,9 +13,9 @@ type Code string
 
 const (
 	InvalidArgs Code = "invalid_args" // the request is malformed or an argument is wrong
-	NotFound    Code = "not_found"    // the named object does not exist, or not for this caller
-	Forbidden   Code = "forbidden"    // a setting or the kind of call forbids it
-	Conflict    Code = "conflict"     // state that the step relied on has changed
+	NotFound    Code = "not_found"    // the named object does not exist, or the caller may not see it
+	Forbidden   Code = "forbidden"    // a setting or the kind of call forbids the operation
+	Conflict    Code = "conflict"     // state that the step relied on has changed, or does not allow the operation
 	Limit       Code = "limit"        // a limit of the sandbox was exceeded
 	Unsupported Code = "unsupported"  // unknown to this version
 	Internal    Code = "internal"     // everything else; details are in the host's log

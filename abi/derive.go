@@ -7,24 +7,24 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// DeriveRequest is the derive request, the input of the export "derive": a session and the
-// settings, for which the plugin returns the session context. AppendJSON sends only the
-// session members of version 1, as README.md, section 2, requires of every host.
+// DeriveRequest is the input of the export "derive": a session and the settings from
+// which the plugin derives the session context. AppendJSON writes only the session
+// members that README.md, section 4, lists, as its section 2 requires of every host.
 type DeriveRequest struct {
 	Session Session
-	Target  *Target // destination to check instead of the session's own; nil: the session's
+	Target  *Target // destination to check; nil: the session's own
 	Config  []byte  // JSON object with all settings that the host has
 }
 
-var questionMembers = jsonobject.New(
+var deriveMembers = jsonobject.New(
 	jsonobject.Required("abi", anything, func(*DeriveRequest) any { return version{} }),
-	jsonobject.Required("session", object, func(q *DeriveRequest) any { return (*sessionV1)(&q.Session) }),
-	jsonobject.Optional("target", object, func(q *DeriveRequest) any { return jsonobject.Maybe(&q.Target) }),
-	jsonobject.Optional("config", anything, func(q *DeriveRequest) any { return &q.Config }),
+	jsonobject.Required("session", object, func(r *DeriveRequest) any { return (*sessionV1)(&r.Session) }),
+	jsonobject.Optional("target", object, func(r *DeriveRequest) any { return jsonobject.Maybe(&r.Target) }),
+	jsonobject.Optional("config", anything, func(r *DeriveRequest) any { return &r.Config }),
 )
 
-// sessionV1 is the session of a derive request. Members that stored sessions get after
-// version 1 follow transcriptPath in the table; the request must not have them.
+// sessionV1 is the session of a derive request. It omits the members that sessionMembers
+// lists after transcriptPath, because a request must not have them.
 type sessionV1 Session
 
 var sessionV1Members = sessionMembers.UpTo("transcriptPath")
@@ -36,20 +36,20 @@ func (s *sessionV1) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.P
 func (s *sessionV1) AppendJSON(b []byte) []byte { return sessionV1Members.Append(b, (*Session)(s)) }
 
 // ReadJSON reads the JSON that AppendJSON writes. Config is a slice of the document.
-func (q *DeriveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
-	return questionMembers.Read(v, q, mode)
+func (r *DeriveRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return deriveMembers.Read(v, r, mode)
 }
 
 // AppendJSON appends the input's JSON.
-func (q *DeriveRequest) AppendJSON(b []byte) []byte { return questionMembers.Append(b, q) }
+func (r *DeriveRequest) AppendJSON(b []byte) []byte { return deriveMembers.Append(b, r) }
 
-// SessionContext is the session context: everything that the plugin derives from a session and
-// the settings. It is the result of the export "derive".
+// SessionContext is the result of the export "derive": everything that the plugin derives
+// from a session and the settings.
 type SessionContext struct {
 	AgentID string
 	Kind    string // one of the six kinds, main included (S1.6)
 	Hidden  bool   // never listed or found (S1.2, S1.3)
-	Channel string // shown for the session, and matched by policy rules (S1.7)
+	Channel string // channel that tools show and policy rules match (S1.7)
 	Receive error  // reason why messages may not enter the session (S8.1); nil: they may
 	Deliver error  // reason why nothing is delivered for the session (S8.3, S9); nil: Target is used
 	Target  Target // destination of deliveries; zero: none
@@ -57,25 +57,26 @@ type SessionContext struct {
 }
 
 // AppendResult appends {"result": context}, the output of derive.
-func (f *SessionContext) AppendResult(b []byte) []byte {
+func (c *SessionContext) AppendResult(b []byte) []byte {
 	o := jsonappend.Open(b)
 	r := jsonappend.Open(o.Key("result"))
-	r.String("agentId", f.AgentID)
-	r.String("kind", f.Kind)
-	r.Bool("hidden", f.Hidden)
-	r.String("channel", f.Channel)
-	receive := openDecision(r.Key("receive"), f.Receive)
+	r.String("agentId", c.AgentID)
+	r.String("kind", c.Kind)
+	r.Bool("hidden", c.Hidden)
+	r.String("channel", c.Channel)
+	receive := openDecision(r.Key("receive"), c.Receive)
 	r.Value(receive.Close())
-	deliver := openDecision(r.Key("deliver"), f.Deliver)
-	if !f.Target.IsZero() {
-		deliver.Value(f.Target.AppendJSON(deliver.Key("target")))
+	deliver := openDecision(r.Key("deliver"), c.Deliver)
+	if !c.Target.IsZero() {
+		deliver.Value(c.Target.AppendJSON(deliver.Key("target")))
 	}
 	r.Value(deliver.Close())
-	r.Value(f.Caller.AppendJSON(r.Key("caller")))
+	r.Value(c.Caller.AppendJSON(r.Key("caller")))
 	o.Value(r.Close())
 	return o.Close()
 }
 
+// openDecision starts the object {allowed, reason?}. The caller must close it.
 func openDecision(b []byte, reason error) jsonappend.Object {
 	o := jsonappend.Open(b)
 	o.Bool("allowed", reason == nil)

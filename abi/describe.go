@@ -77,10 +77,10 @@ func (d *Description) Tool(name string) *Tool {
 type Tool struct {
 	Name         string
 	Description  string
-	InputSchema  []byte // JSON Schema
-	OutputSchema []byte // JSON Schema
-	ReadOnly     bool   // one step on a snapshot, without a flow; writes and waits are forbidden
-	Needs        []string
+	InputSchema  []byte   // JSON Schema
+	OutputSchema []byte   // JSON Schema
+	ReadOnly     bool     // one step on a snapshot, without a flow; writes and waits are forbidden
+	Needs        []string // members of config that the tool requires
 }
 
 var toolMembers = jsonobject.New(

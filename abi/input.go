@@ -15,7 +15,7 @@ type CallInput struct {
 	Now        int64
 	AcceptedAt int64
 	Tool       string
-	Args       []byte // JSON from the caller, checked; empty means {}
+	Args       []byte // JSON from the caller, checked by the host; empty means {}
 	Caller     Caller
 	Config     []byte // JSON object with the settings that the tool needs
 }
@@ -89,7 +89,7 @@ const (
 type Event struct {
 	Type string
 	At   int64
-	Run  *Run // of EventRun
+	Run  *Run // ended run; nil unless Type is EventRun
 }
 
 var eventMembers = jsonobject.New(

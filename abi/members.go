@@ -9,7 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// Kinds of members.
+// Short names for the kinds of members.
 const (
 	anything = jsonobject.Any
 	text     = jsonobject.Text

@@ -9,7 +9,7 @@ import (
 // Message is one transcript message in a reply of a host function.
 type Message struct {
 	Seq         int64        // position in the session's transcript, ascending
-	JSON        []byte       // raw message object, truncated as Truncations say
+	JSON        []byte       // raw message object, truncated as Truncations describe
 	Truncations []Truncation // strings that the host truncated
 }
 
@@ -27,23 +27,23 @@ func (m *Message) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Pro
 // AppendJSON appends the message's JSON.
 func (m *Message) AppendJSON(b []byte) []byte { return messageMembers.Append(b, m) }
 
-// Truncation records that the JSON string at Path was longer than MaxString, and
-// the message holds only its beginning. A message that is still longer than MaxMessage
-// is reduced to its role and timestamp, with the Path "", the whole document.
+// Truncation records that the JSON string at Path was longer than MaxString and that the
+// message holds only its beginning. Path "" records that the whole message was longer
+// than MaxMessage and is reduced to its role and timestamp.
 type Truncation struct {
 	Path  string // JSON Pointer (RFC 6901) into the message
 	Bytes int64  // original length of the decoded string, or of the message
 }
 
-var cutMembers = jsonobject.New(
-	jsonobject.Required("path", text, func(c *Truncation) any { return &c.Path }),
-	jsonobject.Required("bytes", whole, func(c *Truncation) any { return &c.Bytes }),
+var truncationMembers = jsonobject.New(
+	jsonobject.Required("path", text, func(t *Truncation) any { return &t.Path }),
+	jsonobject.Required("bytes", whole, func(t *Truncation) any { return &t.Bytes }),
 )
 
 // ReadJSON reads the JSON that AppendJSON writes.
-func (c *Truncation) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
-	return cutMembers.Read(v, c, mode)
+func (t *Truncation) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem {
+	return truncationMembers.Read(v, t, mode)
 }
 
 // AppendJSON appends the truncation's JSON.
-func (c *Truncation) AppendJSON(b []byte) []byte { return cutMembers.Append(b, c) }
+func (t *Truncation) AppendJSON(b []byte) []byte { return truncationMembers.Append(b, t) }

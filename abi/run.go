@@ -6,7 +6,7 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonobject"
 )
 
-// States of a run. All but the first two are final.
+// Statuses of a run. RunQueued and RunRunning are not final; the others are.
 const (
 	RunQueued  = "queued"
 	RunRunning = "running"
@@ -16,7 +16,8 @@ const (
 	RunTimeout = "timeout" // exceeded its own time limit
 )
 
-// Run is an agent run as the plugin sees it. Times are milliseconds, 0 while unknown.
+// Run is an agent run as the plugin sees it. Times are milliseconds since the Unix epoch,
+// 0 while unknown.
 type Run struct {
 	ID        string
 	Status    string // queued, running, done, failed, killed, timeout
@@ -47,12 +48,12 @@ func (r *Run) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.Problem
 // AppendJSON appends the run's JSON.
 func (r *Run) AppendJSON(b []byte) []byte { return runMembers.Append(b, r) }
 
-// Usage is the usage that a model reported for a run. Absent counts are nil.
+// Usage holds the token counts and the cost of a run. A value that is not known is nil.
 type Usage struct {
 	Input  *int64   `json:"input,omitempty"`  // tokens
 	Output *int64   `json:"output,omitempty"` // tokens
 	Total  *int64   `json:"total,omitempty"`  // tokens
-	Cost   *float64 `json:"cost,omitempty"`   // dollars, if the host knows prices
+	Cost   *float64 `json:"cost,omitempty"`   // dollars
 }
 
 var usageMembers = jsonobject.New(

@@ -11,7 +11,7 @@ import (
 type Session struct {
 	Key             string // canonical (S1.1)
 	AgentID         string
-	Kind            string // structural kind of the key: group, cron, hook, node, other; "main" depends on settings (S1.6). The plugin derives the kind from the key
+	Kind            string // one of the six kinds (S1.6), for the host; the plugin derives the kind from the key and the settings
 	SessionID       string
 	UpdatedAt       int64
 	Label           string
@@ -34,14 +34,15 @@ type Session struct {
 	AbortedLastRun  *bool
 	SendPolicy      string // the session's own override: allow, deny, or empty
 	SpawnedBy       string // canonical key of the parent
-	Sandboxed       bool   // sandboxed because the session that spawned it was (S7.3)
+	Sandboxed       bool   // a sandboxed session spawned it (S7.3)
 	Status          string // running, done, failed, killed, timeout, or empty
-	ArchivedAt      int64  // 0 = not archived
-	TranscriptPath  string // best effort, for people
+	ArchivedAt      int64  // 0: not archived
+	TranscriptPath  string // path that the transcript would have as a file; for people
 }
 
-// sessionMembers lists the members of version 1 up to transcriptPath. Add later members
-// after it: replies have them, derive requests do not (README.md, section 10).
+// sessionMembers lists, up to transcriptPath, the members that derive requests may have.
+// Add new members after transcriptPath: only replies may have them (README.md, section
+// 10).
 var sessionMembers = jsonobject.New(
 	jsonobject.Required("key", text, func(s *Session) any { return &s.Key }),
 	jsonobject.Always("agentId", text, func(s *Session) any { return &s.AgentID }),

@@ -47,8 +47,8 @@ func (r *GetRequest) ReadJSON(v gjson.Result, mode jsonobject.Mode) *jsonobject.
 // AppendJSON appends the request's JSON.
 func (r *GetRequest) AppendJSON(b []byte) []byte { return getMembers.Append(b, r) }
 
-// ResolveRequest asks for the session with a sessionId within a scope; the newest one if
-// several sessions have it. MainKey and Global are as in ListRequest.
+// ResolveRequest asks for the newest session with a sessionId within a scope. MainKey and
+// Global are as in ListRequest.
 // Reply: {"session": {…} | null}.
 type ResolveRequest struct {
 	SessionID string
@@ -78,18 +78,18 @@ func (r *ResolveRequest) AppendJSON(b []byte) []byte { return resolveMembers.App
 // Reply: {"rows": [{"session": {…}, "messages": [Message…]}…], "more": bool}.
 type ListRequest struct {
 	Scope           *Scope
-	Kinds           []string // of the six kinds; empty = all
-	MainKey         string   // the <rest> of main sessions; empty = "main"
-	Global          string   // if session.scope is "global": agent to which the session "global" belongs; agents' own main sessions are hidden
+	Kinds           []string // of the six kinds; empty: all
+	MainKey         string   // the <rest> of main sessions; empty: "main"
+	Global          string   // set if session.scope is "global": agent to which the session "global" belongs; agents' own main sessions are then hidden
 	AgentID         string
 	Label           string
 	Search          string // case-insensitive substring of key, label, displayName or subject
-	ActiveSince     int64  // updatedAt at or after
+	ActiveSince     int64  // only sessions whose updatedAt is at or after this time
 	IncludeArchived bool
 	After           *Position // start after this row
 	Limit           int       // 1..MaxListLimit
-	Messages        int       // number of newest messages per row, tool results excluded, oldest first
-	MaxBytes        int       // largest reply: the page ends early, but has at least one row
+	Messages        int       // number of newest messages in each row, tool results excluded; the row has them oldest first
+	MaxBytes        int       // maximum size of the reply; a longer page ends early, but has at least one row
 }
 
 var listMembers = jsonobject.New(
@@ -140,11 +140,11 @@ func (p *Position) AppendJSON(b []byte) []byte { return positionMembers.Append(b
 // Reply: {"messages": [Message…], "more": bool}.
 type HistoryRequest struct {
 	SessionKey   string
-	Before       int64 // only messages with a smaller seq; 0 = from the newest
+	Before       int64 // only messages with a smaller seq; 0: from the newest
 	Skip         int   // messages to skip, counted after ExcludeRoles
 	Limit        int   // 1..MaxHistoryLimit
 	ExcludeRoles []string
-	MaxBytes     int // largest reply: the page ends early, but has at least one message
+	MaxBytes     int // maximum size of the reply; a longer page ends early, but has at least one message
 }
 
 var historyMembers = jsonobject.New(

@@ -77,7 +77,7 @@ func (o *Object) Key(name string) []byte {
 	return append(o.b, ':')
 }
 
-// Value sets the buffer, which Key returned, after the caller appended the value.
+// Value ends a member. b is the buffer that Key returned, with the value appended.
 func (o *Object) Value(b []byte) { o.b = b }
 
 // String appends a string member.

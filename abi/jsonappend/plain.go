@@ -2,8 +2,8 @@ package jsonappend
 
 import "math/bits"
 
-// PlainEnd returns the index of the first byte from i on that is not plain ASCII within
-// a JSON string: a quote, a backslash, a control character, or a byte above 0x7F. It
+// PlainEnd returns the index of the first byte at or after i that is not plain ASCII in a
+// JSON string: a quote, a backslash, a control character, or a byte above 0x7F. It
 // returns len(text) if all bytes are plain.
 //
 // Most text in messages is plain. The function examines eight bytes at a time, because

@@ -24,7 +24,8 @@ type Table[T any] struct {
 	at   []func(*T) any
 }
 
-// maxMembers is the number of bits that rows.read has for the members it has seen.
+// maxMembers is the number of bits in which rows.read records the members that it has
+// seen.
 const maxMembers = 64
 
 // New returns a table of members. It panics if there are more than 64.
@@ -39,8 +40,8 @@ func New[T any](members ...Member[T]) *Table[T] {
 	return t
 }
 
-// UpTo returns the table that ends with the member last. It describes an earlier
-// version of the object, without members that were added later.
+// UpTo returns the part of the table that ends with the member last. It describes an
+// earlier version of the object, without the members that follow.
 func (t *Table[T]) UpTo(last string) *Table[T] {
 	n := t.rows.find(last, 0) + 1
 	return &Table[T]{rows: t.rows[:n], at: t.at[:n]}
@@ -55,8 +56,8 @@ type Member[T any] struct {
 // Optional returns a member that is written unless its value is zero. The name must be
 // plain ASCII. at returns the location of the value: a pointer to a string, int, int64,
 // bool or []string; a pointer to a *int64, *bool or *float64, which is nil if absent; a
-// pointer to a []byte with JSON text; or a Value. A Reader suffices if the table is
-// only read.
+// pointer to a []byte with JSON text; or a Value. A Reader suffices if the table
+// is used only to read.
 func Optional[T any](name string, kind Kind, at func(*T) any) Member[T] {
 	return Member[T]{row{name, kind, optional}, at}
 }
@@ -71,7 +72,7 @@ func Required[T any](name string, kind Kind, at func(*T) any) Member[T] {
 	return Member[T]{row{name, kind, required}, at}
 }
 
-// Of returns *v as a Value of the table.
+// Of returns a Value that reads and writes *v with the table.
 func (t *Table[T]) Of(v *T) Value { return object[T]{t, v} }
 
 type object[T any] struct {

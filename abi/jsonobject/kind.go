@@ -86,7 +86,7 @@ func (r Range) Check(v gjson.Result) Fault {
 	return WrongUnless(Whole.Check(v) == 0 && v.Num >= float64(r.Low) && v.Num <= float64(r.High))
 }
 
-// WrongUnless returns Wrong for a value that is not ok.
+// WrongUnless returns 0 if ok is true, else Wrong.
 func WrongUnless(ok bool) Fault {
 	if ok {
 		return 0

@@ -26,7 +26,7 @@ const (
 	Wrong // a value of another kind
 )
 
-// Document reports whether the problem is the document itself, which is not an object.
+// Document reports whether the problem is that the document itself is not an object.
 func (p *Problem) Document() bool { return p.Path == "" && p.Name == "" && p.Fault != Unknown }
 
 // Error describes the problem. Code that needs other texts can build them from the
@@ -50,7 +50,8 @@ func (p *Problem) Error() string {
 	return what + " must be " + p.Kind.String()
 }
 
-// within prefixes the problem's path with the member name of the enclosing value.
+// within prefixes the problem's path with the name of the member that contains the
+// object.
 func (p *Problem) within(name string) *Problem {
 	switch {
 	case p.Document():

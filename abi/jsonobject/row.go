@@ -91,7 +91,7 @@ func (t rows) missing(seen uint64) *Problem {
 	return nil
 }
 
-// set stores a value of the member's kind.
+// set stores v if it is of the member's kind.
 func (r *row) set(at any, v gjson.Result, mode Mode) *Problem {
 	if fault := r.kind.Check(v); fault != 0 {
 		return &Problem{Fault: fault, Name: r.name, Kind: r.kind}

@@ -10,7 +10,8 @@ import (
 	"github.com/parley-wasm/parley/abi/jsonappend"
 )
 
-// set stores the value v. It stores zero or nil for a value of another type.
+// set stores the value v. A value of another type leaves an *int64, a *float64 or a nested
+// object unchanged, and sets any other field to zero or nil.
 func set(at any, v gjson.Result, mode Mode) *Problem {
 	switch to := at.(type) {
 	case *string:
@@ -27,7 +28,7 @@ func set(at any, v gjson.Result, mode Mode) *Problem {
 			*to = &n
 		}
 	case **bool:
-		*to = pointer(v)
+		*to = boolPointer(v)
 	case *[]byte:
 		*to = View(v)
 	case *[]string:
@@ -52,9 +53,9 @@ func whole(v gjson.Result) int64 {
 	return v.Int()
 }
 
-var yes, no = true, false // results of pointer; never written
+var yes, no = true, false // results of boolPointer; never written
 
-func pointer(v gjson.Result) *bool {
+func boolPointer(v gjson.Result) *bool {
 	switch v.Type {
 	case gjson.True:
 		return &yes
@@ -150,8 +151,8 @@ type Pointer[T any] interface {
 	Value
 }
 
-// Maybe returns a nested object that may be absent: *to is then nil, and is written as
-// null if the member is always written.
+// Maybe returns the Value of a nested object that may be absent. *to is nil if the object
+// is absent. A nil *to is written as null if the member is always written.
 func Maybe[T any, P Pointer[T]](to **T) Value { return maybe[T, P]{to} }
 
 type maybe[T any, P Pointer[T]] struct{ to **T }
@@ -173,8 +174,8 @@ func (m maybe[T, P]) AppendJSON(b []byte) []byte {
 	return P(*m.to).AppendJSON(b)
 }
 
-// Items returns an array of objects. Reading replaces the elements of *to and reuses
-// its capacity.
+// Items returns the Value of an array of objects. Reading replaces the elements of *to
+// and reuses its capacity.
 func Items[T any, P Pointer[T]](to *[]T) Value { return items[T, P]{to} }
 
 type items[T any, P Pointer[T]] struct{ to *[]T }

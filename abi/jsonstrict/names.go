@@ -42,8 +42,8 @@ func (w *walker) addNew() event {
 	return none
 }
 
-// sameHash returns the innermost object's names from the first one that has n's hash.
-// It returns nil if n is new, or if the object's names will be sorted.
+// sameHash returns the innermost object's names from the first one that has n's hash. It
+// returns nil if no name has it, or if the object's names will be sorted.
 func (w *walker) sameHash(n *name) []name {
 	l := &w.open[w.depth-1]
 	bit := uint64(1) << (n.hash & 63)
@@ -91,8 +91,8 @@ func (w *walker) addName() *Error {
 	return nil
 }
 
-// endNames removes the names of the object that ends from the stack, and refuses or
-// repairs duplicates that have not been refused yet.
+// endNames removes the innermost object's names from w.names. It repairs duplicates, or
+// refuses those that addName has not refused.
 func (w *walker) endNames() *Error {
 	first := w.open[w.depth-1].first
 	names := w.names[first:]
@@ -118,8 +118,8 @@ func (w *walker) endNames() *Error {
 	return nil
 }
 
-// dropDuplicates sets the size of every name that occurs again later to dropped, and
-// returns their number.
+// dropDuplicates finds the names that occur again later in the object, sets their size to
+// dropped, and returns their number.
 func (w *walker) dropDuplicates(names []name) int {
 	n := 0
 	if len(names) <= smallObject {
@@ -149,8 +149,8 @@ func (w *walker) dropDuplicates(names []name) int {
 
 // sort groups equal names, in the order of the document. It distributes the names by
 // the upper bits of their hashes into about as many buckets as there are names, then
-// sorts each bucket. If many names fall into one bucket, the cost is at most that of
-// sorting it.
+// sorts each bucket. Even if all names fall into one bucket, the cost is only that of
+// sorting them.
 func (w *walker) sort(names []name) {
 	shift := bits.LeadingZeros32(uint32(len(names)))
 	ends := make([]uint32, 1<<(32-shift))
@@ -206,8 +206,9 @@ func order(a, b uint32) int {
 	return 0
 }
 
-// decoded returns the unescaped name, in one of two buffers if it has escapes. Every
-// escape is longer than its decoded form, so equal lengths mean no escapes.
+// decoded returns the unescaped name. If the name has escapes, the result is in
+// w.plain[buffer]. Every escape is longer than its decoded form, so equal lengths
+// mean that the name has no escapes.
 func (w *walker) decoded(n name, buffer int) []byte {
 	raw := w.source()[n.start:n.end]
 	if n.size == n.end-n.start {
@@ -225,7 +226,7 @@ func (w *walker) source() []byte {
 	return w.doc
 }
 
-// duplicate reports a name that occurred before in its object.
+// duplicate returns the error for a name that occurred before in its object.
 func (w *walker) duplicate(n name) *Error {
 	text := w.decoded(n, 0)
 	more := ""
@@ -238,8 +239,8 @@ func (w *walker) duplicate(n name) *Error {
 	return &Error{Offset: int(n.start) - 1, Reason: "duplicate member " + string(jsonappend.String(nil, string(text))) + more}
 }
 
-// hash returns a 32-bit hash of a name. It is fast and not collision-resistant: names
-// chosen to collide cost comparisons, not quadratic time.
+// hash returns a 32-bit hash of a name. It is fast and not collision-resistant. Names that
+// an attacker chose to collide cost more comparisons, but not quadratic time.
 func hash(b []byte) uint32 {
 	h := uint64(len(b)) * seed
 	switch n := len(b); {

@@ -79,7 +79,7 @@ func Normalize(dst, doc []byte) ([]byte, Report, error) {
 	return NormalizeDepth(dst, doc, abi.MaxDepth)
 }
 
-// NormalizeDepth is Normalize with fewer levels of nesting; see CheckDepth.
+// NormalizeDepth is Normalize with a lower limit of nesting; see CheckDepth.
 func NormalizeDepth(dst, doc []byte, levels int) ([]byte, Report, error) {
 	if CheckDepth(doc, levels) == nil {
 		return append(dst, doc...), Report{}, nil

@@ -18,7 +18,7 @@ func (w *walker) number() event {
 		w.i = first
 		return w.wrong("number with a leading zero")
 	}
-	near := i-first > 15 // a shorter integer part is below 2^53
+	large := i-first > 15 // may be beyond 2^53; a shorter integer part is not
 	if i < len(doc) && doc[i] == '.' {
 		point := i
 		if i = digits(doc, i+1); i == point+1 {
@@ -27,7 +27,7 @@ func (w *walker) number() event {
 		}
 	}
 	if i < len(doc) && doc[i]|0x20 == 'e' {
-		near = true
+		large = true
 		if i++; i < len(doc) && (doc[i] == '+' || doc[i] == '-') {
 			i++
 		}
@@ -39,7 +39,7 @@ func (w *walker) number() event {
 	}
 	w.i = i
 	w.state = afterValue
-	if near && beyond(doc[first:i]) {
+	if large && beyond(doc[first:i]) {
 		return bigNumber
 	}
 	return none
@@ -105,8 +105,8 @@ func beyond(text []byte) bool {
 	return false // equal so far, and the remaining digits of limit are at least 0
 }
 
-// exponentOf returns the exponent in text, a sign and digits. It saturates at a value
-// for which no mantissa within MaxLen can compensate.
+// exponentOf parses an exponent: an optional sign and digits. Its magnitude saturates at
+// 2^40, which is more than the number of digits of any mantissa within MaxLen.
 func exponentOf(text []byte) int64 {
 	sign := int64(1)
 	switch text[0] {

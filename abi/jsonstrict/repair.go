@@ -20,8 +20,9 @@ func (f *repair) copy(doc []byte, end int) {
 	f.copied = end
 }
 
-// begin records the start in the output of the name whose opening quote is at byte
-// quote, unless a repair within the name has recorded it.
+// begin records in f.name where a name starts in the output. Its opening quote is at byte
+// quote of the document. After a repair within the name begin does nothing, because an
+// earlier call has recorded the start.
 func (f *repair) begin(doc []byte, quote int) {
 	if f.copied <= quote {
 		f.copy(doc, quote)
@@ -36,9 +37,9 @@ func (f *repair) replace(doc []byte, start, end int, text string) {
 	f.copied = end
 }
 
-// compact removes the dropped members of the object that ends here from the output.
-// names holds all names of the object, in order. A dropped member is removed up to the
-// next name, which exists because the last member is never dropped.
+// compact removes dropped members from the innermost object, which is the end of the
+// output. names holds all names of the object, in order. A dropped member is removed up to
+// the next name, which exists because the last member is never dropped.
 func (f *repair) compact(names []name) {
 	text := f.out[f.base:]
 	to := names[0].start - 1

@@ -16,7 +16,7 @@ func (w *walker) text(naming bool) event {
 	return w.str()
 }
 
-// str continues to read a string.
+// str reads the rest of a string, from w.i.
 func (w *walker) str() event {
 	doc := w.doc
 	for i := w.i; ; {
@@ -119,7 +119,7 @@ func escape(doc []byte, i int) (r rune, end int) {
 	return 0, 0
 }
 
-// hex4 returns the value of the \uXXXX at i, or -1 if there is no such escape.
+// hex4 returns the value of the \uXXXX at i, or -1 if i has none.
 func hex4(doc []byte, i int) rune {
 	if i+6 > len(doc) || doc[i] != '\\' || doc[i+1] != 'u' {
 		return -1

@@ -95,8 +95,8 @@ func (w *walker) document() *Error {
 	}
 }
 
-// checkLen refuses a document whose offsets would not fit into the 32 bits of a name's.
-// A repaired copy may be six times as long.
+// checkLen refuses a document that is too long for the 32-bit offsets of name. The output
+// of Normalize may be six times as long as the document.
 func checkLen(n int) *Error {
 	if n > MaxLen {
 		return &Error{Offset: MaxLen, Reason: "document is longer than 512 MiB"}
@@ -138,7 +138,8 @@ func (w *walker) next() event {
 	}
 }
 
-// value reads one value, or an array or object up to its first inner value.
+// value reads a scalar or an empty array or object. Of any other array or object it reads
+// only the bracket, or the brace and the first member's name.
 func (w *walker) value() event {
 	w.space()
 	if w.i == len(w.doc) {
@@ -246,10 +247,10 @@ func (w *walker) colon() event {
 }
 
 // literal reads true, false or null.
-func (w *walker) literal(word, otherwise string) event {
+func (w *walker) literal(word, reason string) event {
 	for k := 0; k < len(word); k++ {
 		if w.i+k == len(w.doc) || w.doc[w.i+k] != word[k] {
-			return w.wrong(otherwise)
+			return w.wrong(reason)
 		}
 	}
 	w.i += len(word)

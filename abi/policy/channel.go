@@ -33,8 +33,9 @@ func Channel(s *abi.Session, kind string) string {
 	return c
 }
 
-// DeliveryContext returns the session's delivery context. The last* fields replace its
-// absent members, unless they belong to another channel.
+// DeliveryContext returns the session's delivery context. LastChannel, LastTo,
+// LastAccountID and LastThreadID replace its absent members, unless LastChannel is another
+// channel.
 func DeliveryContext(s *abi.Session) abi.Target {
 	t := s.DeliveryContext
 	if t.Channel != "" && s.LastChannel != "" && t.Channel != s.LastChannel {
@@ -47,6 +48,7 @@ func DeliveryContext(s *abi.Session) abi.Target {
 	return t
 }
 
+// fill sets an empty field to other.
 func fill(field *string, other string) {
 	if *field == "" {
 		*field = other

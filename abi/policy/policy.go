@@ -7,8 +7,8 @@
 //   - the channel shown for a session (S1.7) and the destination of its deliveries (S9).
 //
 // Plugin and host share it, so that callers see the channel to which messages are
-// delivered. A host that does not trust its plugin evaluates the policy itself on every
-// path in and out, so that no plugin can bypass it.
+// delivered. A host that does not trust its plugin evaluates the policy itself for every
+// message and delivery, so that no plugin can bypass it.
 package policy
 
 import (
@@ -32,9 +32,9 @@ const (
 	ChatChannel = "channel"
 )
 
-// Send is the send policy, session.sendPolicy (S8.1). The first that applies decides:
-// the session's own override, a rule that denies, a rule that allows, the default. If
-// none applies, the message is allowed.
+// Send is the send policy, session.sendPolicy (S8.1). The first of these that applies
+// decides: the session's own override, a rule that denies, a rule that allows, the
+// default. If none applies, the message is allowed.
 type Send struct {
 	Rules   []Rule
 	Default string // Allow or Deny; empty: Allow
@@ -60,7 +60,7 @@ func (p *Send) Receive(keys sessionkey.Settings, s *abi.Session) error {
 }
 
 // Deliver returns nil if a text of the session may be delivered to the target, else an
-// error as Receive does. Rules match the channel of the target.
+// error like that of Receive. Rules match the target's channel, not the session's.
 func (p *Send) Deliver(keys sessionkey.Settings, s *abi.Session, t abi.Target) error {
 	reason := p.denied(s, t.Channel)
 	if reason == "" {
@@ -120,11 +120,11 @@ func (c chat) firstRule(rules []Rule, action string) int {
 func (c chat) matches(r *Rule) bool {
 	return (r.Channel == "" || strings.EqualFold(r.Channel, c.channel)) &&
 		(r.ChatType == "" || strings.EqualFold(r.ChatType, c.chatType)) &&
-		(r.KeyPrefix == "" || c.under(r.KeyPrefix))
+		(r.KeyPrefix == "" || c.hasKeyPrefix(r.KeyPrefix))
 }
 
-// under reports whether the key or its <rest> begins with the prefix.
-func (c chat) under(prefix string) bool {
+// hasKeyPrefix reports whether the key or its <rest> begins with the prefix.
+func (c chat) hasKeyPrefix(prefix string) bool {
 	_, rest, _ := sessionkey.Split(c.key)
 	return strings.HasPrefix(c.key, prefix) || strings.HasPrefix(rest, prefix)
 }

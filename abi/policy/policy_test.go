@@ -51,7 +51,7 @@ func TestSendPrecedence(t *testing.T) {
 	s := abi.Session{Key: "agent:main:discord:group:1", AgentID: "main"}
 	for _, override := range []string{"", "allow", "deny"} {
 		for _, def := range []string{"", "allow", "deny"} {
-			for denies := range 3 { // 0 none, 1 one that does not match, 2 one that matches
+			for denies := range 3 { // 0: no rule; 1: one that does not match; 2: one that matches
 				for allows := range 3 {
 					for _, allowFirst := range []bool{false, true} {
 						want := ""

@@ -6,15 +6,14 @@ import (
 )
 
 // Sandbox modes, agents.defaults.sandbox.mode and agents.list[].sandbox.mode. They
-// select the sessions whose runs are sandboxed callers (S0.3).
+// select the sessions whose runs and connections are sandboxed callers (S0.3, S7.3).
 const (
 	SandboxOff     = "off"
-	SandboxNonMain = "non-main" // every session but the agent's main one
+	SandboxNonMain = "non-main" // every session except the agent's main session
 	SandboxAlways  = "all"
 )
 
-// Sandboxed reports whether the mode sandboxes a session of the agent. It applies to
-// runs and connections of the session alike (S7.3).
+// Sandboxed reports whether the mode sandboxes a session of the agent.
 func Sandboxed(mode string, keys sessionkey.Settings, agentID, sessionKey string) bool {
 	return mode == SandboxAlways || mode == SandboxNonMain && sessionKey != keys.MainOf(agentID)
 }

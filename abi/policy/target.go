@@ -10,11 +10,11 @@ import (
 // Target returns the destination of the session's deliveries (S9), and false if it has
 // none.
 //
-// The sources are the session's delivery context, its last* fields, and the key of a
-// group, in this order. The first source with a deliverable channel and a recipient
-// decides. Only an account and a thread are added to it, from other sources of the same
-// channel. If the key of a group names a channel, sources of other channels are
-// ignored.
+// The sources are, in this order, the session's delivery context, its fields LastChannel,
+// LastTo, LastAccountID and LastThreadID, and the key of a group. Target uses the first
+// source that is Deliverable, and adds only a missing account and thread, from other
+// sources of the same channel. If the key of a group names a channel, sources of other
+// channels are ignored.
 func Target(s *abi.Session) (abi.Target, bool) {
 	group, isGroup := sessionkey.ParseGroup(s.Key)
 	sources := [...]abi.Target{
@@ -42,6 +42,6 @@ func Deliverable(t abi.Target) bool {
 	return t.To != "" && t.Channel != "" && !sameChannel(t.Channel, ChannelInternal) && !sameChannel(t.Channel, ChannelUnknown)
 }
 
-// sameChannel reports whether two names are of one channel. Sources differ in the case
-// of names.
+// sameChannel reports whether two names denote the same channel. It ignores case, because
+// sources write one name in different cases.
 func sameChannel(a, b string) bool { return strings.EqualFold(a, b) }

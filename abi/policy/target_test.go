@@ -49,7 +49,7 @@ func TestTarget(t *testing.T) {
 		{"a context without a recipient still adds its account", direct,
 			context(abi.Target{Channel: "slack", AccountID: "a"}, last("slack", "C2", "", "8")),
 			abi.Target{Channel: "slack", To: "C2", AccountID: "a", ThreadID: "8"}},
-		{"but not to a destination on another channel", direct,
+		{"a context adds nothing to a destination on another channel", direct,
 			context(abi.Target{Channel: "slack", AccountID: "a"}, last("telegram", "7", "", "")),
 			abi.Target{Channel: "telegram", To: "7"}},
 		{"a context without a channel adds nothing", direct,
@@ -122,10 +122,10 @@ func TestChannel(t *testing.T) {
 		{"node", "agent:main:node-1", sessionkey.KindNode, abi.Session{}, policy.ChannelInternal},
 		{"group, stored", group, sessionkey.KindGroup, abi.Session{Channel: "signal", LastChannel: "slack"}, "signal"},
 		{"group, from its key", group, sessionkey.KindGroup, last("slack", "C1", "", ""), "telegram"},
-		{"group without any", "agent:main:group:1", sessionkey.KindGroup, last("slack", "C1", "", ""), policy.ChannelUnknown},
-		{"direct, its context", direct, sessionkey.KindMain, context(abi.Target{Channel: "slack"}, last("telegram", "7", "", "")), "slack"},
-		{"direct, the last", direct, sessionkey.KindMain, last("telegram", "", "", ""), "telegram"},
-		{"direct without any", direct, sessionkey.KindOther, abi.Session{Channel: "telegram"}, policy.ChannelUnknown},
+		{"group without a channel", "agent:main:group:1", sessionkey.KindGroup, last("slack", "C1", "", ""), policy.ChannelUnknown},
+		{"direct, from its delivery context", direct, sessionkey.KindMain, context(abi.Target{Channel: "slack"}, last("telegram", "7", "", "")), "slack"},
+		{"direct, from its last channel", direct, sessionkey.KindMain, last("telegram", "", "", ""), "telegram"},
+		{"direct without a channel", direct, sessionkey.KindOther, abi.Session{Channel: "telegram"}, policy.ChannelUnknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.s
@@ -147,7 +147,7 @@ func TestDeliveryContext(t *testing.T) {
 		{"last fields alone", last("telegram", "7", "b", "8"), abi.Target{Channel: "telegram", To: "7", AccountID: "b", ThreadID: "8"}},
 		{"last fields replace absent members", context(abi.Target{Channel: "telegram", To: "1"}, last("telegram", "7", "b", "8")),
 			abi.Target{Channel: "telegram", To: "1", AccountID: "b", ThreadID: "8"}},
-		{"not from another channel", context(abi.Target{Channel: "slack"}, last("telegram", "7", "b", "8")), abi.Target{Channel: "slack"}},
+		{"last fields of another channel are ignored", context(abi.Target{Channel: "slack"}, last("telegram", "7", "b", "8")), abi.Target{Channel: "slack"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := policy.DeliveryContext(&test.s); got != test.want {

@@ -7,11 +7,12 @@ import (
 	"github.com/parley-wasm/parley/abi"
 )
 
-// deniedByDefault are the tools that children may use only if Tools.Allow has them.
+// deniedByDefault lists the tools that runs of children may use only if Tools.Allow has
+// them.
 var deniedByDefault = []string{abi.ToolList, abi.ToolHistory, abi.ToolSend, abi.ToolAgents}
 
 // Tools is the tool policy of children, tools.subagents.tools. Allow permits tools that
-// are denied by default, Deny forbids tools and takes precedence. Both hold tool names,
+// are denied by default. Deny forbids tools and takes precedence. Both hold tool names,
 // in which * matches any sequence of characters.
 type Tools struct {
 	Allow []string
@@ -22,7 +23,7 @@ type Tools struct {
 // that names the deciding setting. Runs of child sessions may use every tool except
 // those that show and reach other sessions (S5.4), subject to Allow and Deny. A client
 // that connects as a child session is not restricted, because the operator granted that
-// connection. No child may spawn, by any path.
+// connection. No child may spawn, neither in a run nor over a connection.
 func (p *Tools) Check(caller *abi.Caller, tool string) error {
 	if caller.Depth == 0 {
 		return nil

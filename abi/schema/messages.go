@@ -2,7 +2,7 @@
 
 package schema
 
-import _ "embed" // the schema is a file
+import _ "embed" // for go:embed
 
 // Messages is the JSON Schema of the ABI's messages. Its $defs hold every message that
 // crosses the boundary, by name. Unlike the schemas of tools it has a $schema and

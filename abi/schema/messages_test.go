@@ -88,7 +88,8 @@ type message struct {
 
 type encoder interface{ AppendJSON([]byte) []byte }
 
-// encoded returns the encoded form of messages in which no member is zero.
+// encoded returns encoded messages that together have every member. Those that add gets
+// have no member that is zero.
 func encoded(t *testing.T) (all []message) {
 	n, yes, cost := int64(1), true, 0.5
 	run := abi.Run{ID: "r", Status: abi.RunDone, Reply: "x", Error: "x", Model: "m", StartedAt: 1, EndedAt: 2,
@@ -153,8 +154,8 @@ func encoded(t *testing.T) (all []message) {
 	add("store.list.reply", list, abi.AppendReply(nil, list))
 	history := &abi.HistoryPage{Messages: texts, More: true}
 	add("store.history.reply", history, abi.AppendReply(nil, history))
-	facts := &abi.SessionContext{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
-	add("facts", facts, facts.AppendResult(nil))
+	context := &abi.SessionContext{AgentID: "main", Kind: "main", Hidden: true, Channel: "telegram", Receive: abi.Forbidden, Deliver: abi.Forbidden, Target: target, Caller: caller}
+	add("facts", context, context.AppendResult(nil))
 	return all
 }
 
@@ -172,7 +173,7 @@ func zeroFields(path string, v reflect.Value) (unset []string) {
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			switch {
-			case v.Type() == reflect.TypeFor[abi.Caller]() && (f.Name == "Operator" || f.Name == "Attempt"): // not set for a session; not sent
+			case v.Type() == reflect.TypeFor[abi.Caller]() && (f.Name == "Operator" || f.Name == "Attempt"): // Operator is false for a session; Attempt is not sent
 			case v.Field(i).IsZero():
 				unset = append(unset, path+"."+f.Name)
 			case f.Type.Kind() != reflect.Interface:
@@ -183,7 +184,8 @@ func zeroFields(path string, v reflect.Value) (unset []string) {
 	return unset
 }
 
-// TestInvalidMessages makes one change to a valid message, which must make it invalid.
+// TestInvalidMessages changes valid messages. Each change alone must make the message
+// invalid.
 func TestInvalidMessages(t *testing.T) {
 	m := loadMessages(t)
 	const session = `{"key":"agent:main:main","agentId":"main","kind":"other","sessionId":"s","updatedAt":1,"chatType":"group"}`

@@ -2,13 +2,13 @@
 // the results of each tool (S2 to S6).
 //
 // The schemas are draft 2020-12 and use only keywords that mean the same in draft 7.
-// They have no $schema and no references, because validators in MCP clients support
-// different drafts by name. Input schemas state types and required members, not bounds:
-// a tool clamps a number out of range instead of refusing it (S0.2). Output schemas
-// also allow the failure {status, error} (S0.1).
+// They have no references and no $schema, which would name one draft, because the
+// validators of MCP clients support different drafts. Input schemas state types and
+// required members, not bounds: a tool clamps a number out of range instead of refusing
+// it (S0.2). Output schemas also allow the failure {status, error} (S0.1).
 package schema
 
-import _ "embed" // the schemas are files
+import _ "embed" // for go:embed
 
 var (
 	//go:embed sessions_list.input.json

@@ -39,9 +39,9 @@ var Kinds = []string{KindMain, KindGroup, KindCron, KindHook, KindNode, KindOthe
 
 // Settings are the settings on which keys depend. The zero value holds the defaults.
 type Settings struct {
-	MainKey      string // session.mainKey; empty = "main"
+	MainKey      string // session.mainKey; empty: "main"
 	GlobalScope  bool   // session.scope is "global"
-	DefaultAgent string // agents.list[].default, else the first, else "main"; empty = "main"
+	DefaultAgent string // agent with agents.list[].default, else the first of the list; empty: "main"
 }
 
 func (s Settings) mainKey() string {
@@ -71,7 +71,7 @@ func (s Settings) MainOf(agentID string) string {
 	return Join(agentID, s.mainKey())
 }
 
-// IsMain reports whether the canonical key is the main session of an agent.
+// IsMain reports whether the canonical key is that of an agent's main session.
 func (s Settings) IsMain(key string) bool {
 	if s.GlobalScope {
 		return key == Global
@@ -88,8 +88,8 @@ func (s Settings) KindOf(key string) string {
 	return Kind(key)
 }
 
-// Display returns the key as the tools show it to a caller of agentID: "main" for the
-// main session of that agent, every other key unchanged (S1.2). Under the global scope
+// Display returns the key as the tools show it to a caller whose agent is agentID: "main"
+// for that agent's main session, every other key unchanged (S1.2). Under the global scope
 // all agents share one main session (S1.3).
 func (s Settings) Display(key, agentID string) string {
 	if s.GlobalScope && key == Global {
@@ -119,11 +119,11 @@ func (s Settings) Hidden(key string) bool {
 	return alias || rest == Global || rest == Unknown
 }
 
-// Canonical resolves a text in the form of a key for a caller of agentID (S1.1–S1.4):
-// "main", a canonical key or alias, or a bare form, which belongs to the caller's agent
-// (the default agent if agentID is empty). Any other text is the <rest> of a key of
-// that agent. Canonical returns abi.InvalidArgs for texts that cannot be keys, and for
-// reserved words. The caller must resolve "current" itself.
+// Canonical returns the canonical key for a text from a caller whose agent is agentID
+// (the default agent if agentID is empty; S1.1–S1.4). The text is "main", a canonical key,
+// an alias, or else the <rest> of a key of that agent, such as cron:daily. Canonical
+// returns abi.InvalidArgs for texts that cannot be keys, and for reserved words. The
+// caller must resolve "current" itself.
 func (s Settings) Canonical(text, agentID string) (string, error) {
 	if err := Check(text); err != nil {
 		return "", err

@@ -21,7 +21,7 @@ func TestCanonical(t *testing.T) {
 		settings Settings
 		text     string
 		agent    string
-		want     string // "" = abi.InvalidArgs
+		want     string // "": abi.InvalidArgs
 	}{
 		{"S1.2 main of the caller's agent", plain, "main", "ops", "agent:ops:main"},
 		{"S1.2 main with another mainKey", home, "main", "ops", "agent:ops:home"},
@@ -174,20 +174,20 @@ func TestParseGroup(t *testing.T) {
 	}
 }
 
-func TestShaped(t *testing.T) {
+func TestHasKeyForm(t *testing.T) {
 	for text, want := range map[string]bool{
 		"main": true, "current": true, "agent:x": true, "cron:1": true, "hook:1": true, "node-1": true,
 		"subagent:1": true, "discord:group:1": true, "slack:channel:1": true,
 		"mainly": false, "cron": false, "550e8400-e29b-41d4-a716-446655440000": false, "group:1": false,
 	} {
 		if got := HasKeyForm(text); got != want {
-			t.Errorf("S1.5 Shaped(%q) = %v; want %v", text, got, want)
+			t.Errorf("S1.5 HasKeyForm(%q) = %v; want %v", text, got, want)
 		}
 	}
 }
 
-// FuzzCanonical checks that a canonical key is canonical for every caller, is not an
-// alias and does not exceed its bounds.
+// FuzzCanonical checks that Canonical returns its own result unchanged for another caller,
+// and that the key does not exceed its bounds.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{"main", "agent:A:main", "cron:x", "agent:a:b:c", "discord:group:1:topic:2", "agent:", "home", "global"} {
 		f.Add(s, "ops", "home", false)

@@ -133,8 +133,8 @@ func (f *Fields) Required(name string, to *string) {
 	}
 }
 
-// Bounded returns a whole number from low to high, and absent if the member is absent.
-// absent may be out of range, which makes the member required.
+// Bounded returns a whole number from low to high, or the value absent if the object lacks
+// the member. An absent out of range makes the member required.
 func (f *Fields) Bounded(name string, low, high, absent int) int {
 	n := absent
 	if f.Int(name, &n); n < low || n > high {

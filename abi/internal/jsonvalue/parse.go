@@ -15,7 +15,7 @@ import (
 
 // Parse reads one JSON document into map[string]any, []any, string,
 // json.Number, bool and nil. It refuses duplicate members and trailing data, which
-// encoding/json alone accepts, and nesting that would overflow the stack.
+// json.Decoder accepts, and nesting that would overflow the stack.
 func Parse(doc []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -29,7 +29,7 @@ func Parse(doc []byte) (any, error) {
 	return v, nil
 }
 
-// maxDepth is the limit of encoding/json for whole documents.
+// maxDepth is the nesting limit that json.Unmarshal has and json.Decoder.Token lacks.
 const maxDepth = 10_000
 
 func parseValue(d *json.Decoder, levels int) (any, error) {
@@ -85,7 +85,8 @@ func Compact(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Lookup follows a JSON Pointer (RFC 6901) into a parsed value.
+// Lookup follows a JSON Pointer (RFC 6901) into a parsed value. It returns false if the
+// pointer leads to no value.
 func Lookup(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true
