@@ -1,10 +1,10 @@
-// Makes the calls of ../world.json in a host, and prints the results, runs and deliveries.
+// Makes the calls of ../fixture.json in a host, and prints the results, runs and deliveries.
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Host } from "./host.js";
 
-const fixture = JSON.parse(await readFile(new URL("../world.json", import.meta.url)));
+const fixture = JSON.parse(await readFile(new URL("../fixture.json", import.meta.url)));
 const first = (text) => text.split(/[.\n]/, 1)[0];
 const events = [];
 

@@ -1,4 +1,4 @@
-"""Makes the calls of ../world.json in a host, and prints results, runs and deliveries."""
+"""Makes the calls of ../fixture.json in a host, and prints results, runs and deliveries."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from host import Host
 
-FIXTURE = Path(__file__).resolve().parents[1] / "world.json"
+FIXTURE = Path(__file__).resolve().parents[1] / "fixture.json"
 
 
 def summarize(tool, result):

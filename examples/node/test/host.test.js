@@ -58,7 +58,7 @@ class Checked {
 
 /** Starts a host with the demo's settings and sessions, and with these agents. */
 async function start(agents, { deliver = async () => {}, change = () => {} } = {}) {
-  const fixture = await json("../world.json");
+  const fixture = await json("../fixture.json");
   change(fixture);
   const checked = new Checked(await Plugin.load());
   const host = await Host.start({ ...fixture, agents, deliver, plugin: checked.plugin });

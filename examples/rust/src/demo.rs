@@ -1,4 +1,4 @@
-//! Makes the calls of `../world.json` in a host, and writes results, runs and deliveries.
+//! Makes the calls of `../fixture.json` in a host, and writes results, runs and deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{Agent, Host, Known, Setup, Watch};
 
-const FIXTURE: &str = "../world.json";
+const FIXTURE: &str = "../fixture.json";
 
 #[derive(Deserialize)]
 pub struct Fixture {

@@ -98,7 +98,7 @@ func arguments(text string, stdin io.Reader) ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	if err := jsonstrict.Check(raw); err != nil {
-		return nil, usage(fmt.Errorf("%s: invalid JSON: %w", where, err))
+		return nil, usage(fmt.Errorf("%s: not strict JSON: %w", where, err))
 	}
 	if raw[0] != '{' {
 		return nil, usage(fmt.Errorf("%s: must be a JSON object, such as {\"limit\": 5}", where))

@@ -214,7 +214,7 @@ func answerOf(f *store.Flow) (*Answer, error) {
 		return nil, abi.NewError(abi.Limit, fmt.Sprintf("the call was accepted, but its flow %s is parked: %s; "+
 			"do not send it again: parley flows --failed shows it, parley flows retry %s resumes it", f.ID, f.Error, f.ID))
 	case f.Status == store.FlowDropped:
-		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; the messages that it had sent were received and will be answered: do not send them again")
+		return nil, abi.NewError(abi.Conflict, "flow "+f.ID+" was ended by the operator before it had an answer; the runs that it had queued will still be executed: do not repeat the call")
 	}
 	return nil, abi.NewError(abi.Internal, "flow "+f.ID+" ended without an answer")
 }

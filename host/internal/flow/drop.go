@@ -14,7 +14,7 @@ import (
 var errAdvanced = errors.New("flow: another step was committed first")
 
 // noteDropped is the note of a dropped flow, unless its last step sets another note.
-const noteDropped = "dropped by the operator; what it had queued goes on"
+const noteDropped = "dropped by the operator; its queued runs and deliveries continue"
 
 // Drop ends a flow. If the flow is waiting, the plugin first runs one last step, in
 // which it can answer a caller that has no answer yet. If the flow is parked, or the

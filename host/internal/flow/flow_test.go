@@ -203,7 +203,7 @@ func TestDropFlow(t *testing.T) {
 	}{
 		{"answers", "", 2, "over", true},
 		{"returns a wait", `{"result":{"type":"cancel"},"note":"wait","wait":{"until":1,"state":{},"stateVersion":1}}`, 2, "wait", true},
-		{"fails", `{"error":{"code":"internal","message":"no"}}`, 1, "dropped by the operator; what it had queued goes on", false},
+		{"fails", `{"error":{"code":"internal","message":"no"}}`, 1, "dropped by the operator; its queued runs and deliveries continue", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := sending(0)

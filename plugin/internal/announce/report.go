@@ -189,7 +189,7 @@ func label(line string) (p part, rest string, found bool) {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 		return 0, "", false // indented lines belong to the part around them
 	}
-	name, rest, found := cutLabel(strings.TrimLeft(trimListMarkers(line), "# "))
+	name, rest, found := splitLabel(strings.TrimLeft(trimListMarkers(line), "# "))
 	if !found && !strings.HasPrefix(line, "#") { // a heading needs no colon
 		return 0, "", false
 	}
@@ -226,9 +226,9 @@ func is(name, word string) bool { return len(name) == len(word) && strings.Equal
 // emphasis contains the characters of Markdown emphasis.
 const emphasis = "*_"
 
-// cutLabel splits a line at its first colon. Emphasis around the name or around the
+// splitLabel splits a line at its first colon. Emphasis around the name or around the
 // whole line is removed; other emphasis stays in the rest.
-func cutLabel(line string) (name, rest string, found bool) {
+func splitLabel(line string) (name, rest string, found bool) {
 	text := strings.TrimLeft(line, emphasis)
 	opened := line[:len(line)-len(text)]
 	if name, rest, found = strings.Cut(text, ":"); !found {

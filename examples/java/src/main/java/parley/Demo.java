@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.StreamSupport;
 
-/** Makes the calls of ../world.json in a host, and prints results, runs and deliveries. */
+/** Makes the calls of ../fixture.json in a host, and prints results, runs and deliveries. */
 final class Demo {
     /** Settings, sessions, the replies of each agent in order, and the calls. */
     private record Fixture(JsonObject config, List<Stored> sessions, Map<String, List<Line>> replies, List<Call> calls) {}

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 /** The command line. Paths are relative to the directory of this example. */
 final class Main {
     static final Path MODULE = Path.of("../../plugin/wasm/parley.wasm");
-    static final Path WORLD = Path.of("../world.json");
+    static final Path WORLD = Path.of("../fixture.json");
     static final Path TRAP = Path.of("../../testdata/hostile/trap.wasm");
     static final Path RECORDINGS = Path.of("../../testdata/recordings");
 
