@@ -32,7 +32,7 @@ export class Runs {
     return this.#last.has(sessionKey) && !this.#last.get(sessionKey).endedAt;
   }
 
-  /** Records the run that an unanswered call of a run waits for, or that it waits no longer. */
+  /** Records the run that a flow's unanswered call waits for, or undefined if the call waits no longer. */
   setAwaited({ flowId, caller }, awaited) {
     const run = this.#runs.get(caller.runId);
     if (awaited) run?.awaited.set(flowId, this.#runs.get(awaited));

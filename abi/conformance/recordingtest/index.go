@@ -15,8 +15,8 @@ import (
 // others with the reason why they have none.
 const IndexFile = "index.json"
 
-// SaveIndex writes the index. reasons has every vector's id, with "" for a vector with
-// a recording.
+// SaveIndex writes the index. reasons maps each vector's id to the reason why the vector
+// has no recording, or to "" if it has one.
 func SaveIndex(dir string, reasons map[string]string) error {
 	var with, without []string
 	for id, reason := range reasons {
@@ -32,8 +32,8 @@ func SaveIndex(dir string, reasons map[string]string) error {
 	return os.WriteFile(filepath.Join(dir, IndexFile), []byte(text), 0o666)
 }
 
-// LoadIndex reads the index. It returns every vector's id, with "" for a vector with a
-// recording and else the reason why there is none.
+// LoadIndex reads the index. The result maps each vector's id to the reason why
+// the vector has no recording, or to "" if it has one.
 func LoadIndex(dir string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, IndexFile))
 	if err != nil {

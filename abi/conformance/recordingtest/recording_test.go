@@ -112,8 +112,9 @@ func idsByFile(t *testing.T, dir string) map[string][]string {
 	return ids
 }
 
-// TestCommittedFiles checks that the committed files, also those written by hand, have
-// the form that Save writes, so that recording again changes only what differs.
+// TestCommittedFiles checks that the committed files, including those written by hand,
+// have the form that Save writes, so that a new recording changes only the documents that
+// differ.
 func TestCommittedFiles(t *testing.T) {
 	committed, dir := "../../../testdata/recordings", t.TempDir()
 	all, err := recordingtest.Load(committed)

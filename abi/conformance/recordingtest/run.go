@@ -6,22 +6,22 @@ import (
 	"github.com/parley-wasm/parley/abi/conformance/vector"
 )
 
-// Phase creates the fixture of a vector, calls play with it, and closes it. If the
-// vector's configuration is refused, Phase passes that error to play instead; any other
-// failure must end the test.
-type Phase func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error))
+// WithFixture creates the fixture of a vector, calls play with it, and closes it. If the
+// vector's configuration is refused, WithFixture passes that error to play instead. Any
+// other failure must end the test.
+type WithFixture func(t *testing.T, v *vector.Vector, play func(vector.Fixture, error))
 
 // Run runs each vector as a subtest that is named after the vector's id.
-func Run(t *testing.T, vectors []*vector.Vector, phase Phase) {
+func Run(t *testing.T, vectors []*vector.Vector, withFixture WithFixture) {
 	byID := map[string]*vector.Vector{}
 	for _, v := range vectors {
 		byID[v.ID] = v
 	}
 	for _, v := range vectors {
 		t.Run(v.ID, func(t *testing.T) {
-			answers, problems := perform(t, v, phase)
+			answers, problems := perform(t, v, withFixture)
 			if v.SameAs != "" {
-				others, _ := perform(t, byID[v.SameAs], phase)
+				others, _ := perform(t, byID[v.SameAs], withFixture)
 				problems = append(problems, vector.Same(answers, others, v.SameAs)...)
 			}
 			report(t, v, problems)
@@ -29,9 +29,9 @@ func Run(t *testing.T, vectors []*vector.Vector, phase Phase) {
 	}
 }
 
-func perform(t *testing.T, v *vector.Vector, phase Phase) (answers []vector.Answer, problems []string) {
+func perform(t *testing.T, v *vector.Vector, withFixture WithFixture) (answers []vector.Answer, problems []string) {
 	played := false
-	phase(t, v, func(f vector.Fixture, refused error) {
+	withFixture(t, v, func(f vector.Fixture, refused error) {
 		played = true
 		answers, problems = vector.Play(v, f, refused)
 	})

@@ -29,7 +29,7 @@ func Save(dir string, all []*Recording) error {
 	for i, r := range all {
 		file := section(r.ID)
 		if size[file] > maxSection {
-			file += "." + letters(r.ID)
+			file += "." + letterRange(r.ID)
 		}
 		file += ".json"
 		files[file] = append(files[file], texts[i])
@@ -52,9 +52,10 @@ func section(id string) string {
 	return s
 }
 
-// letters returns the file of a large section for an id. It depends on the id alone,
-// so that a recording that grows does not move another one.
-func letters(id string) string {
+// letterRange returns the range of first letters, a part of the file name of a large
+// section, to which an id belongs. The range depends on the id alone, so that a recording
+// that grows does not move another one.
+func letterRange(id string) string {
 	switch name := strings.TrimPrefix(id, section(id)+"/"); {
 	case name < "f":
 		return "a-e"
@@ -86,8 +87,8 @@ func removeOthers(dir string, files map[string][]string) error {
 }
 
 // lookalike matches texts that imitate credentials; vectors assemble them from parts.
-// In a file their first character is escaped, which is equal JSON, so that secret
-// scanners do not report them.
+// format escapes the first character of each, so that secret scanners do not report the
+// files. The JSON value stays the same.
 var lookalike = regexp.MustCompile(`sk-[A-Za-z0-9]{16}|gh[a-z]_[A-Za-z0-9]{16}|github_pat_|xox[a-z]-|AIza|PRIVATE KEY`)
 
 // format returns the recording as an element of a file's array, with one line per

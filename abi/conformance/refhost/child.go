@@ -24,7 +24,7 @@ func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
 		f.Wrong("agentId", "an agent id")
 	}
 	if utf8.RuneCountInString(session.Label) > abi.MaxLabel || utf8.RuneCountInString(session.ModelOverride) > abi.MaxName || utf8.RuneCountInString(session.ThinkingLevel) > abi.MaxName {
-		f.Wrong("label", "shorter texts, here and in model and thinkingLevel")
+		f.Wrong("label", "a label, model and thinkingLevel within their maximum lengths")
 	}
 	if err := f.Done(); err != nil {
 		return nil, err
@@ -32,10 +32,10 @@ func (s *hostStep) create(f *jsonvalue.Fields) ([]byte, error) {
 	if session.AgentID != c.AgentID && !s.host.settings.configured(session.AgentID) {
 		return nil, abi.NewError(abi.NotFound, "agent "+session.AgentID+" is not configured")
 	}
-	if own := s.host.settings.maxChildren; max == 0 || own < max {
+	if own := s.host.settings.maxActiveChildren; max == 0 || own < max {
 		max = own
 	}
-	if active := s.host.active(c.SessionKey) + len(s.created); c.Depth > 0 || active >= max && !c.Operator {
+	if active := s.host.activeChildren(c.SessionKey) + len(s.created); c.Depth > 0 || active >= max && !c.Operator {
 		return nil, abi.NewError(abi.Forbidden, fmt.Sprintf("a child session, or a session with %d active children, must not create a child", active))
 	}
 	session.Key = sessionkey.ChildOf(session.AgentID, s.host.newID("child"))

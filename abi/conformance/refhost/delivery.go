@@ -16,9 +16,9 @@ const (
 	deliverySkipped   = "skipped"
 )
 
-// deliver posts a text to the channel of a session (S4.7, S8.3, S9). It evaluates the
-// send policy, and the target if d has none, when it posts. If f is not nil, f records
-// the status of the delivery.
+// deliver schedules the posting of a text to the channel of a session (S4.7, S8.3, S9).
+// The scheduled event determines the target, if d has none, and evaluates the send policy.
+// If f is not nil, f records the status of the delivery.
 func (h *Host) deliver(d *vector.DeliveryOutcome, f *hostFlow) {
 	d.Status = deliveryPending
 	h.deliveries = append(h.deliveries, d)

@@ -105,7 +105,7 @@ func (h *Host) call(c *vector.Call, answer func(vector.Answer)) {
 	h.commit(f, s, &result)
 }
 
-// subscribe calls answer with the flow's answer, at once or when there is one.
+// subscribe calls answer with the flow's answer, at once if the flow has answered.
 func (f *hostFlow) subscribe(answer func(vector.Answer)) {
 	if f.answer != nil {
 		answer(*f.answer)
@@ -150,8 +150,8 @@ func (h *Host) commit(f *hostFlow, s *hostStep, r *abi.StepResult) {
 	}
 }
 
-// wake resumes a flow after its wait, unless the flow has left this step. If run and
-// time are both due, the run wins.
+// wake resumes a flow after its wait, unless the flow has left this step. If the run has
+// ended and the time is due, the run wins.
 func (h *Host) wake(f *hostFlow, step int) {
 	if f.step != step || f.status != flowWaiting {
 		return
@@ -174,13 +174,14 @@ func (h *Host) wake(f *hostFlow, step int) {
 	h.commit(f, s, &result)
 }
 
-// park stops a flow whose step failed. No vector expects that.
+// park stops a flow whose step failed, and reports a problem: no vector expects a parked
+// flow.
 func (h *Host) park(f *hostFlow, err error) {
 	f.status, f.note = flowParked, err.Error()
 	h.problems = append(h.problems, fmt.Sprintf("step %d of %s failed: %v", f.step, f.id, err))
 }
 
-// wakeFor resumes the flows that wait for a run.
+// wakeFor schedules the next step of the flows that wait for a run.
 func (h *Host) wakeFor(r *hostRun) {
 	for _, f := range h.flows {
 		if step := f.step; f.status == flowWaiting && f.wait.Run == r.id {
@@ -190,8 +191,8 @@ func (h *Host) wakeFor(r *hostRun) {
 }
 
 // wouldBlock is the deadlock check (S4.4). It reports whether an active run of the
-// session waits for the run, directly or through other runs: in an unanswered call of
-// its own, or because it is queued behind a run that waits.
+// session waits, directly or through other runs, for the run with this id. A run waits for
+// the runs that its unanswered calls await, and for the runs ahead of it in its session.
 func (h *Host) wouldBlock(sessionKey, runID string) bool {
 	seen := map[string]bool{}
 	var blocks func(r *hostRun) bool

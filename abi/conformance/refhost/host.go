@@ -2,9 +2,9 @@
 // policy and deliveries as the specification and abi/README.md define them, on a
 // simulated clock.
 //
-// The package favours clarity over speed, with encoding/json and linear scans. Other
-// implementations are compared with it; it shares only the forms of keys and messages
-// with them.
+// The package favours clarity over speed, with encoding/json and linear scans. It is
+// the reference for other implementations, and shares only the types of the ABI, session
+// keys and channel rules with them.
 package refhost
 
 import (
@@ -56,8 +56,8 @@ type tool struct {
 	needs    []string
 }
 
-// New creates the fixture of a vector for a plugin. It fails if the plugin does not
-// describe itself. It does not validate the configuration.
+// New creates the fixture of a vector for a plugin. It fails if the plugin's export
+// describe fails. It does not validate the configuration.
 func New(v *vector.Vector, p Plugin) (*Host, error) {
 	h := &Host{clock: clock{now: v.Now}, plugin: p, agents: vector.NewAgents(v)}
 	if err := h.describe(); err != nil {
@@ -114,7 +114,7 @@ func (h *Host) configOf(tool string) []byte {
 	return jsonvalue.Compact(part)
 }
 
-// Call makes a tool call and handles events until the call is answered.
+// Call makes a tool call and handles events until the call is answered or abandoned.
 func (h *Host) Call(c *vector.Call) vector.Answer {
 	var got *vector.Answer
 	h.call(c, func(a vector.Answer) { got = &a })

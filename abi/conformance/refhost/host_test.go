@@ -67,7 +67,7 @@ func TestHostRequests(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(toB+",", abi.MaxEffects), ",")
 	tests := []struct{ name, tool, do, last string }{
 		{"a run", "write", toB, `{"ok":{"runId":{"$any":true}}}`},
-		{"a read before a write", "write", `["store",{"op":"get","sessionKey":"agent:main:b"}]`, `{"ok":{"session":{"key":"agent:main:b"}}}`},
+		{"a read", "write", `["store",{"op":"get","sessionKey":"agent:main:b"}]`, `{"ok":{"session":{"key":"agent:main:b"}}}`},
 		{"a read after a write", "write", toB + `,["store",{"op":"get","sessionKey":"agent:main:b"}]`, `{"error":{"code":"conflict"}}`},
 		{"a status request after a write", "write", toB + `,["agent",{"op":"status","runId":"r"}]`, `{"error":{"code":"conflict"}}`},
 		{"a write in a read-only tool", "look", toB, `{"error":{"code":"forbidden"}}`},
@@ -81,8 +81,8 @@ func TestHostRequests(t *testing.T) {
 		{"a blank message", "write", strings.ReplaceAll(toB, `"m"`, `" \n"`), `{"error":{"code":"invalid_args"}}`},
 		{"an unknown group", "write", strings.ReplaceAll(toB, `nested`, `mine`), `{"error":{"code":"invalid_args"}}`},
 		{"an unknown write", "write", `["agent",{"op":"abort","runId":"r"}]`, `{"error":{"code":"unsupported"}}`},
-		{"a delivery elsewhere", "write", `["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"error":{"code":"forbidden"}}`},
-		{"a delivery where a run is", "write", toB + `,["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"ok":{"deliveryId":{"$any":true}}}`},
+		{"a delivery to another session", "write", `["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"error":{"code":"forbidden"}}`},
+		{"a delivery to a session with a run of the flow", "write", toB + `,["deliver",{"op":"send","sessionKey":"agent:main:b","text":"t"}]`, `{"ok":{"deliveryId":{"$any":true}}}`},
 		{"no run waits", "write", `["agent",{"op":"waits","sessionKey":"agent:main:b"}]`, `{"ok":{"waits":false}}`},
 	}
 	for _, tt := range tests {
@@ -147,7 +147,7 @@ func TestHostResumes(t *testing.T) {
 }
 
 // TestHostWouldBlock checks the deadlock check: chains of runs, queues, and waits that
-// do not count.
+// are not a deadlock.
 func TestHostWouldBlock(t *testing.T) {
 	running := func(key, id string) *hostRun {
 		return &hostRun{id: id, RunOutcome: vector.RunOutcome{SessionKey: key, Status: abi.RunRunning}}
@@ -166,9 +166,9 @@ func TestHostWouldBlock(t *testing.T) {
 		want  bool
 	}{
 		{"no wait", []*hostRun{running("a", "a1"), running("b", "b1")}, nil, false},
-		{"a call", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a1")}, true},
+		{"an unanswered call", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a1")}, true},
 		{"the call is answered", []*hostRun{running("a", "a1"), running("b", "b1")}, []*hostFlow{answered}, false},
-		{"for another run", []*hostRun{ended, running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a0")}, false},
+		{"a wait for another run", []*hostRun{ended, running("a", "a1"), running("b", "b1")}, []*hostFlow{waiting("b1", "a0")}, false},
 		{"through other runs", []*hostRun{running("a", "a1"), running("b", "b1"), running("c", "c1")}, []*hostFlow{waiting("b1", "c1"), waiting("c1", "a1")}, true},
 		{"queued behind the run", []*hostRun{running("a", "a1"), running("a", "a2"), running("b", "b1")}, []*hostFlow{waiting("b1", "a2")}, true},
 		{"queued behind one that waits", []*hostRun{running("a", "a1"), running("b", "b1"), running("b", "b2")}, []*hostFlow{waiting("b1", "a1")}, true},
@@ -187,10 +187,10 @@ func TestHostWouldBlock(t *testing.T) {
 func TestHostReportsScriptProblems(t *testing.T) {
 	call := `"call":{"tool":"write","args":{"do":[` + toB + `],"wait":{"run":true}}},"expect":{"match":{}}`
 	tests := []struct{ name, agents, problem string }{
-		{"a turn too few", `{"agent:main:b":[]}`, "no turn 1"},
-		{"a turn too many", `{"agent:main:b":["x","y"]}`, "1 runs in agent:main:b, but"},
+		{"a missing turn", `{"agent:main:b":[]}`, "no turn 1"},
+		{"an unused turn", `{"agent:main:b":["x","y"]}`, "1 runs in agent:main:b, but"},
 		{"an answer that is not expected", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"match":{"replies":[1]}}}]}]}`, "agent's call: look"},
-		{"nothing", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"result":{"replies":[]}}}]}]}`, ""},
+		{"no problem", `{"agent:main:b":[{"calls":[{"tool":"look","expect":{"result":{"replies":[]}}}]}]}`, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestHostAbortsRuns(t *testing.T) {
 			t.Errorf("after %d ms: got %+v, %d answers", wait, r, len(answers))
 		}
 		if err := h.Abort("none"); err == nil {
-			t.Error("Kill accepted a run that does not exist")
+			t.Error("Abort accepted a run that does not exist")
 		}
 	}
 }

@@ -15,16 +15,16 @@ import (
 // hostSettings holds the settings that the reference host itself uses. It reads them
 // leniently: the reference host does not validate configurations.
 type hostSettings struct {
-	keys        sessionkey.Settings
-	owners      []string
-	policy      any // session.sendPolicy
-	sandbox     any // agents.defaults.sandbox.mode
-	agents      []any
-	maxAttempts int
-	runSeconds  int64
-	children    int // limit of children that run concurrently
-	maxChildren int // limit of active children of a session
-	pricing     any // models.pricing
+	keys               sessionkey.Settings
+	owners             []string
+	policy             any // session.sendPolicy
+	sandbox            any // agents.defaults.sandbox.mode
+	agents             []any
+	maxAttempts        int
+	runSeconds         int64
+	maxRunningChildren int // in all sessions
+	maxActiveChildren  int // of one session
+	pricing            any // models.pricing
 }
 
 func settingsOf(config map[string]any) hostSettings {
@@ -33,12 +33,12 @@ func settingsOf(config map[string]any) hostSettings {
 		return v
 	}
 	s := hostSettings{policy: at("/session/sendPolicy"), sandbox: at("/agents/defaults/sandbox/mode"), maxAttempts: 2, runSeconds: 600,
-		children: 8, maxChildren: 5, pricing: at("/models/pricing")}
+		maxRunningChildren: 8, maxActiveChildren: 5, pricing: at("/models/pricing")}
 	if n, ok := at("/agents/defaults/subagents/maxChildrenPerAgent").(json.Number); ok {
-		s.maxChildren, _ = strconv.Atoi(string(n))
+		s.maxActiveChildren, _ = strconv.Atoi(string(n))
 	}
 	if n, ok := at("/agents/defaults/subagents/maxConcurrent").(json.Number); ok {
-		s.children, _ = strconv.Atoi(string(n))
+		s.maxRunningChildren, _ = strconv.Atoi(string(n))
 	}
 	s.keys.MainKey, _ = at("/session/mainKey").(string)
 	s.keys.GlobalScope = at("/session/scope") == "global"

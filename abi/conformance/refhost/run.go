@@ -15,7 +15,7 @@ import (
 type hostRun struct {
 	vector.RunOutcome
 	id        string
-	before    bool
+	before    bool // a run of Vector.Before
 	deliver   bool // the reply is posted to the session's channel
 	spawnedBy string
 	sandboxed bool   // even if the session is not
@@ -66,7 +66,7 @@ func (h *Host) startNext(sessionKey string) {
 	for _, r := range h.runs {
 		switch {
 		case r.SessionKey != sessionKey || r.ended():
-		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.children() >= h.settings.children:
+		case r.Status == abi.RunRunning || r.Group == abi.GroupSubagent && h.runningChildren() >= h.settings.maxRunningChildren:
 			return
 		case h.session(r.SessionKey) == nil || h.session(r.SessionKey).ArchivedAt != 0:
 			h.end(r, abi.RunFailed, "", "session "+r.SessionKey+" was deleted or archived before its turn")
@@ -78,8 +78,8 @@ func (h *Host) startNext(sessionKey string) {
 	}
 }
 
-// children returns the number of running runs of children (S5.3).
-func (h *Host) children() (n int) {
+// runningChildren returns the number of running runs of child sessions (S5.3).
+func (h *Host) runningChildren() (n int) {
 	for _, r := range h.runs {
 		if r.Group == abi.GroupSubagent && r.Status == abi.RunRunning {
 			n++
@@ -88,9 +88,9 @@ func (h *Host) children() (n int) {
 	return n
 }
 
-// active returns the number of children of a session whose first run has not ended
-// (S5.2).
-func (h *Host) active(parent string) (n int) {
+// activeChildren returns the number of a session's active children (S5.2). A child is
+// active until its first run has ended.
+func (h *Host) activeChildren(parent string) (n int) {
 	for _, r := range h.runs {
 		if r.spawnedBy == parent && parent != "" && !r.ended() {
 			n++
@@ -138,12 +138,12 @@ func (h *Host) attempt(r *hostRun) {
 		h.end(r, abi.RunFailed, "", err.Error())
 		return
 	}
-	h.agent(r, t, 0)
+	h.continueTurn(r, t, 0)
 }
 
-// agent makes the calls of a turn in sequence, starting with the n-th, and then
-// schedules the end of the turn.
-func (h *Host) agent(r *hostRun, t *vector.Turn, n int) {
+// continueTurn makes the calls of a turn in sequence, starting with call n (from 0), and
+// then schedules the end of the turn.
+func (h *Host) continueTurn(r *hostRun, t *vector.Turn, n int) {
 	restarts := h.restarts
 	active := func() bool { return restarts == h.restarts && !r.ended() }
 	if n < len(t.Calls) {
@@ -157,7 +157,7 @@ func (h *Host) agent(r *hostRun, t *vector.Turn, n int) {
 				return
 			}
 			h.problems = append(h.problems, c.Check(a)...)
-			h.agent(r, t, n+1)
+			h.continueTurn(r, t, n+1)
 		})
 		return
 	}

@@ -121,7 +121,8 @@ func (s *hostStep) waits(f *jsonvalue.Fields) ([]byte, error) {
 	return abi.AppendReply(nil, &abi.WaitsReply{Waits: new(id != "" && s.host.wouldBlock(key, id))}), f.Done()
 }
 
-// participates reports whether a session takes part in the flow.
+// participates reports whether a session takes part in the flow: it is the caller's
+// session, or the flow starts a run in it.
 func (s *hostStep) participates(key string) bool {
 	return key == s.flow.caller.SessionKey || slices.Contains(s.flow.sessions, key) || slices.Contains(s.runSessions, key)
 }

@@ -157,8 +157,8 @@ func TestStoreShortens(t *testing.T) {
 	}
 }
 
-// TestExampleCases checks the reference store against the cases that the stores of the
-// examples are tested with.
+// TestExampleCases checks that the reference store passes the test cases of the stores in
+// examples/.
 func TestExampleCases(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/store.json")
 	if err != nil {

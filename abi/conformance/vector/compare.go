@@ -17,8 +17,8 @@ func Diff(got, want any) []string {
 
 // Match compares a parsed value with a pattern: an object matches when each of
 // its members does (others may exist), an array when it has as many elements
-// and each matches, a scalar when it is equal. An object with members that
-// start with $ is a matcher, see matchers.
+// and each matches, a scalar when it is equal. An object with a member
+// that starts with $ is a matcher, see matchers.
 func Match(got, pattern any) []string {
 	var c comparison
 	c.match("", got, pattern, true)

@@ -17,7 +17,7 @@ import (
 //
 //	{"sessions": [{…members of abi.Session by their JSON names…, "messages": [{…}…]}…]}
 //
-// agentId and kind are not given: they follow from the key. Messages are raw
+// agentId and kind must be absent: they follow from the key. Messages are raw
 // message objects, oldest first, and are stored in their Compact form.
 type Contents struct {
 	Sessions []StoredSession
@@ -89,7 +89,7 @@ func storedSession(o map[string]any) (StoredSession, error) {
 	}
 	s.AgentID, s.Kind = agent, sessionkey.Kind(s.Key)
 	if s.Key == sessionkey.Global {
-		// It belongs to the default agent, whose id is not known to the loader.
+		// The session belongs to the default agent, whose id the loader does not know.
 		s.AgentID = sessionkey.DefaultAgent
 	}
 	if s.SessionID == "" || s.UpdatedAt == 0 {

@@ -9,16 +9,7 @@ import (
 	"github.com/parley-wasm/parley/abi/internal/jsonvalue"
 )
 
-// maxExpansion is the number of bytes by which generators may enlarge one document.
-//
-// Generators keep large cases small in their files. Expand replaces them in stores,
-// arguments and expectations:
-//
-//	{"$repeat": "ab", "times": 3}            the string "ababab"
-//	{"$concat": ["a", {"$repeat": …}]}       the strings, concatenated
-//	{"$times": 3, "each": {…}, "as"?: "i"}   in an array: three elements; {i} in their
-//	                                         strings counts from 1
-//	{"$number": 100, "step": -5, "of"?: "i"} inside such an element: 95, 90, 85
+// maxExpansion is the number of bytes that $repeat may add to one document.
 const maxExpansion = 64 << 20
 
 type expander struct {
@@ -26,7 +17,14 @@ type expander struct {
 	left     int
 }
 
-// Expand replaces the generators in a parsed value.
+// Expand replaces the generators in a parsed value. Generators keep the files of large
+// cases small:
+//
+//	{"$repeat": "ab", "times": 3}            the string "ababab"
+//	{"$concat": ["a", {"$repeat": …}]}       the strings, concatenated
+//	{"$times": 3, "each": {…}, "as"?: "i"}   in an array: three elements; {i} in their
+//	                                         strings counts from 1
+//	{"$number": 100, "step": -5, "of"?: "i"} inside such an element: 95, 90, 85
 func Expand(v any) (any, error) {
 	e := &expander{counters: map[string]int{}, left: maxExpansion}
 	return e.value(v)

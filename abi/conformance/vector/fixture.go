@@ -77,7 +77,7 @@ type Outcome struct {
 	Children   []ChildOutcome // created by flows and not deleted, in the order in which their runs were accepted
 	Runs       []RunOutcome   // started by flows and messages, in order of acceptance
 	Deliveries []DeliveryOutcome
-	Problems   []string // deviations from the script of the agents
+	Problems   []string // deviations from the agents' script, and failures of the fixture
 }
 
 // FlowDone is the status of a flow that has ended.

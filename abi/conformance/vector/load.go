@@ -26,8 +26,8 @@ func Load(dir fs.FS) ([]*Vector, error) {
 
 // Select is like Load, but returns only the vectors for which wanted returns true and
 // those that they name in SameAs. It validates the other vectors too, except for their
-// stores. Stores are most of the work and are read last: Vector.Store is nil when
-// wanted is called.
+// stores. Reading stores takes the most time, so Select reads them last: Vector.Store
+// is nil when wanted is called.
 func Select(dir fs.FS, wanted func(*Vector) bool) ([]*Vector, error) {
 	var all []*Vector
 	var problems []error

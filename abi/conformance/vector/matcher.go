@@ -10,7 +10,7 @@ import (
 )
 
 // matchers holds the special members of a pattern. All matchers of one object must
-// match. "JSON text" is the value's compact JSON; of a string, its contents without
+// match. "JSON text" is the value's compact JSON; for a string, its contents without
 // quotes.
 //
 //	{"$absent": true}        the member does not exist
@@ -68,7 +68,7 @@ func isMatcher(pattern map[string]any) bool {
 	return false
 }
 
-// checkPattern reports unknown matchers, so that loading fails and not the run.
+// checkPattern returns an error for an unknown matcher, so that Load fails instead of Play.
 func checkPattern(pattern any) error {
 	switch p := pattern.(type) {
 	case map[string]any:

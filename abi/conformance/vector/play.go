@@ -35,7 +35,7 @@ func Play(v *Vector, f Fixture, refused error) (answers []Answer, problems []str
 		a, result, wrong := s.perform(v, f, args)
 		report(wrong)
 		if c := s.Cost; c != nil && (a.HostCalls > c.Calls || a.ReplyBytes > c.Bytes) {
-			report([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d with %d", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
+			report([]string{fmt.Sprintf("%d host calls with %d bytes of replies, want at most %d calls with %d bytes", a.HostCalls, a.ReplyBytes, c.Calls, c.Bytes)})
 		}
 		if s.Expect.form != "" {
 			report(s.Expect.Check(a, result))
@@ -91,10 +91,10 @@ func refusedConfig(s *Step, err error) []string {
 	if s.Expect.form != formConfig {
 		return []string{"the configuration is refused: " + err.Error()}
 	}
-	return s.Expect.problem.check(err.Error())
+	return s.Expect.failure.check(err.Error())
 }
 
-// Same compares the answers of two vectors byte for byte; id is that of the second.
+// Same compares the answers of two vectors byte for byte; id names the second.
 func Same(a, b []Answer, id string) (problems []string) {
 	if len(a) != len(b) {
 		return []string{fmt.Sprintf("got %d answers, but %s has %d", len(a), id, len(b))}
@@ -193,11 +193,11 @@ func (e *Expect) Check(a Answer, result any) []string {
 			return []string{"failed: " + a.Err.Error() + "; want a result that reports the failure"}
 		}
 	}
-	if e.problem.otherwise != nil {
-		return Match(result, e.problem.otherwise)
+	if e.failure.otherwise != nil {
+		return Match(result, e.failure.otherwise)
 	}
 	if refused {
-		return e.problem.check(a.Err.Error(), e.code(a.Err)...)
+		return e.failure.check(a.Err.Error(), e.code(a.Err)...)
 	}
 	status, _ := jsonvalue.Lookup(result, "/status")
 	if status != "error" && status != "forbidden" {
@@ -206,7 +206,7 @@ func (e *Expect) Check(a Answer, result any) []string {
 	if e.form == formConfig {
 		return nil
 	}
-	return e.problem.check(jsonvalue.Text(result.(map[string]any)["error"]), e.code(a.Code)...)
+	return e.failure.check(jsonvalue.Text(result.(map[string]any)["error"]), e.code(a.Code)...)
 }
 
 func (e *Expect) code(got error) []string {
@@ -216,7 +216,7 @@ func (e *Expect) code(got error) []string {
 	return []string{fmt.Sprintf("got the code of %q, want %s", got, e.Code)}
 }
 
-func (p *problem) check(got string, lines ...string) []string {
+func (p *failureText) check(got string, lines ...string) []string {
 	for _, part := range p.contains {
 		if !strings.Contains(got, jsonvalue.Text(part)) {
 			lines = append(lines, fmt.Sprintf("error %s does not mention %s", jsonvalue.Truncate(got), jsonvalue.Truncate(part)))

@@ -11,13 +11,14 @@ import (
 
 // Script defines the answers of the agents: the n-th run that a flow or a message
 // starts in a session takes the n-th turn of the session's list. The vector fails if a
-// run finds no turn, or if a turn remains unused.
+// run has no turn, or if a turn remains unused.
 //
 //	{"agent:main:main": ["a reply", {"reply", "takesMs"}, {"error"}, {"status"}, {"calls": […], "reply"}]}
 //
 // A string is a reply after DefaultTakesMs. The host chooses the keys of spawned
-// children; in the script "agent:ops:subagent:2" is, unless such a session is stored,
-// the second child of agent ops to take its first turn.
+// children. The script numbers the children of an agent in the order of their first turns:
+// "agent:ops:subagent:2" is the second child of agent ops, unless a stored session has that
+// key.
 type Script map[string][]Turn
 
 // DefaultTakesMs is the duration of a turn without takesMs.
@@ -27,8 +28,8 @@ const DefaultTakesMs = 1000
 //
 //	{
 //	  "reply": "…",                  what the agent answers; absent = nothing
-//	  "takesMs": 1000,               its duration, without the time that its calls wait
-//	  "error": "…",                  the run fails with this
+//	  "takesMs": 1000,               duration of the turn without its calls
+//	  "error": "…",                  the run fails with this error
 //	  "status": "done"|"failed"|"killed"|"timeout",   its final status; timeout: the agent never answers
 //	  "calls": [{"tool", "args", "expect"?}]          tool calls that the run makes first, in sequence
 //	  "toolResult": "…"              a tool result that the run appends to the transcript
@@ -217,7 +218,7 @@ func turn(v any) (Turn, error) {
 		f.Wrong("status", "done, failed, killed or timeout")
 	}
 	if t.Status != abi.RunDone && t.Reply != "" || t.Status != abi.RunFailed && t.Error != "" {
-		f.Fail(fmt.Errorf("a run that is %s with reply %q and error %q", t.Status, t.Reply, t.Error))
+		f.Fail(fmt.Errorf("status %s does not allow reply %q with error %q", t.Status, t.Reply, t.Error))
 	}
 	switch {
 	case t.Status == abi.RunFailed && t.Error == "":

@@ -221,15 +221,15 @@ func expectation(v any) (Expect, error) {
 			}
 		}
 		if jsonvalue.Has(p, "contains") {
-			e.problem.contains = jsonvalue.List(p["contains"])
+			e.failure.contains = jsonvalue.List(p["contains"])
 		}
 		if jsonvalue.Has(p, "lacks") {
-			e.problem.lacks = jsonvalue.List(p["lacks"])
+			e.failure.lacks = jsonvalue.List(p["lacks"])
 		}
 		if jsonvalue.Has(p, "else") && e.form != formConfig {
 			return e, fmt.Errorf("%s: else is allowed only in config", e.form)
 		}
-		e.problem.otherwise = p["else"]
+		e.failure.otherwise = p["else"]
 		return e, checkPattern(p["else"])
 	}
 	return e, fmt.Errorf("unknown form %q: want one of %s", e.form, strings.Join(forms, ", "))

@@ -9,14 +9,14 @@ import (
 // Then describes the expected outcome once all work has finished:
 //
 //	{
-//	  "runs": [pattern…],        of RunOutcome: runs started by flows and messages, in order of acceptance
+//	  "runs": [pattern…],        of RunOutcome: the runs that flows and messages started, in order of acceptance
 //	  "deliveries": [pattern…],  of DeliveryOutcome
 //	  "flows": [pattern…],       of FlowOutcome: flows that started a run
 //	  "children": [pattern…]     of ChildOutcome
 //	}
 //
-// Each list must match in length too; an array may be replaced by a matcher. An
-// absent list is not compared, but without "flows" every flow must be done.
+// An array must have as many patterns as there are outcomes; a matcher may replace the
+// array. An absent list is not compared, but without "flows" every flow must be done.
 type Then struct {
 	lists map[string]any // patterns by member
 }

@@ -48,8 +48,8 @@ const DefaultCaller = "agent:main:main"
 // args, argsText, expect and then. Any other member is an error.
 //
 // A vector has its own clock. Time passes only while a call waits, during afterMs, and
-// after the last step until all work has finished. Turns of agents take the time that
-// the script defines, everything else takes none. The host chooses the ids of runs,
+// after the last step until all work has finished. Only the agents' turns take time, as
+// the script defines. The host chooses the ids of runs,
 // flows and deliveries: expectations use matchers for them.
 type Vector struct {
 	ID     string
@@ -151,8 +151,8 @@ type Follow struct {
 //	{"result": value}      exactly this result
 //	{"match": pattern}     a result that matches, see Match
 //	{"failure": {"code"?, "contains"?, "lacks"?}}  a result {status, error} (S0.1); the status follows from the code
-//	{"error": {…}}         the step fails, or the host refuses the call before it
-//	{"refused": {…}}       either of the two
+//	{"error": {…}}         the plugin's step fails, or the host refuses the call before the step
+//	{"refused": {…}}       a failure or an error
 //	{"config": {…}}        the configuration is refused; if the implementation does not validate it,
 //	                       the call must fail, or its result match the member "else"
 //	{"abandoned": true}    the client disconnected before the answer
@@ -160,14 +160,14 @@ type Expect struct {
 	form    string
 	value   any
 	Code    abi.Code
-	problem problem
+	failure failureText
 }
 
 // Form returns the name of the expectation's member.
 func (e *Expect) Form() string { return e.form }
 
-// problem defines the text of a failure.
-type problem struct {
-	contains, lacks []any // parts that must, and must not, occur in it
+// failureText is the expected text of a failure.
+type failureText struct {
+	contains, lacks []any // parts that must, and must not, occur in the text
 	otherwise       any   // pattern of a successful result that is also accepted, or nil
 }

@@ -46,7 +46,7 @@ impl Fixture {
         serde_json::from_str(&text).with_context(|| format!("parse {FIXTURE}"))
     }
 
-    /// Starts a host with these sessions and agents. Their runs and deliveries are added to the lines.
+    /// Starts a host with these sessions and agents. Their runs and deliveries are appended to `events`.
     pub fn host(self, events: &Lines, watch: Watch) -> Result<Host> {
         let agents = self.replies.into_iter();
         let agents = agents.map(|(id, replies)| (id, scripted(replies, events.clone())));

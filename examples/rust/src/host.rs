@@ -338,7 +338,7 @@ impl Host {
         Ok(result)
     }
 
-    /// Starts a thread. However it ends, all waiting threads check their conditions again.
+    /// Starts a thread. When it ends, even by a panic, all waiting threads check their conditions again.
     fn spawn(&self, state: &mut State, work: impl FnOnce(&Host) + Send + 'static) {
         struct Pending(Host);
         impl Drop for Pending {
