@@ -73,8 +73,8 @@ func TestInvalidSpawns(t *testing.T) {
 		{"a label of 65 characters", `{"task":"x","label":"` + label65 + `"}`, a, abi.InvalidArgs, []string{"label is longer than 64 characters", "write less"}},
 		{"a negative time", `{"task":"x","runTimeoutSeconds":-1}`, a, abi.InvalidArgs, []string{"runTimeoutSeconds"}},
 		{"a time that is a string", `{"task":"x","runTimeoutSeconds":"60"}`, a, abi.InvalidArgs, []string{"runTimeoutSeconds"}},
-		{"a caller that is a child by its key", `{"task":"x"}`, session("agent:main:subagent:1"), abi.Forbidden, []string{"children spawn no children", "do the task here"}},
-		{"a caller that is a child by its parent", `{"task":"x"}`, session("agent:main:own-name"), abi.Forbidden, []string{"children spawn no children", "do the task here"}},
+		{"a caller that is a child by its key", `{"task":"x"}`, session("agent:main:subagent:1"), abi.Forbidden, []string{"children cannot spawn children", "do the task here"}},
+		{"a caller that is a child by its parent", `{"task":"x"}`, session("agent:main:own-name"), abi.Forbidden, []string{"children cannot spawn children", "do the task here"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, err := h.Call(t.Context(), &host.Call{Tool: abi.ToolSpawn, Caller: tt.as, ID: "the-same", Args: []byte(tt.args)})

@@ -103,7 +103,7 @@ func TestCheckHops(t *testing.T) {
 	for hops, allowed := range map[int]bool{0: true, abi.MaxHops - 1: true, abi.MaxHops: false, abi.MaxHops + 1: false, 1000: false} {
 		in := &guest.Input{Caller: abi.Caller{Hops: hops}}
 		err := in.CheckHops("spawning")
-		if (err == nil) != allowed || err != nil && (!errors.Is(err, abi.Forbidden) || !strings.HasSuffix(err.Error(), "chain of 8 sends and spawns, which is as long as one may be; answer without spawning")) {
+		if (err == nil) != allowed || err != nil && (!errors.Is(err, abi.Forbidden) || !strings.HasSuffix(err.Error(), "chain of 8 sends and spawns, the longest allowed; answer without spawning")) {
 			t.Errorf("S5.6 with %d hops: %v", hops, err)
 		}
 	}

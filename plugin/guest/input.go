@@ -138,5 +138,5 @@ func (in *Input) CheckHops(doing string) error {
 	if in.Caller.Hops < abi.MaxHops {
 		return nil
 	}
-	return abi.NewError(abi.Forbidden, "this run is the end of a chain of "+strconv.Itoa(abi.MaxHops)+" sends and spawns, which is as long as one may be; answer without "+doing)
+	return abi.NewError(abi.Forbidden, "this run is the end of a chain of "+strconv.Itoa(abi.MaxHops)+" sends and spawns, the longest allowed; answer without "+doing)
 }

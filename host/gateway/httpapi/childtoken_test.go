@@ -164,7 +164,7 @@ func outcome(result []byte) string {
 	switch {
 	case failure == "":
 		return "ok"
-	case strings.Contains(failure, "not for child sessions, and no setting"), strings.Contains(failure, "spawn no children"):
+	case strings.Contains(failure, "not for child sessions, and no setting"), strings.Contains(failure, "cannot spawn children"):
 		return "never"
 	case strings.Contains(failure, "not a configured agent"):
 		return "reached"

@@ -26,7 +26,7 @@ func (f *functions) create(ctx context.Context, r *request) ([]byte, error) {
 	caller := f.flow.Caller
 	switch {
 	case caller.Depth > 0:
-		return nil, abi.NewError(abi.Forbidden, "store.create: the caller is a child itself, and children spawn no children")
+		return nil, abi.NewError(abi.Forbidden, "store.create: the caller is a child itself, and children cannot spawn children")
 	case q.AgentID != caller.AgentID && f.flow.Agents != nil && !slices.Contains(f.flow.Agents, q.AgentID):
 		return nil, abi.NewError(abi.NotFound, "store.create: agent "+q.AgentID+" is not configured")
 	}

@@ -73,7 +73,7 @@ func agentOf(s *abi.Session, keys sessionkey.Settings) (string, *abi.Error) {
 		ok = s.Key == sessionkey.Global || s.Key == sessionkey.Unknown
 	}
 	if id, err := sessionkey.AgentID(agent); !ok || err != nil || id != agent {
-		return "", abi.NewError(abi.InvalidArgs, "session.key is no canonical key, agent:<agentId>:<rest> or global")
+		return "", abi.NewError(abi.InvalidArgs, "session.key is not canonical: it must be agent:<agentId>:<rest> or global")
 	}
 	return agent, nil
 }

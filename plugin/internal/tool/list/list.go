@@ -55,7 +55,7 @@ func request(doc string, now int64) (*abi.ListRequest, error) {
 	if cursor := a.String("cursor"); cursor != "" {
 		var ok bool
 		if q.After, ok = parseCursor(cursor); !ok {
-			a.Fail("cursor", "is not one that sessions_list gave; pass a nextCursor unchanged, or leave it out to start over")
+			a.Fail("cursor", "is not a cursor of sessions_list; pass a nextCursor unchanged, or leave it out to start over")
 		}
 	}
 	return q, a.Done()

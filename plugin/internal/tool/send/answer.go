@@ -68,7 +68,7 @@ func timeoutAnswer(run *abi.Run) *answer {
 // cancelAnswer returns the answer for the caller of a cancelled flow.
 func cancelAnswer(run *abi.Run) *answer {
 	return &answer{run: run.ID, status: statusError, code: abi.Internal, message: received(run),
-		problem: "waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows what became of it"}
+		problem: "waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows its answer once there is one"}
 }
 
 // received returns the delivery state of the message.

@@ -36,7 +36,7 @@ func (f *sendFlow) timeUp() error {
 	case guest.Ended(run):
 		return f.runEnded(run)
 	}
-	f.wait("waiting for " + f.target + "; its caller waits no longer")
+	f.wait("waiting for " + f.target + "; its caller no longer waits")
 	f.answer(timeoutAnswer(run))
 	return nil
 }

@@ -99,7 +99,7 @@ func TestTimeUp(t *testing.T) {
 		if err := d.Resume(up); err != nil {
 			t.Fatal(err)
 		}
-		d.WantResult(timeout(message)).WantNote("waiting for agent:ops:main; its caller waits no longer")
+		d.WantResult(timeout(message)).WantNote("waiting for agent:ops:main; its caller no longer waits")
 		if d.Last.Wait.Run != "run-1" || d.Last.Wait.Until != 0 || d.Last.Code != "" {
 			t.Errorf("%+v, %s", d.Last.Wait, d.Last.Code)
 		}
@@ -138,7 +138,7 @@ func TestCancel(t *testing.T) {
 		if err := d.Resume(cancel); err != nil || d.Last.Wait != nil {
 			t.Fatalf("%+v, %v", d.Last, err)
 		}
-		d.WantNote("done: cancelled").WantResult(`{"runId":"run-1","status":"error","error":"waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows what became of it",` +
+		d.WantNote("done: cancelled").WantResult(`{"runId":"run-1","status":"error","error":"waiting for the answer was cancelled. The message was received: do not send it again, sessions_history shows its answer once there is one",` +
 			`"sessionKey":"agent:ops:main","delivery":{"message":"` + message + `","announce":"skipped"}}`)
 	}
 	d := drive(t, mainCaller).MustCall(send).Replies("answer")

@@ -108,7 +108,7 @@ func Call(h guest.Host, in *guest.Input) (*abi.StepResult, error) {
 func (f *spawnFlow) checkMaySpawn() error {
 	c := &f.In.Caller
 	if c.Depth > 0 || sessionkey.IsChild(c.SessionKey) || f.from != nil && f.from.SpawnedBy != "" {
-		return abi.NewError(abi.Forbidden, "this session was spawned itself, and children spawn no children; do the task here, or report what is left to do")
+		return abi.NewError(abi.Forbidden, "this session was spawned itself, and children cannot spawn children; do the task here, or report what is left to do")
 	}
 	return f.In.CheckHops("spawning")
 }
