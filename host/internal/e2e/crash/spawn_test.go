@@ -211,7 +211,7 @@ func TestSpawnAccepted(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"status":"accepted"}`: "accepted",
 		`{"status":"forbidden","error":"no more (agents.defaults.subagents.maxChildrenPerAgent is 5)"}`: "later",
-		`{"status":"forbidden","error":"children cannot spawn children"}`:                                   "never",
+		`{"status":"forbidden","error":"children cannot spawn children"}`:                               "never",
 		`{"status":"error","error":"task is missing"}`:                                                  "never",
 	} {
 		got := "later"
