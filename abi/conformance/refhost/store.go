@@ -134,7 +134,7 @@ func (s *Store) resolve(f *jsonvalue.Fields) ([]byte, error) {
 type view struct {
 	scope    *abi.Scope
 	settings sessionkey.Settings
-	global   string // the agent whose main session is "global"; empty: there is none
+	global   string // the agent whose main session is "global"; empty: no agent
 }
 
 func readView(f *jsonvalue.Fields) view {

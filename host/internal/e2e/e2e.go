@@ -1,4 +1,4 @@
-// Package e2e is the harness of the programs in its subfolders and of ../bench. Its
+// Package e2e is the harness of the programs crash, swaps and soak, and of ../bench. Its
 // programs kill, stop, swap and load gateways for minutes or hours, and check that no
 // work is lost or repeated and that memory does not grow.
 //

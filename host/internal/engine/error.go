@@ -78,7 +78,7 @@ var settings = map[Kind]string{
 	Runs: "runs", Deliveries: "deliveries",
 }
 
-// IsLimit reports whether the kind stands for an exceeded limit.
+// IsLimit reports whether the kind means that a limit was exceeded.
 func (k Kind) IsLimit() bool { return strings.HasPrefix(string(k), "limit: ") }
 
 // Error is an error of this package about a plugin. With errors.Is and errors.As, an
